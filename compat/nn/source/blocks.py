@@ -82,7 +82,7 @@ class _Former:
         self.members[id(member)] = member
         if isinstance(member, Layer):
             arguments = [(n, self._tree(v, n)) for n, v in member.arguments.items()]
-            return (member.name, *arguments)
+            return (member.name, member.around, *arguments)
         if isinstance(member, Weight):
             return (member.trained, self._tree(member.shape, "size"))
         return (id(member.block), self._tree(member.constants, "", member.block.parameters))
@@ -377,7 +377,7 @@ def _template(
             new: Member
             if isinstance(old, Layer):
                 arguments = {name: filled(value) for name, value in old.arguments.items()}
-                new = Layer(old.module, old.name, arguments, old.defaults, old.called)
+                new = dataclasses.replace(old, arguments=arguments)
             elif isinstance(old, Weight):
                 new = Weight(old.tensor, old.name, old.trained, filled(old.shape))
             else:

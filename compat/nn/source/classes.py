@@ -184,7 +184,8 @@ class Writer:
             positional = (required or name in _POSITIONAL) and not named
             parts.append(text if positional else f"{name}={text}")
             named = named or not positional
-        return f"nn.{member.name}({', '.join(parts)})"
+        made = f"nn.{member.name}({', '.join(parts)})"
+        return f"{member.around}({made})" if member.around else made
 
     def _instance(self, member: Instance) -> str:
         cls = self.classes[id(member.block)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -56,7 +57,8 @@ def call(function: str, arguments: tuple[Any, ...], keywords: dict[str, Any], wr
             return Text(f"{constant(arguments[0], write).within(ATOM)}[{index}]")
         if name == "pow" or name == "__pow__":
             base, exponent = (constant(a, write).within(8) for a in arguments)
-            return Text(f"{base}**{exponent}", 8)
+            space = "" if _is_simple(base) and _is_simple(exponent) else " "
+            return Text(f"{base}{space}**{space}{exponent}", 8)
         name = {"__rpow__": "__rpow__"}.get(name, name)
         owner = constant(arguments[0], write).within(ATOM)
         return Text(f"{owner}.{name}({_listed(_spread(name, arguments[1:]), keywords, write)})")
@@ -78,6 +80,11 @@ def _binary(name: str, arguments: tuple[Any, ...], write: Write) -> Text:
     if sign == "*" and isinstance(other, (int, float)):
         left, right = right, left
     return Text(f"{left.within(level)} {sign} {right.within(above)}", level)
+
+
+def _is_simple(text: str) -> bool:
+    """Whether an operand of a power stands without spaces: a name or a number."""
+    return re.fullmatch(r"-?[\w.]+", text) is not None
 
 
 _SPREAD = {"reshape", "view", "expand", "permute", "repeat"}

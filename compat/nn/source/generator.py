@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,7 @@ from compat.nn.source.program import (
     Weight,
     members_of,
 )
-from compat.nn.source.text import Names
+from compat.nn.source.text import Names, lines
 
 
 @dataclass
@@ -60,8 +61,26 @@ def source_of(
     writer = Writer(name, body, [], classes, doc, naming.of_inputs(body, indices), forward_doc)
     whole = writer.write()
     tensors = dict(_tensors(body, whole, {}, classes, ""))
+    _tie(whole, tensors)
     text = [cls.text for cls in classes.values()]
     return Source(name, [*text, whole.text], tensors, body)
+
+
+def _tie(cls: Class, tensors: dict[str, Tensor]) -> None:
+    """Have parameters of the net's class that share memory be one."""
+    first: dict[Any, str] = {}
+    tied = []
+    for name, tensor in tensors.items():
+        key = (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
+        if tensor.numel() and tensor.is_floating_point() and first.setdefault(key, name) != name:
+            tied += lines(f"self.{_path(name)} = self.{_path(first[key])}", 8)
+    place = next(i for i, line in enumerate(cls.text) if line.startswith("    def forward"))
+    cls.text[place - 1 : place - 1] = tied
+
+
+def _path(name: str) -> str:
+    """The name of a tensor in a state as Python gets at it."""
+    return re.sub(r"\.(\d+)", r"[\1]", name)
 
 
 def _ordered(blocks: list[Block]) -> list[Block]:

@@ -50,7 +50,10 @@ def layer_of(module: nn.Module, cls: type[nn.Module]) -> Layer:
             arguments["stride"] = None
     if "return_indices" in arguments:
         arguments["return_indices"] = bool(arguments["return_indices"])
-    return Layer(module, cls.__name__, arguments, defaults)
+    layer = Layer(module, cls.__name__, arguments, defaults)
+    if nn.utils.parametrize.is_parametrized(module):
+        layer.around = "nn.utils.parametrizations.weight_norm"
+    return layer
 
 
 def _recurrent(module: Any, cls: type[nn.Module]) -> Layer:

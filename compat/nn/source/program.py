@@ -31,6 +31,8 @@ class Layer:
     defaults: dict[str, Any]
     # The name that the net gives it: an annotation of a graph's node.
     called: str = ""
+    # A function of torch that its maker's result goes through.
+    around: str = ""
 
 
 @dataclass(eq=False)

@@ -18,6 +18,7 @@ from compat.nn.source.recording import Recording, Unwritable
 from compat.nn.source.script import INPUT, OUTPUT, keys, module_from, script
 from compat.nn.source.special import SPECIAL, check_writable
 from compat.nn.source.tidying import tidied
+from compat.tensor_tables import map_tensors
 from compat.tensor_tables import tensors as tensors_in
 
 # The largest differences relative to the largest element; of types that are not here, a hundredth.
@@ -72,7 +73,7 @@ def write(
     try:
         check_writable(plain)
         recording = Recording(plain, SPECIAL, called(net, conversion))
-        output = recording.run(example)
+        output = recording.run(_cloned(example))
     except Unwritable as error:
         raise ValueError(str(error)) from None
     finally:
@@ -81,7 +82,7 @@ def write(
     flat = values(body.result)
     if type(body.result) in (tuple, list):
         body.result = tuple(flat) if len(flat) > 1 else flat[0]
-    inputs = [t.clone() for t in tensors_in(example)]
+    inputs = list(tensors_in(example))
     for place, value in enumerate(body.inputs):
         if value in indices:
             inputs[place] = inputs[place].long() - 1
@@ -126,11 +127,17 @@ def _instance(text: str, source: Source) -> nn.Module:
     """The source's net with the tensors of the net that it was written from."""
     with torch.device("meta"):
         net: nn.Module = module_from(text, f"{source.name}.py")[source.name]()
-    kinds = {key: value.requires_grad for key, value in net.named_parameters()}
+    named = net.named_parameters(remove_duplicate=False)
+    kinds = {key: value.requires_grad for key, value in named}
     own = {key: tensor.detach() for key, tensor in source.tensors.items()}
     net.load_state_dict(own, assign=True)
-    for key, parameter in net.named_parameters():
+    first: dict[Any, nn.Parameter] = {}
+    for key, parameter in list(net.named_parameters(remove_duplicate=False)):
         parameter.requires_grad_(kinds[key])
+        owner, _, name = key.rpartition(".")
+        if parameter.numel():  # what is one parameter has become several
+            shared = first.setdefault((_key(parameter), parameter.stride()), parameter)
+            setattr(net.get_submodule(owner), name, shared)
     return net
 
 
@@ -181,7 +188,8 @@ def _prove(
                 kept = {k: v.clone() for k, v in other.named_buffers()}
                 torch.manual_seed(1)
                 with torch.no_grad():
-                    result = other(example) if other is plain else other(*inputs)
+                    given = _cloned(example if other is plain else inputs)
+                    result = other(given) if other is plain else other(*given)
                 found.append([t.clone() for t in tensors_in(_listed(result))])
                 for key, value in other.named_buffers():
                     value.copy_(kept[key])
@@ -205,7 +213,7 @@ def _of_torch7(net: Module, example: Any) -> list[Tensor]:
     """What the net itself computes, in evaluation."""
     modes = [(module, module.train) for module in net.listModules()]
     try:
-        output = net.evaluate().forward(example)
+        output = net.evaluate().forward(_cloned(example))
         return [t.detach().clone() for t in tensors_in(_listed(output))]
     finally:
         for module, mode in modes:
@@ -219,7 +227,8 @@ def _prove_gradients(
     if sum(p.numel() for p in net.parameters()) > _MOST:
         return
     training = plain.training
-    own, theirs = dict(net.named_parameters()), dict(plain.named_parameters())
+    own = dict(net.named_parameters(remove_duplicate=False))
+    theirs = dict(plain.named_parameters())
     pairs = [(theirs[old], own[new]) for old, new in names.items() if old in theirs]
     pairs = [pair for pair in pairs if all(p.requires_grad for p in pair)]
     found = []
@@ -230,7 +239,11 @@ def _prove_gradients(
             given = [t.clone() for t in (tensors_in(example) if other is plain else inputs)]
             wanted = [t.requires_grad_() for t in given if t.is_floating_point()]
             torch.manual_seed(1)
-            result = other(_filled(example, iter(given))) if other is plain else other(*given)
+            copies = [t.clone() for t in given]  # which a net may change
+            if other is plain:
+                result = other(_filled(example, iter(copies)))
+            else:
+                result = other(*copies)
             outputs = [t for t in tensors_in(_listed(result)) if t.requires_grad]
             generator = torch.Generator().manual_seed(2)
             weights = [torch.randn(t.shape, generator=generator).to(t) for t in outputs]
@@ -250,6 +263,11 @@ def _prove_gradients(
         largest = difference(two, one)
         if not largest <= _GRADIENTS.get(two.dtype, 5e-2):
             raise ValueError(f"a gradient of the source differs from the net's by {largest:.1e}")
+
+
+def _cloned(example: Any) -> Any:
+    """An input that may be changed."""
+    return map_tensors(Tensor.clone, example)
 
 
 def _filled(example: Any, given: Iterator[Tensor]) -> Any:
