@@ -215,12 +215,15 @@ def _add_convert(subparsers: Any) -> None:
         "convert",
         help="turn a .t7 file into PyTorch source, ONNX, .safetensors, .pt or another .t7",
         description="Write what is in a .t7 file in another form. NAME.py is the net as PyTorch "
-        "source that needs torch alone, with NAME.safetensors beside it; .onnx and .pt2 are the net "
-        "for other programs. A .safetensors or .pt file gets the tensors by name; the names of a "
-        "net's are those of net.to_torch().state_dict(). Several files: --to FORM -o FOLDER.",
-        usage="%(prog)s [options] FILE.t7 OUT\n       %(prog)s [options] FILE.t7 ... --to FORM -o FOLDER",
+        "source, which needs torch alone, with NAME.safetensors beside it; .onnx and .pt2 are the "
+        "net for other programs. A .safetensors or .pt file gets the tensors by name; the names of "
+        "a net's are those of net.to_torch().state_dict(). Several files: --to FORM -o FOLDER.",
+        usage="%(prog)s [options] FILE.t7 OUT\n"
+        "       %(prog)s [options] FILE.t7 ... --to FORM -o FOLDER",
     )
-    parser.add_argument("files", nargs="+", metavar="FILE", help="the .t7 file, then the file to write")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="the .t7 file, then the file to write"
+    )
     parser.add_argument(
         "--to",
         choices=("py", "onnx", "pt2", "safetensors", "pt"),

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from compat import nn
-from compat.nn.source import inputs, naming, written
+from compat.nn.source import inputs, naming, proof, written
 from compat.t7.base.atomic_file import atomic_file
 from compat.tensor_tables import tensors
 from dptable.cli.rewriting import parts_of
@@ -177,7 +177,7 @@ def _export(net: nn.Module, result: written.Written, example: Any, out: str, wis
             given = [_index(t, i, result) for i, t in enumerate(tensors(case))]
             found = tensors(run(*given))
             for one, two in zip(wanted, found, strict=True):
-                largest = max(largest, written.difference(two, one))
+                largest = max(largest, proof.difference(two, one))
         if not largest <= (1e-4 if inputs.dtype_of(result.net) != torch.float16 else 5e-2):
             raise ValueError(f"what {out} would compute differs from the net by {largest:.1e}")
     return largest
@@ -206,8 +206,8 @@ def _exported(result: written.Written) -> tuple[Any, bool]:
         try:
             dims = tuple({0: batch} for _ in given)
             return torch.export.export(result.net, given, dynamic_shapes=dims), True
-        except Exception:  # noqa: S110 (what was given may be one sample: its size stays)
-            pass
+        except Exception as error:  # a net for one size of batch: it stays as it is
+            del error
     return torch.export.export(result.net, given), False
 
 
@@ -216,7 +216,7 @@ def _onnx(program: Any, file: Any) -> Any:
     for package in ("onnx", "onnxscript"):
         needed(package, "onnx")
     runtime = needed("onnxruntime", "onnx")
-    exported = torch.onnx.export(program, dynamo=True, verbose=False)
+    exported: Any = torch.onnx.export(program, dynamo=True, verbose=False)
     data = exported.model_proto.SerializeToString()
     file.write(data)
     session = runtime.InferenceSession(data, providers=["CPUExecutionProvider"])

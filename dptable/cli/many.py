@@ -17,9 +17,7 @@ from dptable.cli.leaving import Result
 REPORT = "report.json"
 
 
-def convert(
-    files: list[str], form: str, folder: str, one: Callable[[str, str], Result]
-) -> int:
+def convert(files: list[str], form: str, folder: str, one: Callable[[str, str], Result]) -> int:
     """Convert each file into a folder; 1 if any failed.
 
     Args:
@@ -73,4 +71,8 @@ def _show(rows: list[dict[str, Any]]) -> None:
         table.append((row["file"], row["form"], row["result"], difference, row.get("reason", "")))
     widths = [max(len(line[i]) for line in table) for i in range(len(heads) - 1)]
     for line in table:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, [*widths, 0], strict=True)).rstrip())
+        print(
+            "  ".join(
+                cell.ljust(width) for cell, width in zip(line, [*widths, 0], strict=True)
+            ).rstrip()
+        )

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from compat.nn.source.parts import Former, Part, template
 from compat.nn.source.program import (
     Block,
     Body,
     Hole,
     Instance,
     Layer,
-    Member,
     Statement,
     Value,
     Weight,
@@ -26,94 +24,6 @@ from compat.nn.source.program import (
 
 _LONGEST = 60  # statements of a part that is no module of the net
 _MOST = 3000  # statements in which such parts are looked for
-
-
-@dataclass
-class _Part:
-    """A range of statements in a form in which equal ones can be told."""
-
-    body: Body
-    first: int
-    last: int
-    name: str
-    key: Any
-    constants: list[Any]
-    inputs: list[Value]
-    made: list[Value]
-    members: list[Layer | Weight]
-    names: list[str]
-
-    def statements(self) -> list[Statement]:
-        return self.body.statements[self.first : self.last]
-
-
-class _Former:
-    """Puts a range of statements into that form."""
-
-    def __init__(self, body: Body, first: int, last: int, name: str) -> None:
-        self.constants: list[Any] = []
-        self.names: list[str] = []
-        self.inputs: list[Value] = []
-        self.made: list[Value] = []
-        self.members: dict[int, Member] = {}
-        key = tuple(self._statement(s) for s in body.statements[first:last])
-        self.part = _Part(
-            *(body, first, last, name, key, self.constants, self.inputs, self.made),
-            *(flat(self.members.values()), self.names),
-        )
-
-    def _statement(self, statement: Statement) -> Any:
-        key = [statement.function, statement.pinned]
-        if statement.layer is not None:
-            key.append(self._member(statement.layer))
-        word = statement.function.rpartition(".")[2]
-        key.append(self._tree(statement.arguments, word))
-        for name, tree in statement.keywords.items():
-            key.append((name, self._tree(tree, name)))
-        results = values(statement.results)
-        key.append((type(statement.results) is Value, len(results)))
-        self.made += results
-        return tuple(key)
-
-    def _member(self, member: Member) -> Any:
-        place = list(self.members).index(id(member)) if id(member) in self.members else None
-        if place is not None:
-            return ("again", place)
-        self.members[id(member)] = member
-        if isinstance(member, Layer):
-            arguments = [(n, self._tree(v, n)) for n, v in member.arguments.items()]
-            return (member.name, member.around, *arguments)
-        if isinstance(member, Weight):
-            return (member.trained, self._tree(member.shape, "size"))
-        return (id(member.block), self._tree(member.constants, "", member.block.parameters))
-
-    def _tree(self, tree: Any, name: str, names: list[str] | None = None) -> Any:
-        if type(tree) in (tuple, list):
-            if tree and all(isinstance(part, int) for part in tree) and names is None:
-                return self._constant(tree, name)
-            each = names or [name] * len(tree)
-            parts = [self._tree(part, own) for part, own in zip(tree, each, strict=True)]
-            return (type(tree).__name__, *parts)
-        if isinstance(tree, slice):
-            return ("slice", *(self._tree(p, name) for p in (tree.start, tree.stop, tree.step)))
-        if isinstance(tree, dict):
-            return tuple((key, self._tree(part, name)) for key, part in tree.items())
-        if isinstance(tree, Value):
-            if tree in self.made:
-                return ("made", self.made.index(tree))
-            if tree not in self.inputs:
-                self.inputs.append(tree)
-            return ("input", self.inputs.index(tree))
-        if isinstance(tree, Weight):
-            return self._member(tree)
-        if isinstance(tree, (bool, int, float, Hole)):
-            return self._constant(tree, name)
-        return repr(tree)
-
-    def _constant(self, constant: Any, name: str) -> str:
-        self.constants.append(constant)
-        self.names.append(name)
-        return "constant"
 
 
 class Blocks:
@@ -133,7 +43,7 @@ class Blocks:
             self._dissolve_small(block)
 
     def _dissolve_small(self, block: Block) -> None:
-        """Put a block's statements back where it saves no lines, now that parts of it are blocks."""
+        """Put a block's statements back where it saves no lines any more."""
         calls = [
             (body, statement)
             for body in self._bodies
@@ -186,15 +96,15 @@ class Blocks:
             )
         return statements
 
-    def _modules(self) -> Iterator[_Part]:
+    def _modules(self) -> Iterator[Part]:
         for body in self._bodies:
             seen = set()
             for first, last, name in body.scopes:
                 if (first, last) not in seen and last - first > 1:
                     seen.add((first, last))
-                    yield _Former(body, first, last, name).part
+                    yield Former(body, first, last, name).part
 
-    def _runs(self) -> Iterator[_Part]:
+    def _runs(self) -> Iterator[Part]:
         """Every range of statements that may be equal to another."""
         if sum(len(body.statements) for body in self._bodies) > _MOST:
             return
@@ -202,7 +112,9 @@ class Blocks:
         kinds = [
             [ids.setdefault(_kind(s), len(ids)) for s in body.statements] for body in self._bodies
         ]
-        alive: list[tuple[int, int]] = [(b, i) for b, own in enumerate(kinds) for i in range(len(own))]
+        alive: list[tuple[int, int]] = [
+            (b, i) for b, own in enumerate(kinds) for i in range(len(own))
+        ]
         for length in range(2, _LONGEST):
             groups: dict[Any, list[tuple[int, int]]] = defaultdict(list)
             for b, first in alive:
@@ -212,11 +124,11 @@ class Blocks:
             if not alive:
                 return
             for b, first in alive:
-                yield _Former(self._bodies[b], first, first + length, "").part
+                yield Former(self._bodies[b], first, first + length, "").part
 
-    def _groups(self, parts: Iterator[_Part]) -> list[list[_Part]]:
+    def _groups(self, parts: Iterator[Part]) -> list[list[Part]]:
         """The parts that are worth a block, with those that equal each."""
-        same: dict[Any, list[_Part]] = defaultdict(list)
+        same: dict[Any, list[Part]] = defaultdict(list)
         for part in parts:
             same[part.key].append(part)
         return [
@@ -225,7 +137,7 @@ class Blocks:
             if len(found) > 1 and len(group := self._allowed(_apart(found))) > 1
         ]
 
-    def _allowed(self, group: list[_Part]) -> list[_Part]:
+    def _allowed(self, group: list[Part]) -> list[Part]:
         """Those whose layers nothing else uses."""
         total: dict[int, int] = defaultdict(int)
         for body in self._bodies:
@@ -238,24 +150,26 @@ class Blocks:
             for statement in part.statements():
                 for member in flat(members_of(statement)):
                     counts[id(member)] += 1
-        fine = {ids for ids, counts in used.items() if all(n == total[i] for i, n in counts.items())}
+        fine = {
+            ids for ids, counts in used.items() if all(n == total[i] for i, n in counts.items())
+        }
         return [part for part in group if tuple(map(id, part.members)) in fine]
 
-    def _replace_largest(self, parts: Iterator[_Part]) -> bool:
+    def _replace_largest(self, parts: Iterator[Part]) -> bool:
         groups = [(len(g[0].key), _gain(g), g) for g in self._groups(parts)]
         groups = [entry for entry in groups if entry[1] > 0]
         if groups:
             self._replace(max(groups, key=lambda entry: entry[:2])[2])
         return bool(groups)
 
-    def _replace_most(self, parts: Iterator[_Part]) -> bool:
+    def _replace_most(self, parts: Iterator[Part]) -> bool:
         groups = [(_gain(g), g) for g in self._groups(parts)]
-        best = max(groups, key=lambda entry: entry[0], default=(0, []))
+        best: tuple[float, list[Part]] = max(groups, key=lambda entry: entry[0], default=(0, []))
         if best[0] > 0:
             self._replace(best[1])
         return best[0] > 0
 
-    def _replace(self, group: list[_Part]) -> None:
+    def _replace(self, group: list[Part]) -> None:
         """Make a block of parts that are equal, and put it in their place."""
         columns, arguments = _columns(group)
         names: list[str] = []
@@ -270,7 +184,7 @@ class Blocks:
             names.append(_unused(group[0].names[columns.index(column)] or "value", names))
         outputs = sorted({i for part in group for i in _wanted(part)})
         block = Block(group[0].name, Body([], [], None), [], names)
-        block.body, block.members = _template(group[0], outputs, fillers)
+        block.body, block.members = template(group[0], outputs, fillers)
         self.found.insert(0, block)
         self._bodies.append(block.body)
         shared: dict[tuple[int, ...], Instance] = {}
@@ -294,21 +208,25 @@ def _kind(statement: Statement) -> Any:
     return (name, len(statement.arguments), len(values(statement.results)))
 
 
-def _apart(parts: list[_Part]) -> list[_Part]:
+def _apart(parts: list[Part]) -> list[Part]:
     """Those of equal parts that do not overlap."""
-    kept: list[_Part] = []
+    kept: list[Part] = []
     for part in sorted(parts, key=lambda part: (id(part.body), part.first)):
         if not kept or kept[-1].body is not part.body or kept[-1].last <= part.first:
             kept.append(part)
     return kept
 
 
-def _columns(group: list[_Part]) -> tuple[list[Any], list[Any]]:
+def _columns(group: list[Part]) -> tuple[list[Any], list[Any]]:
     """The constants at each place in all parts, and those of these that differ."""
 
-    def known(part: _Part, constant: Any) -> Any:
+    def known(part: Part, constant: Any) -> Any:
         kind = type(constant).__name__
-        return (kind, id(part.body), constant) if isinstance(constant, Hole) else (kind, repr(constant))
+        return (
+            (kind, id(part.body), constant)
+            if isinstance(constant, Hole)
+            else (kind, repr(constant))
+        )
 
     columns = [
         tuple(known(part, part.constants[place]) for part in group)
@@ -318,7 +236,7 @@ def _columns(group: list[_Part]) -> tuple[list[Any], list[Any]]:
     return columns, differing
 
 
-def _gain(group: list[_Part]) -> float:
+def _gain(group: list[Part]) -> float:
     """About how many lines a block saves."""
     part = group[0]
     weight = _weight(part.statements())
@@ -340,7 +258,7 @@ def _weight(statements: list[Statement]) -> float:
     return weight
 
 
-def _wanted(part: _Part) -> list[int]:
+def _wanted(part: Part) -> list[int]:
     """Which of the values that a part makes are used outside."""
     outside = set(values(part.body.result))
     for i, statement in enumerate(part.body.statements):
@@ -349,66 +267,7 @@ def _wanted(part: _Part) -> list[int]:
     return [i for i, value in enumerate(part.made) if value in outside]
 
 
-def _template(
-    part: _Part, outputs: list[int], fillers: list[Any]
-) -> tuple[Body, list[Layer | Weight]]:
-    """The body of a block, whose constants are ``fillers``, and its layers."""
-    left = iter(fillers)
-    made: dict[int, Member] = {}
-    own: list[Member] = []
-
-    def filled(tree: Any) -> Any:
-        if type(tree) in (tuple, list):
-            if tree and all(isinstance(p, int) for p in tree):
-                return next(left)
-            return type(tree)(filled(p) for p in tree)
-        if isinstance(tree, slice):
-            return slice(*(filled(p) for p in (tree.start, tree.stop, tree.step)))
-        if isinstance(tree, dict):
-            return {key: filled(p) for key, p in tree.items()}
-        if isinstance(tree, Weight):
-            return member(tree)
-        if isinstance(tree, (bool, int, float, Hole)) and not isinstance(tree, Value):
-            return next(left)
-        return tree
-
-    def member(old: Member) -> Member:
-        if id(old) not in made:
-            new: Member
-            if isinstance(old, Layer):
-                arguments = {name: filled(value) for name, value in old.arguments.items()}
-                new = dataclasses.replace(old, arguments=arguments)
-            elif isinstance(old, Weight):
-                new = Weight(old.tensor, old.name, old.trained, filled(old.shape))
-            else:
-                inner = [copied(part) for part in old.members]
-                new = Instance(old.block, inner, [filled(c) for c in old.constants])
-            made[id(old)] = new
-            own.append(new)
-        return made[id(old)]
-
-    def copied(old: Layer | Weight) -> Layer | Weight:
-        made.setdefault(id(old), dataclasses.replace(old))
-        return made[id(old)]  # type: ignore[return-value]
-
-    statements = []
-    for old in part.statements():
-        layer = None if old.layer is None else member(old.layer)
-        arguments, keywords = filled(old.arguments), filled(old.keywords)
-        statements.append(
-            Statement(layer, old.function, arguments, keywords, old.results, old.pinned)
-        )
-    results = tuple(part.made[i] for i in outputs)
-    scopes = [
-        (first - part.first, last - part.first, name)
-        for first, last, name in part.body.scopes
-        if part.first <= first and last <= part.last and (first, last) != (part.first, part.last)
-    ]
-    result: Any = results[0] if len(results) == 1 else results
-    return Body(list(part.inputs), statements, result, scopes), flat(own)
-
-
-def _put(part: _Part, call: Statement) -> None:
+def _put(part: Part, call: Statement) -> None:
     """Put a call of a block in the place of a part."""
     body, saved = part.body, part.last - part.first - 1
     body.statements[part.first : part.last] = [call]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from compat.nn.source import expressions, naming
 from compat.nn.source.expressions import Text
-from compat.nn.source.layers import simple
+from compat.nn.source.parameters import Class, Parameter, same
 from compat.nn.source.program import (
-    Block,
     Body,
     Hole,
     Instance,
@@ -21,7 +19,6 @@ from compat.nn.source.program import (
     Statement,
     Value,
     Weight,
-    leaves,
     members_of,
     reads,
     uses,
@@ -34,33 +31,6 @@ _LONGEST = 64  # letters of an expression within another
 _WIDEST = 68  # letters of one on a line
 # Arguments with defaults that people give all the same, and without their names.
 _POSITIONAL = {"p", "negative_slope", "num_parameters", "upscale_factor", "output_size"}
-
-
-@dataclass
-class Class:
-    """A class of the source, or a function that makes a ``Sequential``.
-
-    Attributes:
-        name: its name.
-        arguments: its parameters with their types and defaults, as text.
-        text: the lines.
-        paths: where in a module of the class each member is.
-    """
-
-    name: str
-    text: list[str]
-    paths: dict[int, str]
-    parameters: list[Parameter] = field(default_factory=list)
-
-
-@dataclass
-class Parameter:
-    """A parameter of a class: its place among a block's constants, its type and its default."""
-
-    name: str
-    place: int
-    kind: str
-    default: Any = inspect.Parameter.empty
 
 
 class Writer:
@@ -177,7 +147,7 @@ class Writer:
         for name, value in member.arguments.items():
             default = member.defaults.get(name, inspect.Parameter.empty)
             required = default is inspect.Parameter.empty
-            if not required and name not in _POSITIONAL and _same(value, default):
+            if not required and name not in _POSITIONAL and same(value, default):
                 named = True
                 continue
             text = expressions.constant(value, self._inside).text
@@ -193,7 +163,7 @@ class Writer:
         for parameter in cls.parameters:
             value = member.constants[parameter.place]
             required = parameter.default is inspect.Parameter.empty
-            if required or not _same(value, parameter.default):
+            if required or not same(value, parameter.default):
                 text = expressions.constant(value, self._inside).text
                 parts.append(text if required else f"{parameter.name}={text}")
         return f"{cls.name}({', '.join(parts)})"
@@ -238,7 +208,9 @@ class Writer:
             given = reads(statement)
             found = self._call(statement, calls[id(unit)], write)
             while len(found.text) > _WIDEST and any(value in waiting for value in given):
-                longest = max((v for v in given if v in waiting), key=lambda v: len(waiting[v].text))
+                longest = max(
+                    (v for v in given if v in waiting), key=lambda v: len(waiting[v].text)
+                )
                 assign(longest, waiting.pop(longest).text, naming.of_value(makers[longest]), [])
                 found = self._call(statement, calls[id(unit)], write)
             for value in given:
@@ -288,7 +260,7 @@ class Writer:
         """Whether a layer's result is read much later than it is made."""
         place = next(i for i, other in enumerate(units) if other is unit)
         later = [i for i, u in enumerate(units) if i > place and result in reads(u[0])]
-        return not later and result not in values(self.body.result) or bool(
+        return (not later and result not in values(self.body.result)) or bool(
             later and later[0] - place > 2
         )
 
@@ -342,60 +314,14 @@ def _type(tree: Any) -> str:
     return "Tensor"
 
 
-def _same(value: Any, default: Any) -> bool:
-    if isinstance(value, Hole) or default is inspect.Parameter.empty:
-        return False
-    return type(value) is type(default) and simple(value) == simple(default)
-
-
 def _docstring(doc: list[str], indent: int) -> list[str]:
     space = " " * indent
     if not doc:
         return []
     if len(doc) == 1:
         return [f'{space}"""{doc[0]}"""']
-    return [f'{space}"""{doc[0]}', *(space + line if line else "" for line in doc[1:]), f'{space}"""']
-
-
-def block_parameters(block: Block, uses: list[list[Any]], classes: dict[int, Class]) -> list[Parameter]:
-    """The parameters of a block's class, those with defaults last.
-
-    ``uses``: the constants of each use of the block.
-    """
-    found = []
-    for place, name in enumerate(block.parameters):
-        column = [constants[place] for constants in uses]
-        kinds = sorted({_kind(value) for value in column})
-        if kinds == ["float", "int"]:
-            kinds = ["float"]
-        default = _default(block, place, classes)
-        if default is not inspect.Parameter.empty and not any(_same(v, default) for v in column):
-            default = inspect.Parameter.empty
-        found.append(Parameter(name, place, " | ".join(kinds), default))
-    return sorted(found, key=lambda p: p.default is not inspect.Parameter.empty)
-
-
-def _kind(value: Any) -> str:
-    if type(value) in (tuple, list):
-        return f"{type(value).__name__}[{', '.join(_kind(part) for part in value)}]"
-    return "None" if value is None else type(value).__name__
-
-
-def _default(block: Block, place: int, classes: dict[int, Class]) -> Any:
-    """The default of the arguments that a parameter becomes."""
-    found: list[Any] = []
-    for statement in block.body.statements:
-        layer = statement.layer
-        if isinstance(layer, Layer):
-            for name, value in layer.arguments.items():
-                if value == Hole(place) and isinstance(value, Hole):
-                    found.append(layer.defaults[name])
-        elif isinstance(layer, Instance):
-            for parameter in classes[id(layer.block)].parameters:
-                value = layer.constants[parameter.place]
-                if isinstance(value, Hole) and value == Hole(place):
-                    found.append(parameter.default)
-        holes = leaves([statement.arguments, statement.keywords])
-        found += [inspect.Parameter.empty for leaf in holes if leaf == Hole(place) and isinstance(leaf, Hole)]
-    same = len({repr(default) for default in found}) == 1
-    return found[0] if same else inspect.Parameter.empty
+    return [
+        f'{space}"""{doc[0]}',
+        *(space + line if line else "" for line in doc[1:]),
+        f'{space}"""',
+    ]

@@ -62,7 +62,9 @@ def call(function: str, arguments: tuple[Any, ...], keywords: dict[str, Any], wr
         name = {"__rpow__": "__rpow__"}.get(name, name)
         owner = constant(arguments[0], write).within(ATOM)
         return Text(f"{owner}.{name}({_listed(_spread(name, arguments[1:]), keywords, write)})")
-    module = module.replace("torch.nn.functional", "functional").replace("torch._C._nn", "functional")
+    module = module.replace("torch.nn.functional", "functional").replace(
+        "torch._C._nn", "functional"
+    )
     return Text(f"{module}.{name}({_listed(arguments, keywords, write)})")
 
 
@@ -92,9 +94,8 @@ _SPREAD = {"reshape", "view", "expand", "permute", "repeat"}
 
 def _spread(name: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Sizes as arguments of their own."""
-    if name in _SPREAD and len(arguments) == 1 and isinstance(arguments[0], (list, tuple)):
-        if not isinstance(arguments[0], (Value, Hole)):
-            return tuple(arguments[0])
+    if name in _SPREAD and len(arguments) == 1 and type(arguments[0]) in (list, tuple):
+        return tuple(arguments[0])
     return arguments
 
 
@@ -108,7 +109,9 @@ def _index(index: Any, write: Write) -> str:
     if type(index) is tuple:
         return ", ".join(_index(part, write) for part in index)
     if isinstance(index, slice):
-        ends = ["" if part is None else constant(part, write).text for part in (index.start, index.stop)]
+        ends = [
+            "" if part is None else constant(part, write).text for part in (index.start, index.stop)
+        ]
         step = "" if index.step is None else f":{constant(index.step, write).text}"
         return ":".join(ends) + step
     return "..." if index is Ellipsis else constant(index, write).text

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from compat.nn.source import naming
 from compat.nn.source.blocks import Blocks
-from compat.nn.source.classes import Class, Writer, block_parameters
+from compat.nn.source.classes import Writer
+from compat.nn.source.parameters import Class, block_parameters
 from compat.nn.source.program import (
     Block,
     Body,
@@ -116,7 +117,11 @@ def _constants(body: Body) -> dict[int, list[list[Any]]]:
 
 
 def _tensors(
-    body: Body, cls: Class, actual: dict[int, Layer | Weight], classes: dict[int, Class], prefix: str
+    body: Body,
+    cls: Class,
+    actual: dict[int, Layer | Weight],
+    classes: dict[int, Class],
+    prefix: str,
 ) -> Iterator[tuple[str, Tensor]]:
     """The tensors of a class's members; ``actual`` are those in the place of a block's own."""
     members = {id(m): m for statement in body.statements for m in members_of(statement)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,7 +103,7 @@ def _candidates(net: nn.Module, need: Need) -> Iterator[list[Any]]:
     """What may fill what is open: for each part a tuple of sizes."""
     parts = _open(need)
     images = max((len(part) for part in parts if part), default=0)
-    features = _features(net) if None in parts else [()]
+    features: Any = _features(net) if None in parts else [()]
     usual: Any = {0: (1,), 1: _FRAMES, 2: _USUAL, 3: _VOLUME}[images]
     if images == 2:
         usual = itertools.chain(usual, range(1, 513))
@@ -116,7 +116,7 @@ def _candidates(net: nn.Module, need: Need) -> Iterator[list[Any]]:
                 return
 
 
-def _features(net: nn.Module) -> list[tuple[int, ...]]:
+def _features(net: nn.Module) -> Sequence[tuple[int, ...]]:
     """Numbers of features that occur in a net, the most frequent first."""
     counts: dict[int, int] = {}
     for module in net.modules():
@@ -142,7 +142,9 @@ def _made(need: Need, sizes: Iterator[Any], batch: int, dtype: torch.dtype) -> A
     chosen = list(next(sizes))
     if isinstance(need, Unknown) or need is None:
         return _random([batch, *chosen], dtype)
-    shape = [chosen.pop(0) if size is ANY else batch if size == BATCH else size for size in need.sizes]
+    shape = [
+        chosen.pop(0) if size is ANY else batch if size == BATCH else size for size in need.sizes
+    ]
     if need.highest is not None:
         generator = torch.Generator().manual_seed(1)
         return torch.randint(need.lowest, need.highest + 1, shape, generator=generator)

@@ -11,6 +11,7 @@ from torch import nn
 
 from compat.nn.source.program import Layer
 
+_NONE = inspect.Parameter.empty
 _IGNORED = {"device", "dtype", "self", "args", "kwargs"}
 _CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.Module)
 
@@ -24,7 +25,7 @@ def class_of(module: nn.Module) -> type[nn.Module] | None:
 
 
 @functools.cache
-def _signature(cls: type) -> dict[str, Any]:
+def _signature(cls: Any) -> dict[str, Any]:
     """The arguments of a class with their defaults."""
     found = inspect.signature(cls.__init__).parameters.values()
     return {
@@ -39,15 +40,14 @@ def layer_of(module: nn.Module, cls: type[nn.Module]) -> Layer:
     if issubclass(cls, nn.RNNBase):
         return _recurrent(module, cls)
     arguments, defaults = {}, {}
-    for name, default in _signature(cls).items():
+    for name, default in _signature(cls).items()  # type: ignore[arg-type]:
         value = getattr(module, name, default)
         if name == "bias":
             value = module.bias is not None
         arguments[name] = simple(value)
         defaults[name] = simple(default)
-    if "stride" in arguments and defaults["stride"] is None:
-        if arguments["stride"] == arguments["kernel_size"]:
-            arguments["stride"] = None
+    if defaults.get("stride", 0) is None and arguments["stride"] == arguments["kernel_size"]:
+        arguments["stride"] = None
     if "return_indices" in arguments:
         arguments["return_indices"] = bool(arguments["return_indices"])
     layer = Layer(module, cls.__name__, arguments, defaults)
@@ -62,7 +62,7 @@ def _recurrent(module: Any, cls: type[nn.Module]) -> Layer:
         "hidden_size": module.hidden_size,
         "batch_first": module.batch_first,
     }
-    defaults = {"input_size": inspect.Parameter.empty, "hidden_size": inspect.Parameter.empty}
+    defaults: dict[str, Any] = {"input_size": _NONE, "hidden_size": _NONE}
     defaults["batch_first"] = False
     if isinstance(module, nn.LSTM):
         arguments["proj_size"], defaults["proj_size"] = module.proj_size, 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import keyword
 import re
-from typing import Any
 
 from compat.nn.source.program import (
     Block,
@@ -102,7 +101,11 @@ def of_block(block: Block) -> str:
         return "LSTMStep"
     if found.count("sigmoid") + found.count("Sigmoid") == 2:
         return "GRUStep"
-    if given and not _GENERIC.match(given) and block.name not in ("Concat", "DepthConcat", "gModule"):
+    if (
+        given
+        and not _GENERIC.match(given)
+        and block.name not in ("Concat", "DepthConcat", "gModule")
+    ):
         return block.name
     if "cat" in found:
         return "Branches"
@@ -158,5 +161,3 @@ def class_name(wished: str) -> str:
     words = re.findall(r"[A-Za-z0-9]+", wished)
     name = "".join(word[0].upper() + word[1:] for word in words)
     return name if name and not name[0].isdigit() and not keyword.iskeyword(name) else f"Net{name}"
-
-

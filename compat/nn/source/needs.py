@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any
 
 from torch import fx, nn
 
-from compat.nn.interchange.containers.branches import ConcatTable, Parallel, ParallelTable
+from compat.nn.interchange.containers.branches import Parallel, ParallelTable
 from compat.nn.interchange.containers.decorators import Bottle
 from compat.nn.interchange.containers.map_table import MapTable
 from compat.nn.interchange.layers.lookup import LookupTable
@@ -46,7 +46,7 @@ class Table:
     entries: dict[int, Need]
 
 
-Need = Union[Sizes, Unknown, Table, None]
+Need = Sizes | Unknown | Table | None
 
 
 def need_of(module: Any) -> Need:
@@ -75,8 +75,8 @@ def need_of(module: Any) -> Need:
         sizes = (BATCH, STEPS) if module.batch_first else (STEPS, BATCH)
         return Sizes((*sizes, module.input_size))
     if isinstance(module, nn.Bilinear):
-        pair = module.in1_features, module.in2_features
-        return Table({i: Sizes((BATCH, size)) for i, size in enumerate(pair)})
+        both = (module.in1_features, module.in2_features)
+        return Table({i: Sizes((BATCH, size)) for i, size in enumerate(both)})
     if isinstance(module, OverFrames):
         inner = need_of(module.layer)
         planes = inner.sizes[1] if isinstance(inner, Sizes) else ANY
@@ -84,8 +84,7 @@ def need_of(module: Any) -> Need:
     if isinstance(module, (View, Reshape)):
         return None if -1 in module.size else Sizes((BATCH, module.elements))
     if isinstance(module, (Add, Mul)) and module.weight.numel() > 1:
-        sizes = [ANY if n == 1 else n for n in module.weight.shape]
-        return Sizes((BATCH, *sizes[-1:])) if module.weight.dim() == 1 else None
+        return Sizes((BATCH, module.weight.numel())) if module.weight.dim() == 1 else None
     return _of_container(module)
 
 

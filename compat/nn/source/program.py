@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple
 
 import torch
 
@@ -54,7 +54,7 @@ class Instance:
     constants: list[Any]
 
 
-Member = Union[Layer, Weight, Instance]
+Member = Layer | Weight | Instance
 
 
 @dataclass

@@ -53,7 +53,11 @@ def script(source: Source, doc: list[str], inputs: list[Tensor], outputs: list[T
     bounds = f"rtol={relative}, atol={tolerance}"
     main += lines(f"torch.testing.assert_close(output, {wanted}, {bounds})", 4)
     main += ['    print("The output for the example is the recorded one.")']
-    imports = ["import torch", "from safetensors.torch import load_file", "from torch import Tensor, nn"]
+    imports = [
+        "import torch",
+        "from safetensors.torch import load_file",
+        "from torch import Tensor, nn",
+    ]
     if re.search(r"\bfunctional\.", body):
         imports.append("from torch.nn import functional")
     head = [f'"""{doc[0]}', *doc[1:], '"""'] if len(doc) > 1 else [f'"""{doc[0]}"""']
@@ -73,5 +77,5 @@ def keys(name: str, count: int) -> list[str]:
 def module_from(text: str, place: str) -> dict[str, Any]:
     """The names that a file of Python defines, without running its proof."""
     names: dict[str, Any] = {"__name__": "written", "__file__": place}
-    exec(compile(text, place, "exec"), names)  # noqa: S102 (the text was written here)
+    exec(compile(text, place, "exec"), names)
     return names

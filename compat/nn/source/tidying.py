@@ -38,7 +38,7 @@ def tidied(body: Body, shapes: Shapes, from_zero: bool) -> tuple[Body, set[Value
     for statement in body.statements:
         statement.arguments = _renamed(statement.arguments, names)
         statement.keywords = _renamed(statement.keywords, names)
-        first = statement.arguments[0] if statement.arguments else None
+        first: Any = statement.arguments[0] if statement.arguments else None
         if statement.function == SHIFT:
             if first in indices:
                 names[statement.results] = first
