@@ -35,12 +35,12 @@ def _signature(cls: Any) -> dict[str, Any]:
     }
 
 
-def layer_of(module: nn.Module, cls: type[nn.Module]) -> Layer:
+def layer_of(module: Any, cls: Any) -> Layer:
     """The call of ``cls`` that makes a module like this one."""
     if issubclass(cls, nn.RNNBase):
         return _recurrent(module, cls)
     arguments, defaults = {}, {}
-    for name, default in _signature(cls).items()  # type: ignore[arg-type]:
+    for name, default in _signature(cls).items():
         value = getattr(module, name, default)
         if name == "bias":
             value = module.bias is not None
