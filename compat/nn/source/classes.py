@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from compat.nn.source import expressions, naming
+from compat.nn.source import cells, expressions, naming
 from compat.nn.source.expressions import Text
 from compat.nn.source.parameters import Class, Parameter, same
 from compat.nn.source.program import (
@@ -83,7 +83,11 @@ class Writer:
             for made in [*kept, *self.made]:
                 text += lines(made, 8)
             text += [""]
-        return Class(self.name, [*text, *forward], self.paths, self.parameters)
+        own = cells.names(self.body)
+        results = [own.get(value, "y") for value in values(self.body.result)]
+        return Class(
+            self.name, [*text, *forward], self.paths, self.parameters, self.inputs, results
+        )
 
     def _declared(self, parameter: Parameter) -> str:
         if parameter.default is inspect.Parameter.empty:
@@ -182,6 +186,11 @@ class Writer:
         left = dict(counts)
         text: list[str] = []
         waiting: dict[Value, Text] = {}
+        own = cells.names(self.body)
+
+        def wish(value: Value | None) -> str:
+            return own.get(value) or naming.of_value(makers.get(value)) if value else "y"
+
         makers = {value: s for s in self.body.statements for value in values(s.results)}
 
         def write(leaf: Any) -> Text:
@@ -204,14 +213,14 @@ class Writer:
             if unit[0].pinned:  # what waits is computed before a tensor changes
                 own = set(reads(statement))
                 for value in [v for v in waiting if v not in own]:
-                    assign(value, waiting.pop(value).text, naming.of_value(None), [])
+                    assign(value, waiting.pop(value).text, wish(value), [])
             given = reads(statement)
             found = self._call(statement, calls[id(unit)], write)
             while len(found.text) > _WIDEST and any(value in waiting for value in given):
                 longest = max(
                     (v for v in given if v in waiting), key=lambda v: len(waiting[v].text)
                 )
-                assign(longest, waiting.pop(longest).text, naming.of_value(makers[longest]), [])
+                assign(longest, waiting.pop(longest).text, wish(longest), [])
                 found = self._call(statement, calls[id(unit)], write)
             for value in given:
                 left[value] -= 1
@@ -223,20 +232,26 @@ class Writer:
             ]
             results = last.results
             if type(results) in (tuple, list):
-                self._unpack(results, found, known, counts, scope, text, write)
+                wishes = own
+                if isinstance(statement.layer, Instance):
+                    names = self.classes[id(statement.layer.block)].results
+                    wishes = dict(zip(values(results), names, strict=True))
+                self._unpack(results, found, known, counts, scope, text, wishes)
                 continue
-            once = counts.get(results, 0) == 1
+            once = counts.get(results, 0) == 1 and own.get(results, "") not in ("next_c", "next_h")
             call = statement.layer is not None
             late = call and self._needed_late(results, units, unit)
             if once and len(found.text) <= _LONGEST and not unit[0].pinned and not late:
                 waiting[results] = found
                 continue
-            wished = naming.of_value(statement)
-            reuse = dying[:1] if len(given) == 1 or dying[:1] == ["x"] else []
+            wished = wish(results) if statement is last else naming.of_value(last)
+            reuse = (
+                [] if results in own else dying[:1] if len(given) == 1 or dying[:1] == ["x"] else []
+            )
             assign(results, found.text, wished, reuse)
         for value in list(waiting):
             if len(self._result(write)) > _WIDEST:
-                assign(value, waiting.pop(value).text, naming.of_value(makers[value]), [])
+                assign(value, waiting.pop(value).text, wish(value), [])
         result = self._result(write)
         text.extend(lines(f"return {result}", 8))
         kind = _type(self.body.result)
@@ -272,20 +287,20 @@ class Writer:
         counts: dict[Value, int],
         scope: Names,
         text: list[str],
-        write: Any,
+        wishes: dict[Value, str],
     ) -> None:
         """Names for the entries of a tuple, or for those of it that are needed."""
         flat = values(results)
         needed = [v for v in flat if counts.get(v)]
         if len(needed) == 1 and len(flat) > 1:
             place = flat.index(needed[0])
-            name = scope.new("part")
+            name = scope.new(wishes.get(needed[0], "part"))
             known[needed[0]] = Text(name)
             text.extend(lines(f"{name} = {found.text}[{place}]", 8))
             return
         names = []
         for value in flat:
-            names.append(scope.new("part") if counts.get(value) else "_")
+            names.append(scope.new(wishes.get(value, "part")) if counts.get(value) else "_")
             known[value] = Text(names[-1])
         if len(flat) == 1:
             text.extend(lines(f"({names[0]},) = {found.text}", 8))

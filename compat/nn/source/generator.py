@@ -56,15 +56,21 @@ def source_of(
         parameters = block_parameters(block, constants[id(block)], classes)
         writer = Writer(
             *(block.name, block.body, parameters, classes, [naming.doc(block.name)]),
-            naming.of_inputs(block.body, set()),
+            naming.of_inputs(block.body, set(), _taken(classes)),
         )
         classes[id(block)] = writer.write()
-    writer = Writer(name, body, [], classes, doc, naming.of_inputs(body, indices), forward_doc)
+    writer = Writer(
+        name, body, [], classes, doc, naming.of_inputs(body, indices, _taken(classes)), forward_doc
+    )
     whole = writer.write()
     tensors = dict(_tensors(body, whole, {}, classes, ""))
     _tie(whole, tensors)
     text = [cls.text for cls in classes.values()]
     return Source(name, [*text, whole.text], tensors, body)
+
+
+def _taken(classes: dict[int, Class]) -> dict[int, list[str]]:
+    return {key: cls.inputs for key, cls in classes.items()}
 
 
 def _tie(cls: Class, tensors: dict[str, Tensor]) -> None:

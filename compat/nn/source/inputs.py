@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,9 +10,10 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from compat.nn.source.needs import ANY, BATCH, Need, Sizes, Table, Unknown, need_of
+from compat.tensor_tables import map_tensors
+from compat.torch_internals import fake_tensors
 
 # Sizes of images that nets were made for, in the order in which they are tried.
 _USUAL = (28, 32, 48, 64, 96, 112, 128, 160, 192, 224, 227, 231, 256, 299, 320, 384, 448, 512)
@@ -159,20 +159,11 @@ def _fits(net: nn.Module, value: Any) -> bool:
     """Whether a net takes an input; nothing is computed for it."""
     training = net.training
     net.eval()
-    log = logging.getLogger("torch._subclasses.fake_tensor")
-    silent, log.disabled = log.disabled, True  # it tells of each size that does not fit
     try:
-        with torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True) as mode:
-            net(_faked(mode, value))
+        with torch.no_grad(), fake_tensors() as faked:
+            net(map_tensors(faked, value))
         return True
     except Exception:
         return False
     finally:
-        log.disabled = silent
         net.train(training)
-
-
-def _faked(mode: FakeTensorMode, value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return mode.from_tensor(value)
-    return [_faked(mode, part) for part in value]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 
+from compat.nn.source import cells
 from compat.nn.source.program import (
     Block,
     Body,
@@ -48,9 +49,11 @@ def identifier(text: str) -> str:
 def of_layer(layer: Member) -> str:
     """For an attribute that holds one layer."""
     if isinstance(layer, Layer):
-        return identifier(layer.called) or _SHORT.get(layer.name, snake(layer.name))
+        # The numbers that annotations end in tell repeated layers apart; these are blocks here.
+        called = re.sub(r"_?\d+$", "", identifier(layer.called))
+        return called or _SHORT.get(layer.name, snake(layer.name))
     assert isinstance(layer, Instance)
-    return snake(layer.block.name)
+    return snake(layer.block.name).removesuffix("_step")
 
 
 def kinds(body: Body) -> list[str]:
@@ -145,14 +148,20 @@ def of_value(statement: Statement | None) -> str:
     return _RESULTS.get(statement.function.rpartition(".")[2], "y")
 
 
-def of_inputs(body: Body, indices: set[Value]) -> list[str]:
-    """For what a forward is given."""
-    plain = [value for value in body.inputs if value not in indices]
+def of_inputs(body: Body, indices: set[Value], taken: dict[int, list[str]]) -> list[str]:
+    """For what a forward is given; ``taken``, what the forwards of blocks call what they get."""
+    known = cells.names(body)
+    for statement in body.statements:
+        if isinstance(statement.layer, Instance):
+            for value, name in zip(
+                statement.arguments, taken[id(statement.layer.block)], strict=True
+            ):
+                known.setdefault(value, name)
+    bases = ["indices" if v in indices else known.get(v, "x") for v in body.inputs]
     names: list[str] = []
-    for value in body.inputs:
-        base = "indices" if value in indices else "x"
-        alone = len(plain if base == "x" else list(indices)) == 1
-        names.append(base if alone else f"{base}{sum(n.startswith(base) for n in names) + 1}")
+    for place, base in enumerate(bases):
+        number = bases[:place].count(base) + 1
+        names.append(base if bases.count(base) == 1 else f"{base}{number}")
     return names
 
 

@@ -19,12 +19,15 @@ class Class:
         arguments: its parameters with their types and defaults, as text.
         text: the lines.
         paths: where in a module of the class each member is.
+        inputs, results: what its forward calls them.
     """
 
     name: str
     text: list[str]
     paths: dict[int, str]
     parameters: list[Parameter] = field(default_factory=list)
+    inputs: list[str] = field(default_factory=lambda: ["x"])
+    results: list[str] = field(default_factory=lambda: ["y"])
 
 
 @dataclass

@@ -31,12 +31,14 @@ def compare(
             net.train(mode)
             found = []
             for other in (plain, net):
+                chances = _without_dropout(other)
                 kept = {k: v.clone() for k, v in other.named_buffers()}
                 torch.manual_seed(1)
                 with torch.no_grad():
                     given = cloned(example if other is plain else inputs)
                     result = other(given) if other is plain else other(*given)
                 found.append([t.clone() for t in tensors_in(listed(result))])
+                _with_dropout(chances)
                 for key, value in other.named_buffers():
                     value.copy_(kept[key])
             for one, two in zip(*found, strict=True):
@@ -81,6 +83,7 @@ def compare_gradients(
     try:
         for place, other in enumerate((plain, net)):
             other.train()
+            chances = _without_dropout(other)
             kept = {k: v.clone() for k, v in other.named_buffers()}
             given = [t.clone() for t in (tensors_in(example) if other is plain else inputs)]
             wanted = [t.requires_grad_() for t in given if t.is_floating_point()]
@@ -94,6 +97,7 @@ def compare_gradients(
             gradients: Any = []
             if outputs and wanted:
                 gradients = torch.autograd.grad(outputs, wanted, weights, allow_unused=True)
+            _with_dropout(chances)
             found.append([(w, g) for w, g in zip(wanted, gradients, strict=False)])
             with torch.no_grad():
                 for key, value in other.named_buffers():
@@ -106,6 +110,21 @@ def compare_gradients(
         largest = difference(two, one)
         if not largest <= _GRADIENTS.get(two.dtype, 5e-2):
             raise ValueError(f"a gradient of the source differs from the net's by {largest:.1e}")
+
+
+def _without_dropout(net: nn.Module) -> list[tuple[Any, float]]:
+    """Have layers drop nothing: two nets draw their noise in orders of their own. What was."""
+    found: list[tuple[Any, float]] = []
+    for module in net.modules():
+        if isinstance(module, (nn.Dropout, nn.Dropout2d, nn.Dropout3d)):
+            found.append((module, module.p))
+            module.p = 0.0
+    return found
+
+
+def _with_dropout(chances: list[tuple[Any, float]]) -> None:
+    for module, chance in chances:
+        module.p = chance
 
 
 def cloned(example: Any) -> Any:

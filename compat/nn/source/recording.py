@@ -169,17 +169,23 @@ class Recording(TorchFunctionMode):
         else:
             self._open.append(len(self.body.statements))
 
-    def _after(self, module: nn.Module, arguments: Any, output: Any) -> None:
+    def _after(self, module: nn.Module, arguments: Any, output: Any) -> Any:
         cls = layers.class_of(module)
         if self._inside:
             self._inside -= 1
             if not self._inside:
+                if cls is not nn.Identity and any(output is given for given in arguments):
+                    # What passes its input on, as dropout does, has a result of its own.
+                    if not getattr(module, "inplace", False):
+                        self._inside += 1
+                        output = output.view(output.shape)
+                        self._inside -= 1
                 if type(module) in self.special:
                     self.special[type(module)](self, module, arguments, output)
                 elif cls is not nn.Identity:
                     assert cls is not None
                     self.add(self.layer(module, cls), "", arguments, {}, output)
-            return
+            return output
         first = self._open.pop()
         if cls is not None:
             self._inside += 1
@@ -188,11 +194,12 @@ class Recording(TorchFunctionMode):
             if same:
                 del self.body.statements[first:]
                 self.add(self.layer(module, cls), "", arguments, {}, output)
-                return
+                return output
         last = len(self.body.statements)
         if last - first > 1:
             name = self.called.get(id(module)) or type(module).__name__
             self.body.scopes.append((first, last, name))
+        return output
 
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,8 +94,8 @@ def write(
             inputs[place] = inputs[place].long() - 1
     outputs = [t.detach() for t in tensors_in(listed(output))]
     about = _about(body.inputs, indices, inputs, outputs, indices_from_one)
-    source = source_of(name, body, indices, [f"The net of {origin}."], about)
-    text = script(source, [f"{name}, {origin} as PyTorch source."], inputs, outputs)
+    source = source_of(name, body, indices, about)
+    text = script(source, [f"The net of {origin} as PyTorch source."], inputs, outputs)
     names = _names(plain, source)
     from_zero = [value in indices for value in body.inputs]
     own = _instance(text, source)
@@ -160,16 +161,25 @@ def _about(
     from_one: bool,
 ) -> list[str]:
     """The docstring of ``forward``: shapes, and how indices count."""
-    lines = []
+    given = []
     for value, tensor in zip(values, inputs, strict=True):
         kind = ""
         if not tensor.is_floating_point():
-            kind = ", indices from 1" if from_one or value not in indices else ", indices from 0"
-        lines.append(_shape(tensor) + kind)
-    given = "; ".join(lines)
-    found = "; ".join(map(_shape, outputs))
-    one = f"From {given} to {found}."
-    return [one] if len(one) <= 72 else [f"From {given}", f"to {found}.", ""][:2]
+            kind = " of indices from " + ("0" if value in indices and not from_one else "1")
+        given.append(_shape(tensor) + kind)
+    one, other = _counted(given), _counted([_shape(t) for t in outputs])
+    if len(one + other) < 64:
+        return [f"From {one} to {other}."]
+    return [f"From {one}", f"to {other}."]
+
+
+def _counted(shapes: list[str]) -> str:
+    """Shapes in a row, equal ones once with their number."""
+    found = []
+    for shape, group in itertools.groupby(shapes):
+        count = len(list(group))
+        found.append(f"{count} of {shape}" if count > 1 else shape)
+    return ", ".join(found)
 
 
 def _shape(tensor: Tensor) -> str:
