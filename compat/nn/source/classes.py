@@ -74,7 +74,9 @@ class Writer:
         units = [u if len(u) > 1 else [as_function(u[0], counts)] for u in units]
         calls = {id(unit): self._attribute(unit, units) for unit in units}
         forward = self._forward(units, calls)
-        text = [f"class {self.name}(nn.Module):", *_docstring(self.doc, 4), ""]
+        text = [f"class {self.name}(nn.Module):"]
+        if self.doc:
+            text += [*_docstring(self.doc, 4), ""]
         given = "".join(f", {self._declared(p)}" for p in self.parameters)
         kept = [f"self.{name} = {name}" for name in self.kept]
         if self.made or kept:

@@ -60,7 +60,7 @@ def source_of(
         )
         classes[id(block)] = writer.write()
     writer = Writer(
-        name, body, [], classes, doc, naming.of_inputs(body, indices, _taken(classes)), forward_doc
+        name, body, [], classes, [], naming.of_inputs(body, indices, _taken(classes)), forward_doc
     )
     whole = writer.write()
     tensors = dict(_tensors(body, whole, {}, classes, ""))

@@ -174,12 +174,12 @@ class Recording(TorchFunctionMode):
         if self._inside:
             self._inside -= 1
             if not self._inside:
-                if cls is not nn.Identity and any(output is given for given in arguments):
+                same = cls is not nn.Identity and any(output is given for given in arguments)
+                if same and not getattr(module, "inplace", False):
                     # What passes its input on, as dropout does, has a result of its own.
-                    if not getattr(module, "inplace", False):
-                        self._inside += 1
-                        output = output.view(output.shape)
-                        self._inside -= 1
+                    self._inside += 1
+                    output = output.view(output.shape)
+                    self._inside -= 1
                 if type(module) in self.special:
                     self.special[type(module)](self, module, arguments, output)
                 elif cls is not nn.Identity:
