@@ -43,9 +43,7 @@ class Source:
     body: Body
 
 
-def source_of(
-    name: str, body: Body, indices: set[Value], doc: list[str], forward_doc: list[str]
-) -> Source:
+def source_of(name: str, body: Body, indices: set[Value], forward_doc: list[str]) -> Source:
     """Write the classes of a net."""
     blocks = Blocks(body).found
     names = Names(name, "load", "WEIGHTS")
