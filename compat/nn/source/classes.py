@@ -28,7 +28,7 @@ from compat.nn.source.text import Names, lines, snake
 from compat.nn.source.tidying import as_function, chains
 
 _LONGEST = 64  # letters of an expression within another
-_WIDEST = 68  # letters of one on a line
+_WIDEST = 72  # letters of one on a line
 # Arguments with defaults that people give all the same, and without their names.
 _POSITIONAL = {"p", "negative_slope", "num_parameters", "upscale_factor", "output_size"}
 
@@ -213,8 +213,8 @@ class Writer:
         for unit in units:
             statement, last = unit[0], unit[-1]
             if unit[0].pinned:  # what waits is computed before a tensor changes
-                own = set(reads(statement))
-                for value in [v for v in waiting if v not in own]:
+                needed = set(reads(statement))
+                for value in [v for v in waiting if v not in needed]:
                     assign(value, waiting.pop(value).text, wish(value), [])
             given = reads(statement)
             found = self._call(statement, calls[id(unit)], write)

@@ -53,7 +53,7 @@ def source_of(name: str, body: Body, indices: set[Value], forward_doc: list[str]
         block.name = names.new(naming.of_block(block))
         parameters = block_parameters(block, constants[id(block)], classes)
         writer = Writer(
-            *(block.name, block.body, parameters, classes, [naming.doc(block.name)]),
+            *(block.name, block.body, parameters, classes, []),
             naming.of_inputs(block.body, set(), _taken(classes)),
         )
         classes[id(block)] = writer.write()

@@ -119,25 +119,6 @@ def of_block(block: Block) -> str:
     return "Block"
 
 
-_DOCS = {
-    "LSTMStep": "One step of a layer of LSTM cells.",
-    "GRUStep": "One step of a layer of gated recurrent units.",
-    "Branches": "Branches beside one another, joined.",
-    "ResidualBlock": "A residual block.",
-    "DownsamplingBlock": "A residual block with layers in its shortcut.",
-    "Block": "A part that the net repeats.",
-    "stage": "Layers that follow one another several times.",
-}
-
-
-def doc(name: str) -> str:
-    """One line about a block of that name."""
-    plain = re.sub(r"\d+$", "", name)
-    if plain in _DOCS:
-        return _DOCS[plain]
-    return f"{plain.capitalize().replace('_', ', ')}, in a row." if plain.islower() else "A block."
-
-
 def of_value(statement: Statement | None) -> str:
     """For the variable that gets the result of a statement."""
     if statement is None:

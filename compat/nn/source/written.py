@@ -168,7 +168,7 @@ def _about(
             kind = " of indices from " + ("0" if value in indices and not from_one else "1")
         given.append(_shape(tensor) + kind)
     one, other = _counted(given), _counted([_shape(t) for t in outputs])
-    if len(one + other) < 64:
+    if len(one + other) < 66:
         return [f"From {one} to {other}."]
     return [f"From {one}", f"to {other}."]
 
