@@ -218,7 +218,8 @@ class Writer:
                     assign(value, waiting.pop(value).text, wish(value), [])
             given = reads(statement)
             found = self._call(statement, calls[id(unit)], write)
-            while len(found.text) > _WIDEST and any(value in waiting for value in given):
+            widest = _WIDEST - 14 * (type(last.results) is not Value)
+            while len(found.text) > widest and any(value in waiting for value in given):
                 longest = max(
                     (v for v in given if v in waiting), key=lambda v: len(waiting[v].text)
                 )

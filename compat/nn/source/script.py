@@ -27,16 +27,16 @@ def script(source: Source, doc: list[str], inputs: list[Tensor], outputs: list[T
     body = "\n\n\n".join("\n".join(text) for text in source.classes)
     dtypes = {t.dtype for t in source.tensors.values() if t.is_floating_point()}
     dtype = dtypes.pop() if len(dtypes) == 1 else torch.float32
-    load = [
-        f"def load() -> {name}:",
-        '    """The net with its weights, set for evaluation."""',
-        f"    net = {name}(){_TYPES.get(dtype, '')}",
-        "    tensors = load_file(WEIGHTS)",
-        "    net.load_state_dict({name: tensors[name] for name in net.state_dict()})",
-        "    return net.eval()",
-    ]
-    if not source.tensors:
-        load = [load[0], '    """The net, set for evaluation."""', f"    return {name}().eval()"]
+    load = [f"def load() -> {name}:"]
+    made = f"{name}(){_TYPES.get(dtype, '')}"
+    if source.tensors:
+        load += [
+            f"    net, tensors = {made}, load_file(WEIGHTS)",
+            "    net.load_state_dict({name: tensors[name] for name in net.state_dict()})",
+            "    return net.eval()",
+        ]
+    else:
+        load += [f"    return {made}.eval()"]
     scale = max((float(t.abs().max()) for t in outputs if t.numel()), default=1.0)
     coarse = dtype in (torch.float16, torch.bfloat16)
     tolerance = f"{max(scale, 1e-3) * (1e-2 if coarse else 1e-5):.0e}"
@@ -52,7 +52,6 @@ def script(source: Source, doc: list[str], inputs: list[Tensor], outputs: list[T
         wanted = "wanted"
     bounds = f"rtol={relative}, atol={tolerance}"
     main += lines(f"torch.testing.assert_close(output, {wanted}, {bounds})", 4)
-    main += ['    print("The output for the example is the recorded one.")']
     imports = [
         "import torch",
         "from safetensors.torch import load_file",
@@ -62,8 +61,8 @@ def script(source: Source, doc: list[str], inputs: list[Tensor], outputs: list[T
         imports.append("from torch.nn import functional")
     head = [f'"""{doc[0]}', *doc[1:], '"""'] if len(doc) > 1 else [f'"""{doc[0]}"""']
     parts = [
-        "\n".join([*head, "", "from pathlib import Path", "", *imports]),
-        'WEIGHTS = Path(__file__).with_suffix(".safetensors")\n\n\n' + body,
+        "\n".join([*head, "", *imports]),
+        'WEIGHTS = __file__.removesuffix(".py") + ".safetensors"\n\n\n' + body,
     ]
     ends = ["\n".join(load), "\n".join(main)]
     return "\n\n".join(parts) + "\n\n\n" + "\n\n\n".join(ends) + "\n"
