@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import os
 from collections.abc import Iterator
@@ -168,7 +169,9 @@ def _export(net: nn.Module, result: written.Written, example: Any, out: str, wis
     largest = 0.0
     with atomic_file(out) as file:
         if out.endswith(".pt2"):
-            torch.export.save(program, file)
+            archive = io.BytesIO()
+            torch.export.save(program, archive)
+            file.write(archive.getbuffer())
             run = program.module()
         else:
             run = _onnx(program, file)

@@ -153,6 +153,11 @@ class Writer:
         for name, value in member.arguments.items():
             default = member.defaults.get(name, inspect.Parameter.empty)
             required = default is inspect.Parameter.empty
+            if name == "stride" and default is None:  # a pooling's is its window
+                default = member.arguments["kernel_size"]
+                if type(value) is type(default) and value == default:
+                    named = True
+                    continue
             if not required and name not in _POSITIONAL and same(value, default):
                 named = True
                 continue

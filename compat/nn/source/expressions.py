@@ -62,9 +62,8 @@ def call(function: str, arguments: tuple[Any, ...], keywords: dict[str, Any], wr
         name = {"__rpow__": "__rpow__"}.get(name, name)
         owner = constant(arguments[0], write).within(ATOM)
         return Text(f"{owner}.{name}({_listed(_spread(name, arguments[1:]), keywords, write)})")
-    module = module.replace("torch.nn.functional", "functional").replace(
-        "torch._C._nn", "functional"
-    )
+    if "functional" in module or module.endswith("_nn"):  # where PyTorch has some of these
+        module = "functional"
     return Text(f"{module}.{name}({_listed(arguments, keywords, write)})")
 
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from compat.nn.source.needs import ANY, BATCH, Need, Sizes, Table, Unknown, need_of
-from compat.tensor_tables import map_tensors
+from compat.tensor_tables import map_tensors, tensors
 from compat.torch_internals import fake_tensors
 
 # Sizes of images that nets were made for, in the order in which they are tried.
@@ -64,11 +64,16 @@ def found(net: nn.Module, batch: int = 2) -> Example:
     """
     need = need_of(net)
     dtype = dtype_of(net)
-    if need is not None:
-        for sizes in _candidates(net, need):
-            if _fits(net, _made(need, iter(sizes), batch, dtype)):
-                value = _made(need, iter(sizes), batch, dtype)
-                return Example(value, described(value))
+    second: Example | None = None
+    for sizes in _candidates(net, need) if need is not None else ():
+        value = _made(need, iter(sizes), batch, dtype)
+        count = _samples(net, value)
+        if count == batch or (count and len(sizes) > 1):
+            return Example(value, described(value))
+        if count and second is None:  # a View may have made several samples of one
+            second = Example(value, described(value))
+    if second is not None:
+        return second
     raise ValueError(
         "which input the net takes cannot be found out; give its sizes, for instance "
         "--input 1x3x224x224, with commas between those of several and long: before those of "
@@ -78,8 +83,8 @@ def found(net: nn.Module, batch: int = 2) -> Example:
 
 def dtype_of(net: nn.Module) -> torch.dtype:
     """The type of a net's numbers."""
-    tensors = itertools.chain(net.parameters(), net.buffers())
-    return next((t.dtype for t in tensors if t.is_floating_point()), torch.get_default_dtype())
+    own = itertools.chain(net.parameters(), net.buffers())
+    return next((t.dtype for t in own if t.is_floating_point()), torch.get_default_dtype())
 
 
 def described(value: Any) -> str:
@@ -106,7 +111,7 @@ def _candidates(net: nn.Module, need: Need) -> Iterator[list[Any]]:
     features: Any = _features(net) if None in parts else [()]
     usual: Any = {0: (1,), 1: _FRAMES, 2: _USUAL, 3: _VOLUME}[images]
     if images == 2:
-        usual = itertools.chain(usual, range(1, 513))
+        usual = itertools.chain(usual, range(1, 257))
     tried = 0
     for size in usual:
         for feature in features:
@@ -155,15 +160,16 @@ def _random(shape: Any, dtype: torch.dtype) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(1)).to(dtype)
 
 
-def _fits(net: nn.Module, value: Any) -> bool:
-    """Whether a net takes an input; nothing is computed for it."""
+def _samples(net: nn.Module, value: Any) -> int:
+    """How many samples a net gives for an input, 0 if it takes no such; nothing is computed."""
     training = net.training
     net.eval()
     try:
         with torch.no_grad(), fake_tensors() as faked:
-            net(map_tensors(faked, value))
-        return True
+            output = net(map_tensors(faked, value))
+        first = next(iter(tensors(output)))
+        return int(first.size(0)) if first.dim() else 1
     except Exception:
-        return False
+        return 0
     finally:
         net.train(training)

@@ -46,8 +46,6 @@ def layer_of(module: Any, cls: Any) -> Layer:
             value = module.bias is not None
         arguments[name] = simple(value)
         defaults[name] = simple(default)
-    if defaults.get("stride", 0) is None and arguments["stride"] == arguments["kernel_size"]:
-        arguments["stride"] = None
     if "return_indices" in arguments:
         arguments["return_indices"] = bool(arguments["return_indices"])
     layer = Layer(module, cls.__name__, arguments, defaults)

@@ -8,8 +8,7 @@ from typing import Any
 
 from torch import fx, nn
 
-from compat.nn.interchange.containers.branches import Parallel, ParallelTable
-from compat.nn.interchange.containers.decorators import Bottle
+from compat.nn.interchange.containers.branches import Concat, ConcatTable, ParallelTable
 from compat.nn.interchange.containers.map_table import MapTable
 from compat.nn.interchange.layers.lookup import LookupTable
 from compat.nn.interchange.layers.one_hot import OneHot
@@ -23,6 +22,8 @@ from compat.nn.interchange.recurrent.masking import LookupTableMaskZero
 ANY = None  # a size that is to be found out
 BATCH = -1
 STEPS = 5  # of a sequence
+# What gives a tensor of the size that it gets.
+_SAME = (nn.Identity, nn.Dropout, nn.ReLU, nn.Tanh, nn.Sigmoid, nn.Threshold, nn.LeakyReLU)
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,11 @@ class Table:
 Need = Sizes | Unknown | Table | None
 
 
-def need_of(module: Any) -> Need:
-    """What a module has to be given; None for what takes anything of any size."""
+def need_of(module: Any, after: Need = None) -> Need:
+    """What a module has to be given, where ``after`` is needed of what it gives.
+
+    None is anything.
+    """
     if isinstance(module, (nn.Conv1d, nn.Conv2d, nn.Conv3d)):
         return Sizes((BATCH, module.in_channels, *[ANY] * len(module.kernel_size)))
     if isinstance(module, (nn.ConvTranspose2d, nn.ConvTranspose3d)):
@@ -85,50 +89,36 @@ def need_of(module: Any) -> Need:
         return None if -1 in module.size else Sizes((BATCH, module.elements))
     if isinstance(module, (Add, Mul)) and module.weight.numel() > 1:
         return Sizes((BATCH, module.weight.numel())) if module.weight.dim() == 1 else None
-    return _of_container(module)
+    return _of_container(module, after)
 
 
-def _of_container(module: Any) -> Need:
+def _of_container(module: Any, after: Need) -> Need:
+    entries = after.entries if isinstance(after, Table) else {}
+    if isinstance(module, _SAME):
+        return after
     if isinstance(module, fx.GraphModule):
         return _of_graph(module)
     if isinstance(module, nn.Sequential):
-        return _of_run(list(module))
+        for child in reversed(module):
+            after = need_of(child, after)
+        return after
     if isinstance(module, SelectTable):
-        return Table({module.index: Unknown()}) if module.index >= 0 else None
+        return Table({module.index: after or Unknown()}) if module.index >= 0 else None
     if isinstance(module, NarrowTable):
-        return Table({module.start + i: Unknown() for i in range(module.length)})
+        places = range(module.length)
+        return Table({module.start + i: entries.get(i, Unknown()) for i in places})
     if isinstance(module, ParallelTable):
-        return Table({i: need_of(child) or Unknown() for i, child in enumerate(module)})
+        each = enumerate(module)
+        return Table({i: need_of(child, entries.get(i)) or Unknown() for i, child in each})
     if isinstance(module, MapTable):
-        inner = need_of(module.module)
+        inner = need_of(module.module, entries.get(0))
         return Table({0: inner, 1: inner}) if inner else None
-    if isinstance(module, Parallel):
-        return None
-    if isinstance(module, nn.ModuleList):  # each gets the whole input
+    if isinstance(module, ConcatTable):
+        return merged([need_of(child, entries.get(i)) for i, child in enumerate(module)])
+    if isinstance(module, Concat):
         return merged([need_of(child) for child in module])
-    if isinstance(module, Bottle):
-        return need_of(module.module)
     children = list(module.children())
     return need_of(children[0]) if len(children) == 1 else None
-
-
-def _of_run(children: list[Any]) -> Need:
-    """Of modules one after the other."""
-    for place, child in enumerate(children):
-        if isinstance(child, (SelectTable, NarrowTable)):
-            return _selected(child, _of_run(children[place + 1 :]))
-        need = need_of(child)
-        if need is not None:
-            return need
-    return None
-
-
-def _selected(child: Any, rest: Need) -> Need:
-    """Of a choice from a table, where the rest has a need."""
-    if isinstance(child, SelectTable):
-        return Table({child.index: rest or Unknown()}) if child.index >= 0 else None
-    inner = rest.entries if isinstance(rest, Table) else {}
-    return Table({child.start + i: inner.get(i, Unknown()) for i in range(child.length)})
 
 
 def merged(needs: list[Need]) -> Need:
@@ -161,23 +151,13 @@ def _of_graph(graph: fx.GraphModule) -> Need:
             elif user.op == "call_module":
                 module = modules[str(user.target)]
                 given: Any = user.args[0]
-                need = need_of(module)
+                need = need_of(module, known.get(user))
                 if isinstance(given, (list, tuple)):
                     place = list(given).index(node)
                     need = need.entries.get(place) if isinstance(need, Table) else None
                     found.append(need)
                 else:
-                    found.append(need if need is not None else _through(module, known.get(user)))
+                    found.append(need)
         known[node] = merged(found)
     first = next(node for node in graph.graph.nodes if node.op == "placeholder")
     return known[first]
-
-
-def _through(module: Any, need: Need) -> Need:
-    """What a module that takes anything needs for a need of its result."""
-    same = (nn.Identity, nn.Dropout, nn.ReLU, nn.Tanh, nn.Sigmoid)
-    if isinstance(module, SelectTable):
-        return Table({module.index: need or Unknown()})
-    if isinstance(module, nn.Sequential) and all(isinstance(m, same) for m in module):
-        return need
-    return need if isinstance(module, same) else None

@@ -145,7 +145,7 @@ def difference(one: Tensor, other: Tensor) -> float:
         return float("inf")
     if not one.numel():
         return 0.0
-    one, other = one.double(), other.double()
+    one, other = one.detach().double(), other.detach().double()
     same = (one == other) | (one.isnan() & other.isnan())
     gap = (one - other).abs().masked_fill(same, 0).max()
     scale = other.abs().nan_to_num(0, 0, 0).max().clamp_min(1e-30)
