@@ -17,6 +17,7 @@ from torch import Tensor
 
 from compat import nn
 from compat.nn.source import inputs, naming, proof, written
+from compat.nn.source.computed import Converted
 from compat.t7.base.atomic_file import atomic_file
 from compat.tensor_tables import tensors
 from dptable.cli.rewriting import parts_of
@@ -111,7 +112,7 @@ def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
     """
     check_free(out, wish.force)
     net = chosen(value, wish.net)
-    plain = net.to_torch()
+    plain = Converted(net)(net)
     if wish.input:
         example = inputs.parsed(wish.input, inputs.dtype_of(plain))
     else:

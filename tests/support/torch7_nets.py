@@ -130,10 +130,7 @@ def char_lstm(letters: int = 65, size: int = 128, layers: int = 2) -> nn.gModule
     x: Any = inputs[0]
     for layer in range(layers):
         previous_c, previous_h = inputs[2 * layer + 1], inputs[2 * layer + 2]
-        if layer == 0:
-            x = nn.OneHot(letters)(x)
-        else:
-            x = nn.Dropout(0.5)(outputs[-1])
+        x = nn.OneHot(letters)(x) if layer == 0 else nn.Dropout(0.5)(outputs[-1])
         width = size if layer else letters
         i2h = nn.Linear(width, 4 * size)(x).annotate({"name": f"i2h_{layer + 1}"})
         h2h = nn.Linear(size, 4 * size)(previous_h).annotate({"name": f"h2h_{layer + 1}"})

@@ -61,9 +61,7 @@ class ToTorch:
         if known is None:
             try:
                 convert = converter_of(type(module))
-                if convert is None:
-                    raise _refusal(module)
-                converted = convert(module, self)
+                converted = self.missing(module) if convert is None else convert(module, self)
             except Exception as error:
                 locate(error, module)
                 raise
@@ -71,6 +69,10 @@ class ToTorch:
                 converted.training = module.train
             known = self._modules[id(module)] = (module, converted)
         return known[1]
+
+    def missing(self, module: Any) -> torch.nn.Module:
+        """What stands for a module that nothing converts."""
+        raise _refusal(module)
 
     def child(self, container: Any, position: int) -> torch.nn.Module:
         """The counterpart of a container's module; an error tells which one it was."""

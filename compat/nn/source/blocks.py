@@ -100,7 +100,7 @@ class Blocks:
         for body in self._bodies:
             seen = set()
             for first, last, name in body.scopes:
-                if (first, last) not in seen and last - first > 1:
+                if (first, last) not in seen and not _is_run(body, first, last):
                     seen.add((first, last))
                     yield Former(body, first, last, name).part
 
@@ -196,6 +196,21 @@ class Blocks:
             results: Any = made[0] if len(made) == 1 else tuple(made)
             call = Statement(instance, "", tuple(part.inputs), {}, results)
             _put(part, call)
+
+
+def _is_run(body: Body, first: int, last: int) -> bool:
+    """Whether a range is several modules of several statements, one after the other."""
+    place = first
+    while place < last:
+        inner = [
+            end
+            for start, end, _ in body.scopes
+            if start == place and end <= last and (start, end) != (first, last)
+        ]
+        if not inner:
+            return False
+        place = max(inner)
+    return True
 
 
 def _kind(statement: Statement) -> Any:

@@ -249,7 +249,8 @@ class Writer:
             once = counts.get(results, 0) == 1 and own.get(results, "") not in ("next_c", "next_h")
             call = statement.layer is not None
             late = call and self._needed_late(results, units, unit)
-            if once and len(found.text) <= _LONGEST and not unit[0].pinned and not late:
+            changes = unit[0].pinned and unit is not units[-1]
+            if once and len(found.text) <= _LONGEST and not changes and not late:
                 waiting[results] = found
                 continue
             wished = wish(results) if statement is last else naming.of_value(last)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from compat.nn.core.module import Module
 from compat.nn.interchange.to_torch import ToTorch
+from compat.nn.source.computed import Converted
 from compat.nn.source.generator import Source, source_of
 from compat.nn.source.program import values
 from compat.nn.source.proof import (
@@ -72,7 +73,7 @@ def write(
     Raises ValueError for a net that no source can be written for, and if the source does not
     compute what the net does.
     """
-    conversion = ToTorch(net)
+    conversion = Converted(net)
     plain = conversion(net)
     training = plain.training
     plain.eval()

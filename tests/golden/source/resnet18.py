@@ -15,7 +15,9 @@ def conv_bn(
     padding: int = 0,
 ) -> nn.Sequential:
     return nn.Sequential(
-        nn.Conv2d(in_channels, out_channels, kernel_size, stride=stride, padding=padding),
+        nn.Conv2d(
+            in_channels, out_channels, kernel_size, stride=stride, padding=padding
+        ),
         nn.BatchNorm2d(out_channels),
     )
 
@@ -42,11 +44,9 @@ class DownsamplingBlock(nn.Module):
             conv_bn(out_channels, out_channels, 3, padding=1),
         )
         self.shortcut = conv_bn(in_channels, out_channels, 1, stride=2)
-        self.features = nn.Sequential(nn.ReLU(inplace=True), ResidualBlock(out_channels))
 
     def forward(self, x: Tensor) -> Tensor:
-        y = self.features(self.residual(x) + self.shortcut(x))
-        return y
+        return torch.relu(self.residual(x) + self.shortcut(x))
 
 
 class Resnet18(nn.Module):
@@ -59,8 +59,11 @@ class Resnet18(nn.Module):
             ResidualBlock(64),
             ResidualBlock(64),
             DownsamplingBlock(64, 128),
+            ResidualBlock(128),
             DownsamplingBlock(128, 256),
+            ResidualBlock(256),
             DownsamplingBlock(256, 512),
+            ResidualBlock(512),
             nn.AvgPool2d(7, stride=1),
         )
         self.fc = nn.Linear(512, 1000)
