@@ -205,7 +205,7 @@ def _is_run(body: Body, first: int, last: int) -> bool:
         inner = [
             end
             for start, end, _ in body.scopes
-            if start == place and end <= last and (start, end) != (first, last)
+            if start == place < end <= last and (start, end) != (first, last)
         ]
         if not inner:
             return False

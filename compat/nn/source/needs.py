@@ -14,15 +14,25 @@ from compat.nn.interchange.layers.lookup import LookupTable
 from compat.nn.interchange.layers.one_hot import OneHot
 from compat.nn.interchange.layers.pointwise import Add, Mul
 from compat.nn.interchange.layers.shape import Reshape, View
-from compat.nn.interchange.layers.table_layers import NarrowTable, SelectTable
+from compat.nn.interchange.layers.table_arithmetic import (
+    CAddTable,
+    CDivTable,
+    CMaxTable,
+    CMinTable,
+    CMulTable,
+    CSubTable,
+)
+from compat.nn.interchange.layers.table_layers import JoinTable, NarrowTable, SelectTable
 from compat.nn.interchange.layers.window import OverFrames
 from compat.nn.interchange.recurrent.language_model import LanguageModel
 from compat.nn.interchange.recurrent.masking import LookupTableMaskZero
+from compat.nn.source.computed import Computed
 
 ANY = None  # a size that is to be found out
 BATCH = -1
 STEPS = 5  # of a sequence
 # What gives a tensor of the size that it gets.
+_OF_EQUAL = (CAddTable, CSubTable, CMulTable, CDivTable, CMaxTable, CMinTable)
 _SAME = (nn.Identity, nn.Dropout, nn.ReLU, nn.Tanh, nn.Sigmoid, nn.Threshold, nn.LeakyReLU)
 
 
@@ -89,6 +99,9 @@ def need_of(module: Any, after: Need = None) -> Need:
         return None if -1 in module.size else Sizes((BATCH, module.elements))
     if isinstance(module, (Add, Mul)) and module.weight.numel() > 1:
         return Sizes((BATCH, module.weight.numel())) if module.weight.dim() == 1 else None
+    if isinstance(module, Computed):
+        planes = getattr(module.layer, "nInputPlane", None)
+        return Sizes((BATCH, planes, ANY, ANY)) if planes else None
     return _of_container(module, after)
 
 
@@ -100,10 +113,16 @@ def _of_container(module: Any, after: Need) -> Need:
         return _of_graph(module)
     if isinstance(module, nn.Sequential):
         for child in reversed(module):
-            after = need_of(child, after)
+            need = need_of(child, after)
+            # What nothing is known of, as padding and poolings, leaves the number of planes.
+            after = after if need is None else need
         return after
     if isinstance(module, SelectTable):
         return Table({module.index: after or Unknown()}) if module.index >= 0 else None
+    if isinstance(module, _OF_EQUAL):
+        return Table({place: after or Unknown() for place in (0, 1)})
+    if isinstance(module, JoinTable):
+        return Table({0: Unknown(), 1: Unknown()})
     if isinstance(module, NarrowTable):
         places = range(module.length)
         return Table({module.start + i: entries.get(i, Unknown()) for i in places})
