@@ -36,7 +36,15 @@ def parser() -> argparse.ArgumentParser:
     whole.add_argument("--version", action="version", version=_versions())
     whole.set_defaults(traceback=False)
     subparsers = whole.add_subparsers(metavar="COMMAND", required=True)
-    for add in (_add_train, _add_inspect, _add_convert, _add_devices, _add_lua, _add_port):
+    for add in (
+        _add_train,
+        _add_inspect,
+        _add_convert,
+        _add_view,
+        _add_devices,
+        _add_lua,
+        _add_port,
+    ):
         add(subparsers)
     for command, subparser in subparsers.choices.items():
         subparser.set_defaults(command=command)
@@ -265,6 +273,19 @@ def _add_convert(subparsers: Any) -> None:
         choices=(4, 8),
         help="bytes of a whole number: 8 by default, 4 for 32-bit machines and Windows",
     )
+
+
+def _add_view(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "view",
+        help="show what is in a .t7 file in a browser",
+        description="Write one page, which loads nothing else, and open it: nets and tables to "
+        "fold and unfold, fields, parameters, histograms of weights, filters and images.",
+    )
+    parser.add_argument("file", help="the .t7 file")
+    parser.add_argument("-o", "--out", help="the page (default: the file's name with .html, here)")
+    parser.add_argument("--force", action="store_true", help="replace a page that exists")
+    parser.add_argument("--no-browser", action="store_true", help="do not open the page")
 
 
 def _add_devices(subparsers: Any) -> None:
