@@ -1,4 +1,4 @@
-"""The source of a net against the same net written by hand: times of forward, and of a training step.
+"""The source of a net against the same net written by hand: times of forward and of a step.
 
     python benchmarks/leaving.py [rounds]
 

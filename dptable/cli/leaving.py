@@ -18,6 +18,7 @@ from torch import Tensor
 from compat import nn
 from compat.nn.source import inputs, naming, proof, written
 from compat.nn.source.computed import Converted
+from compat.nn.source.special import check_writable
 from compat.t7.base.atomic_file import atomic_file
 from compat.tensor_tables import tensors
 from dptable.cli.rewriting import parts_of
@@ -113,6 +114,10 @@ def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
     check_free(out, wish.force)
     net = chosen(value, wish.net)
     plain = Converted(net)(net)
+    if out.endswith(".onnx") and inputs.dtype_of(plain) == torch.float64:
+        net = net.float()  # onnxruntime has no convolutions of double precision
+        plain = Converted(net)(net)
+    check_writable(plain)
     if wish.input:
         example = inputs.parsed(wish.input, inputs.dtype_of(plain))
     else:
@@ -177,7 +182,7 @@ def _export(net: nn.Module, result: written.Written, example: Any, out: str, wis
         else:
             run = _onnx(program, file)
         for case in cases:
-            wanted = [t.clone() for t in tensors(net.evaluate().forward(case))]
+            wanted = [t.clone() for t in tensors(net.evaluate().forward(proof.cloned(case)))]
             given = [_index(t, i, result) for i, t in enumerate(tensors(case))]
             found = tensors(run(*given))
             for one, two in zip(wanted, found, strict=True):

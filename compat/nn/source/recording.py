@@ -51,7 +51,7 @@ for _name in ("add", "sub", "mul", "floordiv"):
     _arithmetic(f"__r{_name}__")
 
 
-class Unwritable(Exception):
+class Unwritable(ValueError):
     """Something that no source can be written for."""
 
 

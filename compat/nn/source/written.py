@@ -23,7 +23,7 @@ from compat.nn.source.proof import (
     listed,
     of_torch7,
 )
-from compat.nn.source.recording import Recording, Unwritable
+from compat.nn.source.recording import Recording
 from compat.nn.source.script import INPUT, OUTPUT, keys, module_from, script
 from compat.nn.source.special import SPECIAL, check_writable
 from compat.nn.source.tidying import tidied
@@ -81,8 +81,6 @@ def write(
         check_writable(plain)
         recording = Recording(plain, SPECIAL, called(net, conversion))
         output = recording.run(cloned(example))
-    except Unwritable as error:
-        raise ValueError(str(error)) from None
     finally:
         plain.train(training)
     body, indices = tidied(recording.body, recording.shapes, not indices_from_one)

@@ -8,7 +8,9 @@ WEIGHTS = __file__.removesuffix(".py") + ".safetensors"
 
 
 def conv_relu(in_channels: int, out_channels: int) -> nn.Sequential:
-    return nn.Sequential(nn.Conv2d(in_channels, out_channels, 3, padding=1), nn.ReLU(inplace=True))
+    return nn.Sequential(
+        nn.Conv2d(in_channels, out_channels, 3, padding=1), nn.ReLU(inplace=True)
+    )
 
 
 def stage(in_channels: int, out_channels: int) -> nn.Sequential:
