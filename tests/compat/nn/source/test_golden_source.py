@@ -1,4 +1,4 @@
-"""The source of five well-known nets, as it was read and approved; ``write`` renews the files."""
+"""The source of five well-known nets, as it was read and approved."""
 
 from __future__ import annotations
 
