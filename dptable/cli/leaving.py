@@ -6,7 +6,6 @@ import importlib
 import io
 import json
 import os
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,23 +138,35 @@ def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
 
 
 def _write_source(result: written.Written, out: str) -> None:
-    safetensors = needed("safetensors.torch", "export")
-    apart = {name: tensor.contiguous() for name, tensor in _own_memory(result.tensors)}
     names = {"names": json.dumps(result.names)}
     with ExitStack() as files:
         source = files.enter_context(atomic_file(out))
         weights = files.enter_context(atomic_file(Path(out).with_suffix(".safetensors")))
-        weights.write(safetensors.save(apart, names))
+        _write_tensors(weights, result.tensors, names)
         source.write(result.text.encode())
 
 
-def _own_memory(found: dict[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
-    """The tensors, of those that share memory all but the first as copies."""
-    seen: set[int] = set()
+_NAMES = {
+    **{torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"},
+    **{torch.int64: "I64", torch.int32: "I32", torch.int16: "I16", torch.int8: "I8"},
+    **{torch.uint8: "U8", torch.bool: "BOOL"},
+}
+
+
+def _write_tensors(file: Any, found: dict[str, Tensor], metadata: dict[str, str]) -> None:
+    """Write a .safetensors file one tensor after the other: no copy of all is in memory."""
+    header: dict[str, Any] = {"__metadata__": {"format": "pt", **metadata}}
+    end = 0
     for name, tensor in found.items():
-        address = tensor.untyped_storage().data_ptr()
-        yield name, tensor.clone() if address in seen else tensor
-        seen.add(address)
+        start, end = end, end + tensor.nbytes
+        header[name] = {"dtype": _NAMES[tensor.dtype], "shape": list(tensor.shape)}
+        header[name]["data_offsets"] = [start, end]
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    file.write(len(text).to_bytes(8, "little") + text)
+    for tensor in found.values():
+        if tensor.numel():
+            file.write(tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy())
 
 
 def needed(module: str, extra: str) -> Any:
