@@ -7,7 +7,9 @@ what public one would replace it. They are the same in PyTorch 2.6 and 2.13, but
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -181,3 +183,22 @@ def inductor(graph: torch.fx.GraphModule, inputs: Sequence[Tensor]) -> Callable[
     with config.patch(settings):
         found: Callable[..., Any] = compile(graph, list(inputs))
     return found
+
+
+@contextmanager
+def fake_tensors() -> Iterator[Callable[[Tensor], Tensor]]:
+    """Nothing is computed but sizes and types: gives what makes a tensor one without elements.
+
+    Other tensors take part as if they were such. It logs no sizes that do not fit.
+
+    In its place: modules on the device ``meta``, which a copy of the net would be needed for.
+    """
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    log = logging.getLogger("torch._subclasses.fake_tensor")
+    silent, log.disabled = log.disabled, True
+    try:
+        with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+            yield mode.from_tensor
+    finally:
+        log.disabled = silent

@@ -20,6 +20,7 @@ START, END = "<!-- made by docs/make_architecture.py -->", "<!-- end -->"
 ROWS: list[tuple[list[tuple[str, str]], list[tuple[str, str]]]] = [
     ([("cli", "the command")], []),
     ([("training", "options, trainer, session")], []),
+    ([], [("nn/source", "nets as PyTorch source")]),
     ([("sharding.py, checkpoints.py", "public parts")], [("cudnn", "names, files, converters")]),
     ([("container", "DataParallelTable")], [("nn/interchange", "torch.nn in and out")]),
     ([], [("nn/graph, recurrent", "nngraph, rnn"), ("nn/layers/composed", "of other families")]),

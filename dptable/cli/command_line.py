@@ -36,7 +36,15 @@ def parser() -> argparse.ArgumentParser:
     whole.add_argument("--version", action="version", version=_versions())
     whole.set_defaults(traceback=False)
     subparsers = whole.add_subparsers(metavar="COMMAND", required=True)
-    for add in (_add_train, _add_inspect, _add_convert, _add_devices, _add_lua, _add_port):
+    for add in (
+        _add_train,
+        _add_inspect,
+        _add_convert,
+        _add_view,
+        _add_devices,
+        _add_lua,
+        _add_port,
+    ):
         add(subparsers)
     for command, subparser in subparsers.choices.items():
         subparser.set_defaults(command=command)
@@ -213,12 +221,37 @@ def _add_inspect(subparsers: Any) -> None:
 def _add_convert(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "convert",
-        help="turn a .t7 file into .safetensors, .pt or another .t7",
-        description="Write what is in a .t7 file in another form. A .safetensors or .pt file gets "
-        "the tensors by name; the names of a net's are those of net.to_torch().state_dict().",
+        help="turn a .t7 file into PyTorch source, ONNX, .safetensors, .pt or another .t7",
+        description="Write what is in a .t7 file in another form. NAME.py is the net as PyTorch "
+        "source, which needs torch alone, with NAME.safetensors beside it; .onnx and .pt2 are the "
+        "net for other programs. A .safetensors or .pt file gets the tensors by name; the names of "
+        "a net's are those of net.to_torch().state_dict(). Several files: --to FORM -o FOLDER.",
+        usage="%(prog)s [options] FILE.t7 OUT\n"
+        "       %(prog)s [options] FILE.t7 ... --to FORM -o FOLDER",
     )
-    parser.add_argument("file", help="the .t7 file")
-    parser.add_argument("out", help="the file to write: .safetensors, .pt, .pth or .t7")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="the .t7 file, then the file to write"
+    )
+    parser.add_argument(
+        "--to",
+        choices=("py", "onnx", "pt2", "safetensors", "pt"),
+        help="with -o, the form in which every file is written",
+    )
+    parser.add_argument("-o", "--out", metavar="FOLDER", help="where --to writes")
+    parser.add_argument("--force", action="store_true", help="replace .py, .onnx and .pt2 files")
+    net = parser.add_argument_group("for .py, .onnx and .pt2")
+    net.add_argument(
+        "--input",
+        metavar="SIZES",
+        default="",
+        help="the input: 1x3x224x224; with commas between several; long:1x10 for indices",
+    )
+    net.add_argument("--net", metavar="PLACE", default="", help="which net of the file: protos.rnn")
+    net.add_argument(
+        "--indices-from-one",
+        action="store_true",
+        help="leave indices into tables as Torch7 counts them (otherwise they count from 0)",
+    )
     parser.add_argument(
         "--to-cpu",
         action="store_true",
@@ -240,6 +273,19 @@ def _add_convert(subparsers: Any) -> None:
         choices=(4, 8),
         help="bytes of a whole number: 8 by default, 4 for 32-bit machines and Windows",
     )
+
+
+def _add_view(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "view",
+        help="show what is in a .t7 file in a browser",
+        description="Write one page, which loads nothing else, and open it: nets and tables to "
+        "fold and unfold, fields, parameters, histograms of weights, filters and images.",
+    )
+    parser.add_argument("file", help="the .t7 file")
+    parser.add_argument("-o", "--out", help="the page (default: the file's name with .html, here)")
+    parser.add_argument("--force", action="store_true", help="replace a page that exists")
+    parser.add_argument("--no-browser", action="store_true", help="do not open the page")
 
 
 def _add_devices(subparsers: Any) -> None:

@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from compat import t7
 from compat.t7.base.atomic_file import atomic_file
+from dptable.cli import leaving, many
 from dptable.cli import rewriting as conversion
 from dptable.container import to_torch as _export  # noqa: F401 (it registers itself)
 from dptable.container.files import only_kept
@@ -26,10 +27,29 @@ _NAMED = 8  # of what is left out
 
 
 def run(args: argparse.Namespace) -> int:
-    """Load, change, write, and tell how much."""
+    """Convert one file, or many, and tell what became of them."""
+    if args.to is not None or args.out is not None:
+        if args.to is None or args.out is None:
+            raise ValueError("--to FORM and -o FOLDER go together")
+        return many.convert(args.files, args.to, args.out, lambda *file: _convert(args, *file))
+    if len(args.files) != 2:
+        raise ValueError(
+            f"{len(args.files)} files are given; FILE.t7 OUT, or several with --to and -o, are "
+            "accepted"
+        )
+    told = _convert(args, *args.files)
+    print(f"{args.files[1]}: {told.text}")
+    return 0
+
+
+def _convert(args: argparse.Namespace, file: str, out: str) -> leaving.Result:
+    """Load, change, write."""
+    args = argparse.Namespace(**{**vars(args), "file": file, "out": out})
+    if Path(out).suffix in leaving.KINDS:
+        leaving.check_free(out, args.force)
     write = _writer(args)
     with only_kept():
-        value = t7.load(args.file, mmap=True, plain=True)
+        value = t7.load(file, mmap=True, plain=True)
     if args.strip_dpt:
         value = conversion.without_dpt(value)
     if args.to_cpu:
@@ -38,22 +58,27 @@ def run(args: argparse.Namespace) -> int:
     if args.to_cpu or dtype is not None:
         value = conversion.retyped(value, dtype, args.to_cpu)
     told = write(value)
-    size = os.stat(args.out).st_size
-    print(f"{args.out}: {told}{size:,} bytes")
-    return 0
+    size = os.stat(out).st_size
+    if isinstance(told, str):
+        return leaving.Result(f"{told}{size:,} bytes", 0.0, {}, "")
+    return told
 
 
-def _writer(args: argparse.Namespace) -> Callable[[Any], str]:
+def _writer(args: argparse.Namespace) -> Callable[[Any], Any]:
     """What writes the kind of file that ``args.out`` names, and returns what to tell of it."""
     suffix = Path(args.out).suffix.lower()
     if suffix == ".t7":
         return lambda value: _write_t7(value, args)
-    if suffix not in (".safetensors", ".pt", ".pth"):
+    if suffix not in (".safetensors", ".pt", ".pth", *leaving.KINDS):
         raise ValueError(
-            f"out is {args.out}; a name that ends in .safetensors, .pt, .pth or .t7 is accepted"
+            f"out is {args.out}; a name that ends in .py, .onnx, .pt2, .safetensors, .pt, .pth or "
+            ".t7 is accepted"
         )
     if args.ascii or args.long_size:
         raise ValueError(f"out is {args.out}; with --ascii or --long-size, a .t7 file is accepted")
+    if suffix in leaving.KINDS:
+        wish = leaving.Wish(args.net, args.input, args.indices_from_one, args.force)
+        return lambda value: leaving.write(value, args.out, Path(args.file).name, wish)
     if suffix == ".safetensors":
         try:
             safetensors = importlib.import_module("safetensors.torch")

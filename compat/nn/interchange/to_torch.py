@@ -16,6 +16,7 @@ from compat.nn.checks.error_place import locate
 from compat.nn.core.module import Module
 from compat.nn.criterions.base import Criterion
 from compat.nn.interchange import counterparts
+from compat.nn.interchange.saving import tell_when_saved
 from compat.nn.unknown import Unknown, UnknownCriterion
 
 L = TypeVar("L", bound=torch.nn.Module)
@@ -61,16 +62,19 @@ class ToTorch:
         if known is None:
             try:
                 convert = converter_of(type(module))
-                if convert is None:
-                    raise _refusal(module)
-                converted = convert(module, self)
+                converted = self.missing(module) if convert is None else convert(module, self)
             except Exception as error:
                 locate(error, module)
                 raise
+            tell_when_saved(type(converted))
             if isinstance(module, Module):
                 converted.training = module.train
             known = self._modules[id(module)] = (module, converted)
         return known[1]
+
+    def missing(self, module: Any) -> torch.nn.Module:
+        """What stands for a module that nothing converts."""
+        raise _refusal(module)
 
     def child(self, container: Any, position: int) -> torch.nn.Module:
         """The counterpart of a container's module; an error tells which one it was."""

@@ -153,7 +153,7 @@ def test_a_layer_without_equivalent_is_told_of(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["net.t7", "net.onnx"], "a name that ends in .safetensors, .pt, .pth or .t7 is"),
+        (["net.t7", "net.zip"], "a name that ends in .py, .onnx, .pt2, .safetensors, .pt, .pth or"),
         (["net.t7", "net.pt", "--ascii"], "with --ascii or --long-size, a .t7 file is"),
         (["none.t7", "net.pt"], "none.t7"),
         (["page.t7", "net.pt"], "page.t7"),

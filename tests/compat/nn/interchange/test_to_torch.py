@@ -5,7 +5,10 @@ from __future__ import annotations
 import copy
 import pickle
 import re
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +22,7 @@ import compat.nn as nn
 from compat import random
 from compat.cudnn import SpatialConvolution as CudnnConvolution
 from compat.nn.interchange.layers.table_layers import JoinTable
+from compat.nn.source.written import write
 from compat.tensor_tables import tensors
 
 # Classes that torch.nn has no equivalent of, and which get no wrapper.
@@ -103,6 +107,30 @@ def test_every_recorded_net_computes_the_same(folder: str, name: str, case_name:
         for m in converted.modules()
     )
     assert_same(converted(copied(input)), module.forward(copied(input)))
+
+
+def _often(cases: list[Any]) -> list[Any]:
+    """The cases, of which one in twelve is tried always, and all among the slow tests."""
+    return [
+        case if place % 12 == 0 else pytest.param(*case.values, marks=pytest.mark.slow, id=case.id)
+        for place, case in enumerate(cases)
+        if case.values[2] != "number"  # no tensor
+    ]
+
+
+@pytest.mark.parametrize(("folder", "name", "case_name"), _often(RECORDED))
+def test_every_recorded_net_as_source(
+    folder: str, name: str, case_name: str, tmp_path: Path
+) -> None:
+    """The source is tried in both modes before it is given, with its gradients."""
+    module, input = recorded(folder, name, case_name)
+    written = write(module, copied(input), name)
+    assert written.difference <= 1e-6
+    path = tmp_path / "source.py"
+    path.write_text(written.text)
+    ruff = [sys.executable, "-m", "ruff"]
+    for command in (["check", "--select", "E,F,I"], ["format", "--check"]):
+        subprocess.run([*ruff, *command, "--isolated", "-q", path], check=True)
 
 
 @pytest.mark.parametrize(("folder", "name", "case_name"), RECORDED)

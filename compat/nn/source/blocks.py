@@ -1,0 +1,329 @@
+"""Repeated parts of a net as blocks: one body for all, whose differing constants are arguments."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from compat.nn.source.parts import Former, Part, template
+from compat.nn.source.program import (
+    Block,
+    Body,
+    Hole,
+    Instance,
+    Layer,
+    Statement,
+    Value,
+    Weight,
+    flat,
+    mapped,
+    members_of,
+    values,
+)
+
+_LONGEST = 60  # statements of a part that is no module of the net
+_MOST = 3000  # statements in which such parts are looked for
+
+
+class Blocks:
+    """The blocks of a net: ``found``, in the order in which their classes can be defined."""
+
+    def __init__(self, body: Body) -> None:
+        self.found: list[Block] = []
+        self._bodies = [body]
+        self._fresh = 0  # values made here have numbers below it
+        while self._replace_largest(self._modules()):
+            pass
+        for each in self._bodies:
+            _reschedule(each)
+        while self._replace_most(self._runs()):
+            pass
+        for block in list(self.found):
+            self._dissolve_small(block)
+
+    def _dissolve_small(self, block: Block) -> None:
+        """Put a block's statements back where it saves no lines any more."""
+        calls = [
+            (body, statement)
+            for body in self._bodies
+            for statement in body.statements
+            if isinstance(statement.layer, Instance) and statement.layer.block is block
+        ]
+        if (len(calls) - 1) * _weight(block.body.statements) - 6 - len(block.parameters) / 2 > 0:
+            return
+        for body, call in calls:
+            place = body.statements.index(call)
+            body.statements[place : place + 1] = self._opened(call)
+        self.found.remove(block)
+        self._bodies.remove(block.body)
+
+    def _opened(self, call: Statement) -> list[Statement]:
+        """The statements of a block for one use of it."""
+        instance = call.layer
+        assert isinstance(instance, Instance)
+        body = instance.block.body
+        known: dict[Any, Any] = dict(zip(body.inputs, call.arguments, strict=True))
+        results = zip(values(body.result), values(call.results), strict=True)
+        known.update(results)
+        own = zip(instance.block.members, instance.members, strict=True)
+        actual = {id(member): other for member, other in own}
+
+        def new(leaf: Any) -> Any:
+            if isinstance(leaf, Hole):
+                return instance.constants[leaf.number]
+            if isinstance(leaf, Weight):
+                return actual[id(leaf)]
+            if isinstance(leaf, Value) and leaf not in known:
+                self._fresh -= 1
+                known[leaf] = Value(self._fresh)
+            return known[leaf] if isinstance(leaf, Value) else leaf
+
+        made: dict[int, Instance] = {}
+        statements = []
+        for old in body.statements:
+            layer = old.layer
+            if isinstance(layer, Instance):
+                inner = [actual[id(member)] for member in layer.members]
+                constants = [mapped(new, constant) for constant in layer.constants]
+                layer = made.setdefault(id(layer), Instance(layer.block, inner, constants))
+            elif layer is not None:
+                layer = actual[id(layer)]
+            arguments, keywords = mapped(new, old.arguments), mapped(new, old.keywords)
+            found = mapped(new, old.results)
+            statements.append(
+                Statement(layer, old.function, arguments, keywords, found, old.pinned)
+            )
+        return statements
+
+    def _modules(self) -> Iterator[Part]:
+        for body in self._bodies:
+            seen = set()
+            for first, last, name in body.scopes:
+                if (first, last) not in seen and not _is_run(body, first, last):
+                    seen.add((first, last))
+                    yield Former(body, first, last, name).part
+
+    def _runs(self) -> Iterator[Part]:
+        """Every range of statements that may be equal to another."""
+        if sum(len(body.statements) for body in self._bodies) > _MOST:
+            return
+        ids: dict[Any, int] = {}
+        kinds = [
+            [ids.setdefault(_kind(s), len(ids)) for s in body.statements] for body in self._bodies
+        ]
+        alive: list[tuple[int, int]] = [
+            (b, i) for b, own in enumerate(kinds) for i in range(len(own))
+        ]
+        for length in range(2, _LONGEST):
+            groups: dict[Any, list[tuple[int, int]]] = defaultdict(list)
+            for b, first in alive:
+                if first + length <= len(kinds[b]):
+                    groups[tuple(kinds[b][first : first + length])].append((b, first))
+            alive = [place for group in groups.values() if len(group) > 1 for place in group]
+            if not alive:
+                return
+            for b, first in alive:
+                yield Former(self._bodies[b], first, first + length, "").part
+
+    def _groups(self, parts: Iterator[Part]) -> list[list[Part]]:
+        """The parts that are worth a block, with those that equal each."""
+        same: dict[Any, list[Part]] = defaultdict(list)
+        for part in parts:
+            same[part.key].append(part)
+        return [
+            group
+            for found in same.values()
+            if len(found) > 1 and len(group := self._allowed(_apart(found))) > 1
+        ]
+
+    def _allowed(self, group: list[Part]) -> list[Part]:
+        """Those whose layers nothing else uses."""
+        total: dict[int, int] = defaultdict(int)
+        for body in self._bodies:
+            for statement in body.statements:
+                for member in flat(members_of(statement)):
+                    total[id(member)] += 1
+        used: dict[tuple[int, ...], dict[int, int]] = {}
+        for part in group:
+            counts = used.setdefault(tuple(map(id, part.members)), defaultdict(int))
+            for statement in part.statements():
+                for member in flat(members_of(statement)):
+                    counts[id(member)] += 1
+        fine = {
+            ids for ids, counts in used.items() if all(n == total[i] for i, n in counts.items())
+        }
+        return [part for part in group if tuple(map(id, part.members)) in fine]
+
+    def _replace_largest(self, parts: Iterator[Part]) -> bool:
+        groups = [(len(g[0].key), _gain(g), g) for g in self._groups(parts)]
+        groups = [entry for entry in groups if entry[1] > 0]
+        if groups:
+            self._replace(max(groups, key=lambda entry: entry[:2])[2])
+        return bool(groups)
+
+    def _replace_most(self, parts: Iterator[Part]) -> bool:
+        groups = [(_gain(g), g) for g in self._groups(parts)]
+        best: tuple[float, list[Part]] = max(groups, key=lambda entry: entry[0], default=(0, []))
+        if best[0] > 0:
+            self._replace(best[1])
+        return best[0] > 0
+
+    def _replace(self, group: list[Part]) -> None:
+        """Make a block of parts that are equal, and put it in their place."""
+        columns, arguments = _columns(group)
+        names: list[str] = []
+        fillers: list[Any] = []
+        for place in range(len(group[0].constants)):
+            column = columns[place]
+            if column in arguments:
+                fillers.append(Hole(arguments.index(column)))
+            else:
+                fillers.append(group[0].constants[place])
+        for column in arguments:
+            names.append(_unused(group[0].names[columns.index(column)] or "value", names))
+        outputs = sorted({i for part in group for i in _wanted(part)})
+        block = Block(group[0].name, Body([], [], None), [], names)
+        block.body, block.members = template(group[0], outputs, fillers)
+        self.found.insert(0, block)
+        self._bodies.append(block.body)
+        shared: dict[tuple[int, ...], Instance] = {}
+        for part in sorted(group, key=lambda part: part.first, reverse=True):
+            constants = [part.constants[columns.index(column)] for column in arguments]
+            ids = tuple(map(id, part.members)) or (id(part),)
+            instance = shared.setdefault(ids, Instance(block, part.members, constants))
+            made = [part.made[i] for i in outputs]
+            results: Any = made[0] if len(made) == 1 else tuple(made)
+            call = Statement(instance, "", tuple(part.inputs), {}, results)
+            _put(part, call)
+
+
+def _is_run(body: Body, first: int, last: int) -> bool:
+    """Whether a range is several modules of several statements, one after the other."""
+    place = first
+    while place < last:
+        inner = [
+            end
+            for start, end, _ in body.scopes
+            if start == place < end <= last and (start, end) != (first, last)
+        ]
+        if not inner:
+            return False
+        place = max(inner)
+    return True
+
+
+def _kind(statement: Statement) -> Any:
+    layer = statement.layer
+    name: Any = statement.function
+    if isinstance(layer, Layer):
+        name = layer.name
+    elif isinstance(layer, Instance):
+        name = id(layer.block)
+    return (name, len(statement.arguments), len(values(statement.results)))
+
+
+def _apart(parts: list[Part]) -> list[Part]:
+    """Those of equal parts that do not overlap."""
+    kept: list[Part] = []
+    for part in sorted(parts, key=lambda part: (id(part.body), part.first)):
+        if not kept or kept[-1].body is not part.body or kept[-1].last <= part.first:
+            kept.append(part)
+    return kept
+
+
+def _columns(group: list[Part]) -> tuple[list[Any], list[Any]]:
+    """The constants at each place in all parts, and those of these that differ."""
+
+    def known(part: Part, constant: Any) -> Any:
+        kind = type(constant).__name__
+        return (
+            (kind, id(part.body), constant)
+            if isinstance(constant, Hole)
+            else (kind, repr(constant))
+        )
+
+    columns = [
+        tuple(known(part, part.constants[place]) for part in group)
+        for place in range(len(group[0].constants))
+    ]
+    differing = [c for c in dict.fromkeys(columns) if len(set(c)) > 1 or c[0][0] == "Hole"]
+    return columns, differing
+
+
+def _gain(group: list[Part]) -> float:
+    """About how many lines a block saves."""
+    part = group[0]
+    weight = _weight(part.statements())
+    wanted = len({i for each in group for i in _wanted(each)})
+    if not wanted:
+        return 0
+    interface = len(part.inputs) + wanted - 2 + len(_columns(group)[1]) / 2
+    return (len(group) - 1) * weight - 6 - interface
+
+
+def _weight(statements: list[Statement]) -> float:
+    """About how many lines statements take."""
+    weight = 0.0
+    for statement in statements:
+        if statement.layer is not None:
+            weight += 1
+        elif statement.function not in ("torch.Tensor.size", "torch.Tensor.__getitem__"):
+            weight += 0.6
+    return weight
+
+
+def _wanted(part: Part) -> list[int]:
+    """Which of the values that a part makes are used outside."""
+    outside = set(values(part.body.result))
+    for i, statement in enumerate(part.body.statements):
+        if not part.first <= i < part.last:
+            outside.update(values([statement.arguments, statement.keywords]))
+    return [i for i, value in enumerate(part.made) if value in outside]
+
+
+def _put(part: Part, call: Statement) -> None:
+    """Put a call of a block in the place of a part."""
+    body, saved = part.body, part.last - part.first - 1
+    body.statements[part.first : part.last] = [call]
+    scopes = []
+    for first, last, name in body.scopes:
+        if last <= part.first:
+            scopes.append((first, last, name))
+        elif first >= part.last:
+            scopes.append((first - saved, last - saved, name))
+        elif first <= part.first and part.last <= last and (first, last) != (part.first, part.last):
+            scopes.append((first, last - saved, name))
+    body.scopes = scopes
+
+
+def _reschedule(body: Body) -> None:
+    """Put the statements that each result needs next to each other."""
+    if any(statement.pinned for statement in body.statements):
+        return
+    makers = {value: s for s in body.statements for value in values(s.results)}
+    ordered: dict[int, Statement] = {}
+    for wanted in values(body.result):
+        stack: list[tuple[Statement | None, bool]] = [(makers.get(wanted), False)]
+        while stack:
+            statement, ready = stack.pop()
+            if statement is None or id(statement) in ordered:
+                continue
+            if ready:
+                ordered[id(statement)] = statement
+                continue
+            stack.append((statement, True))
+            needed = values([statement.arguments, statement.keywords])
+            stack += [(makers.get(value), False) for value in reversed(needed)]
+    if len(ordered) == len(body.statements):
+        body.statements[:] = ordered.values()
+        body.scopes = []
+
+
+def _unused(name: str, names: list[str]) -> str:
+    """``name``, with a number if it is one of ``names``."""
+    found, count = name, 1
+    while found in names:
+        count += 1
+        found = f"{name}{count}"
+    return found

@@ -1,0 +1,140 @@
+"""Calls of torch's functions as a person writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+
+from compat.nn.source.layers import simple
+from compat.nn.source.program import Hole, Value, Weight
+
+ATOM, UNARY, PRODUCT, SUM, COMPARISON = 9, 7, 6, 5, 3
+
+
+class Text(NamedTuple):
+    """An expression, and how strongly its outermost operator binds."""
+
+    text: str
+    level: int = ATOM
+
+    def within(self, level: int) -> str:
+        """The expression as an operand of an operator of this level."""
+        return self.text if self.level >= level else f"({self.text})"
+
+
+_BINARY = {
+    **{"add": ("+", SUM), "__radd__": ("+", SUM), "sub": ("-", SUM), "__rsub__": ("-", SUM)},
+    **{"mul": ("*", PRODUCT), "__rmul__": ("*", PRODUCT), "div": ("/", PRODUCT)},
+    **{"__rtruediv__": ("/", PRODUCT), "true_divide": ("/", PRODUCT), "floordiv": ("//", PRODUCT)},
+    **{"matmul": ("@", PRODUCT), "__matmul__": ("@", PRODUCT), "__eq__": ("==", COMPARISON)},
+    **{"__ne__": ("!=", COMPARISON), "eq": ("==", COMPARISON), "ne": ("!=", COMPARISON)},
+    **{"gt": (">", COMPARISON), "lt": ("<", COMPARISON), "ge": (">=", COMPARISON)},
+    **{"le": ("<=", COMPARISON), "__or__": ("|", 4), "__and__": ("&", 4)},
+}
+_UNARY = {"neg": "-", "__invert__": "~", "__neg__": "-"}
+Write = Callable[[Any], Text]
+
+
+def call(function: str, arguments: tuple[Any, ...], keywords: dict[str, Any], write: Write) -> Text:
+    """A call of a function of torch.
+
+    Args:
+        function: its full name.
+        arguments, keywords: what it is given.
+        write: writes values, weights and arguments of the class.
+    """
+    module, _, name = function.rpartition(".")
+    if module in ("torch.Tensor", "operator"):
+        if not keywords and len(arguments) == 2 and name in _BINARY:
+            return _binary(name, arguments, write)
+        if len(arguments) == 1 and name in _UNARY:
+            return Text(_UNARY[name] + constant(arguments[0], write).within(UNARY), UNARY)
+        if name == "__getitem__":
+            index = _index(arguments[1], write)
+            return Text(f"{constant(arguments[0], write).within(ATOM)}[{index}]")
+        if name == "pow" or name == "__pow__":
+            base, exponent = (constant(a, write).within(8) for a in arguments)
+            space = "" if _is_simple(base) and _is_simple(exponent) else " "
+            return Text(f"{base}{space}**{space}{exponent}", 8)
+        name = {"__rpow__": "__rpow__"}.get(name, name)
+        owner = constant(arguments[0], write).within(ATOM)
+        return Text(f"{owner}.{name}({_listed(_spread(name, arguments[1:]), keywords, write)})")
+    if "functional" in module or module.endswith("_nn"):  # where PyTorch has some of these
+        module = "functional"
+    return Text(f"{module}.{name}({_listed(arguments, keywords, write)})")
+
+
+def _binary(name: str, arguments: tuple[Any, ...], write: Write) -> Text:
+    sign, level = _BINARY[name]
+    one, other = arguments
+    if name in ("__rsub__", "__rtruediv__"):
+        one, other = other, one
+    if name == "add" and isinstance(other, (int, float)) and other < 0:
+        sign, other = "-", -other
+    left, right = constant(one, write), constant(other, write)
+    above = level + (sign in "-/@//")
+    if isinstance(one, (int, float)) and sign == "+" and name == "__radd__":
+        left, right = right, left
+    if sign == "*" and isinstance(other, (int, float)):
+        left, right = right, left
+    return Text(f"{left.within(level)} {sign} {right.within(above)}", level)
+
+
+def _is_simple(text: str) -> bool:
+    """Whether an operand of a power stands without spaces: a name or a number."""
+    return re.fullmatch(r"-?[\w.]+", text) is not None
+
+
+_SPREAD = {"reshape", "view", "expand", "permute", "repeat"}
+
+
+def _spread(name: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Sizes as arguments of their own."""
+    if name in _SPREAD and len(arguments) == 1 and type(arguments[0]) in (list, tuple):
+        return tuple(arguments[0])
+    return arguments
+
+
+def _listed(arguments: tuple[Any, ...], keywords: dict[str, Any], write: Write) -> str:
+    parts = [constant(argument, write).text for argument in arguments]
+    parts += [f"{name}={constant(value, write).text}" for name, value in keywords.items()]
+    return ", ".join(parts)
+
+
+def _index(index: Any, write: Write) -> str:
+    if type(index) is tuple:
+        return ", ".join(_index(part, write) for part in index)
+    if isinstance(index, slice):
+        ends = [
+            "" if part is None else constant(part, write).text for part in (index.start, index.stop)
+        ]
+        step = "" if index.step is None else f":{constant(index.step, write).text}"
+        return ":".join(ends) + step
+    return "..." if index is Ellipsis else constant(index, write).text
+
+
+def constant(value: Any, write: Write) -> Text:
+    """Anything as an expression."""
+    if isinstance(value, (Value, Weight, Hole)):
+        return write(value)
+    if isinstance(value, torch.device):
+        return write(value)
+    if isinstance(value, torch.dtype):
+        return Text(str(value))
+    if type(value) in (tuple, list):
+        parts = [constant(part, write).text for part in value]
+        if len(parts) == 1 and type(value) is tuple:
+            parts.append("")
+            return Text(f"({parts[0]},)")
+        opening, closing = "()" if type(value) is tuple else "[]"
+        return Text(opening + ", ".join(parts) + closing)
+    if isinstance(value, (bool, str)) or value is None:
+        return Text(repr(value).replace("'", '"'))
+    if isinstance(value, float):
+        value = simple(value)
+        if value in (float("inf"), float("-inf")) or value != value:
+            return Text(f'float("{value}")')
+    return Text(repr(value), UNARY if isinstance(value, (int, float)) and value < 0 else ATOM)

@@ -1,0 +1,145 @@
+"""The source of a net, and where in it each tensor of the net is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from compat.nn.source import naming
+from compat.nn.source.blocks import Blocks
+from compat.nn.source.classes import Writer
+from compat.nn.source.parameters import Class, block_parameters
+from compat.nn.source.program import (
+    Block,
+    Body,
+    Hole,
+    Instance,
+    Layer,
+    Value,
+    Weight,
+    members_of,
+)
+from compat.nn.source.text import Names, lines
+
+
+@dataclass
+class Source:
+    """The source of a net.
+
+    Attributes:
+        name: of its class.
+        classes: the text of the classes, the net's last.
+        tensors: its parameters and buffers by their names in it.
+        body: what the net computes.
+    """
+
+    name: str
+    classes: list[list[str]]
+    tensors: dict[str, Tensor]
+    body: Body
+
+
+def source_of(name: str, body: Body, indices: set[Value], forward_doc: list[str]) -> Source:
+    """Write the classes of a net."""
+    blocks = Blocks(body).found
+    names = Names(name, "load", "WEIGHTS")
+    classes: dict[int, Class] = {}
+    constants = _constants(body)
+    for block in _ordered(blocks):
+        block.name = names.new(naming.of_block(block))
+        parameters = block_parameters(block, constants[id(block)], classes)
+        writer = Writer(
+            *(block.name, block.body, parameters, classes, []),
+            naming.of_inputs(block.body, set(), _taken(classes)),
+        )
+        classes[id(block)] = writer.write()
+    writer = Writer(
+        name, body, [], classes, [], naming.of_inputs(body, indices, _taken(classes)), forward_doc
+    )
+    whole = writer.write()
+    tensors = dict(_tensors(body, whole, {}, classes, ""))
+    _tie(whole, tensors)
+    text = [cls.text for cls in classes.values()]
+    return Source(name, [*text, whole.text], tensors, body)
+
+
+def _taken(classes: dict[int, Class]) -> dict[int, list[str]]:
+    return {key: cls.inputs for key, cls in classes.items()}
+
+
+def _tie(cls: Class, tensors: dict[str, Tensor]) -> None:
+    """Have parameters of the net's class that share memory be one."""
+    first: dict[Any, str] = {}
+    tied = []
+    for name, tensor in tensors.items():
+        key = (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
+        if tensor.numel() and tensor.is_floating_point() and first.setdefault(key, name) != name:
+            tied += lines(f"self.{_path(name)} = self.{_path(first[key])}", 8)
+    place = next(i for i, line in enumerate(cls.text) if line.startswith("    def forward"))
+    cls.text[place - 1 : place - 1] = tied
+
+
+def _path(name: str) -> str:
+    """The name of a tensor in a state as Python gets at it."""
+    return re.sub(r"\.(\d+)", r"[\1]", name)
+
+
+def _ordered(blocks: list[Block]) -> list[Block]:
+    """Blocks after those that they use."""
+    ordered: dict[int, Block] = {}
+
+    def visit(block: Block) -> None:
+        if id(block) not in ordered:
+            for statement in block.body.statements:
+                if isinstance(statement.layer, Instance):
+                    visit(statement.layer.block)
+            ordered[id(block)] = block
+
+    for block in blocks:
+        visit(block)
+    return list(ordered.values())
+
+
+def _constants(body: Body) -> dict[int, list[list[Any]]]:
+    """The constants of each use of each block."""
+    found: dict[int, list[list[Any]]] = {}
+
+    def visit(part: Body, own: list[Any]) -> None:
+        for statement in part.statements:
+            layer = statement.layer
+            if isinstance(layer, Instance):
+                known = [own[c.number] if isinstance(c, Hole) else c for c in layer.constants]
+                found.setdefault(id(layer.block), []).append(known)
+                visit(layer.block.body, known)
+
+    visit(body, [])
+    return found
+
+
+def _tensors(
+    body: Body,
+    cls: Class,
+    actual: dict[int, Layer | Weight],
+    classes: dict[int, Class],
+    prefix: str,
+) -> Iterator[tuple[str, Tensor]]:
+    """The tensors of a class's members; ``actual`` are those in the place of a block's own."""
+    members = {id(m): m for statement in body.statements for m in members_of(statement)}
+    for key, path in cls.paths.items():
+        member, place = members[key], f"{prefix}{path}"
+        if isinstance(member, Instance):
+            pairs = zip(member.block.members, member.members, strict=True)
+            below = {id(own): actual.get(id(other), other) for own, other in pairs}
+            inner = classes[id(member.block)]
+            yield from _tensors(member.block.body, inner, below, classes, f"{place}.")
+            continue
+        member = actual.get(id(member), member)
+        if isinstance(member, Layer):
+            for name, tensor in member.module.state_dict().items():
+                yield f"{place}.{name}", tensor
+        else:
+            yield place, member.tensor.detach()

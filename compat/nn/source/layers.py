@@ -1,0 +1,94 @@
+"""Layers of ``torch.nn`` as the calls that make them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any
+
+import torch
+from torch import nn
+
+from compat.nn.source.program import Layer
+
+_NONE = inspect.Parameter.empty
+_IGNORED = {"device", "dtype", "self", "args", "kwargs"}
+_CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.Module)
+
+
+def class_of(module: nn.Module) -> type[nn.Module] | None:
+    """The class of ``torch.nn`` that a module is of or extends; None for containers."""
+    for cls in type(module).__mro__:
+        if cls.__module__.startswith("torch.nn.modules.") and not cls.__name__.startswith("_"):
+            return None if cls in _CONTAINERS else cls
+    return None
+
+
+@functools.cache
+def _signature(cls: Any) -> dict[str, Any]:
+    """The arguments of a class with their defaults."""
+    found = inspect.signature(cls.__init__).parameters.values()
+    return {
+        p.name: p.default
+        for p in found
+        if p.name not in _IGNORED and p.kind is not p.VAR_KEYWORD and p.kind is not p.VAR_POSITIONAL
+    }
+
+
+def layer_of(module: Any, cls: Any) -> Layer:
+    """The call of ``cls`` that makes a module like this one."""
+    if issubclass(cls, nn.RNNBase):
+        return _recurrent(module, cls)
+    arguments, defaults = {}, {}
+    for name, default in _signature(cls).items():
+        value = getattr(module, name, default)
+        if name == "bias":
+            value = module.bias is not None
+        arguments[name] = simple(value)
+        defaults[name] = simple(default)
+    if "return_indices" in arguments:
+        arguments["return_indices"] = bool(arguments["return_indices"])
+    layer = Layer(module, cls.__name__, arguments, defaults)
+    if nn.utils.parametrize.is_parametrized(module):
+        layer.around = "nn.utils.parametrizations.weight_norm"
+    return layer
+
+
+def _recurrent(module: Any, cls: type[nn.Module]) -> Layer:
+    arguments = {
+        "input_size": module.input_size,
+        "hidden_size": module.hidden_size,
+        "batch_first": module.batch_first,
+    }
+    defaults: dict[str, Any] = {"input_size": _NONE, "hidden_size": _NONE}
+    defaults["batch_first"] = False
+    if isinstance(module, nn.LSTM):
+        arguments["proj_size"], defaults["proj_size"] = module.proj_size, 0
+    return Layer(module, cls.__name__, arguments, defaults)
+
+
+def simple(value: Any) -> Any:
+    """A number for a tuple of equal ones; whole numbers and others as Python writes them."""
+    if isinstance(value, (tuple, list)):
+        value = tuple(simple(part) for part in value)
+        return value[0] if len(value) > 0 and len(set(value)) == 1 else value
+    if isinstance(value, bool) or value is None or isinstance(value, (str, type)):
+        return value
+    if isinstance(value, float):
+        return int(value) if value == int(value) and abs(value) < 1e6 else value
+    return value
+
+
+def same_result(module: nn.Module, cls: type[nn.Module], arguments: Any, output: Any) -> bool:
+    """Whether the forward of ``cls`` computes what the module's own did."""
+    if not isinstance(output, torch.Tensor):
+        return False
+    try:
+        plain: Any = cls.forward(module, *arguments)
+    except Exception:
+        return False
+    return (
+        isinstance(plain, torch.Tensor)
+        and plain.shape == output.shape
+        and bool(torch.allclose(plain, output, equal_nan=True))
+    )

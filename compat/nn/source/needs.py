@@ -1,0 +1,182 @@
+"""What a net has to be given, as far as its layers say: planes, features, numbers of indices."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+from torch import fx, nn
+
+from compat.nn.interchange.containers.branches import Concat, ConcatTable, ParallelTable
+from compat.nn.interchange.containers.map_table import MapTable
+from compat.nn.interchange.layers.lookup import LookupTable
+from compat.nn.interchange.layers.one_hot import OneHot
+from compat.nn.interchange.layers.pointwise import Add, Mul
+from compat.nn.interchange.layers.shape import Reshape, View
+from compat.nn.interchange.layers.table_arithmetic import (
+    CAddTable,
+    CDivTable,
+    CMaxTable,
+    CMinTable,
+    CMulTable,
+    CSubTable,
+)
+from compat.nn.interchange.layers.table_layers import JoinTable, NarrowTable, SelectTable
+from compat.nn.interchange.layers.window import OverFrames
+from compat.nn.interchange.recurrent.language_model import LanguageModel
+from compat.nn.interchange.recurrent.masking import LookupTableMaskZero
+from compat.nn.source.computed import Computed
+
+ANY = None  # a size that is to be found out
+BATCH = -1
+STEPS = 5  # of a sequence
+# What gives a tensor of the size that it gets.
+_OF_EQUAL = (CAddTable, CSubTable, CMulTable, CDivTable, CMaxTable, CMinTable)
+_SAME = (nn.Identity, nn.Dropout, nn.ReLU, nn.Tanh, nn.Sigmoid, nn.Threshold, nn.LeakyReLU)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """A tensor of these sizes; of indices, numbers from 1 to ``highest``."""
+
+    sizes: tuple[int | None, ...]
+    highest: int | None = None
+    lowest: int = 1
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A tensor of which nothing is known."""
+
+
+@dataclass
+class Table:
+    """A table of what is needed at each place, from 0."""
+
+    entries: dict[int, Need]
+
+
+Need = Sizes | Unknown | Table | None
+
+
+def need_of(module: Any, after: Need = None) -> Need:
+    """What a module has to be given, where ``after`` is needed of what it gives.
+
+    None is anything.
+    """
+    if isinstance(module, (nn.Conv1d, nn.Conv2d, nn.Conv3d)):
+        return Sizes((BATCH, module.in_channels, *[ANY] * len(module.kernel_size)))
+    if isinstance(module, (nn.ConvTranspose2d, nn.ConvTranspose3d)):
+        return Sizes((BATCH, module.in_channels, *[ANY] * len(module.kernel_size)))
+    if isinstance(module, nn.Linear):
+        return Sizes((BATCH, module.in_features))
+    if isinstance(module, nn.BatchNorm1d):
+        return Sizes((BATCH, module.num_features))
+    if isinstance(module, (nn.BatchNorm2d, nn.BatchNorm3d)):
+        dims = 2 if isinstance(module, nn.BatchNorm2d) else 3
+        return Sizes((BATCH, module.num_features, *[ANY] * dims))
+    if isinstance(module, LanguageModel):
+        first = need_of(module.net)
+        return Sizes((BATCH, STEPS), first.highest) if isinstance(first, Sizes) else first
+    if isinstance(module, LookupTableMaskZero):
+        return Sizes((BATCH, STEPS), module.num_embeddings - 1)
+    if isinstance(module, LookupTable):
+        return Sizes((BATCH, STEPS), module.num_embeddings)
+    if isinstance(module, OneHot):
+        return Sizes((BATCH,), module.size)
+    if isinstance(module, nn.RNNBase):
+        sizes = (BATCH, STEPS) if module.batch_first else (STEPS, BATCH)
+        return Sizes((*sizes, module.input_size))
+    if isinstance(module, nn.Bilinear):
+        both = (module.in1_features, module.in2_features)
+        return Table({i: Sizes((BATCH, size)) for i, size in enumerate(both)})
+    if isinstance(module, OverFrames):
+        inner = need_of(module.layer)
+        planes = inner.sizes[1] if isinstance(inner, Sizes) else ANY
+        return Sizes((BATCH, ANY, planes)) if planes else None
+    if isinstance(module, (View, Reshape)):
+        return None if -1 in module.size else Sizes((BATCH, module.elements))
+    if isinstance(module, (Add, Mul)) and module.weight.numel() > 1:
+        return Sizes((BATCH, module.weight.numel())) if module.weight.dim() == 1 else None
+    if isinstance(module, Computed):
+        planes = getattr(module.layer, "nInputPlane", None)
+        return Sizes((BATCH, planes, ANY, ANY)) if planes else None
+    return _of_container(module, after)
+
+
+def _of_container(module: Any, after: Need) -> Need:
+    entries = after.entries if isinstance(after, Table) else {}
+    if isinstance(module, _SAME):
+        return after
+    if isinstance(module, fx.GraphModule):
+        return _of_graph(module)
+    if isinstance(module, nn.Sequential):
+        for child in reversed(module):
+            need = need_of(child, after)
+            # What nothing is known of, as padding and poolings, leaves the number of planes.
+            after = after if need is None else need
+        return after
+    if isinstance(module, SelectTable):
+        return Table({module.index: after or Unknown()}) if module.index >= 0 else None
+    if isinstance(module, _OF_EQUAL):
+        return Table({place: after or Unknown() for place in (0, 1)})
+    if isinstance(module, JoinTable):
+        return Table({0: Unknown(), 1: Unknown()})
+    if isinstance(module, NarrowTable):
+        places = range(module.length)
+        return Table({module.start + i: entries.get(i, Unknown()) for i in places})
+    if isinstance(module, ParallelTable):
+        each = enumerate(module)
+        return Table({i: need_of(child, entries.get(i)) or Unknown() for i, child in each})
+    if isinstance(module, MapTable):
+        inner = need_of(module.module, entries.get(0))
+        return Table({0: inner, 1: inner}) if inner else None
+    if isinstance(module, ConcatTable):
+        return merged([need_of(child, entries.get(i)) for i, child in enumerate(module)])
+    if isinstance(module, Concat):
+        return merged([need_of(child) for child in module])
+    children = list(module.children())
+    return need_of(children[0]) if len(children) == 1 else None
+
+
+def merged(needs: list[Need]) -> Need:
+    """What fulfils all of several needs, as far as they are known."""
+    result: Need = None
+    for need in needs:
+        if isinstance(need, Table) and isinstance(result, Table):
+            for place, entry in need.entries.items():
+                result.entries[place] = merged([result.entries.get(place), entry])
+        elif result is None or isinstance(result, Unknown):
+            result = need if need is not None else result
+        elif isinstance(need, Table):
+            result = need
+        elif isinstance(need, Sizes) and isinstance(result, Sizes):
+            # An image that is also taken as a row of numbers is an image.
+            result = need if len(need.sizes) > len(result.sizes) else result
+    return result
+
+
+def _of_graph(graph: fx.GraphModule) -> Need:
+    """Of a graph's input, from what is done with it."""
+    known: dict[fx.Node, Need] = {}
+    modules = dict(graph.named_modules())
+    for node in reversed(graph.graph.nodes):
+        found: list[Need] = []
+        for user in node.users:
+            if user.op == "call_function" and user.target is operator.getitem:
+                place: Any = user.args[1]
+                found.append(Table({place: known.get(user) or Unknown()}))
+            elif user.op == "call_module":
+                module = modules[str(user.target)]
+                given: Any = user.args[0]
+                need = need_of(module, known.get(user))
+                if isinstance(given, (list, tuple)):
+                    place = list(given).index(node)
+                    need = need.entries.get(place) if isinstance(need, Table) else None
+                    found.append(need)
+                else:
+                    found.append(need)
+        known[node] = merged(found)
+    first = next(node for node in graph.graph.nodes if node.op == "placeholder")
+    return known[first]

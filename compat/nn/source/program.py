@@ -1,0 +1,169 @@
+"""What a net computes: statements, in bodies that are classes of the source or parts of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import torch
+
+
+class Value(NamedTuple):
+    """The result of a statement, or an input: a tensor, or a number that is a size of one."""
+
+    number: int
+
+
+class Hole(NamedTuple):
+    """A constant that differs between the uses of a block: its argument of this number."""
+
+    number: int
+
+
+@dataclass(eq=False)
+class Layer:
+    """A module of a class of ``torch.nn``, and the arguments that make one like it."""
+
+    module: torch.nn.Module
+    name: str
+    arguments: dict[str, Any]
+    defaults: dict[str, Any]
+    # The name that the net gives it: an annotation of a graph's node.
+    called: str = ""
+    # A function of torch that its maker's result goes through.
+    around: str = ""
+
+
+@dataclass(eq=False)
+class Weight:
+    """A parameter or buffer that functions get as it is."""
+
+    tensor: torch.Tensor
+    name: str
+    trained: bool
+    shape: tuple[Any, ...]
+
+
+@dataclass(eq=False)
+class Instance:
+    """A use of a block, with the layers and weights that it has in the place of the block's own."""
+
+    block: Block
+    members: list[Layer | Weight]
+    constants: list[Any]
+
+
+Member = Layer | Weight | Instance
+
+
+@dataclass
+class Statement:
+    """A call of a layer or a function. ``results`` is a value, or a tuple where the call gives one.
+
+    ``function`` is the name of one of torch, for instance ``torch.Tensor.view``.
+    """
+
+    layer: Member | None
+    function: str
+    arguments: tuple[Any, ...]
+    keywords: dict[str, Any]
+    results: Any
+    # Whether it changes the tensor that it gets.
+    pinned: bool = False
+
+
+@dataclass
+class Body:
+    """Statements with what they are given and what of theirs is the result."""
+
+    inputs: list[Value]
+    statements: list[Statement]
+    result: Any
+    # Ranges of statements that were one module of the net, each with the name of its class.
+    scopes: list[tuple[int, int, str]] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Block:
+    """A body that stands for several; its parameters are those of its class."""
+
+    name: str
+    body: Body
+    members: list[Layer | Weight]
+    parameters: list[str]
+
+
+def leaves(tree: Any) -> Iterator[Any]:
+    """What is in nested tuples, lists, dicts and slices."""
+    if type(tree) in (tuple, list):
+        for part in tree:
+            yield from leaves(part)
+    elif isinstance(tree, dict):
+        yield from leaves(list(tree.values()))
+    elif isinstance(tree, slice):
+        yield from leaves([tree.start, tree.stop, tree.step])
+    else:
+        yield tree
+
+
+def mapped(change: Callable[[Any], Any], tree: Any) -> Any:
+    """The same nesting with ``change`` of everything in it."""
+    if type(tree) in (tuple, list):
+        return type(tree)(mapped(change, part) for part in tree)
+    if isinstance(tree, dict):
+        return {key: mapped(change, part) for key, part in tree.items()}
+    if isinstance(tree, slice):
+        return slice(*mapped(change, (tree.start, tree.stop, tree.step)))
+    return change(tree)
+
+
+def values(tree: Any) -> list[Value]:
+    """The values in nested structures, in their order."""
+    return [leaf for leaf in leaves(tree) if isinstance(leaf, Value)]
+
+
+def reads(statement: Statement) -> list[Value]:
+    """The values that a statement takes."""
+    return values([statement.arguments, statement.keywords])
+
+
+def members_of(statement: Statement) -> list[Member]:
+    """The layer that a statement calls, and the weights that it takes."""
+    own: list[Member] = [] if statement.layer is None else [statement.layer]
+    given = leaves([statement.arguments, statement.keywords])
+    return own + [leaf for leaf in given if isinstance(leaf, Weight)]
+
+
+def flat(members: Iterable[Member]) -> list[Layer | Weight]:
+    """Members with those of instances in the place of these."""
+    found: list[Layer | Weight] = []
+    for member in members:
+        found += member.members if isinstance(member, Instance) else [member]
+    return found
+
+
+def uses(body: Body) -> dict[Value, int]:
+    """How often each value of a body is read."""
+    counts: dict[Value, int] = {}
+    for statement in body.statements:
+        for value in reads(statement):
+            counts[value] = counts.get(value, 0) + 1
+    for value in values(body.result):
+        counts[value] = counts.get(value, 0) + 1
+    return counts
+
+
+def without_unused(body: Body) -> Body:
+    """The body without statements whose results nobody reads."""
+    needed = set(values(body.result))
+    kept = []
+    for index in reversed(range(len(body.statements))):
+        statement = body.statements[index]
+        if statement.pinned or needed.intersection(values(statement.results)):
+            kept.append(index)
+            needed.update(reads(statement))
+    kept.reverse()
+    places = [sum(index < bound for index in kept) for bound in range(len(body.statements) + 1)]
+    scopes = [(places[first], places[last], name) for first, last, name in body.scopes]
+    return Body(body.inputs, [body.statements[i] for i in kept], body.result, scopes)

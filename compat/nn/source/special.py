@@ -1,0 +1,64 @@
+"""Modules that are written otherwise than as what their forward does.
+
+Torch7's indices count from 1. Where they come from outside, the source has them count from 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from compat.nn.interchange.layers.lookup import LookupTable
+from compat.nn.interchange.layers.one_hot import OneHot
+from compat.nn.interchange.recurrent.masking import LookupTableMaskZero
+from compat.nn.interchange.recurrent.memory import OverSequences, Remembering
+from compat.nn.source.recording import Recording, Unwritable
+from compat.nn.source.tidying import SHIFT
+
+
+def _from_zero(recording: Recording, indices: Tensor) -> Tensor:
+    """Record the indices as numbers from 0."""
+    whole = indices
+    if indices.dtype != torch.int64:
+        whole = indices.long()
+        recording.add(None, "torch.Tensor.long", (indices,), {}, whole)
+    zero_based = whole - 1
+    recording.add(None, SHIFT, (whole,), {}, zero_based)
+    return zero_based
+
+
+def _lookup(recording: Recording, module: Any, arguments: Any, output: Tensor) -> None:
+    indices = _from_zero(recording, arguments[0])
+    recording.add(recording.layer(module, nn.Embedding), "", (indices,), {}, output)
+
+
+def _masked_lookup(recording: Recording, module: Any, arguments: Any, output: Tensor) -> None:
+    recording.add(recording.layer(module, nn.Embedding), "", arguments, {}, output)
+
+
+def _one_hot(recording: Recording, module: Any, arguments: Any, output: Tensor) -> None:
+    zero_based = _from_zero(recording, arguments[0])
+    ones = nn.functional.one_hot(zero_based, module.size)
+    function = "torch.nn.functional.one_hot"
+    recording.add(None, function, (zero_based, module.size), {}, ones)
+    recording.add(None, "torch.Tensor.to", (ones, output.dtype), {}, output)
+
+
+SPECIAL: dict[type, Callable[..., None]] = {
+    LookupTable: _lookup,
+    LookupTableMaskZero: _masked_lookup,
+    OneHot: _one_hot,
+}
+
+
+def check_writable(net: nn.Module) -> None:
+    """Refuse what keeps a memory between calls, or loops over steps."""
+    for name, module in net.named_modules():
+        if isinstance(module, (OverSequences, Remembering)):
+            raise Unwritable(
+                f"{name or 'the net'} ({type(module).__name__}) keeps a state between calls, which "
+                "the source has no arguments for yet"
+            )

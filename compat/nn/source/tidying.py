@@ -1,0 +1,146 @@
+"""What was recorded, as a person would say it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from compat.nn.source.program import (
+    Body,
+    Layer,
+    Statement,
+    Value,
+    mapped,
+    reads,
+    uses,
+    values,
+    without_unused,
+)
+
+SHIFT = "from_one"
+Shapes = dict[Value, tuple[int, ...]]
+# Layers without settings that are as well called as functions, where they stand alone.
+FUNCTIONS = {"ReLU": "torch.relu", "Tanh": "torch.tanh", "Sigmoid": "torch.sigmoid"}
+_OVER_DIM = {
+    "LogSoftmax": "torch.nn.functional.log_softmax",
+    "Softmax": "torch.nn.functional.softmax",
+}
+
+
+def tidied(body: Body, shapes: Shapes, from_zero: bool) -> tuple[Body, set[Value]]:
+    """The body in simpler words, and which inputs are indices that count from 0.
+
+    ``from_zero``: whether indices that come from outside do.
+    """
+    indices = _indices(body) if from_zero else set()
+    names: dict[Value, Value] = {}
+    statements = []
+    for statement in body.statements:
+        statement.arguments = _renamed(statement.arguments, names)
+        statement.keywords = _renamed(statement.keywords, names)
+        first: Any = statement.arguments[0] if statement.arguments else None
+        if statement.function == SHIFT:
+            if first in indices:
+                names[statement.results] = first
+                continue
+            statement.function = "torch.Tensor.sub"
+            statement.arguments = (first, 1)
+        elif _is_flatten(statement, shapes):
+            if len(shapes[first]) == 2 and shapes[first] == shapes[statement.results]:
+                names[statement.results] = first
+                continue
+            statement.layer = None
+            statement.function = "torch.Tensor.flatten"
+            statement.arguments = (first, 1)
+        statements.append(statement)
+    # Ranges stay right only without the statements that went.
+    gone = {id(s) for s in body.statements} - {id(s) for s in statements}
+    kept = [id(s) not in gone for s in body.statements]
+    scopes = [(sum(kept[:first]), sum(kept[:last]), name) for first, last, name in body.scopes]
+    new = Body(body.inputs, statements, _renamed(body.result, names), scopes)
+    return without_unused(new), indices
+
+
+def _renamed(tree: Any, names: dict[Value, Value]) -> Any:
+    def new(leaf: Any) -> Any:
+        return names.get(leaf, leaf) if isinstance(leaf, Value) else leaf
+
+    return mapped(new, tree)
+
+
+def _indices(body: Body) -> set[Value]:
+    """The inputs that are used as indices and for nothing else."""
+    others: set[Value] = set(values(body.result))
+    found: set[Value] = set()
+    for statement in body.statements:
+        if statement.function == SHIFT:
+            found.update(reads(statement))
+        elif statement.function != "torch.Tensor.size":
+            others.update(reads(statement))
+    return found.intersection(body.inputs) - others
+
+
+def _is_flatten(statement: Statement, shapes: Shapes) -> bool:
+    """Whether it makes one dimension of all but the first."""
+    layer = statement.layer
+    name = layer.name if isinstance(layer, Layer) else statement.function.rpartition(".")[2]
+    if name not in ("Flatten", "reshape", "view", "flatten") or not statement.arguments:
+        return False
+    before, after = shapes.get(statement.arguments[0]), shapes.get(statement.results)
+    if before is None or after is None or len(after) != 2 or len(before) < 2:
+        return False
+    if name in ("reshape", "view"):
+        size = statement.arguments[1]
+        if not isinstance(size, (list, tuple)) or len(size) != 2 or isinstance(size, Value):
+            return False
+        if not (size[0] == -1 or isinstance(size[0], Value)):
+            return False
+    return before[0] == after[0] and math.prod(before[1:]) == after[1]
+
+
+def as_function(statement: Statement, counts: dict[Value, int]) -> Statement:
+    """A layer without parameters that stands alone, as a function."""
+    layer = statement.layer
+    if not isinstance(layer, Layer) or len(statement.arguments) != 1:
+        return statement
+    given = statement.arguments[0]
+    if layer.name in FUNCTIONS:
+        if statement.pinned and counts.get(given, 0) > 1:
+            return statement
+        return Statement(None, FUNCTIONS[layer.name], (given,), {}, statement.results)
+    if layer.name in _OVER_DIM:
+        words = (given, layer.arguments["dim"])
+        return Statement(None, _OVER_DIM[layer.name], words, {}, statement.results)
+    return statement
+
+
+def chains(body: Body) -> list[list[Statement]]:
+    """The statements, those together that are a straight run of layers."""
+    counts = uses(body)
+    users: dict[int, int] = {}
+    for statement in body.statements:
+        users[id(statement.layer)] = users.get(id(statement.layer), 0) + 1
+    found: list[list[Statement]] = []
+    for statement in body.statements:
+        last = found[-1][-1] if found else None
+        if (
+            last is not None
+            and all(_links(s) and users[id(s.layer)] == 1 for s in (last, statement))
+            and statement.arguments[0] == last.results
+            and counts[last.results] == 1
+        ):
+            found[-1].append(statement)
+        else:
+            found.append([statement])
+    return found
+
+
+def _links(statement: Statement) -> bool:
+    return (
+        statement.layer is not None
+        and len(statement.arguments) == 1
+        and isinstance(statement.arguments[0], Value)
+        and isinstance(statement.results, Value)
+        and not statement.keywords
+        and not statement.function
+    )

@@ -1,0 +1,78 @@
+"""Many files converted at once: a table at the end, and a report for programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from dptable.cli.leaving import Result
+
+REPORT = "report.json"
+
+
+def convert(files: list[str], form: str, folder: str, one: Callable[[str, str], Result]) -> int:
+    """Convert each file into a folder; 1 if any failed.
+
+    Args:
+        files: the .t7 files.
+        form: the ending of the names of what is written.
+        folder: where; it is made if it is missing.
+        one: converts a file to another.
+    """
+    os.makedirs(folder, exist_ok=True)
+    rows: list[dict[str, Any]] = []
+    taken: set[str] = set()
+    for file in tqdm(files, unit="file", leave=False, disable=None if len(files) > 1 else True):
+        out = os.path.join(folder, f"{_name(file, form, taken)}.{form}")
+        row: dict[str, Any] = {"file": file, "out": out, "form": form, "result": "written"}
+        try:
+            found = one(file, out)
+            row |= {"difference": found.difference, "input": found.input, "names": found.names}
+        except Exception as error:
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            row |= {"result": "failed", "out": None, "reason": lines[0]}
+        rows.append(row)
+    Path(folder, REPORT).write_text(json.dumps(rows, indent=1) + "\n")
+    _show(rows)
+    failed = sum(row["result"] == "failed" for row in rows)
+    print(f"{len(rows) - failed} of {len(rows)} files written to {folder}; see {REPORT} there")
+    if failed:
+        print(f"dptable: {failed} of {len(rows)} files failed", file=sys.stderr)
+    return int(failed > 0)
+
+
+def _name(file: str, form: str, taken: set[str]) -> str:
+    """A file's name without its ending, one that Python can import if it is for source."""
+    stem = Path(file).stem
+    if form == "py":
+        stem = re.sub(r"\W", "_", stem)
+        stem = stem if stem.isidentifier() else f"net_{stem}"
+    name, count = stem, 1
+    while name in taken:
+        count += 1
+        name = f"{stem}_{count}"
+    taken.add(name)
+    return name
+
+
+def _show(rows: list[dict[str, Any]]) -> None:
+    """Print a table."""
+    heads = ("file", "form", "result", "largest difference", "reason")
+    table = [heads]
+    for row in rows:
+        difference = "" if row.get("difference") is None else f"{row['difference']:.1e}"
+        table.append((row["file"], row["form"], row["result"], difference, row.get("reason", "")))
+    widths = [max(len(line[i]) for line in table) for i in range(len(heads) - 1)]
+    for line in table:
+        print(
+            "  ".join(
+                cell.ljust(width) for cell, width in zip(line, [*widths, 0], strict=True)
+            ).rstrip()
+        )

@@ -1,0 +1,141 @@
+"""What sources say: blocks, shared parameters, indices, states; and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from compat import nn
+from compat.nn.source import inputs
+from compat.nn.source.script import module_from
+from compat.nn.source.written import Written, write
+
+
+def source(net: nn.Module, example: object = None) -> Written:
+    if example is None:
+        example = inputs.found(net.to_torch()).value
+    return write(net, example)
+
+
+def test_repeated_parts_are_one_class_with_what_differs_as_arguments() -> None:
+    def block(planes: int, stride: int) -> nn.Module:
+        branch = nn.Sequential()
+        for step in (stride, 1):
+            branch.add(nn.SpatialConvolution(planes, planes, 3, 3, step, step, 1, 1))
+            branch.add(nn.SpatialBatchNormalization(planes)).add(nn.ReLU(True))
+        bridge = nn.SpatialMaxPooling(1, 1, stride, stride)
+        return nn.Sequential(nn.ConcatTable(branch, bridge), nn.CAddTable())
+
+    net = nn.Sequential(*(block(4, stride) for stride in (1, 2, 1)))
+    text = source(net, torch.randn(2, 4, 8, 8)).text
+    assert text.count("class ") == 2, text
+    assert "DownsamplingBlock(1), DownsamplingBlock(2), DownsamplingBlock(1)" in text
+
+
+def test_branches_with_other_layers_stay_apart() -> None:
+    parts = [nn.Sequential(nn.Linear(3, 3), layer) for layer in (nn.Tanh(), nn.Sigmoid())]
+    text = source(nn.Sequential(nn.ConcatTable(*parts), nn.JoinTable(2))).text
+    assert text.count("class ") == 1
+    assert "torch.cat([" in text
+
+
+def test_shared_parameters_are_one_parameter() -> None:
+    first, second = nn.Linear(3, 3), nn.Linear(3, 3)
+    second.share(first, "weight", "bias")
+    written = source(nn.Sequential(first, nn.Tanh(), second))
+    net = module_from(written.text, "net.py")["Net"]()
+    assert len(list(net.parameters())) == 2
+
+
+def test_indices_count_from_zero_unless_told() -> None:
+    net = nn.Sequential(nn.LookupTable(7, 3), nn.Mean(1, 2))
+    words = torch.tensor([[1, 7], [3, 2]])
+    expected = net.forward(words).clone()
+    for from_one in (False, True):
+        written = write(net, words, indices_from_one=from_one)
+        assert f"indices from {int(from_one)}" in written.text
+        given = words if from_one else words - 1
+        torch.testing.assert_close(written.net(given), expected)
+        assert torch.equal(written.inputs[0], given)
+
+
+def test_the_batch_is_free() -> None:
+    net = nn.Sequential(nn.SpatialConvolution(1, 2, 3, 3), nn.Reshape(2 * 6 * 6))
+    net.add(nn.Linear(72, 4)).add(nn.View(2, 2))
+    written = source(net, torch.randn(2, 1, 8, 8))
+    images = torch.randn(5, 1, 8, 8)
+    torch.testing.assert_close(written.net(images), net.forward(images))
+
+
+def test_dropout_has_a_result_of_its_own() -> None:
+    """In evaluation PyTorch's gives the tensor that it gets."""
+    net = nn.Sequential(nn.Linear(3, 50), nn.ConcatTable(nn.Identity(), nn.Dropout(0.5)))
+    written = source(net)
+    plain, dropped = written.net.train()(torch.randn(2, 3))
+    assert (plain != 0).all() and (dropped == 0).any()
+
+
+def test_names_of_tensors_are_told() -> None:
+    net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+    written = source(net)
+    state = net.to_torch().state_dict()
+    assert set(written.names) == set(state)
+    for old, new in written.names.items():
+        assert torch.equal(written.tensors[new], state[old])
+
+
+def test_compile_and_export_take_the_net() -> None:
+    written = source(nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)))
+    program = torch.export.export(written.net, (written.inputs[0],))
+    torch.testing.assert_close(program.module()(written.inputs[0]), written.net(written.inputs[0]))
+
+
+@pytest.mark.parametrize(
+    ("net", "shape"),
+    [
+        (nn.Sequential(nn.SpatialConvolution(3, 4, 5, 5), nn.View(4 * 20 * 20)), "2x3x24x24"),
+        (nn.Sequential(nn.SpatialConvolution(3, 4, 5, 5)), "2x3x28x28"),
+        (nn.Sequential(nn.Dropout(), nn.Linear(7, 2)), "2x7"),
+        (nn.ParallelTable(nn.Linear(2, 3), nn.LookupTable(5, 3)), "2x2,long:2x5"),
+        (
+            nn.Sequential(
+                nn.ConcatTable(nn.SelectTable(2), nn.SelectTable(1)),
+                nn.ParallelTable(nn.Linear(4, 3), nn.Linear(6, 3)),
+                nn.CAddTable(),
+            ),
+            "2x6,2x4",
+        ),
+        (nn.Sequential(nn.VolumetricConvolution(1, 2, 3, 3, 3)), "2x1x16x16x16"),
+        (nn.Sequential(nn.TemporalConvolution(5, 2, 3), nn.Max(2)), "2x16x5"),
+    ],
+)
+def test_inputs_are_found(net: nn.Module, shape: str) -> None:
+    assert inputs.found(net.to_torch()).text == shape
+
+
+def test_no_input_is_found_for_what_takes_anything() -> None:
+    with pytest.raises(ValueError, match="--input 1x3x224x224"):
+        inputs.found(nn.Sequential(nn.Tanh()).to_torch())
+
+
+def test_inputs_are_read() -> None:
+    value = inputs.parsed("1x2,long:3", torch.float32).value
+    assert isinstance(value, list) and value[0].shape == (1, 2)
+    assert isinstance(value[1], Tensor) and value[1].dtype == torch.int64
+    with pytest.raises(ValueError, match="sizes like 1x3x224x224"):
+        inputs.parsed("3,x", torch.float32)
+
+
+def test_what_keeps_a_state_between_calls_is_refused() -> None:
+    net = nn.Sequencer(nn.LSTM(3, 4))
+    with pytest.raises(ValueError, match="keeps a state between calls"):
+        write(net, torch.randn(5, 2, 3))
+
+
+def test_the_net_stays_as_it_was() -> None:
+    net = nn.Sequential(nn.SpatialBatchNormalization(2), nn.Dropout()).training()
+    before = net.get(1).running_mean.clone()
+    source(net, torch.randn(2, 2, 4, 4))
+    assert net.train and net.get(2).train
+    assert torch.equal(net.get(1).running_mean, before)

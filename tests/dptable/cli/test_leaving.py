@@ -1,0 +1,120 @@
+"""`dptable convert` to PyTorch source, ONNX and exported programs, of one file and of many."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from compat import nn, t7
+from dptable.cli import main
+
+pytestmark = pytest.mark.needs("safetensors")
+
+# Runs a file as the main program where neither library can be imported.
+ALONE = """
+import runpy, sys
+for name in ("compat", "dptable"):
+    sys.modules[name] = None
+runpy.run_path(sys.argv[1], run_name="__main__")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    torch.manual_seed(1)
+    net = nn.Sequential(nn.SpatialConvolution(1, 2, 3, 3), nn.SpatialBatchNormalization(2))
+    net.add(nn.ReLU(True)).add(nn.View(2 * 6 * 6)).add(nn.Linear(72, 3)).add(nn.LogSoftMax())
+    t7.save(tmp_path / "net.t7", net.float())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_source_proves_itself_without_this_package(folder, capsys):
+    assert main(["convert", "net.t7", "net.py"]) == 0
+    assert "2x1x8x8" in capsys.readouterr().out
+    run = [sys.executable, "-c", ALONE, "net.py"]
+    assert subprocess.run(run, capture_output=True).returncode == 0
+    damaged = (folder / "net.py").read_text().replace("nn.BatchNorm2d(2)", "nn.BatchNorm2d(2, 9.0)")
+    (folder / "net.py").write_text(damaged)
+    failed = subprocess.run(run, capture_output=True, text=True)
+    assert failed.returncode == 1 and "AssertionError" in failed.stderr
+
+
+def test_half_precision(folder):
+    assert main(["convert", "net.t7", "net.py", "--half"]) == 0
+    assert "Net().half()" in (folder / "net.py").read_text()
+
+
+def test_files_that_exist_are_replaced_by_force_alone(folder, capsys):
+    (folder / "net.py").write_text("mine")
+    assert main(["convert", "net.t7", "net.py"]) == 1
+    assert capsys.readouterr().err == "dptable: net.py exists; --force replaces it\n"
+    assert (folder / "net.py").read_text() == "mine"
+    assert main(["convert", "net.t7", "net.py", "--force"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["table.t7", "a.py"], "the file holds no net"),
+        (["two.t7", "a.py"], "the file holds nets at a, b; choose one with --net"),
+        (["two.t7", "a.py", "--net", "c"], "net is c; a, b is accepted"),
+        (["unknown.t7", "a.py"], "nn.Sequential[1] nn.SparseLinear"),
+        (["net.t7", "a.py", "--input", "1x2x8x8"], "--input gives another"),
+        (["net.t7", "a.py", "--input", "big"], "sizes like 1x3x224x224"),
+        (["net.t7", "no/a.py"], "no is no folder that can be written to"),
+        (["net.t7", "a-b.py"], "a name that Python can import"),
+        (["net.t7"], "FILE.t7 OUT, or several with --to and -o"),
+        (["net.t7", "--to", "py"], "--to FORM and -o FOLDER go together"),
+    ],
+)
+def test_an_error_is_one_line_and_leaves_no_file(folder, arguments, message, capsys):
+    t7.save("table.t7", {"epoch": 3})
+    t7.save("two.t7", {"a": nn.Linear(2, 2), "b": nn.Linear(2, 2)})
+    t7.save("unknown.t7", nn.Sequential(nn.SparseLinear(3, 2)))
+    before = sorted(os.listdir())
+    assert main(["convert", *arguments]) == 1
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and message in told
+    assert sorted(os.listdir()) == before
+
+
+def test_many_files(folder, capsys):
+    t7.save("table.t7", {"epoch": 3})
+    t7.save("two words.t7", {"model": nn.Sequential(nn.Linear(2, 2))})
+    files = ["net.t7", "table.t7", "two words.t7"]
+    assert main(["convert", *files, "--to", "py", "-o", "out"]) == 1
+    told = capsys.readouterr().out
+    assert "2 of 3 files written to out" in told and "the file holds no net" in told
+    rows = json.loads((folder / "out" / "report.json").read_text())
+    assert [row["result"] for row in rows] == ["written", "failed", "written"]
+    assert rows[0]["names"]["0.weight"] == "features.0.weight" and rows[0]["difference"] < 1e-5
+    assert {"net.py", "two_words.py"} < set(os.listdir("out"))
+    assert main(["convert", "net.t7", "--to", "safetensors", "-o", "other"]) == 0
+
+
+def test_exported_program(folder):
+    assert main(["convert", "net.t7", "net.pt2"]) == 0
+    run = torch.export.load("net.pt2").module()
+    images = torch.randn(3, 1, 8, 8)
+    expected = t7.load("net.t7").evaluate().forward(images)
+    torch.testing.assert_close(run(images), expected)
+
+
+@pytest.mark.needs("onnxruntime")
+@pytest.mark.needs("onnxscript")
+@pytest.mark.slow
+def test_onnx(folder):
+    import onnxruntime
+
+    assert main(["convert", "net.t7", "net.onnx"]) == 0
+    session = onnxruntime.InferenceSession("net.onnx")
+    images = torch.randn(5, 1, 8, 8)
+    [found] = session.run(None, {session.get_inputs()[0].name: images.numpy()})
+    expected = t7.load("net.t7").evaluate().forward(images)
+    torch.testing.assert_close(torch.from_numpy(found), expected, rtol=1e-4, atol=1e-4)
