@@ -107,7 +107,10 @@ def table(folder: str | os.PathLike[str]) -> dict[str, Any]:
     Raises ``FileNotFoundError`` where there is no checkpoint.
     """
     if not exists(folder):
-        lack = f"there is no {LATEST} in this folder" if Path(folder).is_dir() else "no such folder"
+        path = Path(folder)
+        lack = "a file, no folder" if path.is_file() else "no such folder"
+        if path.is_dir():
+            lack = f"there is no {LATEST} in this folder"
         raise FileNotFoundError(f"{folder}: no checkpoint, {lack}")
     return t7.load(Path(folder) / LATEST)
 

@@ -180,6 +180,13 @@ for _, place in ipairs{'./?.lua', './?/init.lua'} do
    if not (';' .. package.path .. ';'):find(';' .. place .. ';', 1, true) then package.path = package.path .. ';' .. place end
 end
 package.preload.torch = function() return torch end
+-- What is a file of its own in Torch7's packages, nn.Linear for one, has come with the package.
+table.insert(package.loaders, function(name)
+   local package, part = name:match('^(nn)%.([%w_]+)$')
+   if not package then package, part = name:match('^(optim)%.([%w_]+)$') end
+   local place = package and t7.packages[package]
+   if place and place[part] ~= nil then return function() return true end end
+end)
 local real_exit = os.exit
 function os.exit(code)
    if code == nil or code == true then code = 0 elseif code == false then code = 1 end

@@ -65,14 +65,16 @@ class gModule(Relaying):
     do not lead to an output.
 
     Differs from Torch7: ``accUpdateGradParameters`` works; the nodes given are not changed, and
-    those of ``forwardnodes`` are made when asked for: to put another module into the net, use
+    those of ``forwardnodes`` are made when first asked for: to put another module into the net, use
     ``replace``.
     """
 
     name: str | None = None
-    transient_fields = ("_order",)
+    transient_fields = ("_order", "_made")
     pass_fields = ("stepInputs", "stepGradients")
     _order: list[int] | None = None
+    # The modules for which the nodes were made, and the fields that tell the graph.
+    _made: tuple[list[Any], dict[str, Any]] | None = None
 
     def __init__(self, inputs: list[Node], outputs: list[Node]) -> None:
         super().__init__()
@@ -180,23 +182,33 @@ class gModule(Relaying):
     @property
     def forwardnodes(self) -> list[Node]:
         """The nodes in the order of computation; ``children`` are those that take the output."""
-        return self._nodes()[1]
+        nodes: list[Node] = self._graph_fields()["forwardnodes"]
+        return nodes
 
     @property
     def backwardnodes(self) -> list[Node]:
         """The nodes in the order of the way back; ``children`` give what they take."""
-        nodes: list[Node] = _stored(*self._nodes())["backwardnodes"]
+        nodes: list[Node] = self._graph_fields()["backwardnodes"]
         return nodes
 
     @property
     def fg(self) -> Graph:
         """The graph of ``forwardnodes``, for ``graph.dot``."""
-        return _stored(*self._nodes())["fg"]
+        graph: Graph = self._graph_fields()["fg"]
+        return graph
 
     @property
     def bg(self) -> Graph:
         """The same graph with the edges the other way round, from the outputs to the inputs."""
-        return _stored(*self._nodes())["bg"]
+        graph: Graph = self._graph_fields()["bg"]
+        return graph
+
+    def _graph_fields(self) -> dict[str, Any]:
+        """What tells the graph: the same nodes as long as the net has the same modules."""
+        made = self._made
+        if made is None or list(map(id, made[0])) != list(map(id, self.modules)):
+            made = self._made = list(self.modules), _stored(*self._nodes())
+        return made[1]
 
     def _nodes(self) -> tuple[list[Node], list[Node]]:
         """Nodes whose children are their inputs, and nodes of the same data the other way round."""
@@ -217,9 +229,10 @@ class gModule(Relaying):
 
     def t7_fields(self) -> dict[str, Any]:
         fields = super().t7_fields()
-        fields.pop("_order", None)
+        for name in self.transient_fields:
+            fields.pop(name, None)
         del fields["steps"]
-        return fields | _stored(*self._nodes())
+        return fields | self._graph_fields()
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         graph = {name: fields.pop(name, None) for name in _GRAPH_FIELDS}

@@ -353,3 +353,9 @@ def test_lbfgs_tells_what_torch7_s_tells(
         "<optim.lbfgs> \tcreating recyclable direction/step/history buffers",
         "<optim.lbfgs> \toptimality condition below tolFun",
     ]
+
+
+def test_files_of_packages_have_come_with_them(runtime: lua.Runtime) -> None:
+    runtime.execute("require 'nn' require 'optim'")
+    assert runtime.execute("return require 'nn.Jacobian', require 'optim.sgd'") == (True, True)
+    assert runtime.eval("pcall(require, 'nn.Nothing')")[0] is False
