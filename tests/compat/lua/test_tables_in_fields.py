@@ -186,3 +186,54 @@ def test_a_list_with_gaps_stays_one(runtime: lua.Runtime) -> None:
     runtime.execute("t = make() take(t) u = {make()} take(u)")
     assert runtime.eval("t[1], t[2], u[1][2]") == (None, 2, 2)
     assert given == [[None, 2], [[None, 2]]]
+
+
+def test_many_tables_in_one(runtime: lua.Runtime) -> None:
+    runtime.execute("q = {} for i = 1, 20000 do q[i] = {i} end m.q = q")
+    assert runtime.eval("#m.q, m.q[20000][1], m.q == q") == (20_000, 20_000, True)
+
+
+def test_traversals_see_keys_that_come(runtime: lua.Runtime) -> None:
+    runtime.execute("m.e, m.t = {}, {a = 1} k = next(m.t) m.t.b = 2")
+    assert runtime.eval("select('#', next(m.e)), next(m.t, k)") == (1, "b", 2)
+    assert runtime.eval("select('#', next(m.t, 'b'))") == 1
+
+
+def test_a_metatable_stays_when_nobody_holds_the_table(runtime: lua.Runtime) -> None:
+    runtime.execute("m.f = {1} setmetatable(m.f, {__index = {x = 5}}) collectgarbage()")
+    assert runtime.eval("m.f.x, m.f[1]") == (5, 1)
+
+
+def test_functions_and_coroutines_are_themselves(runtime: lua.Runtime) -> None:
+    runtime.execute("""
+        f, co = function() end, coroutine.create(function() coroutine.yield(3) end)
+        t = {[f] = 1, co}
+        m:forward(t)
+        m.k, m.co = {}, co
+        m.k[f] = 5
+    """)
+    assert runtime.eval("t[f], t[1] == co, m.k[f], m.co == co") == (1, True, 5, True)
+    assert runtime.eval("coroutine.resume(m.co)") == (True, 3)
+
+
+def test_a_dict_filled_from_its_end_becomes_a_list(runtime: lua.Runtime) -> None:
+    runtime.execute("m.t = {} for i = 300, 1, -1 do m.t[i] = i end")
+    assert runtime.globals().m.t == list(range(1, 301))
+
+
+def test_nodes_of_graphs_are_the_same(runtime: lua.Runtime) -> None:
+    runtime.execute("""
+        require 'nngraph'
+        local x = nn.Identity()()
+        g = nn.gModule({x}, {nn.Tanh()(x)})
+        for i, node in ipairs(g.forwardnodes) do node.data.mine = {i} end
+    """)
+    assert runtime.eval("g.forwardnodes[2].data.mine[1], g.innode == g.forwardnodes[1]") == (
+        2,
+        True,
+    )
+    runtime.execute(
+        "g:replace(function(m) return torch.type(m) == 'nn.Tanh' and nn.ReLU() or m end)"
+    )
+    modules = "torch.type(g.forwardnodes[3].data.module)"
+    assert runtime.eval(modules) == "nn.ReLU"
