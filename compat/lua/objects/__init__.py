@@ -22,7 +22,7 @@ from compat.optim.support.recomputed import Recomputed
 
 def install(runtime: Runtime) -> Any:
     """Prepare a runtime for nets. Returns what Lua calls."""
-    runtime.instance_kinds = (Convertible, Node)
+    runtime.exchange.instance_kinds = (Convertible, Node)
     # What an optimizer computes when somebody reads it: once is enough for what Lua may read.
     runtime.represent(Recomputed, Tensor.detach)
     errands.accept()

@@ -66,10 +66,10 @@ class Adapted:
 
     def _needs_lua(self, module: Module) -> bool:
         """Whether a module's class has its own ``write`` or ``read``, or it holds values of Lua."""
-        values = contents(list(vars(module).values()))
+        raw = self.runtime.exchange.raw_kind
         return _has_own_files(type(module)) or any(
-            isinstance(value, (LuaTable, LuaFunction)) or type(value) is self.runtime.raw_kind
-            for value in values
+            isinstance(value, (LuaTable, LuaFunction)) or type(value) is raw
+            for value in contents(list(vars(module).values()))
         )
 
     def refresh(self, module: Module) -> None:

@@ -62,8 +62,8 @@ class Classes:
             for name in vars(place)
             if isinstance(value := getattr(place, name), type) and _is_public(value)
         }
-        self.runtime.instance_kinds = tuple(
-            dict.fromkeys((*self.runtime.instance_kinds, *found.values()))
+        self.runtime.exchange.instance_kinds = tuple(
+            dict.fromkeys((*self.runtime.exchange.instance_kinds, *found.values()))
         )
         self._drop_covered()
         return (
@@ -73,8 +73,8 @@ class Classes:
         )
 
     def _drop_covered(self) -> None:
-        kinds = self.runtime.instance_kinds
-        self.runtime.instance_kinds = tuple(
+        kinds = self.runtime.exchange.instance_kinds
+        self.runtime.exchange.instance_kinds = tuple(
             kind
             for kind in kinds
             if not any(kind is not other and issubclass(kind, other) for other in kinds)

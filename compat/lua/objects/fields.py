@@ -67,7 +67,7 @@ class Fields:
                 return value.__func__, "python own"
         if self.runtime.calls.tell_types is not None:
             tell_types(owner, value)
-        return self.runtime.classified(value)
+        return self.runtime.exchange.classified(value)
 
     def _field(self, owner: Any, key: str) -> Any:
         name = python_name(key)

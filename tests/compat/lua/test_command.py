@@ -12,7 +12,8 @@ import pytest
 
 from compat.lua import command
 from compat.lua.prompt import Prompt
-from compat.lua.runtime import Runtime, _implementation
+from compat.lua.runtime import Runtime
+from compat.lua.state import implementation
 
 ROOT = Path(__file__).parents[3]
 
@@ -112,7 +113,7 @@ def test_nothing_is_said_of_a_reader_that_has_gone(tmp_path: Path) -> None:
 def test_without_lupa_one_line_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _implementation.cache_clear()  # of tests before
+    implementation.cache_clear()  # of tests before
     monkeypatch.setitem(sys.modules, "lupa", None)
     assert command.main(["-e", "print(1)"]) == 1
     assert capsys.readouterr().err.count("pip install") == 1

@@ -67,10 +67,10 @@ def test_a_script_finds_its_arguments(lua51: lua.Runtime, tmp_path: object) -> N
 def test_it_is_said_once_that_it_is_slower(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from compat.lua import runtime
+    from compat.lua import state
 
     monkeypatch.setenv("DPTABLE_LUA", "lua51")
-    runtime._implementation.cache_clear()
+    state.implementation.cache_clear()
     lua.Runtime()
     lua.Runtime()
     assert capsys.readouterr().err.count("slower") == 1
@@ -83,12 +83,12 @@ def test_an_unknown_lua_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_older_luajit_may_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    from compat.lua import runtime
+    from compat.lua import state
 
     pytest.importorskip("lupa.luajit20")
     monkeypatch.setenv("DPTABLE_LUA", "luajit20")
-    runtime._implementation.cache_clear()
+    state.implementation.cache_clear()
     try:
         assert lua.Runtime().eval("jit.version_num < 20100 and torch.ones(3):sum()") == 3
     finally:
-        runtime._implementation.cache_clear()
+        state.implementation.cache_clear()

@@ -13,11 +13,11 @@ import pytest
 
 from compat import lua
 from compat.lua import language
-from compat.lua.runtime import _implementation
+from compat.lua.state import implementation
 
 HERE = Path(__file__).parent
 LENGTH = "setmetatable({}, {__len = function() return 7 end})"
-JIT = os.environ.get("DPTABLE_LUA") != "lua51" and "jit" in _implementation(None).__name__
+JIT = os.environ.get("DPTABLE_LUA") != "lua51" and "jit" in implementation(None).__name__
 
 
 @pytest.mark.skipif(not JIT, reason="recorded from LuaJIT")
@@ -29,7 +29,7 @@ def test_programs_print_what_luajit_prints(capfdbinary: pytest.CaptureFixture[by
 
 @functools.cache
 def rewriter() -> Callable[[str, bool], str]:
-    state = _implementation(os.environ.get("DPTABLE_LUA")).LuaRuntime(encoding="latin-1")
+    state = implementation(os.environ.get("DPTABLE_LUA")).LuaRuntime(encoding="latin-1")
     text = (Path(language.__file__).parent / "rewrite.lua").read_text("latin-1")
     made: Callable[[str, bool], str] = state.execute(text, state.globals().jit)
     return made
@@ -60,7 +60,7 @@ SOURCES = sorted((Path(lua.__file__).parent / "modules").rglob("*.lua"))
 
 @pytest.mark.parametrize("ordered", [False, True])
 def test_whole_files_keep_their_lines_and_compile(ordered: bool) -> None:
-    compiled = _implementation(os.environ.get("DPTABLE_LUA")).LuaRuntime(encoding="latin-1")
+    compiled = implementation(os.environ.get("DPTABLE_LUA")).LuaRuntime(encoding="latin-1")
     compiles = compiled.eval("function(text) return (assert(loadstring(text))) ~= nil end")
     changed = 0
     for path in SOURCES:

@@ -1,0 +1,133 @@
+"""What Lua makes of Python's values, and what it has seen of tensors."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+
+from compat.lua.kernels import memory
+from compat.lua.tables import LuaDict
+from compat.lua.values import LuaFunction, LuaTable, LuaThread, State, handle
+from compat.t7.base.types import Key, Storage
+from compat.t7.objects.registry import find_class
+
+# What both languages have.
+_PLAIN = frozenset((bool, int, float, str))
+# So many tensors are remembered at most.
+_MANY = 1 << 12
+
+
+def _looks(tensor: torch.Tensor) -> tuple[Any, ...]:
+    """Where a tensor is, how it lies there, and what its type is called."""
+    type = tensor.__dict__.get("torch7_type")
+    return tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype, type
+
+
+class Exchange:
+    """What one Lua state knows of Python's values.
+
+    Args:
+        state: the state.
+        raw_kind: what lupa gives Python for userdata, which Lua gets back as it was.
+    """
+
+    def __init__(self, state: State, raw_kind: type) -> None:
+        self._state = state
+        self.raw_kind = raw_kind
+        # The table of the core, once there is one.
+        self.core: Any = None
+        # The classes whose objects are tables in Lua; see compat.lua.objects.
+        self.instance_kinds: tuple[type, ...] = ()
+        self._representations: list[tuple[type, Callable[[Any], Any]]] = []
+        # Tensors that have other memory than when Lua saw them.
+        self._moved: list[weakref.ref[torch.Tensor]] = []
+        # How tensors were when Lua last looked, by their identities.
+        self._seen: dict[int, tuple[Any, ...]] = {}
+
+    def represent(self, kind: type, convert: Callable[[Any], Any]) -> None:
+        """Have ``convert(object)`` make the Lua value for Python objects of a class."""
+        self._representations.insert(0, (kind, convert))
+
+    def representation(self, value: Any) -> Any:
+        """What ``represent`` has said of a value."""
+        return next(
+            convert(value) for kind, convert in self._representations if isinstance(value, kind)
+        )
+
+    def describe_tensor(self, tensor: torch.Tensor) -> tuple[Any, ...]:
+        """``describe_tensor``, and a note of what Lua has seen."""
+        if len(self._seen) > _MANY:
+            self._seen.clear()
+        self._seen[id(tensor)] = _looks(tensor)
+        return memory.describe_tensor(tensor)
+
+    def has_seen(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor is as it was when Lua last looked."""
+        return self._seen.get(id(tensor)) == _looks(tensor)
+
+    def classified(self, value: Any) -> Any:
+        """A value, and what ``classify`` says of it, if Lua is to do anything with it."""
+        kind = type(value)
+        if value is None or kind in _PLAIN:
+            return value
+        if kind is list or kind is dict or kind is LuaDict:
+            return value, "table", id(value)
+        if kind is torch.Tensor and not self._moved:
+            identity = id(value)
+            seen = self._seen.get(identity) == _looks(value)
+            return (value, "seen", identity) if seen else (value, "tensor")
+        if kind is self.raw_kind:
+            return value
+        found = self.classify(value)
+        return (value, found) if isinstance(found, str) else (value, *found)
+
+    def classify(self, value: Any) -> str | tuple[str, int]:
+        """How Lua takes a Python object, and the identity of one that it may know."""
+        if self._moved:
+            self.look_again()
+        if type(value) is torch.Tensor:
+            # Where it is as it was, there is nothing to describe.
+            return ("seen", id(value)) if self.has_seen(value) else "tensor"
+        if isinstance(value, (list, dict)):
+            return "table", id(value)
+        if any(isinstance(value, kind) for kind, _ in self._representations):
+            return "represented"
+        if isinstance(value, torch.Tensor):
+            return "tensor"
+        if self.instance_kinds:
+            if isinstance(value, self.instance_kinds):
+                return "instance"
+            if isinstance(value, Storage):
+                return "storage"
+            if isinstance(value, Key):
+                return "key"
+            if isinstance(value, type) and issubclass(value, self.instance_kinds):
+                return "class"
+            if find_class(type(value)) is not None or isinstance(
+                getattr(type(value), "typename", None), str
+            ):
+                return "instance"
+        if isinstance(value, tuple):
+            return "items"
+        if isinstance(value, (bytes, bytearray)):
+            return "bytes"
+        if isinstance(value, (LuaFunction, LuaTable)) and handle(value, self._state) is not None:
+            return "handle"
+        if isinstance(value, LuaThread) and handle(value, self._state) is not None:
+            return "thread"
+        return "callable" if callable(value) else "object"
+
+    def note_moved(self, tensors: Iterable[torch.Tensor]) -> None:
+        """Note tensors whose memory is another now."""
+        self._moved += map(weakref.ref, tensors)
+
+    def look_again(self) -> None:
+        """Have Lua look at those that have moved."""
+        while self._moved:
+            tensor = self._moved.pop()()
+            # Lua would keep what it is shown, known or not, until it collects garbage.
+            if tensor is not None and self.core.knows_tensor(id(tensor)):
+                self.core.refresh(tensor)

@@ -1,0 +1,130 @@
+"""Where ``require`` finds packages: those that come along, and those of other folders."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+_PRELOAD = """
+function(name, path)
+   package.preload[name] = function(...) return assert(loadfile(path))(...) end
+end
+"""
+# What stands for libraries of C, also under packages that are taken from elsewhere.
+_IN_C = {"nn.THNN", "cunn.THCUNN"}
+# Packages whose classes are those of compat, as nn's are.
+_ON_OUR_NN = {"graph", "nngraph", "rnn", "dpnn", "cunn", "cudnn", "optnet"}
+_FORGET = """
+local name = ...
+local kept = {select(2, ...)}
+for _, part in ipairs(kept) do kept[part] = true end
+for loaded in pairs(package.preload) do
+   if (loaded == name or loaded:sub(1, #name + 1) == name .. '.') and not kept[loaded] then
+      package.preload[loaded] = nil
+   end
+end
+"""
+_SEARCH = """
+local find = ...
+table.insert(package.loaders, function(name)
+   local path = find(name)
+   return path and assert(loadfile(path)) or nil
+end)
+"""
+_REFUSE = """
+local refused = {}
+for _, name in ipairs{...} do refused[name] = true end
+table.insert(package.loaders, function(name)
+   if not refused[name] then return nil end
+   error(name .. " that comes along works with our nn only, and the original was not found", 0)
+end)
+"""
+
+
+class Packages:
+    """The packages that one state finds.
+
+    Args:
+        lua: lupa's runtime.
+        t7: the core's table.
+    """
+
+    def __init__(self, lua: Any, t7: Any) -> None:
+        self._lua, self._t7 = lua, t7
+        self.folders: list[str] = []
+        self.original: list[str] = []
+
+    def preload(self) -> None:
+        """Have every file of compat/lua/modules there for ``require`` under its name."""
+        preload = self._lua.eval(_PRELOAD)
+        for name, path in _modules().items():
+            preload(name, path)
+        # Torch's own first line; scripts count on the name.
+        self._lua.require("paths")
+
+    def add(self, folders: Iterable[str], original: Iterable[str] = ()) -> None:
+        """Have ``require`` find packages in other folders, too, after those of ``LUA_PATH``.
+
+        Args:
+            folders: installations of Torch7 (``share/lua/5.1`` below them is looked at), or folders
+                with checkouts: of these also what an installation would move, such as tests.
+            original: packages to take from there, though they come with this library, too.
+
+        Raises:
+            NotADirectoryError: one of the folders does not exist, or is none.
+        """
+        folders, original = list(folders), list(original)
+        for folder in folders:
+            if not Path(folder).is_dir():
+                raise NotADirectoryError(f"there is no folder {folder}")
+        if folders and not self.folders:
+            self._t7.find_in_checkouts = self._find_in_checkouts
+            self._lua.execute(_SEARCH, self._find_in_checkouts)
+        self.folders += folders
+        self.original += original
+        path = [str(self._lua.globals().package.path)]
+        for folder in folders:
+            for below in ("install/share/lua/5.1", "share/lua/5.1", "lua", ""):
+                place = Path(folder, below)
+                if place.is_dir():
+                    path += [f"{place}/?.lua", f"{place}/?/init.lua"]
+        self._lua.globals().package.path = ";".join(path)
+        # With the original nn go the originals of what builds on it.
+        others = sorted(_ON_OUR_NN - set(original)) if "nn" in original else []
+        for name in original + others:
+            self._lua.execute(_FORGET, name, *sorted(_IN_C))
+        if others:
+            self._lua.execute(_REFUSE, *others)
+
+    def _find_in_checkouts(self, name: str) -> str | None:
+        """The file of a module in a checkout that is not laid out as an installation is.
+
+        ``dpnn.test`` is in ``dpnn/test/test.lua``, ``moses`` in ``Moses/moses.lua``, ``nnx`` in
+        ``lua---nnx/init.lua``.
+        """
+        package, *parts = name.split(".")
+        inner = Path(*parts) if parts else Path(package)
+        patterns = [f"{inner}.lua", f"*/{inner}.lua", *([] if parts else ["init.lua"])]
+        for folder in map(Path, self.folders):
+            places = {place: place.name.lower() for place in sorted(folder.glob("*/"))}
+            exact = [place for place, called in places.items() if called == package]
+            alike = [
+                place
+                for place, called in places.items()
+                if called.removesuffix(".torch").split("-")[-1] == package and place not in exact
+            ]
+            for place in exact + alike:
+                for pattern in patterns:
+                    for found in sorted(place.glob(pattern)):
+                        return str(found)
+        return None
+
+
+@functools.cache
+def _modules() -> dict[str, str]:
+    """The files of compat/lua/modules by the names that ``require`` takes."""
+    folder = Path(__file__).parent / "modules"
+    names = {path: path.relative_to(folder).with_suffix("").parts for path in folder.rglob("*.lua")}
+    return {".".join(names[path]).removesuffix(".init"): str(path) for path in sorted(names)}

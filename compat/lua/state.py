@@ -1,0 +1,93 @@
+"""Lua states as lupa has them, with Torch7's core as bytecode."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+# In the order in which they need each other.
+_CORE = (
+    "classes", "init", "memory", "tensors", "loops", "signatures", "operations", "dispatch",
+    "Tensor", "FFInterface", "types", "tables", "exchange", "objects", "thnn", "libraries", "files",
+    "File", "Timer", "CmdLine",
+    "TestSuite", "Tester",
+)  # fmt: skip
+
+# Compiled code that LuaJIT stitches together around calls of C never looks whether Ctrl-C was
+# pressed, and takes longer where the calls are Python's.
+START = """
+local python, folder = ...
+local ok, ffi = pcall(require, 'ffi')
+if jit and jit.version_num >= 20100 then jit.opt.start('minstitch=1000000') end
+torch = {}
+return {python = python, torch = torch, ops = {}, ffi = ok and ffi or nil, package_folder = folder}
+"""
+_COMPILE = "function(text, name) return string.dump(assert(loadstring(text, name))) end"
+# lupa finds the wrapper of a Python object in a weak table. When Lua has cleared a dead wrapper
+# there and not finalised it yet, another one may be made of the same object, whose reference the
+# finaliser then drops: Lua holds an object that Python frees. Collections in one step leave no such
+# moment.
+COLLECT_IN_ONE_STEP = """
+local collectgarbage = collectgarbage
+local said = collectgarbage('setstepmul', 0)
+function _G.collectgarbage(option, ...)
+   if option ~= 'setstepmul' then return collectgarbage(option, ...) end
+   local before = said
+   said = tonumber((...)) or 0
+   return before
+end
+"""
+
+
+# lupa's objects remember the coroutine that they came from, and use it when they are dropped,
+# though Lua may have freed it. What Python keeps goes through this function of the main one.
+AT_HOME = "function(...) return ... end"
+
+
+# From the best to the one that every wheel of lupa has.
+_IMPLEMENTATIONS = ("luajit21", "luajit20", "lua51")
+
+
+@functools.cache
+def implementation(name: str | None) -> Any:
+    """The Lua that lupa has here: LuaJIT, else Lua 5.1; or the one of this name."""
+    if importlib.util.find_spec("lupa") is None:
+        raise ImportError('Lua needs lupa; `pip install "dptable[lua]"` installs it')
+    if name and name not in _IMPLEMENTATIONS:
+        accepted = ", ".join(_IMPLEMENTATIONS)
+        raise ValueError(f"DPTABLE_LUA is {name!r}; accepted are {accepted}")
+    for candidate in (name,) if name else _IMPLEMENTATIONS:
+        with contextlib.suppress(ImportError):
+            found = importlib.import_module(f"lupa.{candidate}")
+            break
+    else:
+        raise ImportError(f"lupa has no {name or 'Lua 5.1'} here")
+    if found.__name__ == "lupa.lua51":
+        print("Scripts run slower than usual: this is Lua 5.1, without LuaJIT", file=sys.stderr)
+    return found
+
+
+def new_state(implementation: Any) -> Any:
+    """A Lua state."""
+    return implementation.LuaRuntime(
+        unpack_returned_tuples=True, encoding="latin-1", register_eval=False
+    )
+
+
+@functools.cache
+def compiled_core(implementation: Any) -> list[str]:
+    """The bytecode of the core's files for one Lua: to compile them takes most of a start."""
+    compile = new_state(implementation).eval(_COMPILE)
+    compiled = []
+    for name in _CORE:
+        text = (FOLDER / "core" / f"{name}.lua").read_text("latin-1")
+        # Files with a small letter pose as C functions, the others as Torch7's files.
+        posing = name[0].islower() and name != "init"
+        compiled.append(compile(text, "=(torch)" if posing else f"@torch/{name}.lua"))
+    return compiled
