@@ -29,6 +29,7 @@ LATE = {
     "compat/port/library/packages.py": "the packages whose names scripts use",
     "compat/port/lua/calls.py": "the files whose names scripts compute",
     "compat/lua/runtime.py": "what Lua code of this package asks for",
+    "compat/lua/state.py": "the Luas that lupa has",
     "compat/nn/interchange/counterparts.py": "its own files",
     "compat/t7/objects/registry.py": "the package that a file's class belongs to",
     "compat/threads/serialization.py": "what a job's own program imported",
