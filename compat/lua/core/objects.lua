@@ -249,6 +249,10 @@ function t7.storage_to_python(v)
    return flat
 end
 local function as_field(v)
+   local kind = type(v)
+   if kind == 'userdata' and not t7.storage_classes[getmetatable(v)] or kind ~= 'userdata' and not t7.is_table(v) then
+      return to_python(v)
+   end
    local before = as_fields
    as_fields = true
    local ok, result = pcall(to_python, v)
