@@ -40,7 +40,8 @@ class Calls:
         classified: what Lua is to make of a value: the value alone, or with its kind and identity.
         is_as_seen: whether a tensor lies where it lay when Lua last looked.
         table_from: makes a table of Lua of a list.
-        tell_types: called with the first argument and the results of each call, if not None.
+
+    ``tell_types``, if set, is called with the first argument and the results of each call.
     """
 
     def __init__(
@@ -200,9 +201,8 @@ class Calls:
                     lent.table, lent.is_kept, lent.before = table, True, ()
                     continue
             elif lent.is_kept or self._is_changed(table, lent.before):
-                is_list = isinstance(table, list)
-                keys = None if is_list else self._table_from(list(table))
-                values = self._classified_all(table if is_list else table.values())  # type: ignore[union-attr]
+                keys = None if isinstance(table, list) else self._table_from(list(table))
+                values = self._classified_all(table if isinstance(table, list) else table.values())
                 told += (number + 1, "changed", keys, self._table_from(values), len(table))
                 table.clear()
             else:
@@ -212,11 +212,13 @@ class Calls:
             del self._lent[self._floor :]
         return self._table_from(told) if told else None
 
-    def replace(self, old: Table, new: Table) -> None:
-        """Have ``new`` in the place of ``old``."""
-        for lent in self._lent:
+    def replace(self, old: Table, new: Any) -> None:
+        """Have ``new`` in the place of ``old``; what is no list or dict is Lua's again."""
+        for i, lent in enumerate(self._lent):
             if lent is not None and lent.table is old:
                 lent.table = new
+                if not isinstance(new, (list, dict)):
+                    self._lent[i] = None
 
     def _is_changed(self, table: Table, before: tuple[Any, ...]) -> bool:
         now = table if isinstance(table, list) else _entries(table)

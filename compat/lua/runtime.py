@@ -87,9 +87,9 @@ class Runtime:
     """A Lua state with Torch7's packages.
 
     Values pass both ways: tensors without a copy and with their identity, functions, numbers,
-    strings (bytes in Lua, latin-1 text here), None as nil; lists and dicts as new tables, and
-    tables as lists where their keys are 1…n, as dicts otherwise; tables of classes as
-    ``LuaTable``.
+    strings (bytes in Lua, latin-1 text here), None as nil; lists and dicts as tables that pass
+    reads and writes on, and tables as lists where their keys are 1…n, as dicts otherwise; tables
+    with a metatable as ``LuaTable``.
 
     Args:
         default_type: the type of ``torch.Tensor``, and with it PyTorch's default.

@@ -29,14 +29,14 @@ class Tables:
     Args:
         classified: what Lua is to make of a value: the value alone, or with its kind and identity.
         table_from: makes a table of Lua of a list.
-        replaced: called when a dict takes the place of a list, or a list that of a dict.
+        replaced: called when something else takes the place of a list or dict.
     """
 
     def __init__(
         self,
         classified: Callable[[Any], Any],
         table_from: Callable[[list[Any]], Any],
-        replaced: Callable[[Table, Table], None],
+        replaced: Callable[[Table, Any], None],
     ) -> None:
         self._classified = classified
         self._table_from = table_from
@@ -123,7 +123,7 @@ class Tables:
         new: Table = dict(_dict_of(table))
         return new, id(new)
 
-    def replace(self, old: Table, new: Table, holder: Any = None) -> None:
+    def replace(self, old: Table, new: Any, holder: Any = None) -> None:
         """Put ``new`` in the place of ``old``, wherever Python has it; first in ``holder``."""
         self._replaced(old, new)
         _replace_in(holder, old, new)
@@ -181,7 +181,7 @@ def _dict_of(table: list[Any]) -> LuaDict:
     return LuaDict((i, value) for i, value in enumerate(table, 1) if value is not None)
 
 
-def _replace_in(holder: Any, old: Table, new: Table) -> None:
+def _replace_in(holder: Any, old: Table, new: Any) -> None:
     fields = holder if isinstance(holder, (list, dict)) else getattr(holder, "__dict__", None)
     if isinstance(fields, list):
         fields[:] = [new if value is old else value for value in fields]

@@ -363,6 +363,7 @@ end
 -- table held as its fields, as if it were read from a file. The tensors of the object are others over
 -- the same memory: one that is converted must not convert that of a net that has it too.
 local function adopt(t, mt)
+   t7.give_back(t)
    local fields = {}
    for k, v in next, t do
       fields[k] = t7.state(v) and v.new(v) or v

@@ -14,16 +14,13 @@ local next, pairs, rawget, rawset, unpack = next, pairs, rawget, rawset, unpack
 local setmetatable, getmetatable = setmetatable, debug.getmetatable
 
 local REC = {}                                   -- the key of its record in a face
-local face_mt = {}                               -- of faces whose users gave them no metatable
-local user_mt = setmetatable({}, {__mode = 'k'}) -- metatables of faces; what the user gave, or false
-user_mt[face_mt] = false
+local face_mt = {}                               -- the metatable of faces
 local known = setmetatable({}, {__mode = 'v'})   -- face by the identity of Python's list or dict
 -- Tables that are lent, in Python's order, and their numbers; those up to the floor are of calls that called Lua.
 local lent, n_lent, numbers, floor = {}, 0, {}, 0
 
 local function record(t)
-   local mt = getmetatable(t)
-   if mt and user_mt[mt] ~= nil then return rawget(t, REC) end
+   if getmetatable(t) == face_mt then return rawget(t, REC) end
 end
 local function is_plain(v) return type(v) == 'table' and getmetatable(v) == nil end
 function t7.is_table(v) return type(v) == 'table' and (getmetatable(v) == nil or record(v) ~= nil) end
@@ -88,7 +85,7 @@ local function settle(told, again)
          local rec = record(t)
          if rec then
             known[rec.id] = nil
-            setmetatable(t, user_mt[getmetatable(t)] or nil)
+            setmetatable(t, nil)
             rawset(t, REC, nil)
          end
          clear(t)
@@ -286,32 +283,6 @@ function face_mt.__ipairs(t)
    end, t, 0
 end
 
--- The metatable of faces that were given one by `setmetatable`.
-local with = setmetatable({}, {__mode = 'k'})
-local stays = {} -- such faces
-local function face_mt_with(mt)
-   if mt == nil then return face_mt end
-   local new = with[mt]
-   if new then return new end
-   new = {}
-   for event, f in next, mt do new[event] = f end
-   for event, f in next, face_mt do if new[event] == nil then new[event] = f end end
-   function new.__index(t, k)
-      local value, other = get(rawget(t, REC), k), mt.__index
-      if value ~= nil or other == nil then return value end
-      if type(other) == 'function' then return other(t, k) end
-      return other[k]
-   end
-   function new.__newindex(t, k, v)
-      local rec, other = rawget(t, REC), mt.__newindex
-      if other == nil or get(rec, k) ~= nil then put(t, rec, k, v) return end
-      if type(other) == 'function' then return other(t, k, v) end
-      other[k] = v
-   end
-   with[mt], user_mt[new], t7.registry[new] = new, mt, t7.registry[mt]
-   return new
-end
-
 -- Between the two -----------------------------------------------------------------------------------------
 
 -- Makes a table Python's for good, and those in it. Returns Python's list or dict.
@@ -378,17 +349,25 @@ _G.rawget = wrapped(rawget, function(_, rec, k) return get(rec, k) end)
 _G.rawset = wrapped(rawset, function(t, rec, k, v) put(t, rec, k, v) return t end)
 if rawlen then _G.rawlen = wrapped(rawlen, function(_, rec) return length(rec) end) end
 _G.unpack = wrapped(unpack, function(_, rec, i, j) return unpack(items_of(rec), i or 1, j or length(rec)) end)
-_G.getmetatable = wrapped(_G.getmetatable, function(t)
-   local mt = user_mt[getmetatable(t)] or nil
-   return mt and mt.__metatable or mt
-end)
-_G.setmetatable = wrapped(setmetatable, function(t, _, mt)
-   local before = user_mt[getmetatable(t)]
-   if before and before.__metatable ~= nil then error('cannot change a protected metatable', 3) end
-   -- Python's table does not know it: the face stays.
-   stays[t] = mt ~= nil or nil
-   return setmetatable(t, face_mt_with(mt))
-end)
+_G.getmetatable = wrapped(_G.getmetatable, function() return nil end)
+-- A table with a metatable is Lua's: it gets its content back, and Python has it as any such table.
+local function give_metatable(t, rec, mt)
+   if mt == nil then return t end
+   local content = items_of(rec)
+   known[rec.id] = nil
+   setmetatable(t, nil)
+   t[REC] = nil
+   for k, v in next, content do t[k] = v end
+   call(tables.replace, rec.py, call(python.make_table, t), rec.holder)
+   return setmetatable(t, mt)
+end
+-- Makes a table Lua's again.
+function t7.give_back(t)
+   local rec = record(t)
+   if rec then setmetatable(give_metatable(t, rec, {}), nil) end
+end
+_G.setmetatable = wrapped(setmetatable, give_metatable)
+debug.setmetatable = wrapped(debug.setmetatable, give_metatable)
 
 local lua = {}
 for name, f in next, table do lua[name] = f end

@@ -69,8 +69,11 @@ def test_a_metatable(runtime: lua.Runtime) -> None:
         *(2, "no x", 7, 2),
         True,
     )
-    assert runtime.globals().m.f == [1, 2]
-    assert runtime.eval("getmetatable(setmetatable(m.f, nil)), m.f.x") == (None, None)
+    # Python has it as any table with a metatable.
+    assert isinstance(runtime.globals().m.f, lua.LuaTable)
+    runtime.execute("collectgarbage() mt.__tostring = function() return 'text' end")
+    assert runtime.eval("m.f.x, tostring(m.f)") == ("no x", "text")
+    assert runtime.eval("getmetatable(setmetatable(m.f, nil)), m.f.x, m.f[1]") == (None, None, 1)
 
 
 def test_functions_of_torch_take_them(runtime: lua.Runtime) -> None:
@@ -237,3 +240,19 @@ def test_nodes_of_graphs_are_the_same(runtime: lua.Runtime) -> None:
     )
     modules = "torch.type(g.forwardnodes[3].data.module)"
     assert runtime.eval(modules) == "nn.ReLU"
+
+
+def test_a_table_becomes_an_object(runtime: lua.Runtime) -> None:
+    runtime.execute("""
+        torch.class('Becomes')
+        function Becomes:first() return self[1] end
+        m.a, m.b, m.net = {1, 2}, {3}, {modules = {nn.Tanh()}, _type = 'torch.DoubleTensor'}
+        a, b, net = m.a, m.b, m.net
+        torch.setmetatable(a, 'Becomes')
+        debug.setmetatable(b, {__index = {z = 9}})
+        torch.setmetatable(net, 'nn.Sequential')
+        collectgarbage()
+    """)
+    assert runtime.eval("torch.type(m.a), m.a:first(), a[2], m.a == a") == ("Becomes", 1, 2, True)
+    assert runtime.eval("m.b[1], m.b.z, m.b == b") == (3, 9, True)
+    assert runtime.eval("net:forward(torch.zeros(1))[1], m.net == net") == (0, True)
