@@ -237,8 +237,7 @@ def registered() -> Iterator[tuple[str, type]]:
     for package in sorted({*_HOMES.values()}):
         importlib.import_module(package)
     for typename, entries in _entries.items():
-        for entry in entries:
-            yield typename, entry.cls
+        yield from ((typename, entry.cls) for entry in entries if entry.cls is not None)
 
 
 def find_kept(typename: str) -> Registration | None:
