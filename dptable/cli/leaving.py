@@ -17,7 +17,6 @@ from torch import Tensor
 from compat import nn
 from compat.nn.source import inputs, naming, proof, written
 from compat.nn.source.computed import Converted
-from compat.nn.source.special import check_writable
 from compat.t7.base.atomic_file import atomic_file
 from compat.tensor_tables import tensors
 from dptable.cli.rewriting import parts_of
@@ -116,7 +115,6 @@ def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
     if out.endswith(".onnx") and inputs.dtype_of(plain) == torch.float64:
         net = net.float()  # onnxruntime has no convolutions of double precision
         plain = Converted(net)(net)
-    check_writable(plain)
     if wish.input:
         example = inputs.parsed(wish.input, inputs.dtype_of(plain))
     else:

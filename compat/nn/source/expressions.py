@@ -88,7 +88,7 @@ def _is_simple(text: str) -> bool:
     return re.fullmatch(r"-?[\w.]+", text) is not None
 
 
-_SPREAD = {"reshape", "view", "expand", "permute", "repeat"}
+_SPREAD = {"reshape", "view", "expand", "permute", "repeat", "new_zeros"}
 
 
 def _spread(name: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
