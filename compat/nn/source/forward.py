@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +29,7 @@ from compat.nn.source.program import (
 )
 from compat.nn.source.text import Names, lines
 
+_PLAIN = re.compile(r"[xy]\d*")  # names that say nothing
 _LONGEST = 64  # letters of an expression within another
 _WIDEST = 72  # letters of one on a line
 
@@ -101,19 +103,20 @@ class Forward:
 
     def write(self, units: list[list[Statement]], calls: dict[int, str]) -> list[str]:
         """The lines, from statements that are alone or straight runs of layers."""
-        last = units[-1][-1] if units else None
-        if last is not None and last.layer is not None and type(last.results) is tuple:
-            if last.results == self.body.result:
-                end = units[-1]
-                self._write(units[:-1], calls)
-                self._add(f"return {self._called(end[0], calls[id(end)]).text}")
-                return self.text
+        if units and units[-1][0].layer is not None and self._is_result(units[-1][-1]):
+            self._write(units[:-1], calls)
+            self._add(f"return {self._called(units[-1][0], calls[id(units[-1])]).text}")
+            return self.text
         self._write(units, calls)
         for value in list(self.waiting):
             if len(self._result()) > _WIDEST:
                 self._settle_one(value)
         self._add(f"return {self._result()}")
         return self.text
+
+    def _is_result(self, last: Statement) -> bool:
+        """Whether a statement's results are those of the whole."""
+        return type(last.results) is tuple and last.results == self.body.result
 
     def _write(self, units: list[list[Statement]], calls: dict[int, str]) -> None:
         for place, unit in enumerate(units):
@@ -195,7 +198,7 @@ class Forward:
         dying = self._take(given)
         results = last.results
         if type(results) in (tuple, list):
-            self._unpack(statement, results, found)
+            self._unpack(statement, results, found, dying)
             return
         own = self.own.get(results, "")
         once = self.counts.get(results, 0) == 1 and own not in ("next_c", "next_h")
@@ -206,11 +209,17 @@ class Forward:
         if self._wanted(results):
             self._assign(results, found.text, self._wanted(results))
             return
-        reuse = len(given) == 1 or dying[:1] == ["x"]
-        if results in self.own or not dying or not reuse:
-            wished = self._wish(results) if statement is last else naming.of_value(last)
-            dying = [self.scope.new(wished)]
-        self._assign(results, found.text, dying[0])
+        wished = self._wish(results) if statement is last else naming.of_value(last)
+        self._assign(results, found.text, self._free_for(results, wished, dying, len(given)))
+
+    def _free_for(self, value: Value, wished: str, free: list[str], count: int) -> str:
+        """The name for a value, if possible one of those that are free."""
+        plain = [name for name in free if _PLAIN.fullmatch(name)]
+        if value not in self.own and wished in ("x", "y") and plain:
+            return plain[0]
+        if value not in self.own and free and count == 1 and wished != "size":
+            return free[0]
+        return self.scope.new(wished)
 
     def _called(self, statement: Statement, callee: str) -> Text:
         """The call that a statement is; ``callee``, of a layer."""
@@ -239,7 +248,7 @@ class Forward:
         places = [place for place, other in enumerate(later, 1) if result in reads(other[0])]
         return bool(places) and places[0] > 2
 
-    def _unpack(self, statement: Statement, results: Any, found: Text) -> None:
+    def _unpack(self, statement: Statement, results: Any, found: Text, free: list[str]) -> None:
         """Names for the entries of a tuple, or for those of it that are needed."""
         wishes = self.own
         if isinstance(statement.layer, Instance):
@@ -271,7 +280,12 @@ class Forward:
             name = "_"
             if self.counts.get(value):
                 name = self._wanted(value)
-                name = name or self.scope.new(wishes.get(value, _other(value)))
+                wished = wishes.get(value, _other(value))
+                if not name and statement.layer is not None:
+                    same = [n for n in free if n[:5] == "state"] if value.kind else free
+                    name = next((n for n in same if value.kind or _PLAIN.fullmatch(n)), "")
+                    free = [n for n in free if n != name]
+                name = name or self.scope.new(wished)
             names.append(name)
             self.known[value] = Text(name)
         listed = names[0] if statement.function == UNPACK and len(names) == 1 else ""
@@ -324,7 +338,8 @@ class Forward:
         for entry in entries:
             names.append(self.scope.new("step"))
             self.known[entry] = Text(names[-1])
-        given = [self._expression(whole) for whole in steps]
+        texts = [self.value(whole) for whole in steps]
+        given = [text.steps or text.text for text in texts]
         through = given[0] if len(given) == 1 else f"zip({', '.join(given)})"
         return f"for {', '.join(names)} in {through}:"
 
@@ -352,9 +367,7 @@ class Forward:
             self._take(values([outputs]))
             self.open.pop()
             self.scope.free(self.scope.taken - loop.names)
-            self.waiting[wholes[0]] = Text(f"torch.stack({expression})")
-            if self.counts.get(wholes[0], 0) > 1:
-                self._settle_one(wholes[0])
+            self._collect(wholes[0], expression)
             return
         for name, value in zip(loop.lists, outputs, strict=True):
             if self.counts[value] > 1 and value in self.waiting:
@@ -372,12 +385,21 @@ class Forward:
         self.open.pop()
         self.scope.free(self.scope.taken - loop.names)
         for name, value in zip(loop.lists, wholes, strict=True):
-            if self.counts.get(value):
-                self.waiting[value] = Text(f"torch.stack({name})")
-                if self.counts[value] > 1:
-                    self._settle_one(value)
+            self._collect(value, name)
         for name, value in zip(loop.states, finals, strict=True):
             self.known[value] = Text(name)
+
+    def _collect(self, whole: Value, steps: str) -> None:
+        """What a list of steps is for those that read it."""
+        text = Text(f"torch.stack({steps})", steps=steps)
+        readers = [s for s in self.body.statements if whole in reads(s)]
+        if self.counts.get(whole, 0) == 1:
+            self.waiting[whole] = text
+        elif steps.isidentifier() and readers and all(_takes_lists(s) for s in readers):
+            self.known[whole] = text
+        elif readers or self.counts.get(whole):
+            self.waiting[whole] = text
+            self._settle_one(whole)
 
     # Choices.
 
@@ -430,6 +452,13 @@ class Forward:
     def _after(self, statement: Statement) -> list[Statement]:
         statements = self.body.statements
         return statements[next(i for i, s in enumerate(statements) if s is statement) :]
+
+
+def _takes_lists(statement: Statement) -> bool:
+    """Whether a statement takes the steps of a sequence as a list, too."""
+    if statement.function == "torch.Tensor.__getitem__":
+        return isinstance(statement.arguments[1], int)
+    return statement.function in (FOR, "torch.Tensor.unbind")
 
 
 def _other(value: Value) -> str:

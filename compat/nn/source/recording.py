@@ -98,6 +98,7 @@ class Recording(TorchFunctionMode):
         self.read: set[Value] = set()
         self.sequences = Sequences(self)
         self.flow = RecordedFlow(self)
+        self.lengths: set[int] = set()  # of sequences
         self.inputs: Any = None
         self.results: Any = None
         self._inside = 0
@@ -262,6 +263,20 @@ class Recording(TorchFunctionMode):
         self.statement(function, arguments, value)
         return value
 
+    def move_scopes(self, first: int, before: list[Statement]) -> None:
+        """Find the scopes of the statements that were ``before`` after place ``first`` again."""
+        places = {id(s): place for place, s in enumerate(self.body.statements)}
+        kept = []
+        for scope in self.body.scopes:
+            if scope.last > first:
+                inner = before[scope.first - first - 1 : scope.last - first - 1]
+                found = [places.get(id(s), -1) for s in inner]
+                if -1 in found or found != list(range(found[0], found[0] + len(found))):
+                    continue
+                scope = scope._replace(first=found[0], last=found[-1] + 1)
+            kept.append(scope)
+        self.body.scopes = kept
+
     def number(self, function: str, arguments: tuple[Any, ...], number: int) -> Size:
         """Record what computes a number."""
         value = self.new(None)
@@ -396,8 +411,8 @@ class Recording(TorchFunctionMode):
             return tuple(self._size(args[0], i) for i in range(args[0].dim()))
         if name == "torch.Tensor.size":
             return self._size(args[0], int(args[1]))
-        if name == "torch.stack" and self.sequences.is_sequence(list(args[0])):
-            return self._stacked(*args, **kwargs)
+        if name in ("torch.stack", "torch.cat") and self.sequences.is_sequence(list(args[0])):
+            return self._joined(func, *args, **kwargs)
         output = func(*args, **kwargs)
         if name == "torch.Tensor.__len__":
             return self._size(args[0], 0)
@@ -408,15 +423,20 @@ class Recording(TorchFunctionMode):
             self.add(None, name, args, kwargs, output)
         return output
 
-    def _stacked(self, tensors: Any, dim: int = 0) -> Tensor:
-        """The sequence whose slices tensors are, with the steps along a dimension."""
-        output = torch.stack(tensors, dim)
+    def _joined(self, join: Any, tensors: Any, dim: int = 0) -> Tensor:
+        """The slices of a sequence, stacked or joined along a dimension."""
+        output: Tensor = join(tensors, dim)
         whole = self.sequences.whole(list(tensors))
-        if dim == 0:
+        if join is torch.cat:
+            flat = dim == 0 and tensors[0].dim() > 0
+            given = whole if flat else self.call("torch.Tensor.unbind", (whole,), None)
+            name, more = ("torch.Tensor.flatten", (0, 1)) if flat else ("torch.cat", (dim,))
+            self.add(None, name, (given, *more), {}, output)
+        elif dim == 0:
             self.name(output, whole)
         else:
-            name, ends = ("transpose", (0, 1)) if dim == 1 else ("movedim", (0, dim))
-            self.add(None, f"torch.Tensor.{name}", (whole, *ends), {}, output)
+            name, more = ("transpose", (0, 1)) if dim == 1 else ("movedim", (0, dim))
+            self.add(None, f"torch.Tensor.{name}", (whole, *more), {}, output)
         return output
 
     def _size(self, tensor: Tensor, dim: int) -> Any:

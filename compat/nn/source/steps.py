@@ -6,7 +6,7 @@ begun.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from compat.nn.interchange.recurrent.memory import Flow, Remembering
 from compat.nn.interchange.recurrent.memory import mapped as each
+from compat.nn.source.lifting import Lifting
 from compat.nn.source.program import (
     ELSE,
     END_FOR,
@@ -23,6 +24,7 @@ from compat.nn.source.program import (
     IF,
     PACK,
     UNPACK,
+    Statement,
     Value,
     mapped,
     values,
@@ -130,6 +132,7 @@ class RecordedFlow(Flow):
         if not isinstance(steps, int):
             entry = each(torch.clone, steps[0])
             columns = slots(rec.sequences.whole(steps), entry)
+            rec.lengths.add(len(steps))
         with rec.unrecorded():
             for unit, memory in zip(units, before, strict=False):
                 unit.memory = real(memory)
@@ -158,14 +161,13 @@ class RecordedFlow(Flow):
             tuple(None if (one := before[n]) is None else one.value for n in carried),
         )
         entries = tuple(rec.known(t) for w, t in columns if not isinstance(w, Fixed))
-        begin.results = (entries, tuple(inside[n].value for n in carried))  # type: ignore[union-attr]
-        wholes = self._collected(output, outputs)
-        finals = [
-            State(rec.new(None, inside[n].value.kind), after[n], after[n], True) for n in carried
-        ]  # type: ignore[union-attr]
+        states = [one for n in carried if (one := inside[n]) is not None]
+        begin.results = (entries, tuple(state.value for state in states))
         made = tuple(values([rec.reference(output)]))
-        nexts = tuple(ends[n].value for n in carried)  # type: ignore[union-attr]
-        rec.statement(END_FOR, (made, nexts), (wholes, tuple(final.value for final in finals)))
+        nexts = tuple(end.value for n in carried if (end := ends[n]) is not None)
+        wholes, last_values = self._ended(begin, made, nexts, len(outputs))
+        self._collected(output, outputs, iter(wholes))
+        finals = [State(last_values[state.value], state.like, state.like, True) for state in states]
         known = dict(zip(carried, finals, strict=True))
         for place, unit in enumerate(units):
             unit.memory = known.get(place)
@@ -184,15 +186,41 @@ class RecordedFlow(Flow):
         now = None if before is None else before.now
         return State(self.recording.new(None, kind), now, after, begun)
 
-    def _collected(self, output: Any, outputs: Any) -> tuple[Value, ...]:
-        """The values that the outputs of all steps are, where ``output`` is that of one."""
+    def _ended(
+        self, begin: Statement, made: tuple[Value, ...], nexts: tuple[Value, ...], length: int
+    ) -> tuple[list[Value], dict[Value, Value]]:
+        """End a loop; what it makes of values of a step, and the states at its end."""
+        rec = self.recording
+        statements = rec.body.statements
+        first = next(place for place, s in enumerate(statements) if s is begin)
+        end = Statement(None, END_FOR, (made, nexts), {}, (), True)
+        if isinstance(begin.arguments[0], int):
+            wholes = [rec.new(None) for _ in made]
+            finals = {state: rec.new(None, state.kind) for state in begin.results[1]}
+            end.results = (tuple(wholes), tuple(finals.values()))
+            statements.append(end)
+            return wholes, finals
+        inner = statements[first + 1 :]
+        scopes = [scope for scope in rec.body.scopes if scope.keeps and scope.first > first]
+        together = {id(s) for scope in scopes for s in statements[scope.first : scope.last]}
+        lifting = Lifting(begin, inner, end, rec.shapes, length, lambda: rec.new(None), together)
+        finals = {state: rec.new(None, state.kind) for state in begin.results[1]}
+        end.results = (end.results[0], tuple(finals.values()))
+        loop = [begin, *lifting.inner, end] if lifting.inner else []
+        statements[first:] = [*lifting.before, *loop, *lifting.after]
+        rec.move_scopes(first, inner)
+        return [lifting.wholes[value] for value in made], finals | lifting.finals
+
+    def _collected(self, output: Any, outputs: Any, wholes: Iterator[Value]) -> None:
+        """Know what the outputs of all steps are, where ``output`` is that of one."""
         rec = self.recording
         if isinstance(outputs, Tensor):
-            return (rec.new(outputs),)
-        if isinstance(output, Tensor):
-            return (rec.sequences.new(outputs, looped=True),)
-        columns = zip(output, zip(*outputs, strict=True), strict=True)
-        return tuple(value for one, all_ in columns for value in self._collected(one, all_))
+            rec.name(outputs, next(wholes))
+        elif isinstance(output, Tensor):
+            rec.sequences.new(outputs, next(wholes), looped=True)
+        else:
+            for one, all_ in zip(output, zip(*outputs, strict=True), strict=True):
+                self._collected(one, all_, wholes)
 
     def part(self, steps: Any, first: int | None, last: int | None) -> Any:
         with self.recording.paused():
@@ -208,12 +236,26 @@ class RecordedFlow(Flow):
             rec.sequences.new([tensors(entry)[place] for entry in entries], value)
         return entries
 
+    def cell(self, cell: nn.LSTMCell, input: Tensor, memory: Any) -> tuple[Tensor, Any]:
+        rec = self.recording
+        with rec.paused():
+            given = self.state(memory)
+        with rec.unrecorded():
+            now = cell(input, real(given))
+        state = State(rec.new(None, kind_of(now)), now, now, True)
+        arguments = (rec.reference(input), *([] if given is None else [given.value]))
+        rec.statement("", arguments, state.value, rec.layer(cell, nn.LSTMCell))
+        with rec.paused():
+            output = self.tensors_of(state)[0]
+        return output, state
+
     def native(self, cls: Any, module: nn.Module, input: Tensor, memory: Any) -> tuple[Tensor, Any]:
         rec = self.recording
         with rec.paused():
             given = self.state(memory)
         with rec.unrecorded():
             output, now = cls.forward(module, input, real(given))
+            rec.lengths.add(output.size(1 if module.batch_first else 0))
         arguments = (rec.reference(input), *([] if given is None else [given.value]))
         state = State(rec.new(None, kind_of(now)), now, now, True)
         results = (rec.new(output), state.value)

@@ -37,6 +37,7 @@ class Written:
         net: an instance of the source's class, with the weights.
         forms: those in which the inputs and outputs of the net are the source's.
         stateful: whether the source's net takes and gives a state besides.
+        steps: the length of the example's sequences, if it has any.
     """
 
     text: str
@@ -48,12 +49,17 @@ class Written:
     net: nn.Module
     forms: tuple[Any, Any]
     stateful: bool = False
+    steps: int | None = None
 
     def given(self, example: Any) -> list[Tensor]:
         """What the source's net is given for an input of the net."""
         tensors = gathered(self.forms[0], example)
         pairs = zip(tensors, self.from_zero, strict=True)
         return [tensor.long() - 1 if zero else tensor for tensor, zero in pairs]
+
+    def wanted(self, net: Module, example: Any) -> list[Tensor]:
+        """What the source's net is to give for an input of the net."""
+        return gathered(self.forms[1], of_torch7(net, example))
 
 
 def write(
@@ -93,16 +99,17 @@ def write(
     from_zero = [value in indices for value in given]
     forms = (recording.inputs, recording.results)
     outputs = [tensor.detach() for tensor in gathered(forms[1], output)]
-    result = Written("", {}, {}, 0.0, [], from_zero, plain, forms, stateful)
+    steps = recording.lengths.pop() if len(recording.lengths) == 1 else None
+    result = Written("", {}, {}, 0.0, [], from_zero, plain, forms, stateful, steps)
     inputs = result.inputs = result.given(example)
-    about = _about(given, indices, inputs, outputs, indices_from_one)
+    about = _about(given, indices, inputs, outputs, indices_from_one, steps)
     source = source_of(name, body, indices, about)
     result.text = script(source, [f"The net of {origin} as PyTorch source."], inputs, outputs)
     result.tensors = dict(source.tensors)
     result.names = _names(plain, source)
     result.net = _instance(result.text, source)
     remembers = any(isinstance(module, Remembering) for module in plain.modules())
-    wanted = gathered(forms[1], of_torch7(net.clone() if remembers else net, example))
+    wanted = result.wanted(net.clone() if remembers else net, example)
     result.difference = max(
         difference(two.view(one.shape) if two.numel() == one.numel() else two, one)
         for one, two in zip(wanted, outputs, strict=True)
@@ -164,15 +171,19 @@ def _about(
     inputs: list[Tensor],
     outputs: list[Tensor],
     from_one: bool,
+    steps: int | None,
 ) -> list[str]:
-    """The docstring of ``forward``: shapes, and how indices count."""
+    """The docstring of ``forward``: shapes, and how indices count.
+
+    ``steps`` is the length of sequences.
+    """
     given = []
     for value, tensor in zip(values, inputs, strict=True):
         kind = ""
         if not tensor.is_floating_point():
             kind = " of indices from " + ("0" if value in indices and not from_one else "1")
-        given.append(_shape(tensor) + kind)
-    one, other = _counted(given), _counted([_shape(t) for t in outputs])
+        given.append(_shape(tensor, steps) + kind)
+    one, other = _counted(given), _counted([_shape(t, steps) for t in outputs])
     if len(one + other) < 66:
         return [f"From {one} to {other}."]
     return [f"From {one}", f"to {other}."]
@@ -187,6 +198,12 @@ def _counted(shapes: list[str]) -> str:
     return ", ".join(found)
 
 
-def _shape(tensor: Tensor) -> str:
-    sizes = ["N", *map(str, tensor.shape[1:])]
-    return " x ".join(sizes[: tensor.dim()])
+def _shape(tensor: Tensor, steps: int | None) -> str:
+    sizes = list(map(str, tensor.shape))
+    batch = 0
+    if steps in tensor.shape[:2]:
+        place = list(tensor.shape).index(steps)
+        sizes[place], batch = "T", 1 - place
+    if batch < len(sizes):
+        sizes[batch] = "N"
+    return " x ".join(sizes)

@@ -51,6 +51,11 @@ class Flow:
         found: tuple[Tensor, Any] = cls.forward(module, input, memory)
         return found
 
+    def cell(self, cell: nn.LSTMCell, input: Tensor, memory: Any) -> tuple[Tensor, Any]:
+        """The output of a cell, and its next memory."""
+        memory = cell(input, memory)
+        return memory[0], memory
+
 
 _PLAIN = Flow()
 FLOW: ContextVar[Flow] = ContextVar("FLOW", default=_PLAIN)
