@@ -32,9 +32,7 @@ def _kind(statement: Statement | None) -> str:
 def is_gate(body: Body) -> bool:
     """Whether a body is the sigmoid of a sum of several layers."""
     found = [_kind(statement) for statement in body.statements]
-    if END_IF in found:
-        return False
-    return _kind(body.statements[-1]) == "sigmoid" and found.count("Linear") > 1
+    return END_IF not in found and found[-1:] == ["sigmoid"] and found.count("Linear") > 1
 
 
 class Step:

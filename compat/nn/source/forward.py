@@ -30,6 +30,7 @@ from compat.nn.source.program import (
 from compat.nn.source.text import Names, lines
 
 _PLAIN = re.compile(r"[xy]\d*")  # names that say nothing
+_STATE = re.compile(r"state\d*")
 _LONGEST = 64  # letters of an expression within another
 _WIDEST = 72  # letters of one on a line
 
@@ -282,8 +283,9 @@ class Forward:
                 name = self._wanted(value)
                 wished = wishes.get(value, _other(value))
                 if not name and statement.layer is not None:
-                    same = [n for n in free if n[:5] == "state"] if value.kind else free
-                    name = next((n for n in same if value.kind or _PLAIN.fullmatch(n)), "")
+                    same = _STATE if value.kind else _PLAIN
+                    name = next((n for n in free if same.fullmatch(n)), "")
+                    name = name if value.kind or _PLAIN.fullmatch(wished) else ""
                     free = [n for n in free if n != name]
                 name = name or self.scope.new(wished)
             names.append(name)
