@@ -7,7 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from compat.nn.interchange.to_torch import ToTorch
+from compat.nn.interchange.recurrent.memory import Remembering, flow
+from compat.nn.interchange.to_torch import ToTorch, converter_of
+from compat.nn.recurrent.cells import FastLSTM
 
 # Those whose gradient is that of what they compute, by their names.
 _DIFFERENTIABLE = {
@@ -42,8 +44,65 @@ class Computed(nn.Module):
         return layer.updateOutput(input)
 
 
+class OfCell(Remembering):
+    """A recurrent layer of single steps that ``torch.nn`` has."""
+
+    def __init__(self, cell: nn.LSTMCell) -> None:
+        super().__init__()
+        self.cell = cell
+
+    def forward(self, input: Tensor) -> Tensor:
+        output, self.memory = flow().cell(self.cell, input, self.memory)
+        return output
+
+
+def _fast_lstm(module: Any, convert: ToTorch) -> nn.Module:
+    """``torch.nn.LSTMCell`` where it computes the same."""
+    converter = converter_of(FastLSTM)
+    assert isinstance(convert, Converted) and converter is not None
+    plain: Any = converter(module, convert)
+    layers = [convert(layer) for layer in (module.i2g, module.o2g)]
+    if any(state is not None for state in plain.start) or not _are_matrices(*layers):
+        return plain
+    i2g, o2g = layers
+    cell = nn.LSTMCell(i2g.in_features, o2g.in_features, device="meta")
+    cell.weight_ih, cell.bias_ih = (convert.in_order(p) for p in (i2g.weight, i2g.bias))
+    cell.weight_hh = convert.in_order(o2g.weight)
+    cell.bias_hh = nn.Parameter(torch.zeros_like(i2g.bias), requires_grad=False)
+    with torch.no_grad():
+        generator = torch.Generator().manual_seed(1)
+        sizes = (i2g.in_features, o2g.in_features, o2g.in_features)
+        x, h, c = (torch.randn(2, n, generator=generator).to(i2g.weight) for n in sizes)
+        same = zip(plain.step.eval()([x, h, c]), cell(x, (h, c)), strict=True)
+        exact = all(torch.allclose(one, other, 1e-3, 1e-5) for one, other in same)
+    return OfCell(cell) if exact else plain
+
+
+def _are_matrices(i2g: nn.Module, o2g: nn.Module) -> bool:
+    """Whether these are the matrices of an LSTM: of the four gates, side by side."""
+    if not isinstance(i2g, nn.Linear) or not isinstance(o2g, nn.Linear):
+        return False
+    sizes = 4 * o2g.in_features == o2g.out_features == i2g.out_features
+    return sizes and i2g.bias is not None and o2g.bias is None
+
+
 class Converted(ToTorch):
     """The conversion of a net for its source, which has no need of PyTorch's classes."""
+
+    def __init__(self, whole: Any) -> None:
+        super().__init__(whole)
+        self._ordered: dict[int, tuple[nn.Parameter, nn.Parameter]] = {}
+
+    def converter(self, cls: type) -> Any:
+        return _fast_lstm if cls is FastLSTM else super().converter(cls)
+
+    def in_order(self, gates: nn.Parameter) -> nn.Parameter:
+        """A parameter of a ``FastLSTM`` with its gates in the order that PyTorch has them in."""
+        if id(gates) not in self._ordered:
+            new, candidate, forget, out = gates.detach().chunk(4)
+            rows = torch.cat([new, forget, candidate, out])
+            self._ordered[id(gates)] = (gates, nn.Parameter(rows, gates.requires_grad))
+        return self._ordered[id(gates)][1]
 
     def missing(self, module: Any) -> torch.nn.Module:
         if type(module).__name__ in _DIFFERENTIABLE:

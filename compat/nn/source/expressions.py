@@ -19,6 +19,8 @@ class Text(NamedTuple):
 
     text: str
     level: int = ATOM
+    # Of a sequence that is stacked: the list of its steps.
+    steps: str = ""
 
     def within(self, level: int) -> str:
         """The expression as an operand of an operator of this level."""
@@ -52,6 +54,11 @@ def call(function: str, arguments: tuple[Any, ...], keywords: dict[str, Any], wr
             return _binary(name, arguments, write)
         if len(arguments) == 1 and name in _UNARY:
             return Text(_UNARY[name] + constant(arguments[0], write).within(UNARY), UNARY)
+        listed = arguments and constant(arguments[0], write).steps
+        if name == "unbind" and listed and len(arguments) == 1:
+            return Text(listed)
+        if name == "__getitem__" and listed and isinstance(arguments[1], int):
+            return Text(f"{listed}[{arguments[1]}]")
         if name == "__getitem__":
             index = _index(arguments[1], write)
             return Text(f"{constant(arguments[0], write).within(ATOM)}[{index}]")
@@ -88,7 +95,7 @@ def _is_simple(text: str) -> bool:
     return re.fullmatch(r"-?[\w.]+", text) is not None
 
 
-_SPREAD = {"reshape", "view", "expand", "permute", "repeat"}
+_SPREAD = {"reshape", "view", "expand", "permute", "repeat", "new_zeros"}
 
 
 def _spread(name: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:

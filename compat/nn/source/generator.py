@@ -35,12 +35,14 @@ class Source:
         classes: the text of the classes, the net's last.
         tensors: its parameters and buffers by their names in it.
         body: what the net computes.
+        stateful: whether it takes and gives a state.
     """
 
     name: str
     classes: list[list[str]]
     tensors: dict[str, Tensor]
     body: Body
+    stateful: bool = False
 
 
 def source_of(name: str, body: Body, indices: set[Value], forward_doc: list[str]) -> Source:
@@ -64,7 +66,8 @@ def source_of(name: str, body: Body, indices: set[Value], forward_doc: list[str]
     tensors = dict(_tensors(body, whole, {}, classes, ""))
     _tie(whole, tensors)
     text = [cls.text for cls in classes.values()]
-    return Source(name, [*text, whole.text], tensors, body)
+    stateful = bool(body.inputs and body.inputs[-1].kind)
+    return Source(name, [*text, whole.text], tensors, body, stateful)
 
 
 def _taken(classes: dict[int, Class]) -> dict[int, list[str]]:

@@ -55,15 +55,13 @@ def layer_of(module: Any, cls: Any) -> Layer:
 
 
 def _recurrent(module: Any, cls: type[nn.Module]) -> Layer:
-    arguments = {
-        "input_size": module.input_size,
-        "hidden_size": module.hidden_size,
-        "batch_first": module.batch_first,
+    defaults: dict[str, Any] = {
+        **{"input_size": _NONE, "hidden_size": _NONE, "num_layers": 1, "bias": True},
+        **{"batch_first": False, "dropout": 0.0, "bidirectional": False, "proj_size": 0},
     }
-    defaults: dict[str, Any] = {"input_size": _NONE, "hidden_size": _NONE}
-    defaults["batch_first"] = False
-    if isinstance(module, nn.LSTM):
-        arguments["proj_size"], defaults["proj_size"] = module.proj_size, 0
+    if cls is nn.RNN:
+        defaults["nonlinearity"] = "tanh"
+    arguments = {name: getattr(module, name) for name in defaults}
     return Layer(module, cls.__name__, arguments, defaults)
 
 

@@ -45,7 +45,8 @@ def script(source: Source, doc: list[str], inputs: list[Tensor], outputs: list[T
     given, wanted = f'tensors["{INPUT}"]', f'tensors["{OUTPUT}"]'
     if len(inputs) > 1:
         given = f'*(tensors[f"{INPUT}{{i}}"] for i in range(1, {len(inputs) + 1}))'
-    main += lines(f"output = load()({given})", 4)
+    output = "output, _" if source.stateful else "output"
+    main += lines(f"{output} = load()({given})", 4)
     if len(outputs) > 1:
         wanted = f'tuple(tensors[f"{OUTPUT}{{i}}"] for i in range(1, {len(outputs) + 1}))'
         main += lines(f"wanted = {wanted}", 4)

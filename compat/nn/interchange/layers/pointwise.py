@@ -129,7 +129,7 @@ class _PerElement(nn.Module):
 
     def fitted(self, input: Tensor) -> Tensor:
         weight = self.weight
-        if weight.numel() == 1 or weight.dim() == input.dim():
+        if weight.numel() == 1 or weight.dim() == input.dim() or weight.shape == input.shape[1:]:
             return weight
         if input.numel() == weight.numel():
             return weight.view(input.shape)
