@@ -6,7 +6,7 @@ own, and is imported when such a module is met. ``@converts(Class)`` adds one, t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import torch
@@ -71,6 +71,10 @@ class ToTorch:
                 converted.training = module.train
             known = self._modules[id(module)] = (module, converted)
         return known[1]
+
+    def pairs(self) -> Iterator[tuple[Any, torch.nn.Module]]:
+        """What has been converted, each with its counterpart."""
+        yield from self._modules.values()
 
     def missing(self, module: Any) -> torch.nn.Module:
         """What stands for a module that nothing converts."""
