@@ -273,12 +273,7 @@ def _add_convert(subparsers: Any) -> None:
     parser.add_argument("-o", "--out", metavar="FOLDER", help="where --to writes")
     parser.add_argument("--force", action="store_true", help="replace .py, .onnx and .pt2 files")
     net = parser.add_argument_group("for .py, .onnx and .pt2")
-    net.add_argument(
-        "--input",
-        metavar="SIZES",
-        default="",
-        help="the input: 1x3x224x224; with commas between several; long:1x10 for indices",
-    )
+    _add_input(net)
     net.add_argument("--net", metavar="PLACE", default="", help="which net of the file: protos.rnn")
     net.add_argument(
         "--indices-from-one",
@@ -312,13 +307,24 @@ def _add_view(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "view",
         help="show what is in a .t7 file in a browser",
-        description="Write one page, which loads nothing else, and open it: nets and tables to "
-        "fold and unfold, fields, parameters, histograms of weights, filters and images.",
+        description="Write one page, which loads nothing else, and open it: nets as graphs and "
+        "tables to fold and unfold, parameters, memory, multiply-adds, histograms of weights, "
+        "curves, filters and images.",
     )
     parser.add_argument("file", help="the .t7 file")
     parser.add_argument("-o", "--out", help="the page (default: the file's name with .html, here)")
     parser.add_argument("--force", action="store_true", help="replace a page that exists")
     parser.add_argument("--no-browser", action="store_true", help="do not open the page")
+    _add_input(parser)
+
+
+def _add_input(parser: Any) -> None:
+    parser.add_argument(
+        "--input",
+        metavar="SIZES",
+        default="",
+        help="the net's input: 1x3x224x224; with commas between several; long:1x10 for indices",
+    )
 
 
 def _add_devices(subparsers: Any) -> None:

@@ -14,6 +14,7 @@ from compat.checks import wrong_type
 from compat.lua_tables import by_number
 from compat.nn.checks.tensors import objection
 from compat.nn.core.conversion import Conversion
+from compat.notebook import Shown
 from compat.tensor_tables import contents
 from compat.tensor_types import default_type, empty_tensor, parse_type, type_name
 
@@ -38,7 +39,7 @@ class _UntoldType:
         return default_type()
 
 
-class Convertible:
+class Convertible(Shown):
     """Something whose tensors can be converted and which can be copied.
 
     Each class declares for itself, and what its bases declare holds too:

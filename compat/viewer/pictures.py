@@ -1,0 +1,108 @@
+"""Tensors as pictures: filters of convolutions, and images."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat.nn.core.module import Module
+
+MOST = 64  # pictures on a sheet
+_WIDEST = 96  # pixels of a picture among others
+_LARGEST = 512  # of one alone
+_PLANES = 16  # of a filter that is shown plane by plane
+_ELEMENTS = 1 << 22  # of all filters that are looked at
+_SMALLEST = 8  # pixels of what counts as an image
+
+
+def of_module(module: Module, name: str, tensor: Tensor) -> Tensor | None:
+    """The filters of a convolution as pictures (n, 1 or 3, height, width), or None.
+
+    Filters of one or three planes are grey or coloured; others are shown plane by plane.
+    """
+    if name != "weight":
+        return None
+    kernel = [getattr(module, key, None) for key in ("nInputPlane", "kH", "kW")]
+    tensor = tensor[:MOST] if tensor.dim() else tensor
+    if not 0 < tensor.numel() <= _ELEMENTS:
+        return None
+    if tensor.dim() == 2 and all(isinstance(size, int) and size > 0 for size in kernel):
+        planes, height, width = kernel
+        if tensor.size(1) == planes * height * width:
+            tensor = tensor.reshape(-1, planes, height, width)
+    if tensor.dim() != 4 or max(tensor.shape[2:]) < 2:
+        return None
+    planes = tensor.size(1)
+    if planes in (1, 3):
+        return tensor
+    return tensor.flatten(0, 1).unsqueeze(1)[:MOST] if planes <= _PLANES else None
+
+
+def of_data(tensor: Tensor) -> Tensor | None:
+    """A tensor of a data file as pictures (n, 1 or 3, height, width), or None."""
+    if tensor.dim() < 2 or not tensor.numel() or min(tensor.shape[-2:]) < _SMALLEST:
+        return None
+    height, width = tensor.shape[-2:]
+    if max(height, width) > 8 * min(height, width):
+        return None
+    if tensor.dim() == 2:
+        return tensor[None, None] if tensor.dtype == torch.uint8 else None
+    if tensor.dim() == 3:
+        return tensor[None] if tensor.size(0) in (1, 3) else tensor.unsqueeze(1)
+    return tensor if tensor.dim() == 4 and tensor.size(1) in (1, 3) else None
+
+
+def sheet(pictures: Tensor) -> dict[str, Any]:
+    """Pictures beside each other, as the address of a PNG image, with its sizes in pixels."""
+    alone = pictures.size(0) == 1
+    pictures = pictures[:MOST].detach()
+    step = -(-max(pictures.shape[2:]) // (_LARGEST if alone else _WIDEST))
+    tiles = [_bytes(picture) for picture in pictures[:, :, ::step, ::step].cpu()]
+    height, width = tiles[0].shape[1:]
+    wide = min(len(tiles), max(1, round((len(tiles) * 1.8 * height / width) ** 0.5)))
+    columns = min(range(wide, 2 * wide), key=lambda n: -len(tiles) % n)
+    rows = -(-len(tiles) // columns)
+    gap = 0 if alone else 1
+    whole = torch.zeros(4, rows * (height + gap) - gap, columns * (width + gap) - gap)
+    whole = whole.to(torch.uint8)
+    for number, tile in enumerate(tiles):
+        top, left = number // columns * (height + gap), number % columns * (width + gap)
+        whole[:3, top : top + height, left : left + width] = tile
+        whole[3, top : top + height, left : left + width] = 255
+    address = "data:image/png;base64," + base64.b64encode(_png(whole)).decode()
+    return {"address": address, "width": whole.size(2), "height": whole.size(1), "tile": width}
+
+
+def _bytes(picture: Tensor) -> Tensor:
+    """A picture as red, green and blue from 0 to 255.
+
+    Bytes, and numbers in their range or from 0 to 1, are what they are; others are scaled from the
+    smallest to the largest.
+    """
+    numbers = picture.double().nan_to_num(0, 0, 0)
+    low, high = float(numbers.min()), float(numbers.max())
+    if picture.dtype != torch.uint8:
+        if low < 0 or high > 255:
+            numbers = (numbers - low) / ((high - low) or 1) * 255
+        elif high <= 1:
+            numbers = numbers * 255
+    return numbers.round().to(torch.uint8).expand(3, -1, -1)
+
+
+def _png(image: Tensor) -> bytes:
+    """A PNG file of an image (4, height, width) of bytes."""
+    height, width = image.shape[1:]
+    rows = image.permute(1, 2, 0).reshape(height, width * 4)
+    plain = torch.cat([torch.zeros(height, 1, dtype=torch.uint8), rows], 1)
+    body = zlib.compress(bytes(plain.contiguous().numpy()), 9)
+    head = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    chunks = ((b"IHDR", head), (b"IDAT", body), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in chunks
+    )
