@@ -28,19 +28,20 @@ _DTYPES = {
         *(torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool),
     )
 }
-_PACKAGE = "torch.distributed.checkpoint"
 _ALLOWED = frozenset(
-    (
-        *(f"{_PACKAGE}.metadata.{name}" for name in ("Metadata", "MetadataIndex", "StorageMeta")),
-        *(f"{_PACKAGE}.metadata.{name}" for name in ("TensorStorageMetadata", "TensorProperties")),
-        *(f"{_PACKAGE}.metadata.{name}" for name in ("ChunkStorageMetadata",)),
-        *(f"{_PACKAGE}.metadata.{name}" for name in ("_MEM_FORMAT_ENCODING",)),
-        f"{_PACKAGE}.filesystem._StorageInfo",
-        *("torch.Size", "torch.serialization._get_layout"),
-        *(f"torch.{name}" for name in _DTYPES),
-        *(f"pathlib.{name}" for name in ("PosixPath", "WindowsPath")),
-        *(f"pathlib._local.{name}" for name in ("PosixPath", "WindowsPath")),
-    )
+    f"{module}.{name}"
+    for module, names in {
+        "torch.distributed.checkpoint.metadata": (
+            *("Metadata", "MetadataIndex", "StorageMeta", "TensorStorageMetadata"),
+            *("TensorProperties", "ChunkStorageMetadata", "_MEM_FORMAT_ENCODING"),
+        ),
+        "torch.distributed.checkpoint.filesystem": ("_StorageInfo",),
+        "torch.serialization": ("_get_layout",),
+        "torch": ("Size", *_DTYPES),
+        "pathlib": ("PosixPath", "WindowsPath"),
+        "pathlib._local": ("PosixPath", "WindowsPath"),
+    }.items()
+    for name in names
 )
 
 
