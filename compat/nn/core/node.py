@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from compat import t7
@@ -138,10 +138,16 @@ def symbolic(input: Any) -> bool:
     return isinstance(input, Node)
 
 
-def post_order(root: T, below: Callable[[T], Iterable[T]]) -> list[T]:
-    """Everything reachable from ``root``, what is below a thing before the thing itself."""
+def post_order(root: T, below: Callable[[T], Iterable[T]], seen: set[int] | None = None) -> list[T]:
+    """Everything reachable from ``root``, what is below a thing before the thing itself.
+
+    What is in ``seen`` is left out, and what is found comes into it.
+    """
     order: list[T] = []
-    seen = {id(root)}
+    seen = set() if seen is None else seen
+    if id(root) in seen:
+        return order
+    seen.add(id(root))
     stack = [(root, iter(below(root)))]
     while stack:
         thing, rest = stack[-1]
@@ -166,6 +172,24 @@ def breadth_first(root: T, below: Callable[[T], Iterable[T]]) -> list[T]:
                 seen.add(id(child))
                 order.append(child)
     return order
+
+
+def cycles(things: Sequence[T], below: Callable[[T], Iterable[T]]) -> list[list[T]]:
+    """Those of ``things`` that lead to each other, in groups of two or more (Kosaraju)."""
+    above: dict[int, list[T]] = {id(thing): [] for thing in things}
+    order: list[T] = []
+    seen: set[int] = set()
+    for thing in things:
+        for child in below(thing):
+            if id(child) in above:
+                above[id(child)].append(thing)
+        order += post_order(thing, below, seen)
+    groups: list[list[T]] = []
+    seen = set()
+    for thing in reversed(order):
+        if id(thing) in above:
+            groups.append(post_order(thing, lambda item: above[id(item)], seen))
+    return [group for group in groups if len(group) > 1]
 
 
 def numbered(things: Iterable[Any]) -> dict[Any, Any]:

@@ -119,12 +119,14 @@ def _read(cursor: Cursor, options: ReadOptions, many: bool) -> Any:
     while True:
         cursor.pos = 0
         reader = Reader(cursor, options, kinds)
-        with allowance(cursor.size):
+        with allowance(cursor.size) as granted:
             result = reader.read()
             if many:
                 result = [result]
                 while cursor.left():
                     result.append(reader.read())
+            if not reader.wrong_kinds:
+                granted.check()
         if not reader.wrong_kinds:
             return result
         if kinds:  # one reading shows all kinds, unless a hook reads now this, now that
