@@ -13,7 +13,7 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q -n auto --di
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run test test-all check format fuzz mutate-waits accelerator-report bench docs docs-serve clean
+.PHONY: help venv run test test-all check format fuzz mutate-waits accelerator-report bench docs docs-serve dist clean
 
 help:    ## show this list
 	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -60,6 +60,16 @@ docs: $(VENV)/.docs    ## build the site into build/site; warnings and dead link
 
 docs-serve: $(VENV)/.docs    ## show the site on this machine, anew after each change
 	$(MKDOCS) serve
+
+dist: $(READY)    ## build wheel and sdist into dist, check them, and test the wheel in an empty environment
+	@rm -rf dist build/lib build/dist-venv
+	@$(PIP) build twine check-wheel-contents
+	$(BIN)/python -m build --quiet
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/check-wheel-contents --ignore W002,W009 dist/*.whl
+	$(PYTHON) -m venv build/dist-venv
+	build/dist-venv/bin/python -m pip install -qq --constraint $(VENV)/constraints.txt "$$(ls $(CURDIR)/dist/*.whl)[lua]"
+	cd build && dist-venv/bin/dptable selftest
 
 clean:    ## remove the environment and everything built or cached
 	rm -rf $(VENV) .venv-oldest build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -75,6 +75,7 @@ def parser() -> argparse.ArgumentParser:
         _add_convert,
         _add_train,
         _add_devices,
+        _add_selftest,
     ):
         add(subparsers)
     for command, subparser in subparsers.choices.items():
@@ -300,6 +301,15 @@ def _add_convert(subparsers: Any) -> None:
         type=int,
         choices=(4, 8),
         help="bytes of a whole number: 8 by default, 4 for 32-bit machines and Windows",
+    )
+
+
+def _add_selftest(subparsers: Any) -> None:
+    subparsers.add_parser(
+        "selftest",
+        help="check this installation in a few seconds",
+        description="Train a small net, write and read a .t7 file, divide a batch between two "
+        "replicas, and run a line of Lua. The exit status is 1 if one of these fails.",
     )
 
 
