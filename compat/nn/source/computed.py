@@ -11,38 +11,6 @@ from compat.nn.interchange.recurrent.memory import Remembering, flow
 from compat.nn.interchange.to_torch import ToTorch, converter_of
 from compat.nn.recurrent.cells import FastLSTM
 
-# Those whose gradient is that of what they compute, by their names.
-_DIFFERENTIABLE = {
-    *("CAddTensorTable", "Constant", "Euclidean", "Index", "MaskedSelect"),
-    *("MixtureTable", "SpatialConvolutionLocal", "SpatialConvolutionMap"),
-    *("SpatialFullConvolutionMap", "SpatialSubSampling", "TemporalSubSampling", "Clip"),
-    *("WeightedEuclidean", "SpatialFeatNormalization"),
-}
-_LEFT_BEHIND = ("output", "grad", "_", "finput", "fgradInput")
-
-
-class Computed(nn.Module):
-    """A layer of Torch7's that computes by its own ``updateOutput``."""
-
-    def __init__(self, layer: Any, conversion: ToTorch) -> None:
-        super().__init__()
-        self.layer = layer
-        self.names: list[str] = []
-        trained = {id(tensor) for tensor in (layer.parameters() or ([],))[0]}
-        for name, value in vars(layer).items():
-            if isinstance(value, Tensor) and not name.startswith(_LEFT_BEHIND):
-                self.names.append(name)
-                if id(value) in trained:
-                    setattr(self, name, conversion.parameter(value))
-                else:
-                    self.register_buffer(name, value.clone())
-
-    def forward(self, input: Any) -> Any:
-        layer = object.__new__(type(self.layer))
-        vars(layer).update(vars(self.layer))
-        vars(layer).update({name: getattr(self, name) for name in self.names})
-        return layer.updateOutput(input)
-
 
 class OfCell(Remembering):
     """A recurrent layer of single steps that ``torch.nn`` has."""
@@ -103,8 +71,3 @@ class Converted(ToTorch):
             rows = torch.cat([new, forget, candidate, out])
             self._ordered[id(gates)] = (gates, nn.Parameter(rows, gates.requires_grad))
         return self._ordered[id(gates)][1]
-
-    def missing(self, module: Any) -> torch.nn.Module:
-        if type(module).__name__ in _DIFFERENTIABLE:
-            return Computed(module, self)
-        return super().missing(module)

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from compat.nn.interchange.modules import STANDING_ALONE
 from compat.nn.source.program import Layer
 
 _NONE = inspect.Parameter.empty
@@ -17,7 +18,12 @@ _CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.Module)
 
 
 def class_of(module: nn.Module) -> type[nn.Module] | None:
-    """The class of ``torch.nn`` that a module is of or extends; None for containers."""
+    """The class of ``torch.nn`` that a module is of or extends; None for containers.
+
+    Classes whose source stands in that of the net count as such.
+    """
+    if type(module) in STANDING_ALONE:
+        return type(module)
     for cls in type(module).__mro__:
         if cls.__module__.startswith("torch.nn.modules.") and not cls.__name__.startswith("_"):
             return None if cls in _CONTAINERS else cls
@@ -48,7 +54,7 @@ def layer_of(module: Any, cls: Any) -> Layer:
         defaults[name] = simple(default)
     if "return_indices" in arguments:
         arguments["return_indices"] = bool(arguments["return_indices"])
-    layer = Layer(module, cls.__name__, arguments, defaults)
+    layer = Layer(module, cls.__name__, arguments, defaults, own=cls in STANDING_ALONE)
     if nn.utils.parametrize.is_parametrized(module):
         layer.around = "nn.utils.parametrizations.weight_norm"
     return layer
