@@ -7,8 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from compat.nn.functional.pooling import adaptive_max_pool
 from compat.nn.interchange.recurrent.memory import Remembering, flow
 from compat.nn.interchange.to_torch import ToTorch, converter_of
+from compat.nn.layers.convolution.transposed import FullConvolution
+from compat.nn.layers.pooling.adaptive import SpatialAdaptiveMaxPooling
 from compat.nn.recurrent.cells import FastLSTM
 
 
@@ -62,7 +65,10 @@ class Converted(ToTorch):
         self._ordered: dict[int, tuple[nn.Parameter, nn.Parameter]] = {}
 
     def converter(self, cls: type) -> Any:
-        return _fast_lstm if cls is FastLSTM else super().converter(cls)
+        for base, own in _OWN.items():
+            if issubclass(cls, base):
+                return own
+        return super().converter(cls)
 
     def in_order(self, gates: nn.Parameter) -> nn.Parameter:
         """A parameter of a ``FastLSTM`` with its gates in the order that PyTorch has them in."""
@@ -71,3 +77,47 @@ class Converted(ToTorch):
             rows = torch.cat([new, forget, candidate, out])
             self._ordered[id(gates)] = (gates, nn.Parameter(rows, gates.requires_grad))
         return self._ordered[id(gates)][1]
+
+
+class ConvTranspose2d(nn.ConvTranspose2d):
+    """``torch.nn``'s, which of two tensors takes the size of the second."""
+
+    def forward(self, input: Any) -> Tensor:  # type: ignore[override]
+        if isinstance(input, Tensor):
+            return super().forward(input)
+        return super().forward(input[0], list(input[1].shape[-2:]))
+
+
+class ConvTranspose3d(nn.ConvTranspose3d):
+    """The same of volumes."""
+
+    def forward(self, input: Any) -> Tensor:  # type: ignore[override]
+        if isinstance(input, Tensor):
+            return super().forward(input)
+        return super().forward(input[0], list(input[1].shape[-3:]))
+
+
+class AdaptiveMaxPool2d(nn.AdaptiveMaxPool2d):
+    """``torch.nn``'s with the windows of Torch7, which rounds them otherwise."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return adaptive_max_pool(input, self.output_size)[0]
+
+
+def _of_class(own: Any) -> Any:
+    """A conversion whose result is of a class of this file."""
+
+    def convert(module: Any, conversion: ToTorch) -> nn.Module:
+        converter: Any = converter_of(type(module))
+        layer = converter(module, conversion)
+        layer.__class__ = next(cls for cls in own if cls.__name__ == type(layer).__name__)
+        return layer
+
+    return convert
+
+
+_OWN: dict[type, Any] = {
+    FastLSTM: _fast_lstm,
+    FullConvolution: _of_class((ConvTranspose2d, ConvTranspose3d)),
+    SpatialAdaptiveMaxPooling: _of_class((AdaptiveMaxPool2d,)),
+}

@@ -407,6 +407,8 @@ class Recording(TorchFunctionMode):
         if self._inside:
             return func(*args, **kwargs)
         name = resolve_name(func) or getattr(func, "__name__", "")
+        if isinstance(func, torch._ops.OpOverload):  # noqa: SLF001
+            name = f"torch.ops.aten.{name.removeprefix('aten.').partition('.')[0]}"
         if name == "torch.Tensor.shape.__get__" or (name == "torch.Tensor.size" and len(args) == 1):
             return tuple(self._size(args[0], i) for i in range(args[0].dim()))
         if name == "torch.Tensor.size":

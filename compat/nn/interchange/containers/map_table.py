@@ -27,6 +27,11 @@ class MapTable(nn.Module):
 @converts(torch7.MapTable)
 def _map_table(module: Any, convert: ToTorch) -> nn.Module:
     if not module.shared:
+        if len(module.modules) < 2:
+            raise ValueError(
+                "shared is False, and torch.nn has no modules that come with the entries; "
+                "resize(n) makes n of them"
+            )
         return ParallelTable(convert.children(module))
     return MapTable(convert.child(module, 0))
 

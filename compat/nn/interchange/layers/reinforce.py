@@ -102,18 +102,28 @@ class ReinforceGamma(nn.Module):
         return drawn
 
 
-def _number(value: Any, name: str) -> float | None:
-    if isinstance(value, Tensor):
-        raise ValueError(f"{name} is a tensor; a number is accepted, or a table of two as input")
-    return value
+class WithSecond(nn.Module):
+    """A layer of two parameters of which the second is a constant tensor."""
+
+    second: Tensor
+
+    def __init__(self, layer: nn.Module, second: Tensor) -> None:
+        super().__init__()
+        self.layer = layer
+        self.register_buffer("second", second.detach().clone())
+
+    def forward(self, input: Tensor) -> Tensor:
+        output: Tensor = self.layer([input, self.second])
+        return output
+
+
+def _of_two(layer: Any, module: Any, second: Any) -> nn.Module:
+    if isinstance(second, Tensor):
+        return WithSecond(layer(None, bool(module.stochastic)), second)
+    return layer(second, bool(module.stochastic))
 
 
 converts_simply(torch7.ReinforceBernoulli, lambda m: ReinforceBernoulli(bool(m.stochastic)))
 converts_simply(torch7.ReinforceCategorical, lambda m: ReinforceCategorical(bool(m.stochastic)))
-converts_simply(
-    torch7.ReinforceNormal,
-    lambda m: ReinforceNormal(_number(m.stdev, "stdev"), bool(m.stochastic)),
-)
-converts_simply(
-    torch7.ReinforceGamma, lambda m: ReinforceGamma(_number(m.scale, "scale"), bool(m.stochastic))
-)
+converts_simply(torch7.ReinforceNormal, lambda m: _of_two(ReinforceNormal, m, m.stdev))
+converts_simply(torch7.ReinforceGamma, lambda m: _of_two(ReinforceGamma, m, m.scale))
