@@ -32,10 +32,9 @@ def _fast_lstm(module: Any, convert: ToTorch) -> nn.Module:
     converter = converter_of(FastLSTM)
     assert isinstance(convert, Converted) and converter is not None
     plain: Any = converter(module, convert)
-    layers = [convert(layer) for layer in (module.i2g, module.o2g)]
+    i2g, o2g = layers = [_layer(convert, gates) for gates in (module.i2g, module.o2g)]
     if any(state is not None for state in plain.start) or not _are_matrices(*layers):
         return plain
-    i2g, o2g = layers
     cell = nn.LSTMCell(i2g.in_features, o2g.in_features, device="meta")
     cell.weight_ih, cell.bias_ih = (convert.in_order(p) for p in (i2g.weight, i2g.bias))
     cell.weight_hh = convert.in_order(o2g.weight)
@@ -47,6 +46,10 @@ def _fast_lstm(module: Any, convert: ToTorch) -> nn.Module:
         same = zip(plain.step.eval()([x, h, c]), cell(x, (h, c)), strict=True)
         exact = all(torch.allclose(one, other, 1e-3, 1e-5) for one, other in same)
     return OfCell(cell) if exact else plain
+
+
+def _layer(convert: ToTorch, module: Any) -> Any:
+    return convert(module)
 
 
 def _are_matrices(i2g: nn.Module, o2g: nn.Module) -> bool:
@@ -101,7 +104,8 @@ class AdaptiveMaxPool2d(nn.AdaptiveMaxPool2d):
     """``torch.nn``'s with the windows of Torch7, which rounds them otherwise."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return adaptive_max_pool(input, self.output_size)[0]
+        size: Any = self.output_size
+        return adaptive_max_pool(input, size)[0]
 
 
 def _of_class(own: Any) -> Any:

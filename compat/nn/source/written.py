@@ -206,7 +206,7 @@ def _counted(shapes: list[str]) -> str:
 def _shape(tensor: Tensor, steps: int | None) -> str:
     sizes = list(map(str, tensor.shape))
     batch = 0
-    if steps in tensor.shape[:2]:
+    if steps is not None and steps in tensor.shape[:2]:
         place = list(tensor.shape).index(steps)
         sizes[place], batch = "T", 1 - place
     if batch < len(sizes):

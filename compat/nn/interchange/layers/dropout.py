@@ -29,8 +29,8 @@ class StochasticDropout(nn.Module):
         self.places = places
 
     def forward(self, x: Tensor) -> Tensor:
-        planes = x[(..., *[slice(1)] * self.places)]
-        return x * functional.dropout(torch.ones_like(planes), self.p)
+        shape = (*x.shape[: x.dim() - self.places], *[1] * self.places)
+        return x * functional.dropout(x.new_ones(shape), self.p)
 
 
 @stands_alone
@@ -80,8 +80,8 @@ class WhiteNoise(nn.Module):
 
 def _dropout(module: Any) -> nn.Module:
     if module.stochastic_inference:
-        layer = StochasticDropout(module.p)
-        return layer if module.v2 else _unscaled(layer, module)
+        always = StochasticDropout(module.p)
+        return always if module.v2 else _unscaled(always, module)
     layer = nn.Dropout(module.p, module.inplace)
     return layer if module.v2 else _unscaled(layer, module)
 

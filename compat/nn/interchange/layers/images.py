@@ -19,6 +19,8 @@ from compat.nn.layers import images as torch7
 class SimpleColorTransform(nn.Module):
     """Adds to each plane of an image a number up to its bound, in training."""
 
+    bounds: Tensor
+
     def __init__(self, planes: int) -> None:
         super().__init__()
         self.planes = planes
@@ -35,6 +37,9 @@ class SimpleColorTransform(nn.Module):
 @stands_alone
 class PCAColorTransform(nn.Module):
     """Adds to each image a random colour along the principal components, in training."""
+
+    vectors: Tensor
+    values: Tensor
 
     def __init__(self, planes: int, std: float = 0.1) -> None:
         super().__init__()
@@ -106,7 +111,7 @@ def _simple(module: Any, convert: ToTorch) -> nn.Module:
 
 
 def _crop(module: Any) -> nn.Module:
-    scale = None if module.scale is None else tuple(map(float, module.factors()))
+    scale: Any = None if module.scale is None else tuple(map(float, module.factors()))
     return SpatialUniformCrop(module.oheight, module.owidth, scale)
 
 

@@ -22,6 +22,9 @@ class NCEModule(nn.Module):
     with ``normalized`` the softmax of all classes, or with ``log`` its logarithm.
     """
 
+    unigrams: Tensor
+    Z: Tensor
+
     def __init__(
         self,
         in_features: int,

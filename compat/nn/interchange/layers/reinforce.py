@@ -69,7 +69,7 @@ class ReinforceNormal(nn.Module):
         self.stdev = stdev
         self.stochastic = stochastic
 
-    def forward(self, input: Tensor | list[Tensor]) -> Tensor:
+    def forward(self, input: Any) -> Tensor:
         mean, stdev = (input, self.stdev) if isinstance(input, Tensor) else input
         if not self.training and not self.stochastic:
             return mean.clone()
@@ -92,7 +92,7 @@ class ReinforceGamma(nn.Module):
         self.scale = scale
         self.stochastic = stochastic
 
-    def forward(self, input: Tensor | list[Tensor]) -> Tensor:
+    def forward(self, input: Any) -> Tensor:
         shape, scale = (input, self.scale) if isinstance(input, Tensor) else input
         if not self.training and not self.stochastic:
             return shape * scale

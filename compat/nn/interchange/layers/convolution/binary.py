@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.grad import conv2d_input, conv2d_weight
 
 from compat.nn.interchange.modules import stands_alone
 from compat.nn.interchange.to_torch import ToTorch, converts
@@ -28,9 +29,9 @@ class SignConvolution(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         x, weight = ctx.saved_tensors
         signs, given = weight.sign() + (weight == 0), gradients[0]
-        of_x = torch.nn.grad.conv2d_input(x.shape, signs, given, *ctx.window)
+        of_x = conv2d_input(x.shape, signs, given, *ctx.window)
         of_x = of_x * weight.abs().mean((0, 2, 3)).view(-1, 1, 1)
-        of_weight = torch.nn.grad.conv2d_weight(x, weight.shape, given, *ctx.window)
+        of_weight = conv2d_weight(x, weight.shape, given, *ctx.window)
         return of_x, of_weight, None, None
 
 
