@@ -166,7 +166,7 @@ class Writer:
             positional = (required or name in _POSITIONAL) and not named
             parts.append(text if positional else f"{name}={text}")
             named = named or not positional
-        made = f"nn.{member.name}({', '.join(parts)})"
+        made = f"{'' if member.own else 'nn.'}{member.name}({', '.join(parts)})"
         return f"{member.around}({made})" if member.around else made
 
     def _instance(self, member: Instance) -> str:

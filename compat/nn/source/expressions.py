@@ -101,7 +101,7 @@ _SPREAD = {"reshape", "view", "expand", "permute", "repeat", "new_zeros"}
 def _spread(name: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Sizes as arguments of their own."""
     if name in _SPREAD and len(arguments) == 1 and type(arguments[0]) in (list, tuple):
-        return tuple(arguments[0])
+        return tuple(arguments[0]) or arguments
     return arguments
 
 
@@ -131,6 +131,8 @@ def constant(value: Any, write: Write) -> Text:
         return write(value)
     if isinstance(value, torch.dtype):
         return Text(str(value))
+    if isinstance(value, torch.Tensor):
+        return Text(f"torch.empty({', '.join(map(str, value.shape))})")
     if type(value) in (tuple, list):
         parts = [constant(part, write).text for part in value]
         if len(parts) == 1 and type(value) is tuple:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from compat.nn.source.computed import Computed
+from compat.nn.interchange.computed import Computed
 from compat.nn.source.needs import ANY, BATCH, Need, Sizes, Table, Unknown, need_of
 from compat.tensor_tables import map_tensors, tensors
 from compat.torch_internals import fake_tensors

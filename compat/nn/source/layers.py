@@ -9,15 +9,21 @@ from typing import Any
 import torch
 from torch import nn
 
+from compat.nn.interchange.modules import STANDING_ALONE
 from compat.nn.source.program import Layer
 
 _NONE = inspect.Parameter.empty
-_IGNORED = {"device", "dtype", "self", "args", "kwargs"}
+_IGNORED = {"device", "dtype", "self", "args", "kwargs", "_random_samples"}
 _CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.Module)
 
 
 def class_of(module: nn.Module) -> type[nn.Module] | None:
-    """The class of ``torch.nn`` that a module is of or extends; None for containers."""
+    """The class of ``torch.nn`` that a module is of or extends; None for containers.
+
+    Classes whose source stands in that of the net count as such.
+    """
+    if type(module) in STANDING_ALONE:
+        return type(module)
     for cls in type(module).__mro__:
         if cls.__module__.startswith("torch.nn.modules.") and not cls.__name__.startswith("_"):
             return None if cls in _CONTAINERS else cls
@@ -44,11 +50,15 @@ def layer_of(module: Any, cls: Any) -> Layer:
         value = getattr(module, name, default)
         if name == "bias":
             value = module.bias is not None
-        arguments[name] = simple(value)
-        defaults[name] = simple(default)
+        own = cls in STANDING_ALONE
+        arguments[name] = value if own else simple(value)
+        defaults[name] = default if own else simple(default)
     if "return_indices" in arguments:
         arguments["return_indices"] = bool(arguments["return_indices"])
-    layer = Layer(module, cls.__name__, arguments, defaults)
+    layer = Layer(module, cls.__name__, arguments, defaults, own=cls in STANDING_ALONE)
+    if getattr(module, "_random_samples", None) is not None:
+        arguments["_random_samples"] = module._random_samples  # noqa: SLF001
+        defaults["_random_samples"] = None
     if nn.utils.parametrize.is_parametrized(module):
         layer.around = "nn.utils.parametrizations.weight_norm"
     return layer

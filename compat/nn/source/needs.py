@@ -8,11 +8,11 @@ from typing import Any
 
 from torch import fx, nn
 
+from compat.nn.interchange.computed import Computed
 from compat.nn.interchange.containers.branches import Concat, ConcatTable, ParallelTable
 from compat.nn.interchange.containers.map_table import MapTable
 from compat.nn.interchange.layers.lookup import LookupTable
 from compat.nn.interchange.layers.one_hot import OneHot
-from compat.nn.interchange.layers.pointwise import Add, Mul
 from compat.nn.interchange.layers.shape import Reshape, View
 from compat.nn.interchange.layers.table_arithmetic import (
     CAddTable,
@@ -36,7 +36,8 @@ from compat.nn.interchange.recurrent.masking import LookupTableMaskZero
 from compat.nn.interchange.recurrent.recurrences import Recurrence, Recurrent
 from compat.nn.interchange.recurrent.seq_gru import SeqGRU
 from compat.nn.interchange.recurrent.sequencers import Repeater, ReverseTable, Sequencer
-from compat.nn.source.computed import Computed, OfCell
+from compat.nn.layers.pointwise import Add, CAdd, CMul, Mul
+from compat.nn.source.computed import OfCell
 
 ANY = None  # a size that is to be found out
 BATCH = -1
@@ -114,13 +115,18 @@ def need_of(module: Any, after: Need = None) -> Need:
         return Sizes((BATCH, ANY, planes)) if planes else None
     if isinstance(module, (View, Reshape)):
         return None if -1 in module.size else Sizes((BATCH, module.elements))
-    if isinstance(module, (Add, Mul)) and module.weight.numel() > 1:
-        return Sizes((BATCH, module.weight.numel())) if module.weight.dim() == 1 else None
     if isinstance(module, Computed):
-        planes = getattr(module.layer, "nInputPlane", None)
-        return Sizes((BATCH, planes, ANY, ANY)) if planes else None
+        return _of_computed(module.layer)
     recurrent = _of_recurrent(module, after)
     return _of_container(module, after) if recurrent is ANY else recurrent
+
+
+def _of_computed(layer: Any) -> Need:
+    if isinstance(layer, (Add, CAdd, Mul, CMul)):
+        weight = layer.weight if layer.bias is None else layer.bias
+        return Sizes((BATCH, weight.numel())) if weight.dim() == 1 < weight.numel() else None
+    planes = getattr(layer, "nInputPlane", None)
+    return Sizes((BATCH, planes, ANY, ANY)) if planes else None
 
 
 def _of_recurrent(module: Any, after: Need) -> Need:

@@ -37,6 +37,8 @@ class Layer:
     called: str = ""
     # A function of torch that its maker's result goes through.
     around: str = ""
+    # Whether its class is no one of torch's, and stands in the source.
+    own: bool = False
 
 
 @dataclass(eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,7 +29,8 @@ class Proof:
     Args:
         net: the source's.
         plain: what ``to_torch`` gave.
-        example: an input for the net; ``inputs`` is that for the source's.
+        example: an input for the net.
+        given: what the source's is given for an input of the net.
         forms: those in which inputs and outputs of the one are those of the other.
         stateful: whether the source's net takes and gives a state.
     """
@@ -39,24 +40,59 @@ class Proof:
         net: nn.Module,
         plain: nn.Module,
         example: Any,
-        inputs: list[Tensor],
+        given: Callable[[Any], list[Tensor]],
         forms: tuple[Any, Any],
         stateful: bool,
     ) -> None:
         self.net, self.plain, self.stateful = net, plain, stateful
-        self.example, self.inputs, self.forms = example, inputs, forms
+        self.example, self.given, self.forms = example, given, forms
+        self.inputs = given(example)
 
     def largest(self) -> float:
-        """The largest relative difference of outputs, in both modes."""
-        found = 0.0
-        for mode in (False, True):
+        """The largest relative difference of outputs, in both modes and for other numbers."""
+        cases = [self.example, *self._others()]
+        return max(self._difference(example, mode) for example in cases for mode in (False, True))
+
+    def _difference(self, example: Any, mode: bool) -> float:
+        with self._mode(mode), torch.no_grad():
+            one = self._of_plain(cloned(example))
+        try:
             with self._mode(mode), torch.no_grad():
-                one = self._of_plain(cloned(self.example))
-            with self._mode(mode), torch.no_grad():
-                two = self._of_source(cloned(self.inputs))
-            for wanted, actual in zip(one, two, strict=True):
-                found = max(found, difference(actual, wanted))
-        return found
+                two = self._of_source(cloned(self.given(example)))
+        except RuntimeError:
+            return float("inf")
+        return max((difference(b, a) for a, b in zip(one, two, strict=True)), default=0.0)
+
+    def _others(self) -> list[Any]:
+        """The numbers of the example in another order, if the net takes them: of these the source
+        must know none.
+        """
+        generator = torch.Generator().manual_seed(3)
+
+        def mixed(tensor: Tensor) -> Tensor:
+            order = torch.randperm(tensor.numel(), generator=generator)
+            return tensor.reshape(-1)[order].view(tensor.shape)
+
+        for change in (mixed, lambda tensor: tensor.flip(0)):
+            example = map_tensors(change, self.example)
+            try:
+                with self._mode(False), torch.no_grad():
+                    self._of_plain(cloned(example))
+            except (RuntimeError, ValueError, IndexError):
+                continue
+            return [example]
+        return []
+
+    def draws(self) -> bool:
+        """Whether the net's output is random in evaluation, too."""
+        with self._mode(False), torch.no_grad():
+            found = []
+            for seed in range(8):
+                torch.manual_seed(seed)
+                found.append(self._of_plain(cloned(self.example)))
+        return any(
+            not torch.equal(one, own) for one, *rest in zip(*found, strict=True) for own in rest
+        )
 
     def _of_plain(self, example: Any, going_on: bool = True) -> list[Tensor]:
         """The outputs, with a state also those of a second call, which goes on."""
@@ -154,11 +190,15 @@ def _gradients(outputs: list[Tensor], wanted: list[Tensor]) -> list[Tensor]:
     return result
 
 
+def is_close(largest: float, source: Source) -> bool:
+    """Whether a difference is one of rounding, in the type of a source."""
+    dtypes = {t.dtype for t in source.tensors.values() if t.is_floating_point()}
+    return largest <= max((_ALLOWED.get(dtype, 2e-2) for dtype in dtypes), default=1e-5)
+
+
 def check(largest: float, source: Source) -> None:
     """Refuse a source that computes something else."""
-    dtypes = {t.dtype for t in source.tensors.values() if t.is_floating_point()}
-    allowed = max((_ALLOWED.get(dtype, 2e-2) for dtype in dtypes), default=1e-5)
-    if not largest <= allowed:
+    if not is_close(largest, source):
         raise ValueError(f"the source written differs from the net by {largest:.1e}")
 
 
@@ -167,7 +207,10 @@ def of_torch7(net: Module, example: Any) -> Any:
     modes = [(module, module.train) for module in net.listModules()]
     try:
         net.evaluate().forget()
-        return map_tensors(lambda t: t.detach().clone(), net.forward(cloned(example)))
+        output = net.forward(cloned(example))
+        if isinstance(output, (int, float)):  # of a criterion
+            return torch.tensor(output)
+        return map_tensors(lambda t: t.detach().clone(), output)
     finally:
         for module, mode in modes:
             module.train = mode

@@ -182,7 +182,7 @@ class Recording(TorchFunctionMode):
     def _end(self, units: dict[Remembering, State]) -> None:
         """Make the states at the end results, and those at the begin an input."""
         begin = [state.value for state in units.values()]
-        ends = [self.flow.state(unit.memory) for unit in units]
+        ends = [end for unit in units if (end := self.flow.state(unit.memory)) is not None]
         if not begin:
             return
         if len(begin) == 1:
@@ -333,7 +333,7 @@ class Recording(TorchFunctionMode):
         """Know what unbinding gives as the slices of what it was given."""
         dim = named.get("dim", given[1] if len(given) > 1 else 0)
         source, size = given[0], (len(output), *output[0].shape)
-        own = [self.known(tensor) for tensor in output]
+        own = self.reference(list(output))
 
         def whole() -> Value:
             if dim == 0:
@@ -392,7 +392,8 @@ class Recording(TorchFunctionMode):
                 return output
         if keeps:
             with self.paused():
-                module.memory = self.flow.state(module.memory)
+                unit: Any = module
+                unit.memory = self.flow.state(unit.memory)
         last = len(self.body.statements)
         keeps = keeps and last - first > 3
         if last - first > 1:
@@ -407,6 +408,8 @@ class Recording(TorchFunctionMode):
         if self._inside:
             return func(*args, **kwargs)
         name = resolve_name(func) or getattr(func, "__name__", "")
+        if isinstance(func, torch._ops.OpOverload):  # noqa: SLF001
+            name = f"torch.ops.aten.{name.removeprefix('aten.').partition('.')[0]}"
         if name == "torch.Tensor.shape.__get__" or (name == "torch.Tensor.size" and len(args) == 1):
             return tuple(self._size(args[0], i) for i in range(args[0].dim()))
         if name == "torch.Tensor.size":

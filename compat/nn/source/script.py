@@ -12,6 +12,7 @@ from compat.nn.source.generator import Source
 from compat.nn.source.text import lines
 
 INPUT, OUTPUT = "example.input", "example.output"
+_STANDARD = {"import math": r"\bmath\.", "from typing import Any": r"\bAny\b"}
 _TYPES = {torch.float64: ".double()", torch.float16: ".half()", torch.bfloat16: ".bfloat16()"}
 
 
@@ -60,6 +61,9 @@ def script(source: Source, doc: list[str], inputs: list[Tensor], outputs: list[T
     ]
     if re.search(r"\bfunctional\.", body):
         imports.append("from torch.nn import functional")
+    standard = [line for line, used in _STANDARD.items() if re.search(used, body)]
+    if standard:
+        imports = [*standard, "", *imports]
     head = [f'"""{doc[0]}', *doc[1:], '"""'] if len(doc) > 1 else [f'"""{doc[0]}"""']
     parts = [
         "\n".join([*head, "", *imports]),

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from compat.nn.source.program import Value
+from compat.tensor_tables import tensors
 
 if TYPE_CHECKING:
     from compat.nn.source.recording import Recording
@@ -58,7 +59,7 @@ def gathered(form: Any, actual: Any) -> list[Tensor]:
     if type(form) in (list, tuple):
         pairs = zip(form, actual, strict=True)
         return [tensor for part, own in pairs for tensor in gathered(part, own)]
-    return [actual] if isinstance(form, Value) else []
+    return tensors(actual) if isinstance(form, Value) else []
 
 
 def values_of(form: Any) -> list[Value]:

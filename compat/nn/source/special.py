@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from compat.nn.interchange.layers.lookup import LookupTable
+from compat.nn.interchange.layers.noise_contrastive import FromOne
 from compat.nn.interchange.layers.one_hot import OneHot
 from compat.nn.interchange.layers.table_layers import SelectTable
 from compat.nn.interchange.recurrent.masking import LookupTableMaskZero
@@ -54,9 +55,16 @@ def _select(recording: Recording, module: Any, arguments: Any, output: Any) -> N
         recording.name(output, found[0].select(module.index))
 
 
+def _from_one(recording: Recording, module: Any, arguments: Any, output: Any) -> None:
+    features, indices = arguments[0]
+    given = [features, _from_zero(recording, indices)]
+    recording.add(recording.layer(module.layer, type(module.layer)), "", (given,), {}, output)
+
+
 SPECIAL: dict[type, Callable[..., None]] = {
     SelectTable: _select,
     LookupTable: _lookup,
     LookupTableMaskZero: _masked_lookup,
     OneHot: _one_hot,
+    FromOne: _from_one,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from compat.nn.source.plain import plainer
 from compat.nn.source.program import (
     FOR,
     Body,
@@ -34,9 +35,11 @@ def tidied(body: Body, shapes: Shapes, from_zero: bool) -> tuple[Body, set[Value
     ``from_zero``: whether indices that come from outside do.
     """
     indices = _indices(body) if from_zero else set()
-    names: dict[Value, Value] = {}
+    names: dict[Value, Any] = plainer(body, shapes)
     statements = []
     for statement in body.statements:
+        if isinstance(statement.results, Value) and statement.results in names:
+            continue
         statement.arguments = _renamed(statement.arguments, names)
         statement.keywords = _renamed(statement.keywords, names)
         first: Any = statement.arguments[0] if statement.arguments else None
@@ -62,9 +65,11 @@ def tidied(body: Body, shapes: Shapes, from_zero: bool) -> tuple[Body, set[Value
     return without_unused(new), indices.intersection(new.inputs)
 
 
-def _renamed(tree: Any, names: dict[Value, Value]) -> Any:
+def _renamed(tree: Any, names: dict[Value, Any]) -> Any:
     def new(leaf: Any) -> Any:
-        return names.get(leaf, leaf) if isinstance(leaf, Value) else leaf
+        while isinstance(leaf, Value) and leaf in names:
+            leaf = names[leaf]
+        return leaf
 
     return mapped(new, tree)
 

@@ -14,7 +14,7 @@ from compat.nn.interchange.recurrent.memory import OverSequences, Remembering
 from compat.nn.interchange.to_torch import ToTorch
 from compat.nn.source.computed import Converted
 from compat.nn.source.generator import Source, source_of
-from compat.nn.source.proof import Proof, check, cloned, difference, of_torch7
+from compat.nn.source.proof import Proof, check, cloned, difference, is_close, of_torch7
 from compat.nn.source.recording import Recording
 from compat.nn.source.script import INPUT, OUTPUT, keys, module_from, script
 from compat.nn.source.sequences import gathered
@@ -110,12 +110,12 @@ def write(
     result.net = _instance(result.text, source)
     remembers = any(isinstance(module, Remembering) for module in plain.modules())
     wanted = result.wanted(net.clone() if remembers else net, example)
-    result.difference = max(
-        difference(two.view(one.shape) if two.numel() == one.numel() else two, one)
-        for one, two in zip(wanted, outputs, strict=True)
-    )
-    proof = Proof(result.net, plain, example, inputs, forms, stateful)
-    result.difference = max(result.difference, proof.largest())
+    proof = Proof(result.net, plain, example, result.given, forms, stateful)
+    result.difference = proof.largest()
+    pairs = zip(wanted, outputs, strict=True)
+    from_torch7 = max((difference(_like(two, one), one) for one, two in pairs), default=0.0)
+    if is_close(from_torch7, source) or not proof.draws():
+        result.difference = max(result.difference, from_torch7)
     check(result.difference, source)
     proof.check_gradients(result.names)
     result.tensors |= dict(zip(keys(INPUT, len(inputs)), inputs, strict=True))
@@ -161,6 +161,11 @@ def _names(plain: nn.Module, source: Source) -> dict[str, str]:
     return {name: places[_key(t)] for name, t in state.items() if _key(t) in places}
 
 
+def _like(tensor: Tensor, other: Tensor) -> Tensor:
+    """A tensor in the size of another that has as many elements."""
+    return tensor.view(other.shape) if tensor.numel() == other.numel() else tensor
+
+
 def _key(tensor: Tensor) -> Any:
     return (tensor.data_ptr(), tensor.shape) if tensor.numel() else id(tensor)
 
@@ -201,7 +206,7 @@ def _counted(shapes: list[str]) -> str:
 def _shape(tensor: Tensor, steps: int | None) -> str:
     sizes = list(map(str, tensor.shape))
     batch = 0
-    if steps in tensor.shape[:2]:
+    if steps is not None and steps in tensor.shape[:2]:
         place = list(tensor.shape).index(steps)
         sizes[place], batch = "T", 1 - place
     if batch < len(sizes):

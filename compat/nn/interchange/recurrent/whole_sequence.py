@@ -55,7 +55,7 @@ class WholeSequence(OverSequences, Remembering):
         """The memory that has these states, of which the last is the output."""
 
 
-class OfTorch(WholeSequence, nn.RNNBase):  # type: ignore[misc]
+class OfTorch(WholeSequence, nn.RNNBase):
     """A recurrent layer of ``torch.nn`` that returns the outputs alone."""
 
     def over(self, sequence: Tensor, memory: Any) -> tuple[Tensor, Any]:
