@@ -239,6 +239,7 @@ def _add_inspect(subparsers: Any) -> None:
         "classes, options, sizes and element types. The data of tensors is not read.",
     )
     parser.add_argument("file", nargs="+", help="a .t7 file, or a folder of such")
+    parser.add_argument("--all", action="store_true", help="list a file of any size to its end")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON instead of a tree")
     form.add_argument(
