@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from torch import Tensor
@@ -17,13 +19,66 @@ from compat.t7.objects.registry import find_class
 from compat.tensor_types import tensor_type
 
 LONGEST = 200  # characters of a name or value
+_FIELDS = 200  # of a value that are listed
 _SHORT = 8  # entries of a list that is told in a line
+_TABLES = (list, tuple, dict)
 _SCALARS = (str, int, float, bytes, type(None))
 # Of what computes: what passes leave behind.
 _LEFT_BEHIND = ("grad", "_", "finput", "fgradInput", "buffer")
 _RESULTS = ("output", "gradInput")
 # Told by the net's graph: its modules, and how gModules connect them.
 _STRUCTURE = ("modules", "steps", "fg", "bg", "innode", "outnode", "forwardnodes", "backwardnodes")
+
+
+@dataclass
+class Contents:
+    """What lies in a value, by how it is told.
+
+    Attributes:
+        fields: what is a line, with its names: the first of them.
+        more: how many lines there are besides.
+        tensors: those of an object, with the names of their fields.
+        parts: how many things there are that are told apart.
+    """
+
+    fields: list[tuple[str, str]] = field(default_factory=list)
+    more: int = 0
+    tensors: list[tuple[str, Tensor]] = field(default_factory=list)
+    parts: int = 0
+
+
+def contents(value: Any) -> Contents:
+    """What lies in a value."""
+    found = Contents()
+    if isinstance(value, Native):
+        found.tensors += value.module.named_parameters()
+        found.tensors += value.module.named_buffers()
+    elif isinstance(value, (Tensor, t7.Storage)):
+        found.tensors.append(("elements", value if isinstance(value, Tensor) else value.tensor))
+    is_table = isinstance(value, _TABLES)
+    for key, item in entries(value):
+        if isinstance(item, Tensor) and not is_table:
+            if key in _RESULTS:
+                found.fields.append((key, described(item)))
+            else:
+                found.tensors.append((name_of(key), item))
+        elif (text := line(item)) is None:
+            found.parts += 1
+        elif len(found.fields) < _FIELDS:
+            found.fields.append((name_of(key), text))
+        else:
+            found.more += 1
+    if not is_table:
+        found.fields.sort()  # which have no order in files
+    return found
+
+
+def parts(value: Any) -> Iterator[tuple[Any, Any]]:
+    """The entries that are told apart: more than a line, and no tensors of an object."""
+    is_table = isinstance(value, _TABLES)
+    for key, item in entries(value):
+        if (is_table or not isinstance(item, Tensor)) and line(item) is None:
+            yield key, item
 
 
 def entries(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -33,8 +88,9 @@ def entries(value: Any) -> Iterator[tuple[Any, Any]]:
     each device.
     """
     if isinstance(value, Module):
-        yield from _modules(value)
-        yield from _fields(value)
+        children = value.children()
+        yield from _placed(value, children)
+        yield from _fields(value, children)
     elif isinstance(value, (list, tuple)):
         yield from enumerate(iter(value), 1)
     elif isinstance(value, dict):
@@ -42,44 +98,7 @@ def entries(value: Any) -> Iterator[tuple[Any, Any]]:
     elif isinstance(value, t7.LuaFunction):
         yield "upvalues", value.upvalues
     elif isinstance(value, (Convertible, t7.TorchObject)) or find_class(type(value)):
-        yield from _fields(value)
-
-
-def tensors(value: Any) -> Iterator[tuple[str, Tensor]]:
-    """The tensors of a module or another object, with the names of their fields.
-
-    They are told with it.
-    """
-    if isinstance(value, Native):
-        yield from value.module.named_parameters()
-        yield from value.module.named_buffers()
-    elif isinstance(value, t7.Storage):
-        yield "elements", value.tensor
-    elif isinstance(value, Tensor):
-        yield "elements", value
-    elif not isinstance(value, (list, dict)):
-        for name, item in entries(value):
-            if isinstance(item, Tensor) and name not in _RESULTS:
-                yield name_of(name), item
-
-
-def parts(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Those of the entries that are more than a line, and no tensors of an object."""
-    has_own = not isinstance(value, (list, dict))
-    for key, item in entries(value):
-        if line(item) is None and not (has_own and isinstance(item, Tensor)):
-            yield key, item
-
-
-def fields(value: Any) -> Iterator[tuple[str, str]]:
-    """Those of the entries that are a line each, and results that a module holds."""
-    computes = isinstance(value, Convertible)
-    for key, item in entries(value):
-        text = line(item)
-        if text is None and computes and key in _RESULTS and isinstance(item, Tensor):
-            text = described(item)
-        if text is not None:
-            yield name_of(key), text
+        yield from _fields(value, [])
 
 
 def line(value: Any) -> str | None:
@@ -87,9 +106,7 @@ def line(value: Any) -> str | None:
     if isinstance(value, _SCALARS):
         return scalar(value)
     if isinstance(value, (list, tuple)):
-        if len(value) <= _SHORT and all(isinstance(item, _SCALARS) for item in value):
-            return f"{{{', '.join(scalar(item) for item in value)}}}"
-        return None
+        return f"{{{', '.join(map(scalar, value))}}}" if _is_short(value) else None
     if isinstance(value, dict):
         return None if value else "{}"
     if isinstance(value, t7.Storage):
@@ -101,6 +118,13 @@ def line(value: Any) -> str | None:
     if isinstance(value, (Convertible, t7.TorchObject)) or find_class(type(value)):
         return None
     return described(value)
+
+
+def _is_short(value: Any) -> bool:
+    """Whether a list is told in a line, as sizes are; a few losses are the beginning of a curve."""
+    if len(value) > _SHORT or not all(isinstance(item, _SCALARS) for item in value):
+        return False
+    return len(value) < 3 or not any(isinstance(item, float) for item in value)
 
 
 def scalar(value: Any) -> str:
@@ -133,7 +157,7 @@ def described(value: Any) -> str:
     """What kind of thing a value is, and how large."""
     if isinstance(value, Tensor):
         return f"{kind(value)} {sizes(value)}"
-    if isinstance(value, (list, tuple, dict)):
+    if isinstance(value, _TABLES):
         return f"table of {len(value):,}"
     if isinstance(value, t7.LuaFunction):
         return f"function, {len(value.bytecode):,} bytes"
@@ -147,7 +171,7 @@ def kind(value: Any) -> str:
             return tensor_type(value)
         except KeyError:  # a type that Torch7 lacks
             return str(value.dtype)
-    if isinstance(value, (list, tuple, dict)):
+    if isinstance(value, _TABLES):
         return "table"
     if isinstance(value, t7.LuaFunction):
         return "function"
@@ -161,17 +185,6 @@ def sizes(tensor: Tensor) -> str:
     return "×".join(map(str, tensor.shape)) or "a number"
 
 
-def _modules(module: Module) -> Iterator[tuple[Any, Module]]:
-    replicas = replicas_of(module)
-    children = module.children()
-    if replicas and children:
-        for number, device in enumerate(replicas, 1):
-            on = f"GPU {device}" if isinstance(device, int) else str(device)
-            yield f"replica {number}, {on}", children[0]
-    else:
-        yield from enumerate(children, 1)
-
-
 def replicas_of(module: Module) -> list[Any]:
     """The devices of a container of replicas; of other modules none."""
     if module.typename != "nn.DataParallelTable":
@@ -179,23 +192,37 @@ def replicas_of(module: Module) -> list[Any]:
     return list(getattr(module, "gpuAssignments", ()))
 
 
-def _fields(thing: Any) -> Iterator[tuple[Any, Any]]:
+def _placed(module: Module, children: list[Module]) -> Iterator[tuple[Any, Module]]:
+    """The modules in a module with their places."""
+    replicas = replicas_of(module)
+    if not (replicas and children):
+        yield from enumerate(children, 1)
+    for number, device in enumerate(replicas if children else (), 1):
+        on = f"GPU {device}" if isinstance(device, int) else str(device)
+        yield f"replica {number}, {on}", children[0]
+
+
+def _fields(thing: Any, children: list[Module]) -> Iterator[tuple[Any, Any]]:
     """The fields of an object but for its modules and what passes leave behind."""
-    computes = isinstance(thing, Convertible)
-    hidden: set[Any] = set()
-    if computes:
-        hidden.update(ENGINE_FIELDS, thing.transient_fields, thing.pass_fields)
-        hidden.update(thing.scratch_fields)
-    is_module = isinstance(thing, Module)
-    if is_module:
-        hidden.update(_STRUCTURE)
-    children = set(map(id, thing.children())) if is_module else set()
+    hidden = _hidden(type(thing))
+    places = set(map(id, children))
     for key, item in _table_of(thing).items():
-        behind = computes and isinstance(key, str) and key.startswith(_LEFT_BEHIND)
         if key in _RESULTS:
-            behind = not (isinstance(item, Tensor) and item.numel())
-        if not (behind or key in hidden or id(item) in children):
-            yield key, item
+            if isinstance(item, Tensor) and item.numel():
+                yield key, item
+        elif not (key in hidden or id(item) in places):
+            is_left = hidden and isinstance(key, str) and key.startswith(_LEFT_BEHIND)
+            if not is_left:
+                yield key, item
+
+
+@cache
+def _hidden(cls: type) -> frozenset[str]:
+    """The fields of a class that computes that are no settings of it."""
+    if not issubclass(cls, Convertible):
+        return frozenset()
+    passing = (*cls.transient_fields, *cls.pass_fields, *cls.scratch_fields)
+    return ENGINE_FIELDS.union(passing, _STRUCTURE if issubclass(cls, Module) else ())
 
 
 def _table_of(thing: Any) -> dict[Any, Any]:

@@ -17,8 +17,6 @@ from compat.nn.source.computed import Converted
 from compat.tensor_tables import tensors
 from compat.viewer.contents import sizes
 
-_MOST = 5000  # modules of a net that is counted
-
 
 @dataclass
 class Cost:
@@ -48,14 +46,15 @@ class Costs:
     modules: dict[int, Cost] = field(default_factory=dict)
 
 
-def costs(net: Module, input: str = "") -> Costs:
+def costs(net: Module, input: str = "", most: int = 2000) -> Costs:
     """What a net computes for ``input``, sizes such as ``1x3x224x224``.
 
     Without, an input is found by what the layers need. The net itself is not run: the sizes are
-    those of ``to_torch``, without elements where that is possible.
+    those of ``to_torch``, without elements where that is possible. Nets of more than ``most``
+    modules are left out.
     """
-    if _counted(net) > _MOST:
-        return Costs(reason=f"the net has more than {_MOST:,} modules")
+    if not _has_at_most(most, net):
+        return Costs(reason=f"the net has more than {most:,} modules")
     try:
         with torch.random.fork_rng(devices=[]):  # which PyTorch's constructors draw from
             conversion = Converted(net)
@@ -68,14 +67,13 @@ def costs(net: Module, input: str = "") -> Costs:
     return Costs(example.text, modules=found)
 
 
-def _counted(net: Module) -> int:
-    """How many modules a net has, counted to the most that matter."""
+def _has_at_most(most: int, net: Module) -> bool:
     waiting = [net]
     for module in waiting:
         waiting += module.children()
-        if len(waiting) > _MOST:
-            break
-    return len(waiting)
+        if len(waiting) > most:
+            return False
+    return True
 
 
 def _run(conversion: Converted, plain: torch.nn.Module, value: Any) -> dict[int, Cost]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 from torch import Tensor
@@ -14,10 +13,10 @@ from compat.nn.core.convertible import Convertible
 from compat.nn.core.module import Module
 from compat.viewer import contents, numbers, pictures
 from compat.viewer.costs import Cost, costs
-from compat.viewer.limits import Room
+from compat.viewer.limits import Limits, Room
 from compat.viewer.modules import flow, parameters, settings
 
-_FIELDS = 200  # that are listed
+_TENSORS = 200  # of an object that are listed
 _NUMBERED = 20  # entries of a table whose curve is shown
 
 
@@ -28,26 +27,30 @@ class Item:
     Attributes:
         look: for JSON; without its name, which is that of its place.
         parts: whether what lies in it is to be told.
-        parameters: how many numbers are trained of those that no item before has.
-        bytes: what its tensors take of memory that no item before has.
+        sums: see ``Items.sums``.
+        apart: how many bytes of the look are of what has room of its own.
     """
 
     look: dict[str, Any] = field(default_factory=dict)
     parts: bool = True
-    parameters: int = 0
-    bytes: int = 0
+    sums: tuple[int, int] = (0, 0)
+    apart: int = 0
 
 
 class Items:
     """What is told of the things in one file.
 
     Args:
-        room: for what is told; less is told where there is none.
+        limits: how much is told.
         input: sizes of an input for the nets, such as ``1x3x224x224``; found out by default.
+
+    Attributes:
+        room: what is left of the limits.
     """
 
-    def __init__(self, room: Room, input: str = "") -> None:
-        self._room = room
+    def __init__(self, limits: Limits, input: str = "") -> None:
+        self.room = Room(limits)
+        self._most = limits.modules
         self._input = input
         self._costs: dict[int, Cost] = {}
         self._counted: set[tuple[int, int]] = set()
@@ -75,69 +78,71 @@ class Items:
             cost = self._costs.get(id(value))
             if cost is not None:
                 item.look |= {"output": cost.output, "multiplyAdds": cost.multiply_adds}
-        self._tell_tensors(item, value)
-        self._tell_table(item, value)
-        if contents.line(value) is None and not isinstance(value, Tensor):
-            self._tell_fields(item.look, value)
+        inside = contents.contents(value)
+        item.parts = inside.parts > 0
+        item.sums = self.sums(value, inside.tensors)
+        self._tell_tensors(item, value, inside.tensors)
+        self._tell_table(item, value, inside)
         return item
 
     def _tell_net(self, look: dict[str, Any], net: Module) -> None:
-        found = costs(net, self._input)
+        found = costs(net, self._input, self._most)
         look["net"] = True
         look["input"] = found.input
         look["reason"] = contents.shortened(contents.name_of(found.reason))
         self._costs.update(found.modules)
 
-    def _tell_tensors(self, item: Item, value: Any) -> None:
+    def sums(self, value: Any, tensors: list[tuple[str, Tensor]]) -> tuple[int, int]:
+        """How many numbers a thing's tensors train, and their bytes.
+
+        Memory counts where it comes first.
+        """
+        if not tensors:
+            return 0, 0
         trained = set(map(id, parameters(value))) if isinstance(value, Module) else set()
-        told = []
-        for name, tensor in contents.tensors(value):
+        count = size = 0
+        for _, tensor in tensors:
             place = (tensor.data_ptr(), numbers.memory(tensor))
             if place not in self._counted:
                 self._counted.add(place)
-                item.bytes += place[1]
-                item.parameters += tensor.numel() if id(tensor) in trained else 0
-            if len(told) < _FIELDS:
-                about = numbers.tensor(name, tensor)
-                if self._room.take("numbers"):
-                    about |= self._fitting("numbers", numbers.statistics(tensor)) or {}
-                told.append(about)
-            found = self._pictures(value, name, tensor)
-            if found is not None:
-                item.look["pictures"] = found
+                size += place[1]
+                count += tensor.numel() if id(tensor) in trained else 0
+        return count, size
+
+    def _tell_tensors(self, item: Item, value: Any, tensors: list[tuple[str, Tensor]]) -> None:
+        told = []
+        for name, tensor in tensors[:_TENSORS]:
+            about = numbers.tensor(name, tensor)
+            if self.room.take("numbers"):
+                about |= self._fitting(item, "numbers", numbers.statistics(tensor)) or {}
+            told.append(about)
+            if isinstance(value, Module):
+                images = pictures.of_module(value, name, tensor)
+            else:
+                images = pictures.of_data(tensor)
+            if images is not None and self.room.take("pictures"):
+                sheet = self._fitting(item, "pictures", pictures.sheet(images))
+                item.look["pictures"] = sheet or item.look.get("pictures")
         item.look["tensors"] = told
 
-    def _pictures(self, value: Any, name: str, tensor: Tensor) -> dict[str, Any] | None:
-        if isinstance(value, Module):
-            images = pictures.of_module(value, name, tensor)
-        else:
-            images = pictures.of_data(tensor)
-        if images is None or not self._room.take("pictures"):
-            return None
-        return self._fitting("pictures", pictures.sheet(images))
-
-    def _tell_table(self, item: Item, value: Any) -> None:
-        """A table of numbers as a curve, and one of records as such."""
-        found = self._fitting("numbers", numbers.records(value))
-        if found is not None:
-            item.look["records"] = found
+    def _tell_table(self, item: Item, value: Any, inside: contents.Contents) -> None:
+        """Fields and entries; a table of numbers as a curve, and one of records as such."""
+        records = self._fitting(item, "numbers", numbers.records(value))
+        if records is not None:
+            item.look["records"] = records
             item.parts = False
             return
-        item.look["curve"] = self._fitting("numbers", numbers.curve(value))
+        item.look["curve"] = curve = self._fitting(item, "numbers", numbers.curve(value))
+        if not (curve and curve["count"] > _NUMBERED):
+            item.look |= {"fields": inside.fields, "moreFields": inside.more}
 
-    def _tell_fields(self, look: dict[str, Any], value: Any) -> None:
-        if "records" in look or (look["curve"] and len(value) > _NUMBERED):
-            return
-        all = contents.fields(value)
-        told = list(islice(all, _FIELDS))
-        # Those of an object have no order in files.
-        look["fields"] = told if isinstance(value, (list, tuple, dict)) else sorted(told)
-        look["moreFields"] = sum(1 for _ in all)
-
-    def _fitting(self, kind: str, made: dict[str, Any] | None) -> dict[str, Any] | None:
+    def _fitting(self, item: Item, kind: str, made: dict[str, Any] | None) -> dict[str, Any] | None:
         """What was made, if there is room for it."""
-        fits = made is not None and self._room.take(kind, len(json.dumps(made)))
-        return made if fits else None
+        size = len(json.dumps(made))
+        if made is None or not self.room.take(kind, size):
+            return None
+        item.apart += size
+        return made
 
 
 def _type(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -10,17 +10,19 @@ class Limits:
     """How many bytes of the page are for what; what is nearest the top comes first.
 
     Attributes:
+        modules: not bytes: those of the largest net whose multiply-adds are counted.
         items: for names, classes and fields of what lies in the file.
         numbers: for statistics, histograms and curves.
         pictures: for images.
     """
 
+    modules: int = 2000
     items: int = 8 << 20
     numbers: int = 3 << 20
     pictures: int = 4 << 20
 
 
-NOTEBOOK = Limits(items=150_000, numbers=100_000, pictures=150_000)
+NOTEBOOK = Limits(modules=200, items=150_000, numbers=100_000, pictures=150_000)
 
 
 class Room:
@@ -31,7 +33,7 @@ class Room:
     """
 
     def __init__(self, limits: Limits) -> None:
-        self._left = asdict(limits)
+        self._left = {"items": limits.items, "numbers": limits.numbers, "pictures": limits.pictures}
         self.left_out = dict.fromkeys(self._left, 0)
 
     def take(self, kind: str, amount: int = 0) -> bool:

@@ -12,6 +12,7 @@ from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Module
 from compat.nn.core.native import Native
 from compat.nn.graph.gmodule import gModule
+from compat.t7 import TorchObject
 from compat.viewer.contents import name_of, replicas_of
 
 _STEPS = 4000  # of a graph that is drawn
@@ -20,7 +21,7 @@ _PARAMETERS = ("weight", "bias")  # of classes that nobody knows
 
 def settings(module: Module) -> str:
     """What a module prints of itself beside its class: ``3 -> 64, 7x7, 2,2``."""
-    if module.children():
+    if type(module).__repr__ is Module.__repr__ or module.children():
         return ""  # printing a container prints all that is in it
     try:
         printed = repr(module).partition("\n")[0]
@@ -36,9 +37,9 @@ def parameters(module: Module) -> list[Tensor]:
     """A module's own parameters, without those of the modules in it."""
     if isinstance(module, Native):
         return list(module.module.parameters())
+    fields = module.fields if isinstance(module, TorchObject) else vars(module)
     names = dict.fromkeys((*module.parameter_names, *_PARAMETERS))
-    found = [getattr(module, name, None) for name in names]
-    return [value for value in found if isinstance(value, Tensor)]
+    return [fields[name] for name in names if isinstance(fields.get(name), Tensor)]
 
 
 def flow(module: Module) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -9,7 +10,8 @@ from torch import Tensor
 
 from compat.viewer.contents import kind, name_of, scalar, sizes
 
-BARS = 40
+_BARS = 40
+_FEW = 8  # elements that are listed
 _SAMPLE = 1 << 16  # elements that statistics are made of
 _POINTS = 400  # of a curve
 _LONGEST = 1 << 20  # elements of a vector that is a curve
@@ -24,24 +26,27 @@ def tensor(name: str, value: Tensor) -> dict[str, Any]:
 
 
 def statistics(value: Tensor) -> dict[str, Any] | None:
-    """Statistics of up to 65,536 elements of a tensor, evenly spread; None for one without any.
+    """What the elements of a tensor are; None for one without any.
 
-    ``counts`` are those of a histogram from ``low`` to ``high``; ``odd`` is the number of elements
-    that are infinite or no numbers.
+    Of a few, ``values``. Of others statistics of up to 65,536 of them, evenly spread: ``counts``
+    are those of a histogram from ``low`` to ``high``; ``odd`` is the number of elements that are
+    infinite or no numbers.
     """
     if not value.numel() or value.device.type == "meta" or value.is_complex():
         return None
+    if value.numel() <= _FEW:
+        return {"values": [scalar(item) for item in value.detach().reshape(-1).tolist()]}
     flat = _sample(value.detach()).cpu().double()
-    told: dict[str, Any] = {"sample": flat.numel()}
     finite = flat[flat.isfinite()]
-    told["odd"] = flat.numel() - finite.numel()
-    if finite.numel():
-        low, high = float(finite.min()), float(finite.max())
-        told |= {"low": _short(low), "high": _short(high), "mean": _short(float(finite.mean()))}
-        told["deviation"] = _short(float(finite.std(correction=0)))
-        told["zeros"] = int((finite == 0).sum())
-        if _is_known(high - low):
-            told["counts"] = [int(n) for n in torch.histc(finite, BARS)]
+    told: dict[str, Any] = {"sample": flat.numel(), "odd": flat.numel() - finite.numel()}
+    if not finite.numel():
+        return told
+    low, high = float(finite.min()), float(finite.max())
+    told |= {"low": _short(low), "high": _short(high), "mean": _short(float(finite.mean()))}
+    told |= {"deviation": _short(float(finite.std(correction=0)))}
+    told["zeros"] = int((finite == 0).sum())
+    if _is_known(low) and _is_known(high):
+        told["counts"] = [int(n) for n in torch.histc(finite, min(_BARS, flat.numel()))]
     return told
 
 
@@ -83,8 +88,14 @@ def records(value: Any) -> dict[str, Any] | None:
             return None
         if not all(isinstance(item, plain) for item in row.values()):
             return None
-    columns = list(first)
-    curves = {key: curve([row[key] for row in rows]) for key in columns}
+    columns = {key: [row[key] for row in rows] for key in first}
+    axis = next((key for key, column in columns.items() if _counts(column)), None)
+    x = range(1, len(rows) + 1) if axis is None else columns[axis]
+    curves = {
+        key: curve(dict(zip(x, column, strict=True)))
+        for key, column in columns.items()
+        if key != axis
+    }
     return {
         "columns": [name_of(key) for key in columns],
         "rows": [[scalar(row[key]) for key in columns] for row in rows[:_ROWS]],
@@ -93,9 +104,15 @@ def records(value: Any) -> dict[str, Any] | None:
     }
 
 
+def _counts(column: list[Any]) -> bool:
+    """Whether these are whole numbers, each larger than the one before, as epochs are."""
+    whole = all(isinstance(item, int) and not isinstance(item, bool) for item in column)
+    return whole and all(before < after for before, after in pairwise(column))
+
+
 def _sample(value: Tensor) -> Tensor:
     """Elements of a tensor, of which no copy is made: files may tell of any number of them."""
-    step = -(-value.numel() // _SAMPLE)
+    step = -(-value.numel() // _SAMPLE) | 1  # odd, so as not to meet one column of a matrix only
     if value.is_contiguous():
         return value.view(-1)[::step]
     places = torch.arange(0, value.numel(), step, device=value.device)

@@ -45,16 +45,17 @@ def of_module(module: Module, name: str, tensor: Tensor) -> Tensor | None:
 
 def of_data(tensor: Tensor) -> Tensor | None:
     """A tensor of a data file as pictures (n, 1 or 3, height, width), or None."""
-    if tensor.dim() < 2 or not tensor.numel() or min(tensor.shape[-2:]) < _SMALLEST:
+    if tensor.dim() == 2 and tensor.dtype == torch.uint8:
+        tensor = tensor[None, None]
+    elif tensor.dim() == 3:
+        tensor = tensor[None] if tensor.size(0) in (1, 3) else tensor.unsqueeze(1)
+    if tensor.dim() != 4 or not tensor.numel():
         return None
-    height, width = tensor.shape[-2:]
-    if max(height, width) > 8 * min(height, width):
-        return None
-    if tensor.dim() == 2:
-        return tensor[None, None] if tensor.dtype == torch.uint8 else None
-    if tensor.dim() == 3:
-        return tensor[None] if tensor.size(0) in (1, 3) else tensor.unsqueeze(1)
-    return tensor if tensor.dim() == 4 and tensor.size(1) in (1, 3) else None
+    if tensor.size(1) not in (1, 3):
+        tensor = tensor.movedim(3, 1)  # colours last, as other programs have them
+    smallest, largest = sorted(tensor.shape[2:])
+    fits = tensor.size(1) in (1, 3) and smallest >= _SMALLEST and largest <= 8 * smallest
+    return tensor if fits else None
 
 
 def sheet(pictures: Tensor) -> dict[str, Any]:
@@ -62,7 +63,7 @@ def sheet(pictures: Tensor) -> dict[str, Any]:
     alone = pictures.size(0) == 1
     pictures = pictures[:MOST].detach()
     step = -(-max(pictures.shape[2:]) // (_LARGEST if alone else _WIDEST))
-    tiles = [_bytes(picture) for picture in pictures[:, :, ::step, ::step].cpu()]
+    tiles = _bytes(pictures[:, :, ::step, ::step].cpu())
     height, width = tiles[0].shape[1:]
     wide = min(len(tiles), max(1, round((len(tiles) * 1.8 * height / width) ** 0.5)))
     columns = min(range(wide, 2 * wide), key=lambda n: -len(tiles) % n)
@@ -78,20 +79,19 @@ def sheet(pictures: Tensor) -> dict[str, Any]:
     return {"address": address, "width": whole.size(2), "height": whole.size(1), "tile": width}
 
 
-def _bytes(picture: Tensor) -> Tensor:
-    """A picture as red, green and blue from 0 to 255.
+def _bytes(pictures: Tensor) -> Tensor:
+    """Pictures as red, green and blue from 0 to 255.
 
-    Bytes, and numbers in their range or from 0 to 1, are what they are; others are scaled from the
-    smallest to the largest.
+    What is from 0 to 1, or to 255, is so; other numbers are scaled from the least of all pictures
+    to the greatest.
     """
-    numbers = picture.double().nan_to_num(0, 0, 0)
+    numbers = pictures.double().nan_to_num(0, 0, 0)
     low, high = float(numbers.min()), float(numbers.max())
-    if picture.dtype != torch.uint8:
-        if low < 0 or high > 255:
-            numbers = (numbers - low) / ((high - low) or 1) * 255
-        elif high <= 1:
-            numbers = numbers * 255
-    return numbers.round().to(torch.uint8).expand(3, -1, -1)
+    for whole in (1.0, 255.0):
+        if low >= 0 and whole / 2 <= high <= whole:
+            low, high = 0.0, whole
+    scaled = (numbers - low) / ((high - low) or 1) * 255
+    return scaled.round().to(torch.uint8).expand(-1, 3, -1, -1)
 
 
 def _png(image: Tensor) -> bytes:

@@ -7,9 +7,9 @@ from array import array
 from typing import Any
 
 from compat.nn.core.module import Module
-from compat.viewer.contents import name_of, parts
+from compat.viewer.contents import contents, name_of, parts
 from compat.viewer.items import Item, Items
-from compat.viewer.limits import Limits, Room
+from compat.viewer.limits import Limits
 from compat.viewer.modules import labels
 
 _ROW = 30  # bytes of a row, about
@@ -25,10 +25,11 @@ class Walk:
     """
 
     def __init__(self, value: Any, limits: Limits, input: str = "") -> None:
-        self._room = Room(limits)
-        self._items = Items(self._room, input)
+        self._items = Items(limits, input)
+        self._room = self._items.room
         self._looks: dict[str, int] = {}
         self._first: dict[int, int] = {}  # the number of the item that tells a thing
+        self._kept: list[Any] = []  # so that what was passed over keeps its id
         # A column each: what it is, what of it goes on, and then what JSON has.
         self._values: list[Any] = []
         self._goes_on = bytearray()
@@ -75,6 +76,22 @@ class Walk:
                 self._below[number] += 1
             else:
                 self._rest[number] += 1
+                self._pass(part, number)
+
+    def _pass(self, value: Any, number: int) -> None:
+        """Count what there is no room for to the item that it lies in."""
+        stack = [value]
+        while stack:
+            each = stack.pop()
+            if id(each) not in self._first:
+                self._first[id(each)] = number
+                self._kept.append(each)
+                self._count(number, *self._items.sums(each, contents(each).tensors))
+                stack += (part for _, part in parts(each))
+
+    def _count(self, number: int, parameters: int, bytes: int) -> None:
+        self._parameters[number] += parameters
+        self._bytes[number] += bytes
 
     def _add(self, value: Any, name: str, label: str, parent: int) -> None:
         number = len(self._values)
@@ -89,17 +106,17 @@ class Walk:
         self._goes_on.append(item.parts)
         self._in_net.append(inside or is_module)
         self._parent.append(parent)
-        self._look.append(self._interned({"name": name, "label": label, **item.look}))
-        self._below.append(0)
-        self._rest.append(0)
-        self._parameters.append(item.parameters)
-        self._bytes.append(item.bytes)
+        look = {"name": name, "label": label, **item.look}
+        self._look.append(self._interned(look, item.apart))
+        for column in (self._below, self._rest, self._parameters, self._bytes):
+            column.append(0)
+        self._count(number, *item.sums)
 
-    def _interned(self, look: dict[str, Any]) -> int:
+    def _interned(self, look: dict[str, Any], apart: int) -> int:
         """The place of a look, which is added if it is new."""
         told = {key: value for key, value in look.items() if value not in ("", [], 0, None)}
         text = json.dumps(told)
         is_new = text not in self._looks
         place = self._looks.setdefault(text, len(self._looks))
-        self._room.spend("items", len(str(place)) + 1 + is_new * (len(text) + _ROW))
+        self._room.spend("items", len(str(place)) + 1 + is_new * (len(text) - apart + _ROW))
         return place

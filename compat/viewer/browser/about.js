@@ -30,8 +30,9 @@ function sums(item) {
 function aboutTensor(tensor, alone) {
   const size = `${tensor.kind.replace(/^torch\./, "")} ${tensor.sizes}, ${memory(tensor.bytes)}`;
   const parts = [];
-  if (tensor.counts && tensor.low !== null && tensor.high !== null) parts.push(histogram(tensor));
-  if (tensor.mean !== undefined) {
+  if (tensor.values) parts.push(made("p", "", tensor.values.join(", ")));
+  if (tensor.counts) parts.push(histogram(tensor));
+  if (tensor.counts) {
     const said = [`mean ${tidy(tensor.mean)}`, `deviation ${tidy(tensor.deviation)}`];
     if (tensor.zeros) said.push(`${(100 * tensor.zeros / tensor.sample).toFixed(1)} % zeros`);
     parts.push(made("p", "quiet", said.join(", ")));
@@ -41,7 +42,8 @@ function aboutTensor(tensor, alone) {
 }
 
 function sheet(pictures) {
-  const image = made("img", "sheet"), times = Math.max(1, Math.floor(Math.min(40 / pictures.tile, 372 / pictures.width)));
+  const image = made("img", "sheet"), room = at("about").clientWidth - 36;
+  const times = Math.max(1, Math.floor(Math.min(48 / pictures.tile, room / pictures.width)));
   image.src = pictures.address;
   image.width = pictures.width * times;
   image.height = pictures.height * times;
@@ -72,8 +74,9 @@ function previews(item, state) {
 
 function drawAbout(place, state) {
   const item = state.chosen, about = look(item), parts = [];
-  parts.push(way(item, state), made("h2", "", made("bdi", "", nameOf(item)), made("bdi", "label", about.label ?? "")));
-  parts.push(made("p", "kind", made("bdi", "", about.kind), made("bdi", "quiet", about.text ?? "")));
+  const kind = made("bdi", "kind", about.kind);
+  parts.push(way(item, state), made("h2", "", made("bdi", "", nameOf(item)), made("bdi", "label", about.label ?? ""), kind));
+  if (about.text) parts.push(made("p", "quiet", made("bdi", "", about.text)));
   if (about.same !== undefined) parts.push(made("p", "", "The same as ", button(wayTo(about.same).map(nameOf).join(" › "), () => state.choose(about.same))));
   parts.push(sums(item));
   if (about.reason) parts.push(made("p", "quiet", `No multiply-adds: ${about.reason}`));

@@ -60,7 +60,7 @@ function finished(rows, paths, x, width, height) {
     const highest = Math.max(...row.map(box => height[box]));
     for (const box of row) {
       layerOf[box] = number;
-      y[box] = bottom + (highest - height[box]) / 2;
+      y[box] = bottom;
       left = Math.min(left, x[box] - width[box] / 2);
       right = Math.max(right, x[box] + width[box] / 2);
     }

@@ -67,9 +67,9 @@ function topOfPicture() {
 function draw(kept) {
   const box = () => at("stage").querySelector(`[data-item="${kept}"]`);
   const before = kept === undefined ? undefined : box()?.getBoundingClientRect();
+  document.body.classList.toggle("netless", state.net < 0);
   drawOutline(at("outline"), state);
   drawAbout(at("about"), state);
-  document.body.classList.toggle("netless", state.net < 0);
   if (state.net >= 0) drawGraph();
   at("outline").querySelector(".chosen")?.scrollIntoView({block: "nearest"});
   const after = kept === undefined ? undefined : box()?.getBoundingClientRect();
@@ -130,7 +130,10 @@ function showHits() {
   if (!text) return hits.replaceChildren();
   const {found, count} = search(text, HITS);
   const lines = found.map(item => {
-    const line = button("", () => state.choose(item));
+    const line = button("", () => {
+      hits.hidden = true;
+      state.choose(item);
+    });
     const place = wayTo(item).slice(0, -1).map(nameOf).join(" › ");
     line.append(made("bdi", "called", nameOf(item)), made("bdi", "kind", short(look(item).kind)), made("bdi", "quiet", clipped(look(item).text ?? "", 60)));
     line.append(made("bdi", "place", place));
