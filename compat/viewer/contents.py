@@ -10,7 +10,6 @@ from typing import Any
 from torch import Tensor
 
 from compat import t7
-from compat.lua_tables import List
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.files import ENGINE_FIELDS
 from compat.nn.core.module import Module
@@ -204,7 +203,8 @@ def _placed(module: Module, children: list[Module]) -> Iterator[tuple[Any, Modul
 
 def _fields(thing: Any, children: list[Module]) -> Iterator[tuple[Any, Any]]:
     """The fields of an object but for its modules and what passes leave behind."""
-    hidden = _hidden(type(thing))
+    cls: Any = type(thing)
+    hidden = _hidden(cls)
     places = set(map(id, children))
     for key, item in _table_of(thing).items():
         if key in _RESULTS:

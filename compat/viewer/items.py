@@ -9,7 +9,6 @@ from typing import Any
 from torch import Tensor
 
 from compat import t7
-from compat.nn.core.convertible import Convertible
 from compat.nn.core.module import Module
 from compat.viewer import contents, numbers, pictures
 from compat.viewer.costs import Cost, costs

@@ -37,7 +37,8 @@ def parameters(module: Module) -> list[Tensor]:
     """A module's own parameters, without those of the modules in it."""
     if isinstance(module, Native):
         return list(module.module.parameters())
-    fields = module.fields if isinstance(module, TorchObject) else vars(module)
+    unknown = isinstance(module, TorchObject)
+    fields: dict[str, Any] = (module.fields or {}) if unknown else vars(module)
     names = dict.fromkeys((*module.parameter_names, *_PARAMETERS))
     return [fields[name] for name in names if isinstance(fields.get(name), Tensor)]
 
@@ -46,9 +47,9 @@ def flow(module: Module) -> dict[str, Any]:
     """How the modules in a module are connected.
 
     ``flow`` is ``chain``, ``branches``, which all get the input or a part of it, ``graph``, or
-    ``loose`` where it is not known or too large to draw; ``modules`` their number. Of a graph, ``steps`` are in the
-    order of computation: the place of the module, from 0, or -1, a label, and the numbers of the
-    steps whose outputs it takes.
+    ``loose`` where it is not known or too large to draw; ``modules`` their number. Of a graph,
+    ``steps`` are in the order of computation: the place of the module, from 0, or -1, a label, and
+    the numbers of the steps whose outputs it takes.
     """
     count = len(replicas_of(module) or module.children())
     if not count:
@@ -68,9 +69,7 @@ def labels(module: Module) -> dict[int, str]:
     """What the script that made a net calls the modules of a graph, by their numbers from 1."""
     if not isinstance(module, gModule):
         return {}
-    return {
-        step.module + 1: _noted(step.data) for step in module.steps if step.module is not None
-    }
+    return {step.module + 1: _noted(step.data) for step in module.steps if step.module is not None}
 
 
 def _steps(graph: gModule) -> list[list[Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -90,7 +91,7 @@ def records(value: Any) -> dict[str, Any] | None:
             return None
     columns = {key: [row[key] for row in rows] for key in first}
     axis = next((key for key, column in columns.items() if _counts(column)), None)
-    x = range(1, len(rows) + 1) if axis is None else columns[axis]
+    x: Any = range(1, len(rows) + 1) if axis is None else columns[axis]
     curves = {
         key: curve(dict(zip(x, column, strict=True)))
         for key, column in columns.items()
@@ -125,7 +126,7 @@ def _is_number(value: Any) -> bool:
 
 def _thinned(x: Any, y: Any) -> dict[str, Any]:
     count = len(y)
-    places = range(count)
+    places: Sequence[int] = range(count)
     if count > _POINTS:
         kept = {0, count - 1}
         step = -(-2 * count // _POINTS)

@@ -27,7 +27,7 @@ def of_module(module: Module, name: str, tensor: Tensor) -> Tensor | None:
     """
     if name != "weight":
         return None
-    kernel = [getattr(module, key, None) for key in ("nInputPlane", "kH", "kW")]
+    kernel: list[Any] = [getattr(module, key, None) for key in ("nInputPlane", "kH", "kW")]
     tensor = tensor[:MOST] if tensor.dim() else tensor
     if not 0 < tensor.numel() <= _ELEMENTS:
         return None

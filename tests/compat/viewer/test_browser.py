@@ -131,7 +131,9 @@ def test_what_is_chosen_is_told(show: Any) -> None:
     assert about.locator("svg.chart .line").count() == 1 and about.locator("img").count() == 1
     box(shown, "3 -> 8, 5x5").click()
     assert about.get_by_role("heading").first.text_content() == "1nn.SpatialConvolution"
-    fields = dict(row.split("\t") for row in about.locator("table.fields").all_inner_texts()[0].split("\n"))
+    fields = dict(
+        row.split("\t") for row in about.locator("table.fields").all_inner_texts()[0].split("\n")
+    )
     assert fields["parameters"] == "608" and fields["output"] == "1×8×24×24"
     assert fields["multiply-adds"] == f"{8 * 24 * 24 * 75:,}"
     assert about.get_by_text("nOutputPlane").count() == 1
@@ -150,7 +152,8 @@ def test_graphs_have_arrows_and_their_own_picture(show: Any) -> None:
     # Input, two layers, a sum and output: five arrows in the graph, two around it.
     assert shown.locator("#stage .frame .arrow").count() == 6
     sizes = shown.locator("#stage .frame .body").evaluate_all(
-        "all => all.map(one => one.getBoundingClientRect()).map(r => [r.left, r.top, r.right, r.bottom])"
+        """all => all.map(one => one.getBoundingClientRect())
+                     .map(box => [box.left, box.top, box.right, box.bottom])"""
     )
     frame, *boxes = sizes
     for left, top, right, bottom in boxes:

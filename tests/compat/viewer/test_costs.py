@@ -18,7 +18,9 @@ def of(found: Any, module: Any) -> tuple[str, int]:
 
 def test_a_convolution_multiplies_its_filters_with_each_place() -> None:
     first, second, linear = nn.SpatialConvolution(3, 8, 5, 3, 2, 1), nn.Tanh(), nn.Linear(40, 7)
-    net = nn.Sequential(first, second, nn.View(-1).setNumInputDims(3), nn.Linear(8 * 12 * 26, 40), linear)
+    net = nn.Sequential(
+        first, second, nn.View(-1).setNumInputDims(3), nn.Linear(8 * 12 * 26, 40), linear
+    )
     found = costs(net)
     assert found.input == "1x3x28x28" and found.reason == ""
     assert of(found, first) == ("1×8×26×12", 8 * 26 * 12 * 3 * 5 * 3)
@@ -71,7 +73,9 @@ def test_why_nothing_is_counted_is_told() -> None:
 
 
 def test_the_net_and_the_random_numbers_stay_as_they_were() -> None:
-    net = nn.Sequential(nn.SpatialConvolution(3, 4, 3, 3), nn.SpatialBatchNormalization(4)).training()
+    net = nn.Sequential(
+        nn.SpatialConvolution(3, 4, 3, 3), nn.SpatialBatchNormalization(4)
+    ).training()
     mean, state = net.modules[1].running_mean.clone(), torch.get_rng_state()
     found = costs(net)
     assert of(found, net)[1] > 0 and net.train and net.output.numel() == 0

@@ -64,7 +64,9 @@ def test_the_page_names_no_address() -> None:
     assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|import\(|innerHTML|eval)\b", text)
 
 
-@given(st.text(max_size=30) | st.sampled_from([EVIL, "<img src=x onerror=alert(1)>", "&lt;", "\ud800"]))
+@given(
+    st.text(max_size=30) | st.sampled_from([EVIL, "<img src=x onerror=alert(1)>", "&lt;", "\ud800"])
+)
 def test_no_text_of_a_file_is_html(name: str) -> None:
     plain = Parsed(page({"a": [{"b": 1}]}, "x.t7"))
     found = Parsed(page({name: name, "t": {name: [{name: 1.5}, {name: 2.5}]}}, name))

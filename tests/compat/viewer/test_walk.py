@@ -34,7 +34,9 @@ class Told:
         """The item at the end of a way of names; those in order are numbers."""
         item = 0
         for name in names:
-            called = {self.looks[i].get("name", str(n)): i for n, i in enumerate(self.below(item), 1)}
+            called = {
+                self.looks[i].get("name", str(n)): i for n, i in enumerate(self.below(item), 1)
+            }
             item = called[name]
         return item
 
@@ -55,7 +57,14 @@ def test_a_net_is_told_module_by_module() -> None:
 
 def test_what_is_in_several_places_is_told_in_the_first_nearest_the_top() -> None:
     layer, table = nn.Linear(3, 2), {"a": {"b": 1}}
-    told = Told({"deep": {"deeper": layer}, "net": nn.Sequential(layer, nn.Tanh(), layer), "x": table, "y": table})
+    told = Told(
+        {
+            "deep": {"deeper": layer},
+            "net": nn.Sequential(layer, nn.Tanh(), layer),
+            "x": table,
+            "y": table,
+        }
+    )
     home = told.find("deep", "deeper")
     assert "same" not in told.looks[home] and told.looks[home]["tensors"]
     assert told.look("net", "1")["same"] == told.look("net", "3")["same"] == home
@@ -185,7 +194,9 @@ def test_there_is_room_for_what_is_nearest_the_top() -> None:
 def test_what_there_is_no_room_for_is_counted() -> None:
     layer = nn.Linear(20, 20)
     deep = {"a": [nn.Sequential(layer, nn.Linear(20, 20)), layer, {"b": torch.ones(100)}]}
-    told = Told({"n" * 100 + str(i): deep if i == 90 else {"x": [{}] * i} for i in range(99)}, items=5000)
+    told = Told(
+        {"n" * 100 + str(i): deep if i == 90 else {"x": [{}] * i} for i in range(99)}, items=5000
+    )
     assert all(row[1] == 0 for row in told.rows[1:])
     assert told.rows[0][3:] == [840, (840 + 100) * 4]
 
