@@ -68,7 +68,7 @@ def _file() -> str:
 def _replicas() -> str:
     """Divide a batch between two replicas: the gradients must be those of one net."""
     alone, (input, _) = _net().float(), _batch()
-    both = alone.clone()
+    both: nn.Module = alone.clone()
     devices = [str(device) for device in cutorch.devices()]
     both = DataParallelTable(1, True).add(both, [1, 2] if len(devices) > 1 else [1]).threads()
     found = []

@@ -70,6 +70,8 @@ class ReinforceNormal(nn.Module):
         self.stochastic = stochastic
 
     def forward(self, input: Any) -> Tensor:
+        mean: Any
+        stdev: Any
         mean, stdev = (input, self.stdev) if isinstance(input, Tensor) else input
         if not self.training and not self.stochastic:
             return mean.clone()
@@ -93,6 +95,8 @@ class ReinforceGamma(nn.Module):
         self.stochastic = stochastic
 
     def forward(self, input: Any) -> Tensor:
+        shape: Any
+        scale: Any
         shape, scale = (input, self.scale) if isinstance(input, Tensor) else input
         if not self.training and not self.stochastic:
             return shape * scale
