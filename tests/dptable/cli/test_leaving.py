@@ -64,7 +64,7 @@ def test_files_that_exist_are_replaced_by_force_alone(folder, capsys):
         (["table.t7", "a.py"], "the file holds no net"),
         (["two.t7", "a.py"], "the file holds nets at a, b; choose one with --net"),
         (["two.t7", "a.py", "--net", "c"], "net is c; a, b is accepted"),
-        (["unknown.t7", "a.py"], "nn.Sequential[1] nn.SparseLinear"),
+        (["unknown.t7", "a.py"], "nn.Sequential[1] nn.MadeUp"),
         (["net.t7", "a.py", "--input", "1x2x8x8"], "--input gives another"),
         (["net.t7", "a.py", "--input", "big"], "sizes like 1x3x224x224"),
         (["net.t7", "no/a.py"], "no is no folder that can be written to"),
@@ -76,7 +76,9 @@ def test_files_that_exist_are_replaced_by_force_alone(folder, capsys):
 def test_an_error_is_one_line_and_leaves_no_file(folder, arguments, message, capsys):
     t7.save("table.t7", {"epoch": 3})
     t7.save("two.t7", {"a": nn.Linear(2, 2), "b": nn.Linear(2, 2)})
-    t7.save("unknown.t7", nn.Sequential(nn.SparseLinear(3, 2)))
+    unknown = nn.Sequential()
+    unknown.modules.append(t7.TorchObject("nn.MadeUp", 1, {"weight": torch.ones(2, 3)}))
+    t7.save("unknown.t7", unknown)
     before = sorted(os.listdir())
     assert main(["convert", *arguments]) == 1
     told = capsys.readouterr().err
