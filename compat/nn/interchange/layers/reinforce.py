@@ -70,7 +70,8 @@ class ReinforceNormal(nn.Module):
         self.stochastic = stochastic
 
     def forward(self, input: Any) -> Tensor:
-        mean, stdev = (input, self.stdev) if isinstance(input, Tensor) else input
+        given: Any = (input, self.stdev) if isinstance(input, Tensor) else input
+        mean, stdev = given
         if not self.training and not self.stochastic:
             return mean.clone()
         normal = torch.distributions.Normal(mean, stdev)
@@ -93,7 +94,8 @@ class ReinforceGamma(nn.Module):
         self.stochastic = stochastic
 
     def forward(self, input: Any) -> Tensor:
-        shape, scale = (input, self.scale) if isinstance(input, Tensor) else input
+        given: Any = (input, self.scale) if isinstance(input, Tensor) else input
+        shape, scale = given
         if not self.training and not self.stochastic:
             return shape * scale
         gamma = torch.distributions.Gamma(shape, 1 / torch.as_tensor(scale).to(shape))
