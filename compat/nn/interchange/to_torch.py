@@ -6,7 +6,7 @@ own, and is imported when such a module is met. ``@converts(Class)`` adds one, t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import torch
@@ -75,6 +75,10 @@ class ToTorch:
     def converter(self, cls: type) -> Converter | None:
         """What converts the modules of a class."""
         return converter_of(cls)
+
+    def pairs(self) -> Iterator[tuple[Any, torch.nn.Module]]:
+        """What has been converted, each with its counterpart."""
+        yield from self._modules.values()
 
     def missing(self, module: Any) -> torch.nn.Module:
         """What stands for a module that nothing converts."""
