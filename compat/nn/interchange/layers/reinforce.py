@@ -20,8 +20,8 @@ from compat.nn.layers import reinforce as torch7
 class ReinforceBernoulli(nn.Module):
     """Draws 0 or 1 in training, for probabilities of 1.
 
-    For a ``reward`` of each sample, ``-(reward * layer.log_prob.flatten(1).sum(1)).sum()``
-    is the loss to go back from.
+    The loss to go back from is, for a ``reward`` of each sample,
+    ``-(reward * layer.log_prob.flatten(1).sum(1)).sum()``.
     """
 
     def __init__(self, stochastic: bool = False) -> None:
@@ -58,10 +58,10 @@ class ReinforceCategorical(nn.Module):
 
 @stands_alone
 class ReinforceNormal(nn.Module):
-    """Draws from normal distributions in training, for means, or for means and deviations.
+    """Draws from normal distributions in training, for means, or these and deviations.
 
-    For a ``reward`` of each sample, ``-(reward * layer.log_prob.flatten(1).sum(1)).sum()``
-    is the loss to go back from.
+    The loss to go back from is, for a ``reward`` of each sample,
+    ``-(reward * layer.log_prob.flatten(1).sum(1)).sum()``.
     """
 
     def __init__(self, stdev: float | None = None, stochastic: bool = False) -> None:
@@ -84,8 +84,8 @@ class ReinforceNormal(nn.Module):
 class ReinforceGamma(nn.Module):
     """Draws from gamma distributions in training, for shapes, or for shapes and scales.
 
-    For a ``reward`` of each sample, ``-(reward * layer.log_prob.flatten(1).sum(1)).sum()``
-    is the loss to go back from.
+    The loss to go back from is, for a ``reward`` of each sample,
+    ``-(reward * layer.log_prob.flatten(1).sum(1)).sum()``.
     """
 
     def __init__(self, scale: float | None = None, stochastic: bool = False) -> None:
