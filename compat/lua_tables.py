@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn, SupportsIndex, TypeVar
 
-from compat.notebook import Shown
+from compat.notebook import drawn
 
 L = TypeVar("L", bound="List")
 T = TypeVar("T", bound="Table")
 
 
-class Table(Shown, dict[Any, Any]):
+class Table(dict[Any, Any]):
     """A Lua table whose keys are not 1…n: a dict whose entries are attributes too.
 
     ``opt.rate`` is ``opt["rate"]``, also when it is set or deleted. Keys that a dict has methods
     for (``opt["items"]``), and those that are no names, are reached in brackets alone.
     """
+
+    _repr_html_ = drawn
 
     __slots__ = ()
 
@@ -47,7 +49,7 @@ def _is_special(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
 
 
-class List(Shown, list[Any]):
+class List(list[Any]):
     """A Lua table with the keys 1…n: a list that counts from 1, as the script did that wrote it.
 
     ``t[1]`` is the first entry and ``t[0]`` an error. ``t[len(t) + 1] = x`` appends, ``t[-1]`` is
@@ -60,6 +62,8 @@ class List(Shown, list[Any]):
     Slices other than ``t[:]`` could mean either count and are refused: ``list(t)[a:b]`` counts
     from 0. PyTorch makes tensors of plain lists alone: ``torch.tensor(t.tolist())``.
     """
+
+    _repr_html_ = drawn
 
     __slots__ = ()
 

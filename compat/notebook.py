@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 
-class Shown:
-    """Something that notebooks show as ``compat.viewer`` draws it."""
+def drawn(self: Any) -> str:
+    """The ``_repr_html_`` of nets and of what files hold: as ``compat.viewer`` draws it.
 
-    __slots__ = ()
-
-    def _repr_html_(self) -> str:
-        # Late: the viewer knows all of nn.
-        html: str = importlib.import_module("compat.viewer").snippet(self)
-        return html
+    It is a function, not a base: objects of files get another class when their fields are known,
+    which Python allows between classes of one layout only.
+    """
+    # Late: the viewer knows all of nn.
+    html: str = importlib.import_module("compat.viewer").snippet(self)
+    return html

@@ -14,7 +14,7 @@ from compat.checks import wrong_type
 from compat.lua_tables import by_number
 from compat.nn.checks.tensors import objection
 from compat.nn.core.conversion import Conversion
-from compat.notebook import Shown
+from compat.notebook import drawn
 from compat.tensor_tables import contents
 from compat.tensor_types import default_type, empty_tensor, parse_type, type_name
 
@@ -39,7 +39,7 @@ class _UntoldType:
         return default_type()
 
 
-class Convertible(Shown):
+class Convertible:
     """Something whose tensors can be converted and which can be copied.
 
     Each class declares for itself, and what its bases declare holds too:
@@ -57,6 +57,8 @@ class Convertible(Shown):
     ``takes`` tells what its arguments are, where that is known; ``converts_with_net``, whether a
     ``type`` of its own does no more than that of a net around it does.
     """
+
+    _repr_html_ = drawn
 
     typename: ClassVar[str]
     t7_version: ClassVar[int] = 1

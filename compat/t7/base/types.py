@@ -8,7 +8,7 @@ from typing import Any, overload
 import torch
 
 from compat import accelerators
-from compat.notebook import Shown
+from compat.notebook import drawn
 from compat.tensor_types import CPU_TYPES, CUDA_TYPES, type_name
 
 TENSOR_DTYPES = {
@@ -24,7 +24,7 @@ def is_cuda_type(typename: str) -> bool:
     return typename.startswith("torch.Cuda")
 
 
-class TorchObject(Shown):
+class TorchObject:
     """An object of a class that no Python class is registered for.
 
     It is written back as it was read. Its fields are attributes too, where their names are free.
@@ -36,6 +36,8 @@ class TorchObject(Shown):
         preamble: the objects that the class writes before its fields, e.g. the GPU assignments of
             ``nn.DataParallelTable``.
     """
+
+    _repr_html_ = drawn
 
     def __init__(
         self,
