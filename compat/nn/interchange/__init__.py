@@ -5,5 +5,6 @@ and back. They carry Torch7's names, count dimensions and entries from 0 as PyTo
 batches. Where a class has ``sample_dims``, a dimension is that of a sample of so many dimensions:
 an input with one more is a batch, and its dimension the next one.
 
-TorchScript can compile all but the classes of nested lists and of sequences.
+What is left of the layers is ``Computed``: it runs the layer's own ``updateOutput``. Classes that
+act by their gradient, or draw numbers, stand alone: sources of nets have them as they are here.
 """

@@ -22,6 +22,7 @@ class Computed(nn.Module):
     def __init__(self, layer: Any, convert: ToTorch) -> None:
         super().__init__()
         self.layer = layer
+        self.inplace = bool(getattr(layer, "inplace", False))
         self.names: list[str] = []
         trained = {id(tensor) for tensor in (layer.parameters() or ([],))[0]}
         for name, value in vars(layer).items():
@@ -42,6 +43,8 @@ class Computed(nn.Module):
         for name in self.names:
             vars(layer)[name] = form(getattr(self, name))
         layer.train = self.training
+        if "inplace" in vars(layer):
+            layer.inplace = self.inplace
         return layer
 
     @property

@@ -68,6 +68,7 @@ def source_of(name: str, body: Body, indices: set[Value], forward_doc: list[str]
     )
     whole = writer.write()
     tensors = dict(_tensors(body, whole, {}, classes, ""))
+    _freeze(whole, dict(_trained(body, whole, {}, classes, "")))
     _tie(whole, tensors)
     text = [*own.values(), *(cls.text for cls in classes.values())]
     stateful = bool(body.inputs and body.inputs[-1].kind)
@@ -93,8 +94,25 @@ def _tie(cls: Class, tensors: dict[str, Tensor]) -> None:
         key = (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
         if tensor.numel() and tensor.is_floating_point() and first.setdefault(key, name) != name:
             tied += lines(f"self.{_path(name)} = self.{_path(first[key])}", 8)
+    _at_end_of_init(cls, tied)
+
+
+def _freeze(cls: Class, trained: dict[str, bool]) -> None:
+    """Have the parameters of layers that the net does not train take no gradient."""
+    below: dict[str, list[str]] = {}
+    for name in trained:
+        below.setdefault(name.partition(".")[0], []).append(name)
+    frozen = []
+    for attribute, names in below.items():
+        own = [name for name in names if not trained[name]]
+        for name in [attribute] if len(own) == len(names) else own:
+            frozen += lines(f"self.{_path(name)}.requires_grad_(False)", 8)
+    _at_end_of_init(cls, frozen)
+
+
+def _at_end_of_init(cls: Class, text: list[str]) -> None:
     place = next(i for i, line in enumerate(cls.text) if line.startswith("    def forward"))
-    cls.text[place - 1 : place - 1] = tied
+    cls.text[place - 1 : place - 1] = text
 
 
 def _path(name: str) -> str:
@@ -134,14 +152,32 @@ def _constants(body: Body) -> dict[int, list[list[Any]]]:
     return found
 
 
-def _tensors(
+def _tensors(*given: Any) -> Iterator[tuple[str, Tensor]]:
+    """The parameters and buffers of a class's members by their names."""
+    for place, member in _members(*given):
+        if isinstance(member, Layer):
+            for name, tensor in member.module.state_dict().items():
+                yield f"{place}.{name}", tensor
+        else:
+            yield place, member.tensor.detach()
+
+
+def _trained(*given: Any) -> Iterator[tuple[str, bool]]:
+    """Whether parameters of layers are trained, by their names."""
+    for place, member in _members(*given):
+        if isinstance(member, Layer):
+            for name, parameter in member.module.named_parameters():
+                yield f"{place}.{name}", parameter.requires_grad
+
+
+def _members(
     body: Body,
     cls: Class,
     actual: dict[int, Layer | Weight],
     classes: dict[int, Class],
     prefix: str,
-) -> Iterator[tuple[str, Tensor]]:
-    """The tensors of a class's members; ``actual`` are those in the place of a block's own."""
+) -> Iterator[tuple[str, Layer | Weight]]:
+    """A class's layers and weights; ``actual`` are those in the place of a block's own."""
     members = {id(m): m for statement in body.statements for m in members_of(statement)}
     for key, path in cls.paths.items():
         member, place = members[key], f"{prefix}{path}"
@@ -149,11 +185,6 @@ def _tensors(
             pairs = zip(member.block.members, member.members, strict=True)
             below = {id(own): actual.get(id(other), other) for own, other in pairs}
             inner = classes[id(member.block)]
-            yield from _tensors(member.block.body, inner, below, classes, f"{place}.")
-            continue
-        member = actual.get(id(member), member)
-        if isinstance(member, Layer):
-            for name, tensor in member.module.state_dict().items():
-                yield f"{place}.{name}", tensor
+            yield from _members(member.block.body, inner, below, classes, f"{place}.")
         else:
-            yield place, member.tensor.detach()
+            yield place, actual.get(id(member), member)

@@ -77,11 +77,9 @@ def _renamed(tree: Any, names: dict[Value, Any]) -> Any:
 # What gives elements of what it gets, in another order and form.
 _MOVES = {
     *(f"torch.Tensor.{name}" for name in ("transpose", "movedim", "select", "__getitem__", "view")),
-    *(
-        f"torch.Tensor.{name}"
-        for name in ("long", "reshape", "flatten", "unbind", "narrow", "flip")
-    ),
+    *(f"torch.Tensor.{name}" for name in ("long", "reshape", "flatten", "unbind", "narrow")),
     *(f"torch.Tensor.{name}" for name in ("contiguous", "unsqueeze", "squeeze", "split", "t")),
+    *(f"torch.Tensor.{name}" for name in ("clone", "flip")),
 }
 
 

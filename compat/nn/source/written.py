@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,8 @@ from compat.nn.source.script import INPUT, OUTPUT, keys, module_from, script
 from compat.nn.source.sequences import gathered
 from compat.nn.source.special import SPECIAL
 from compat.nn.source.tidying import tidied
+
+_IN_PLACE = re.compile("in-?place")  # of what autograd says
 
 
 @dataclass
@@ -81,8 +84,30 @@ def write(
     Raises ValueError for a net that no source can be written for, and if the source does not
     compute what the net does.
     """
+    options = (name, origin, indices_from_one)
+    try:
+        return _written(net, example, *options, in_place=True)
+    except RuntimeError as error:
+        if not _IN_PLACE.search(str(error)):
+            raise
+    try:
+        return _written(net, example, *options, in_place=False)
+    except ValueError as error:
+        raise ValueError(
+            "a layer in place overwrites what another layer still reads, as autograd does not "
+            "let it; set its inplace to False"
+        ) from error
+
+
+def _written(
+    net: Module, example: Any, name: str, origin: str, indices_from_one: bool, in_place: bool
+) -> Written:
+    """The source; without ``in_place`` no layer overwrites what autograd may need."""
     conversion = Converted(net)
     plain = conversion(net)
+    for module in plain.modules() if not in_place else ():
+        if hasattr(module, "inplace"):
+            setattr(module, "inplace", False)  # noqa: B010
     training = plain.training
     plain.eval()
     for module in plain.modules():

@@ -7,7 +7,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.grad import conv2d_input, conv2d_weight
 
 from compat.nn.interchange.modules import stands_alone
 from compat.nn.interchange.to_torch import ToTorch, converts
@@ -34,11 +33,13 @@ class SignConvolution(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         x, weight = ctx.saved_tensors
-        signs, given = weight.sign() + (weight == 0), gradients[0]
-        of_x = conv2d_input(x.shape, signs, given, *ctx.window)
+        x, signs = x.detach(), weight.sign() + (weight == 0)
+        with torch.enable_grad():
+            leaves = x.requires_grad_(), signs.requires_grad_()
+            output = functional.conv2d(*leaves, None, *ctx.window)
+        of_x, of_signs = torch.autograd.grad(output, leaves, gradients[0])
         of_x = of_x * weight.abs().mean((0, 2, 3)).view(-1, 1, 1)
-        of_weight = conv2d_weight(x, weight.shape, given, *ctx.window)
-        return of_x, of_weight, None, None
+        return of_x, of_signs, None, None
 
 
 @stands_alone
