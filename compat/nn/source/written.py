@@ -60,6 +60,7 @@ def write(
     name: str = "Net",
     origin: str = "a net",
     indices_from_one: bool = False,
+    batched: bool = True,
 ) -> Written:
     """Write a net's source.
 
@@ -69,6 +70,7 @@ def write(
         name: for the class.
         origin: where the net is from, for the docstring.
         indices_from_one: whether indices that the source's net is given count from 1.
+        batched: whether the example is several samples, of which any number may be given.
 
     Raises ValueError for a net that no source can be written for, and if the source does not
     compute what the net does.
@@ -92,7 +94,7 @@ def write(
         if value in indices:
             inputs[place] = inputs[place].long() - 1
     outputs = [t.detach() for t in tensors_in(listed(output))]
-    about = _about(body.inputs, indices, inputs, outputs, indices_from_one)
+    about = _about(body.inputs, indices, inputs, outputs, indices_from_one, batched)
     source = source_of(name, body, indices, about)
     text = script(source, [f"The net of {origin} as PyTorch source."], inputs, outputs)
     names = _names(plain, source)
@@ -159,6 +161,7 @@ def _about(
     inputs: list[Tensor],
     outputs: list[Tensor],
     from_one: bool,
+    batched: bool,
 ) -> list[str]:
     """The docstring of ``forward``: shapes, and how indices count."""
     given = []
@@ -166,8 +169,8 @@ def _about(
         kind = ""
         if not tensor.is_floating_point():
             kind = " of indices from " + ("0" if value in indices and not from_one else "1")
-        given.append(_shape(tensor) + kind)
-    one, other = _counted(given), _counted([_shape(t) for t in outputs])
+        given.append(_shape(tensor, batched) + kind)
+    one, other = _counted(given), _counted([_shape(t, batched) for t in outputs])
     if len(one + other) < 66:
         return [f"From {one} to {other}."]
     return [f"From {one}", f"to {other}."]
@@ -182,6 +185,6 @@ def _counted(shapes: list[str]) -> str:
     return ", ".join(found)
 
 
-def _shape(tensor: Tensor) -> str:
-    sizes = ["N", *map(str, tensor.shape[1:])]
-    return " x ".join(sizes[: tensor.dim()])
+def _shape(tensor: Tensor, batched: bool) -> str:
+    sizes = list(map(str, tensor.shape))
+    return " x ".join(["N", *sizes[1:]] if batched and sizes else sizes)

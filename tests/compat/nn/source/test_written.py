@@ -108,10 +108,44 @@ def test_compile_and_export_take_the_net() -> None:
         ),
         (nn.Sequential(nn.VolumetricConvolution(1, 2, 3, 3, 3)), "2x1x16x16x16"),
         (nn.Sequential(nn.TemporalConvolution(5, 2, 3), nn.Max(2)), "2x16x5"),
+        # Frames, and images that are no squares, by what a View or a Linear asks for.
+        (nn.Sequential(nn.TemporalConvolution(1, 2, 3), nn.View(2 * 58)), "2x60x1"),
+        (nn.Sequential(nn.SpatialConvolution(1, 2, 1, 1), nn.View(2 * 28 * 77)), "2x1x28x77"),
+        (
+            nn.Sequential(
+                nn.SpatialConvolution(1, 2, 3, 3, 4, 4), nn.View(-1).setNumInputDims(3)
+            ).add(nn.Linear(2 * 7 * 20, 2)),
+            "2x1x28x80",
+        ),
+        # One sample alone.
+        (
+            nn.Sequential(nn.Linear(3, 2), nn.View(-1), nn.Linear(2, 2)),
+            "3",
+        ),
     ],
 )
 def test_inputs_are_found(net: nn.Module, shape: str) -> None:
     assert inputs.found(net.to_torch()).text == shape
+
+
+def test_entries_of_which_nothing_is_known_are_tried_in_the_net_itself() -> None:
+    """PyTorch's sum broadcasts, Torch7's does not."""
+    net = nn.Sequential(nn.ParallelTable(nn.Linear(1, 2), nn.Identity()), nn.CAddTable())
+
+    def takes(value: object) -> bool:
+        try:
+            net.forward(value)
+        except ValueError:
+            return False
+        return True
+
+    assert inputs.found(net.to_torch(), takes=takes).text == "2x1,2x2"
+
+
+def test_a_net_for_one_sample_says_all_its_sizes() -> None:
+    net = nn.Sequential(nn.Linear(3, 2), nn.View(-1), nn.Linear(2, 5))
+    example = inputs.found(net.to_torch())
+    assert "From 3 to 5." in write(net, example.value, batched=example.batched).text
 
 
 def test_no_input_is_found_for_what_takes_anything() -> None:
