@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from compat.nn.interchange.computed import Computed
 from compat.nn.interchange.layers.shape import Reshape, View
 from compat.nn.source import sizes
-from compat.nn.source.computed import Computed
 from compat.nn.source.needs import ANY, BATCH, Need, Sizes, Table, need_of
 from compat.tensor_tables import map_tensors, tensors
 from compat.torch_internals import fake_tensors
@@ -170,6 +170,20 @@ def _looks_at_elements(net: nn.Module) -> bool:
     return any(isinstance(module, Computed) for module in net.modules())
 
 
+def tried(net: nn.Module, value: Any) -> Any:
+    """What a net gives for an input in evaluation: only sizes, where it need not be computed."""
+    training = net.training
+    net.eval()
+    try:
+        with torch.no_grad():
+            if _looks_at_elements(net):
+                return net(value)
+            with fake_tensors() as faked:
+                return net(map_tensors(faked, value))
+    finally:
+        net.train(training)
+
+
 class Trial:
     """One run of a net, of sizes alone.
 
@@ -182,22 +196,13 @@ class Trial:
         self._surplus = 0  # of elements at the first layer that takes another number
         self._batch = batch or 1
         self.samples = 0
-        training = net.training
         hooks = [m.register_forward_pre_hook(self._see) for m in net.modules()]
-        net.eval()
         try:
-            with torch.no_grad():
-                if _looks_at_elements(net):
-                    output = net(value)
-                else:
-                    with fake_tensors() as faked:
-                        output = net(map_tensors(faked, value))
-            first = next(iter(tensors(output)))
+            first = next(iter(tensors(tried(net, value))))
             self.samples = int(first.size(0)) if first.dim() else 1
         except Exception:
             pass
         finally:
-            net.train(training)
             for hook in hooks:
                 hook.remove()
         fits = self.samples and (batch is None or self.samples == batch)
