@@ -13,6 +13,7 @@ from compat.viewer.limits import Limits
 from compat.viewer.modules import labels
 
 _ROW = 30  # bytes of a row, about
+_ESCAPE = 5  # bytes that an escaped letter takes more
 
 
 class Walk:
@@ -107,16 +108,19 @@ class Walk:
         self._in_net.append(inside or is_module)
         self._parent.append(parent)
         look = {"name": name, "label": label, **item.look}
-        self._look.append(self._interned(look, item.apart))
+        self._look.append(self._interned(look, item))
         for column in (self._below, self._rest, self._parameters, self._bytes):
             column.append(0)
         self._count(number, *item.sums)
 
-    def _interned(self, look: dict[str, Any], apart: int) -> int:
+    def _interned(self, look: dict[str, Any], item: Item) -> int:
         """The place of a look, which is added if it is new."""
         told = {key: value for key, value in look.items() if value not in ("", [], 0, None)}
         text = json.dumps(told)
         is_new = text not in self._looks
         place = self._looks.setdefault(text, len(self._looks))
-        self._room.spend("items", len(str(place)) + 1 + is_new * (len(text) - apart + _ROW))
+        size = len(str(place)) + 1 + (_ROW if is_new or item.parts else 0)
+        if is_new:  # the page escapes what HTML could take for its own
+            size += len(text) - item.apart + _ESCAPE * sum(map(text.count, "<>&"))
+        self._room.spend("items", size)
         return place

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.browser import chromium
 from support.paths import ROOT
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-OPTIONS = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update"
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mkdocs"), pytest.mark.timeout(400)]
 
@@ -52,14 +49,8 @@ def test_the_index_has_torch7s_names(site):
 
 @pytest.fixture
 def page(site) -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=OPTIONS.split())
-        page = browser.new_page(viewport={"width": 390, "height": 800})
-        yield page
-        browser.close()
+    with chromium() as browser:
+        yield browser.new_page(viewport={"width": 390, "height": 800})
 
 
 @pytest.fixture

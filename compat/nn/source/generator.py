@@ -50,7 +50,9 @@ class Source:
 def source_of(name: str, body: Body, indices: set[Value], forward_doc: list[str]) -> Source:
     """Write the classes of a net."""
     blocks = Blocks(body).found
-    names = Names(name, "load", "WEIGHTS", *(cls.__name__ for cls in _own_classes(body)))
+    own = with_needed(_own_classes(body))
+    names = Names("load", "WEIGHTS", *own)
+    name = names.new(name if name not in own else f"{name}Net")
     classes: dict[int, Class] = {}
     constants = _constants(body)
     for block in _ordered(blocks):
@@ -67,7 +69,7 @@ def source_of(name: str, body: Body, indices: set[Value], forward_doc: list[str]
     whole = writer.write()
     tensors = dict(_tensors(body, whole, {}, classes, ""))
     _tie(whole, tensors)
-    text = with_needed(_own_classes(body)) + [cls.text for cls in classes.values()]
+    text = [*own.values(), *(cls.text for cls in classes.values())]
     stateful = bool(body.inputs and body.inputs[-1].kind)
     return Source(name, [*text, whole.text], tensors, body, stateful)
 

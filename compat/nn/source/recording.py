@@ -39,6 +39,7 @@ from compat.nn.source.program import (
 from compat.nn.source.sequences import Sequence, Sequences, Steps, Unwritable, values_of
 from compat.nn.source.steps import RecordedFlow, State, kind_of
 from compat.tensor_tables import map_tensors
+from compat.torch_internals import is_operator
 
 
 class Size(int):
@@ -408,7 +409,7 @@ class Recording(TorchFunctionMode):
         if self._inside:
             return func(*args, **kwargs)
         name = resolve_name(func) or getattr(func, "__name__", "")
-        if isinstance(func, torch._ops.OpOverload):  # noqa: SLF001
+        if is_operator(func):
             name = f"torch.ops.aten.{name.removeprefix('aten.').partition('.')[0]}"
         if name == "torch.Tensor.shape.__get__" or (name == "torch.Tensor.size" and len(args) == 1):
             return tuple(self._size(args[0], i) for i in range(args[0].dim()))

@@ -10,16 +10,16 @@ from typing import Any
 _TORCH = {"torch", "Tensor", "nn", "functional", "Any", "math"}
 
 
-def with_needed(wanted: list[Any]) -> list[list[str]]:
-    """The lines of classes and functions, each after those that it uses."""
-    found: dict[int, list[str]] = {}
+def with_needed(wanted: list[Any]) -> dict[str, list[str]]:
+    """The lines of classes and functions by their names, each after those that it uses."""
+    found: dict[str, list[str]] = {}
     for thing in wanted:
         _add(thing, found)
-    return list(found.values())
+    return found
 
 
-def _add(thing: Any, found: dict[int, list[str]]) -> None:
-    if id(thing) in found:
+def _add(thing: Any, found: dict[str, list[str]]) -> None:
+    if thing.__name__ in found:
         return
     text = inspect.getsource(thing).rstrip()
     names = vars(sys.modules[thing.__module__])
@@ -30,7 +30,7 @@ def _add(thing: Any, found: dict[int, list[str]]) -> None:
             if own and name not in _TORCH and name != "stands_alone":
                 _add(used, found)
     lines = [line for line in text.split("\n") if not line.startswith("@stands_alone")]
-    found[id(thing)] = lines
+    found[thing.__name__] = lines
 
 
 def _names(text: str) -> list[str]:

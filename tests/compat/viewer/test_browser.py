@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from support.browser import chromium
 
 from compat import nn, t7
 from compat.viewer import page
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-QUIET = (
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update"),
-)
 EVIL = "</script><script>document.title='run'</script><img src=x onerror=\"document.title='run'\">"
-
-pytestmark = [
-    pytest.mark.needs("playwright"),
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium"),
-]
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as browsers:
-        chromium = browsers.chromium.launch(executable_path=CHROMIUM, args=[*QUIET])
-        yield chromium
-        chromium.close()
+    with chromium() as browser:
+        yield browser
 
 
 @pytest.fixture

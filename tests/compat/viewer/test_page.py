@@ -93,6 +93,11 @@ def test_the_page_is_bounded_whatever_the_file() -> None:
     assert all(held(text)["leftOut"].values())
 
 
+def test_names_that_are_escaped_count_as_long_as_they_become() -> None:
+    names = {"<" * 150 + str(i): {"x": i} for i in range(2000)}
+    assert len(page(names, "x", Limits(items=200_000))) < 350_000
+
+
 def test_a_notebook_shows_nets_and_files_in_a_frame() -> None:
     loaded = t7.loads(t7.dumps({"net": nn.Sequential(nn.Linear(3, 2)), EVIL: [EVIL]}))
     unknown = t7.TorchObject("my.Class", 1, {EVIL: EVIL})

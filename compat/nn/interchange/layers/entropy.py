@@ -31,12 +31,17 @@ class EntropyGradient(torch.autograd.Function):
 
 @stands_alone
 class CategoricalEntropy(nn.Module):
-    """The input, probabilities of categories, whose gradient makes their entropy larger.
+    """Probabilities of categories, whose gradient makes their entropy larger.
 
     ``least``: only while it is smaller than that. ``mean``: divided by the samples.
     """
 
-    def __init__(self, scale: float = 1.0, least: float | None = None, mean: bool = True) -> None:
+    def __init__(
+        self,
+        scale: float = 1.0,
+        least: float | None = None,
+        mean: bool = True,
+    ) -> None:
         super().__init__()
         self.scale = scale
         self.least = least

@@ -36,7 +36,7 @@ class SimpleColorTransform(nn.Module):
 
 @stands_alone
 class PCAColorTransform(nn.Module):
-    """Adds to each image a random colour along the principal components, in training."""
+    """Adds to each image a random colour along principal components, in training."""
 
     vectors: Tensor
     values: Tensor
@@ -62,7 +62,12 @@ class SpatialUniformCrop(nn.Module):
     ``scale``: in training it is larger by a factor between these two, and resampled.
     """
 
-    def __init__(self, height: int, width: int, scale: tuple[float, float] | None = None) -> None:
+    def __init__(
+        self,
+        height: int,
+        width: int,
+        scale: tuple[float, float] | None = None,
+    ) -> None:
         super().__init__()
         self.height = height
         self.width = width
@@ -89,7 +94,8 @@ class SpatialUniformCrop(nn.Module):
         part = image[None, :, top : top + height, left : left + width]
         if self.scale is not None:
             size = (self.height, self.width)
-            part = functional.interpolate(part, size, mode="bilinear", align_corners=True)
+            resample = functional.interpolate
+            part = resample(part, size, mode="bilinear", align_corners=True)
         return part[0]
 
 

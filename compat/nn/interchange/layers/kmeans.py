@@ -14,7 +14,7 @@ from compat.nn.layers import kmeans as torch7
 
 
 class NearestCenter(torch.autograd.Function):
-    """The numbers of the nearest centers, and how far centers are off as their gradient."""
+    """The numbers of the nearest centers, whose gradient is how far they are off."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, centers: Tensor, factor: float) -> Tensor:
@@ -35,8 +35,8 @@ class NearestCenter(torch.autograd.Function):
 class Kmeans(nn.Module):
     """The numbers, from 1, of the centers that are nearest to ``N x dim`` samples.
 
-    Whatever the gradient of the output, that of a center is how far it is from the mean of
-    its samples, times ``factor``.
+    Whatever the gradient of the output, that of a center is how far it is from the mean
+    of its samples, times ``factor``.
     """
 
     def __init__(self, k: int, dim: int, factor: float = 1.0) -> None:

@@ -17,9 +17,10 @@ from compat.nn.layers import noise_contrastive as torch7
 class NCEModule(nn.Module):
     """A linear layer of many classes that learns to tell the right ones from noise.
 
-    Of features, ``N x in_features``, and classes, ``N``, it gives what the right classes
-    and ``k`` of noise are worth, and the probabilities of both in the noise; in evaluation
-    with ``normalized`` the softmax of all classes, or with ``log`` its logarithm.
+    Of features, ``N x in_features``, and classes, ``N``, it gives what the right
+    classes and ``k`` of noise are worth, and the probabilities of both in the noise; in
+    evaluation with ``normalized`` the softmax of all classes, or with ``log`` its
+    logarithm.
     """
 
     unigrams: Tensor

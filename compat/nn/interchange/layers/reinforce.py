@@ -20,8 +20,8 @@ from compat.nn.layers import reinforce as torch7
 class ReinforceBernoulli(nn.Module):
     """Draws 0 or 1 in training, for probabilities of 1.
 
-    For a ``reward`` of each sample, ``-(reward * layer.log_prob.flatten(1).sum(1)).sum()``
-    is the loss to go back from.
+    The loss to go back from is, for a ``reward`` of each sample,
+    ``-(reward * layer.log_prob.flatten(1).sum(1)).sum()``.
     """
 
     def __init__(self, stochastic: bool = False) -> None:
@@ -58,10 +58,10 @@ class ReinforceCategorical(nn.Module):
 
 @stands_alone
 class ReinforceNormal(nn.Module):
-    """Draws from normal distributions in training, for means, or for means and deviations.
+    """Draws from normal distributions in training, for means, or these and deviations.
 
-    For a ``reward`` of each sample, ``-(reward * layer.log_prob.flatten(1).sum(1)).sum()``
-    is the loss to go back from.
+    The loss to go back from is, for a ``reward`` of each sample,
+    ``-(reward * layer.log_prob.flatten(1).sum(1)).sum()``.
     """
 
     def __init__(self, stdev: float | None = None, stochastic: bool = False) -> None:
@@ -70,9 +70,8 @@ class ReinforceNormal(nn.Module):
         self.stochastic = stochastic
 
     def forward(self, input: Any) -> Tensor:
-        mean: Any
-        stdev: Any
-        mean, stdev = (input, self.stdev) if isinstance(input, Tensor) else input
+        given: Any = (input, self.stdev) if isinstance(input, Tensor) else input
+        mean, stdev = given
         if not self.training and not self.stochastic:
             return mean.clone()
         normal = torch.distributions.Normal(mean, stdev)
@@ -85,8 +84,8 @@ class ReinforceNormal(nn.Module):
 class ReinforceGamma(nn.Module):
     """Draws from gamma distributions in training, for shapes, or for shapes and scales.
 
-    For a ``reward`` of each sample, ``-(reward * layer.log_prob.flatten(1).sum(1)).sum()``
-    is the loss to go back from.
+    The loss to go back from is, for a ``reward`` of each sample,
+    ``-(reward * layer.log_prob.flatten(1).sum(1)).sum()``.
     """
 
     def __init__(self, scale: float | None = None, stochastic: bool = False) -> None:
@@ -95,9 +94,8 @@ class ReinforceGamma(nn.Module):
         self.stochastic = stochastic
 
     def forward(self, input: Any) -> Tensor:
-        shape: Any
-        scale: Any
-        shape, scale = (input, self.scale) if isinstance(input, Tensor) else input
+        given: Any = (input, self.scale) if isinstance(input, Tensor) else input
+        shape, scale = given
         if not self.training and not self.stochastic:
             return shape * scale
         gamma = torch.distributions.Gamma(shape, 1 / torch.as_tensor(scale).to(shape))

@@ -17,7 +17,13 @@ class StableNorm(torch.autograd.Function):
     """The input; its norm gets the gradient of its squared difference from another."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, norm: Tensor, before: Tensor, beta: float) -> Tensor:
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        norm: Tensor,
+        before: Tensor,
+        beta: float,
+    ) -> Tensor:
         ctx.save_for_backward(norm - before)
         ctx.factor = 2 * beta / x.size(0)
         return x.view_as(x)
@@ -30,7 +36,7 @@ class StableNorm(torch.autograd.Function):
 
 @stands_alone
 class NormPenalty(nn.Module):
-    """The input, whose norm costs the squared difference from the one before in training."""
+    """The input; in training its norm costs the squared difference from another."""
 
     def __init__(self, beta: float) -> None:
         super().__init__()

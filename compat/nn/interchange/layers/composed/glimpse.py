@@ -18,9 +18,9 @@ from compat.nn.layers.pooling.pooling import SpatialAveragePooling
 class SpatialGlimpse(nn.Module):
     """Parts of images around places, of growing size and shrinking resolution.
 
-    It takes ``N x planes x H x W`` and the places, ``N x 2``: y and x from -1 to 1. Each of
-    the ``depth`` parts is ``scale`` times larger than the one before, and becomes as small
-    as the first: by its means with ``average``, else by interpolation.
+    It takes ``N x planes x H x W`` and the places, ``N x 2``: y and x from -1 to 1.
+    Each of the ``depth`` parts is ``scale`` times larger than the one before, and
+    becomes as small as the first: by its means with ``average``, else by interpolation.
     """
 
     def __init__(
@@ -65,7 +65,8 @@ class SpatialGlimpse(nn.Module):
         """A part in the size of the first."""
         if self.average:
             return functional.adaptive_avg_pool2d(part, self.size)
-        return functional.interpolate(part, self.size, mode="bilinear", align_corners=True)
+        resample = functional.interpolate
+        return resample(part, self.size, mode="bilinear", align_corners=True)
 
 
 def _glimpse(module: Any) -> nn.Module:

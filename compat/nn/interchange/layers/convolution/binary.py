@@ -18,7 +18,13 @@ class SignConvolution(torch.autograd.Function):
     """A convolution by the signs of a weight, whose gradient is that of the signs."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, stride: Any, padding: Any) -> Tensor:
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        weight: Tensor,
+        stride: Any,
+        padding: Any,
+    ) -> Tensor:
         ctx.save_for_backward(x, weight)
         ctx.window = stride, padding
         signs = weight.sign() + (weight == 0)
