@@ -67,17 +67,23 @@ def found(
     """
     need = need_of(net)
     second: Example | None = None
+    refused: Example | None = None
     for samples in (batch, None) if need is not None else ():
         for parts, value in _candidates(net, need, samples):
             count = Trial(net, value).samples
-            if not count or not takes(value):
+            if not count:
                 continue
             example = Example(value, described(value), samples is not None)
+            if not takes(value):
+                refused = refused or example  # the net tells what it lacks
+                continue
             if count == samples or samples is None or parts > 1:
                 return example
             second = second or example  # a View may have made several samples of one
         if second is not None:
             return second
+    if refused is not None:
+        return refused
     raise ValueError(
         "which input the net takes cannot be found out; give its sizes, for instance "
         "--input 1x3x224x224, with commas between those of several and long: before those of "
