@@ -10,7 +10,7 @@ class Shown:
 
     __slots__ = ()
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self: object) -> str:
         # Late: the viewer knows all of nn.
         html: str = importlib.import_module("compat.viewer").snippet(self)
         return html

@@ -24,7 +24,7 @@ def is_cuda_type(typename: str) -> bool:
     return typename.startswith("torch.Cuda")
 
 
-class TorchObject(Shown):
+class TorchObject:
     """An object of a class that no Python class is registered for.
 
     It is written back as it was read. Its fields are attributes too, where their names are free.
@@ -36,6 +36,9 @@ class TorchObject(Shown):
         preamble: the objects that the class writes before its fields, e.g. the GPU assignments of
             ``nn.DataParallelTable``.
     """
+
+    # It has no base, so that a reader can make it an object of another class.
+    _repr_html_ = Shown._repr_html_
 
     def __init__(
         self,
