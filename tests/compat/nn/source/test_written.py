@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import torch
 from torch import Tensor
@@ -38,6 +40,18 @@ def test_branches_with_other_layers_stay_apart() -> None:
     text = source(nn.Sequential(nn.ConcatTable(*parts), nn.JoinTable(2))).text
     assert text.count("class ") == 1
     assert "torch.cat([" in text
+
+
+def test_a_part_put_back_into_another_has_the_arguments_of_that() -> None:
+    """Two halves of a stage, equal but for what the stage is given, are no class of their own."""
+    net, sizes = nn.Sequential(), (1, 8, 16, 24, 36, 48)
+    for planes, outputs in itertools.pairwise(sizes):
+        for given, step in ((planes, 1), (outputs, 2)):
+            net.add(nn.SpatialBatchNormalization(given))
+            net.add(nn.SpatialConvolution(given, outputs, 3, 3, step, step)).add(nn.ReLU(True))
+    text = source(net, torch.randn(2, 1, 128, 128)).text
+    assert "nn.Conv2d(num_features, out_channels, 3)" in text
+    assert "nn.Conv2d(out_channels, out_channels, 3, stride=2)" in text
 
 
 def test_shared_parameters_are_one_parameter() -> None:
