@@ -111,6 +111,7 @@ def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
     """
     check_free(out, wish.force)
     net = chosen(value, wish.net)
+    _check_types(net)
     plain = Converted(net)(net)
     if out.endswith(".onnx") and inputs.dtype_of(plain) == torch.float64:
         net = net.float()  # onnxruntime has no convolutions of double precision
@@ -118,11 +119,11 @@ def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
     if wish.input:
         example = inputs.parsed(wish.input, inputs.dtype_of(plain))
     else:
-        example = inputs.found(plain)
+        example = inputs.found(plain, takes=lambda value: _takes(net, value))
     del plain
     name = naming.class_name(Path(out).stem)
     try:
-        result = written.write(net, example.value, name, origin, wish.from_one)
+        result = written.write(net, example.value, name, origin, wish.from_one, example.batched)
     except RuntimeError as error:
         given = f"for an input of {example.text}: {str(error).splitlines()[0]}"
         raise ValueError(f"the net fails {given}; --input gives another") from error
@@ -133,6 +134,25 @@ def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
         told.difference = _export(net, result, example.value, out, wish)
     told.text = f"for {example.text}, largest difference {told.difference:.1e}"
     return told
+
+
+def _check_types(net: nn.Module) -> None:
+    """Refuse a net of several types, which Torch7 does not run either."""
+    own = (net.parameters() or ([], []))[0]
+    types = sorted({str(t.dtype).removeprefix("torch.") for t in own if t.is_floating_point()})
+    if len(types) > 1:
+        raise ValueError(
+            f"the net's parameters are of the types {', '.join(types)}; --float makes them one"
+        )
+
+
+def _takes(net: nn.Module, value: Any) -> bool:
+    """Whether a net takes an input in evaluation; other than PyTorch, Torch7 broadcasts nothing."""
+    try:
+        proof.of_torch7(net, value)
+    except ValueError:
+        return False
+    return True
 
 
 def _write_source(result: written.Written, out: str) -> None:

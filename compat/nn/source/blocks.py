@@ -82,12 +82,13 @@ class Blocks:
         results = zip(values(body.result), values(call.results), strict=True)
         known.update(results)
         own = zip(instance.block.members, instance.members, strict=True)
-        actual = {id(member): other for member, other in own}
+        actual: dict[int, Any] = {id(member): other for member, other in own}
 
         def new(leaf: Any) -> Any:
             if isinstance(leaf, Hole):
                 return instance.constants[leaf.number]
             if isinstance(leaf, Weight):
+                actual[id(leaf)].shape = mapped(new, leaf.shape)
                 return actual[id(leaf)]
             if isinstance(leaf, Value) and leaf not in known:
                 self._fresh -= 1
@@ -102,8 +103,11 @@ class Blocks:
                 inner = [actual[id(member)] for member in layer.members]
                 constants = [mapped(new, constant) for constant in layer.constants]
                 layer = made.setdefault(id(layer), Instance(layer.block, inner, constants))
-            elif layer is not None:
+            elif isinstance(layer, Layer):
+                # What is an argument of this block may be one of that which it is put into.
+                settings = {name: mapped(new, value) for name, value in layer.arguments.items()}
                 layer = actual[id(layer)]
+                layer.arguments = settings
             arguments, keywords = mapped(new, old.arguments), mapped(new, old.keywords)
             found = mapped(new, old.results)
             statements.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,23 +12,22 @@ import torch
 from torch import Tensor, nn
 
 from compat.nn.interchange.computed import Computed
-from compat.nn.source.needs import ANY, BATCH, Need, Sizes, Table, Unknown, need_of
+from compat.nn.interchange.layers.shape import Reshape, View
+from compat.nn.source import sizes
+from compat.nn.source.needs import ANY, BATCH, Need, Sizes, Table, need_of
 from compat.tensor_tables import map_tensors, tensors
 from compat.torch_internals import fake_tensors
 
-# Sizes of images that nets were made for, in the order in which they are tried.
-_USUAL = (28, 32, 48, 64, 96, 112, 128, 160, 192, 224, 227, 231, 256, 299, 320, 384, 448, 512)
-_FRAMES = (16, 32, 50, 64, 100, 128, 200, 256, 300, 512, 1000, 1014)
-_VOLUME = (16, 28, 32, 64, 112)
 _TRIES = 64  # of sizes for entries of tables of which nothing is known
 
 
 @dataclass
 class Example:
-    """An input for a net, and how it was found: text such as ``2x3x224x224``."""
+    """An input for a net, as text such as ``2x3x224x224``, and whether it is several samples."""
 
     value: Any
     text: str
+    batched: bool = True
 
 
 def parsed(text: str, dtype: torch.dtype) -> Example:
@@ -54,27 +53,37 @@ def parsed(text: str, dtype: torch.dtype) -> Example:
     return Example(parts if len(parts) > 1 else parts[0], text)
 
 
-def found(net: nn.Module, batch: int = 2) -> Example:
+def found(
+    net: nn.Module, batch: int = 2, takes: Callable[[Any], bool] = lambda value: True
+) -> Example:
     """An input that a net takes.
 
     Args:
         net: what ``to_torch`` returns.
-        batch: how many samples.
+        batch: how many samples; a net that takes none together gets one.
+        takes: whether the net that it was made from takes an input, too.
 
     Raises ValueError where none is found.
     """
     need = need_of(net)
-    dtype = dtype_of(net)
     second: Example | None = None
-    for sizes in _candidates(net, need) if need is not None else ():
-        value = _made(need, iter(sizes), batch, dtype)
-        count = _samples(net, value)
-        if count == batch or (count and len(sizes) > 1):
-            return Example(value, described(value))
-        if count and second is None:  # a View may have made several samples of one
-            second = Example(value, described(value))
-    if second is not None:
-        return second
+    refused: Example | None = None
+    for samples in (batch, None) if need is not None else ():
+        for parts, value in _candidates(net, need, samples):
+            count = Trial(net, value).samples
+            if not count:
+                continue
+            example = Example(value, described(value), samples is not None)
+            if not takes(value):
+                refused = refused or example  # the net tells what it lacks
+                continue
+            if count == samples or samples is None or parts > 1:
+                return example
+            second = second or example  # a View may have made several samples of one
+        if second is not None:
+            return second
+    if refused is not None:
+        return refused
     raise ValueError(
         "which input the net takes cannot be found out; give its sizes, for instance "
         "--input 1x3x224x224, with commas between those of several and long: before those of "
@@ -105,21 +114,23 @@ def _open(need: Need) -> list[tuple[int, ...] | None]:
     return [None]
 
 
-def _candidates(net: nn.Module, need: Need) -> Iterator[list[Any]]:
-    """What may fill what is open: for each part a tuple of sizes."""
-    parts = _open(need)
-    images = max((len(part) for part in parts if part), default=0)
-    features: Any = _features(net) if None in parts else [()]
-    usual: Any = {0: (1,), 1: _FRAMES, 2: _USUAL, 3: _VOLUME}[images]
-    if images == 2:
-        usual = itertools.chain(usual, range(1, 257))
-    tried = 0
-    for size in usual:
-        for feature in features:
-            yield [feature if part is None else (size,) * len(part) for part in parts]
-            tried += None in parts
-            if tried > _TRIES * len(_USUAL):
-                return
+def _candidates(net: nn.Module, need: Need, batch: int | None) -> Iterator[tuple[int, Any]]:
+    """Inputs to try: of how many parts, and the values."""
+    parts, dtype = _open(need), dtype_of(net)
+    dims = max((len(part) for part in parts if part), default=0)
+    unknown = None in parts
+    features: Any = _features(net) if unknown else [()]
+
+    def value(chosen: tuple[int, ...], feature: tuple[int, ...] = ()) -> Any:
+        filled = (feature if part is None else chosen[: len(part)] for part in parts)
+        return _made(need, filled, batch, dtype)
+
+    tried = itertools.product(sizes.usual(dims), features)
+    for chosen, feature in itertools.islice(tried, _TRIES * 18 if unknown else None):
+        yield len(parts), value(chosen, feature)
+    if not unknown and not _looks_at_elements(net):
+        for chosen in sizes.fitting(dims, lambda size: Trial(net, value(size), batch).compared):
+            yield len(parts), value(chosen)
 
 
 def _features(net: nn.Module) -> Sequence[tuple[int, ...]]:
@@ -135,22 +146,21 @@ def _features(net: nn.Module) -> Sequence[tuple[int, ...]]:
     return [(size,) for size in sorted(counts, key=lambda size: -counts[size])][:_TRIES]
 
 
-def _made(need: Need, sizes: Iterator[Any], batch: int, dtype: torch.dtype) -> Any:
-    """An input of these sizes."""
+def _made(need: Need, sizes: Iterator[Any], batch: int | None, dtype: torch.dtype) -> Any:
+    """An input of these sizes; ``batch`` None leaves that dimension out."""
     if isinstance(need, Table):
-        last = max(need.entries)
         return [
-            _made(need.entries.get(place, Unknown()), sizes, batch, dtype)
+            _made(need.entries[place], sizes, batch, dtype)
             if place in need.entries
-            else torch.zeros(batch, 1, dtype=dtype)
-            for place in range(last + 1)
+            else torch.zeros(batch or 1, 1, dtype=dtype)
+            for place in range(max(need.entries) + 1)
         ]
-    chosen = list(next(sizes))
-    if isinstance(need, Unknown) or need is None:
-        return _random([batch, *chosen], dtype)
-    shape = [
-        chosen.pop(0) if size is ANY else batch if size == BATCH else size for size in need.sizes
-    ]
+    chosen = iter(next(sizes))
+    wanted = need.sizes if isinstance(need, Sizes) else (BATCH, *chosen)
+    whole = [batch if size == BATCH else next(chosen) if size is ANY else size for size in wanted]
+    shape = [size for size in whole if size is not None]
+    if not isinstance(need, Sizes):
+        return _random(shape, dtype)
     if need.highest is not None:
         generator = torch.Generator().manual_seed(1)
         return torch.randint(need.lowest, need.highest + 1, shape, generator=generator)
@@ -161,13 +171,9 @@ def _random(shape: Any, dtype: torch.dtype) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(1)).to(dtype)
 
 
-def _samples(net: nn.Module, value: Any) -> int:
-    """How many samples a net gives for an input, 0 if it takes no such."""
-    try:
-        first = next(iter(tensors(tried(net, value))))
-        return int(first.size(0)) if first.dim() else 1
-    except Exception:
-        return 0
+def _looks_at_elements(net: nn.Module) -> bool:
+    """Whether a layer may look at elements, so that a run of sizes alone is not enough."""
+    return any(isinstance(module, Computed) for module in net.modules())
 
 
 def tried(net: nn.Module, value: Any) -> Any:
@@ -176,9 +182,43 @@ def tried(net: nn.Module, value: Any) -> Any:
     net.eval()
     try:
         with torch.no_grad():
-            if any(isinstance(module, Computed) for module in net.modules()):
-                return net(value)  # such a layer may look at elements
+            if _looks_at_elements(net):
+                return net(value)
             with fake_tensors() as faked:
                 return net(map_tensors(faked, value))
     finally:
         net.train(training)
+
+
+class Trial:
+    """One run of a net, of sizes alone.
+
+    Attributes:
+        samples: how many it gives, 0 if it does not take the input.
+        compared: -1 if the input is too small, 1 if it is too large, 0 otherwise.
+    """
+
+    def __init__(self, net: nn.Module, value: Any, batch: int | None = None) -> None:
+        self._surplus = 0  # of elements at the first layer that takes another number
+        self._batch = batch or 1
+        self.samples = 0
+        hooks = [m.register_forward_pre_hook(self._see) for m in net.modules()]
+        try:
+            first = next(iter(tensors(tried(net, value))))
+            self.samples = int(first.size(0)) if first.dim() else 1
+        except Exception:
+            pass
+        finally:
+            for hook in hooks:
+                hook.remove()
+        fits = self.samples and (batch is None or self.samples == batch)
+        self.compared = 0 if fits else 1 if self._surplus > 0 else -1
+
+    def _see(self, module: nn.Module, given: Any) -> None:
+        tensor = given[0] if given else None
+        if self._surplus or not isinstance(tensor, Tensor) or not tensor.dim():
+            return
+        if isinstance(module, nn.Linear):
+            self._surplus = tensor.size(-1) - module.in_features
+        elif isinstance(module, (View, Reshape)):
+            self._surplus = tensor.numel() // self._batch - module.elements

@@ -71,6 +71,7 @@ def write(
     name: str = "Net",
     origin: str = "a net",
     indices_from_one: bool = False,
+    batched: bool = True,
 ) -> Written:
     """Write a net's source.
 
@@ -80,6 +81,7 @@ def write(
         name: for the class.
         origin: where the net is from, for the docstring.
         indices_from_one: whether indices that the source's net is given count from 1.
+        batched: whether the example is several samples, of which any number may be given.
 
     Raises ValueError for a net that no source can be written for, and if the source does not
     compute what the net does.
@@ -127,7 +129,7 @@ def _written(
     steps = recording.lengths.pop() if len(recording.lengths) == 1 else None
     result = Written("", {}, {}, 0.0, [], from_zero, plain, forms, stateful, steps)
     inputs = result.inputs = result.given(example)
-    about = _about(given, indices, inputs, outputs, indices_from_one, steps)
+    about = _about(given, indices, inputs, outputs, indices_from_one, steps, batched)
     source = source_of(name, body, indices, about)
     result.text = script(source, [f"The net of {origin} as PyTorch source."], inputs, outputs)
     result.tensors = dict(source.tensors)
@@ -202,6 +204,7 @@ def _about(
     outputs: list[Tensor],
     from_one: bool,
     steps: int | None,
+    batched: bool,
 ) -> list[str]:
     """The docstring of ``forward``: shapes, and how indices count.
 
@@ -212,8 +215,8 @@ def _about(
         kind = ""
         if not tensor.is_floating_point():
             kind = " of indices from " + ("0" if value in indices and not from_one else "1")
-        given.append(_shape(tensor, steps) + kind)
-    one, other = _counted(given), _counted([_shape(t, steps) for t in outputs])
+        given.append(_shape(tensor, steps, batched) + kind)
+    one, other = _counted(given), _counted([_shape(t, steps, batched) for t in outputs])
     if len(one + other) < 66:
         return [f"From {one} to {other}."]
     return [f"From {one}", f"to {other}."]
@@ -228,12 +231,12 @@ def _counted(shapes: list[str]) -> str:
     return ", ".join(found)
 
 
-def _shape(tensor: Tensor, steps: int | None) -> str:
+def _shape(tensor: Tensor, steps: int | None, batched: bool) -> str:
     sizes = list(map(str, tensor.shape))
     batch = 0
     if steps is not None and steps in tensor.shape[:2]:
         place = list(tensor.shape).index(steps)
         sizes[place], batch = "T", 1 - place
-    if batch < len(sizes):
+    if batched and batch < len(sizes):
         sizes[batch] = "N"
     return " x ".join(sizes)

@@ -65,6 +65,7 @@ def test_files_that_exist_are_replaced_by_force_alone(folder, capsys):
         (["two.t7", "a.py"], "the file holds nets at a, b; choose one with --net"),
         (["two.t7", "a.py", "--net", "c"], "net is c; a, b is accepted"),
         (["unknown.t7", "a.py"], "nn.Sequential[1] nn.MadeUp"),
+        (["types.t7", "a.py"], "parameters are of the types float32, float64; --float makes"),
         (["net.t7", "a.py", "--input", "1x2x8x8"], "--input gives another"),
         (["net.t7", "a.py", "--input", "big"], "sizes like 1x3x224x224"),
         (["net.t7", "no/a.py"], "no is no folder that can be written to"),
@@ -79,6 +80,7 @@ def test_an_error_is_one_line_and_leaves_no_file(folder, arguments, message, cap
     unknown = nn.Sequential()
     unknown.modules.append(t7.TorchObject("nn.MadeUp", 1, {"weight": torch.ones(2, 3)}))
     t7.save("unknown.t7", unknown)
+    t7.save("types.t7", nn.Sequential(nn.Linear(2, 2).float(), nn.Linear(2, 2).double()))
     before = sorted(os.listdir())
     assert main(["convert", *arguments]) == 1
     told = capsys.readouterr().err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import torch
 from torch import Tensor
@@ -38,6 +40,18 @@ def test_branches_with_other_layers_stay_apart() -> None:
     text = source(nn.Sequential(nn.ConcatTable(*parts), nn.JoinTable(2))).text
     assert text.count("class ") == 1
     assert "torch.cat([" in text
+
+
+def test_a_part_put_back_into_another_has_the_arguments_of_that() -> None:
+    """Two halves of a stage, equal but for what the stage is given, are no class of their own."""
+    net, sizes = nn.Sequential(), (1, 8, 16, 24, 36, 48)
+    for planes, outputs in itertools.pairwise(sizes):
+        for given, step in ((planes, 1), (outputs, 2)):
+            net.add(nn.SpatialBatchNormalization(given))
+            net.add(nn.SpatialConvolution(given, outputs, 3, 3, step, step)).add(nn.ReLU(True))
+    text = source(net, torch.randn(2, 1, 128, 128)).text
+    assert "nn.Conv2d(num_features, out_channels, 3)" in text
+    assert "nn.Conv2d(out_channels, out_channels, 3, stride=2)" in text
 
 
 def test_shared_parameters_are_one_parameter() -> None:
@@ -108,10 +122,44 @@ def test_compile_and_export_take_the_net() -> None:
         ),
         (nn.Sequential(nn.VolumetricConvolution(1, 2, 3, 3, 3)), "2x1x16x16x16"),
         (nn.Sequential(nn.TemporalConvolution(5, 2, 3), nn.Max(2)), "2x16x5"),
+        # Frames, and images that are no squares, by what a View or a Linear asks for.
+        (nn.Sequential(nn.TemporalConvolution(1, 2, 3), nn.View(2 * 58)), "2x60x1"),
+        (nn.Sequential(nn.SpatialConvolution(1, 2, 1, 1), nn.View(2 * 28 * 77)), "2x1x28x77"),
+        (
+            nn.Sequential(
+                nn.SpatialConvolution(1, 2, 3, 3, 4, 4), nn.View(-1).setNumInputDims(3)
+            ).add(nn.Linear(2 * 7 * 20, 2)),
+            "2x1x28x80",
+        ),
+        # One sample alone.
+        (
+            nn.Sequential(nn.Linear(3, 2), nn.View(-1), nn.Linear(2, 2)),
+            "3",
+        ),
     ],
 )
 def test_inputs_are_found(net: nn.Module, shape: str) -> None:
     assert inputs.found(net.to_torch()).text == shape
+
+
+def test_entries_of_which_nothing_is_known_are_tried_in_the_net_itself() -> None:
+    """PyTorch's sum broadcasts, Torch7's does not."""
+    net = nn.Sequential(nn.ParallelTable(nn.Linear(1, 2), nn.Identity()), nn.CAddTable())
+
+    def takes(value: object) -> bool:
+        try:
+            net.forward(value)
+        except ValueError:
+            return False
+        return True
+
+    assert inputs.found(net.to_torch(), takes=takes).text == "2x1,2x2"
+
+
+def test_a_net_for_one_sample_says_all_its_sizes() -> None:
+    net = nn.Sequential(nn.Linear(3, 2), nn.View(-1), nn.Linear(2, 5))
+    example = inputs.found(net.to_torch())
+    assert "From 3 to 5." in write(net, example.value, batched=example.batched).text
 
 
 def test_no_input_is_found_for_what_takes_anything() -> None:
