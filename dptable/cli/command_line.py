@@ -13,6 +13,7 @@ from collections.abc import Callable
 from importlib import metadata
 from typing import Any, NoReturn
 
+from compat.terminal import printable
 from dptable.training.options import POSITIVE, Options
 
 
@@ -20,7 +21,7 @@ class _Parser(argparse.ArgumentParser):
     """Answers a wrong command line with one line, not with the whole usage."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+        self.exit(2, f"{self.prog}: {printable(message)}; see {self.prog} --help\n")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Refuses the arguments that a sub-command does not know in its own name."""

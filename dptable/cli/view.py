@@ -16,6 +16,7 @@ from torch import Tensor
 
 from compat import nn, t7
 from compat.t7.base.atomic_file import atomic_file
+from compat.terminal import printable, say
 from dptable.cli.rewriting import parts_of
 from dptable.container.files import only_kept
 
@@ -36,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         value = t7.load(args.file, mmap=True, map_location="cpu", plain=True)
     with atomic_file(out) as file:
         file.write(page(value, Path(args.file).name).encode())
-    print(f"{out}: {Path(out).stat().st_size:,} bytes")
+    say(f"{printable(out)}: {Path(out).stat().st_size:,} bytes")
     if not args.no_browser:
         webbrowser.open(Path(out).resolve().as_uri())
     return 0
