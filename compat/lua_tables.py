@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn, SupportsIndex, TypeVar
 
+from compat.notebook import Shown
+
 L = TypeVar("L", bound="List")
 T = TypeVar("T", bound="Table")
 
 
-class Table(dict[Any, Any]):
+class Table(Shown, dict[Any, Any]):
     """A Lua table whose keys are not 1…n: a dict whose entries are attributes too.
 
     ``opt.rate`` is ``opt["rate"]``, also when it is set or deleted. Keys that a dict has methods
@@ -45,7 +47,7 @@ def _is_special(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
 
 
-class List(list[Any]):
+class List(Shown, list[Any]):
     """A Lua table with the keys 1…n: a list that counts from 1, as the script did that wrote it.
 
     ``t[1]`` is the first entry and ``t[0]`` an error. ``t[len(t) + 1] = x`` appends, ``t[-1]`` is

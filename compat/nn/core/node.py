@@ -48,14 +48,14 @@ class Node:
         self.data = _Data({"annotations": t7.Table(), **data})
         self.children: list[Node] = []
         self.consumers: list[Node] = []
-        for child in children:
+        given = list(children)
+        for i, child in enumerate(given):
             if not isinstance(child, Node):
                 raise wrong_type(child, "input", "a node or a list of nodes")
-            if child in self.children:
+            if child in given[:i]:
                 raise ValueError(f"input has {child} twice; each node is accepted once")
-            self.children.append(child)
-        for child in self.children:
-            child.consumers.append(self)
+        for child in given:
+            self.add(child)
 
     @staticmethod
     def of(module: Any, input: Any) -> Node:
@@ -63,6 +63,17 @@ class Node:
         if isinstance(input, Node):
             input = [input]
         return Node({"module": module}, input if isinstance(input, (list, tuple)) else ())
+
+    def add(self, child: Node, domap: bool = True) -> None:
+        """Take the output of ``child``, too, behind those of the nodes that were added before.
+
+        A node is taken once. ``domap`` is Torch7's; nodes of nets have it.
+        """
+        if not isinstance(child, Node):
+            raise wrong_type(child, "child", "a node")
+        if child not in self.children:
+            self.children.append(child)
+            child.consumers.append(self)
 
     def __sub__(self, module: Callable[[Any], Node]) -> Node:
         """``x - nn.Tanh()`` is ``nn.Tanh()(x)``, as in nngraph."""

@@ -8,6 +8,7 @@ from typing import Any, overload
 import torch
 
 from compat import accelerators
+from compat.notebook import Shown
 from compat.tensor_types import CPU_TYPES, CUDA_TYPES, type_name
 
 TENSOR_DTYPES = {
@@ -23,7 +24,7 @@ def is_cuda_type(typename: str) -> bool:
     return typename.startswith("torch.Cuda")
 
 
-class TorchObject:
+class TorchObject(Shown):
     """An object of a class that no Python class is registered for.
 
     It is written back as it was read. Its fields are attributes too, where their names are free.
