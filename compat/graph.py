@@ -10,12 +10,12 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 from compat.nn.core.module import Module
 from compat.nn.core.node import Edge, Graph, Node
 from compat.nn.graph.drawing import diagram
+from compat.t7.base.atomic_file import atomic_file
 
 __all__ = ["Edge", "Graph", "Node", "dot", "todot"]
 
@@ -47,6 +47,7 @@ def dot(
     picture = diagram(g, red)
     svg = picture.svg(title)
     if fname is not None:
-        Path(f"{os.fspath(fname)}.svg").write_text(svg, encoding="utf-8")
-        Path(f"{os.fspath(fname)}.dot").write_text(picture.dot(title), encoding="utf-8")
+        for suffix, text in (("svg", svg), ("dot", picture.dot(title))):
+            with atomic_file(f"{os.fspath(fname)}.{suffix}") as file:
+                file.write(text.encode())
     return svg

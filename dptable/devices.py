@@ -21,6 +21,7 @@ import torch
 
 from compat import accelerators, cutorch
 from compat.cutorch import DeviceLike, configure, devices
+from compat.terminal import printable_lines
 from dptable.hardware.nvml import PATHS_EXPLAINED, Gpu, GpuLink, NoDriver, Survey, survey, visible
 
 __all__ = [
@@ -271,7 +272,7 @@ def watch(interval: float = 2.0, *, out: TextIO | None = None, rounds: int | Non
         while rounds is None or done < rounds:
             if done:
                 time.sleep(interval)
-            print(f"{home}{report().table()}", file=stream, flush=True)
+            print(f"{home}{printable_lines(report().table())}", file=stream, flush=True)
             done += 1
     except KeyboardInterrupt:
         print(file=stream)

@@ -15,6 +15,7 @@ from compat.lua.errors import LuaError, error_text
 from compat.lua.interruption import interruptible, message
 from compat.lua.prompt import Prompt
 from compat.lua.runtime import Runtime
+from compat.terminal import complain, printable, say
 
 INTERRUPTED = 130
 _FINISH_THREADS = (
@@ -106,7 +107,7 @@ def _main(arguments: Sequence[str], program: str) -> int:
     try:
         options = _parse(arguments)
     except _UsageError as error:
-        print(f"{program}: {error}; see {program} --help", file=sys.stderr)
+        complain(f"{program}: {printable(error)}; see {program} --help")
         return 2
     if options.help:
         print(USAGE.format(program=program))
@@ -114,12 +115,12 @@ def _main(arguments: Sequence[str], program: str) -> int:
     try:
         runtime = Runtime(standard_output=True)
     except (ImportError, ValueError) as error:  # no lupa, or a wrong DPTABLE_LUA
-        print(f"{program}: {error}", file=sys.stderr)
+        complain(f"{program}: {error}")
         return 1
     try:
         runtime.add_packages(options.torch_homes, options.original)
     except NotADirectoryError as error:
-        print(f"{program}: --torch-home: {error}", file=sys.stderr)
+        complain(f"{program}: --torch-home: {error}")
         return 2
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
@@ -138,7 +139,7 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     """Print what a script should know; where in Python it came up is nothing to it."""
-    print(f"Warning: {message}", file=file or sys.stderr)
+    say(f"Warning: {message}", file or sys.stderr)
 
 
 def _run(runtime: Runtime, options: _Options) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from compat.terminal import printable_lines
+
 #: What the error of Ctrl-C says until words stand in its place: see interruption.py.
 INTERRUPTION = "\x03"
 
@@ -35,4 +37,4 @@ def error_text(message: str, traceback: str) -> str:
     stack = _OURS.sub("", traceback)
     if all(_NOBODYS.match(line) for line in stack.splitlines()):
         stack = ""
-    return "\n".join(filter(None, (f"luajit: {message}", stack)))
+    return printable_lines("\n".join(filter(None, (f"luajit: {message}", stack))))

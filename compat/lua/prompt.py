@@ -13,6 +13,7 @@ from typing import Any
 from compat.lua.errors import LuaError
 from compat.lua.interruption import interruptible, message
 from compat.lua.runtime import Runtime
+from compat.terminal import printable_lines
 
 try:
     import readline
@@ -98,7 +99,7 @@ class Prompt:
             complaint = self._try(line, last=not following)
         if complaint:
             self._runtime.flush()
-            print(message(complaint), file=sys.stderr, flush=True)
+            print(printable_lines(message(complaint)), file=sys.stderr, flush=True)
 
     def _try(self, text: str, last: bool = False) -> str | None:
         line = text.encode("utf-8", "surrogateescape").decode("latin-1")

@@ -11,6 +11,7 @@ from compat.port import checking
 from compat.port.copies import FOLDER, copied
 from compat.port.program import Converted, convert, lua_files, started, summary, targets, write
 from compat.port.syntax import PortError
+from compat.terminal import printable, say
 
 
 def run(
@@ -57,11 +58,12 @@ def run(
         made = convert(files, runs, folder, seconds)
     written = write(made, out)
     for path, before in written.items():
-        print(path if before is None else f"{path} (what was there is {before.name})")
+        named = printable(path)
+        say(named if before is None else f"{named} (what was there is {printable(before.name)})")
     for one in made:
         for line, reason, anchor in one.report.marks:
-            print(f"{one.source}:{line}: {reason} [docs/porting.md#port-{anchor}]")
-    print(summary(made))
+            say(f"{printable(one.source)}:{line}: {reason} [docs/porting.md#port-{anchor}]")
+    say(summary(made))
     return _compared(made, list(written), checks, ignore, seconds)
 
 
@@ -81,9 +83,9 @@ def _compared(
                 ignore=ignore, seconds=seconds, place=place,
             )  # fmt: skip
             if outcome.difference is not None:
-                print(outcome.difference)
+                say(outcome.difference)
                 return 1
-            print(f"The same: {outcome}")
+            say(f"The same: {outcome}")
     return 0
 
 

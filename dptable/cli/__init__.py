@@ -5,6 +5,7 @@ Each has ``run(args)``, which returns the exit code. ``command_line`` has their 
 
 from __future__ import annotations
 
+import argparse
 import gc
 import importlib
 import os
@@ -13,10 +14,14 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from compat.terminal import complain, printable
 from dptable import startup
 from dptable.cli.command_line import parser
 from dptable.memory import keep_freed
 from dptable.training.stopping import INTERRUPTED
+
+# The arguments that are files.
+_FILES = ("file", "files", "data", "resume")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -57,22 +62,26 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         is_rank = getattr(args, "distributed", False) and "RANK" in os.environ
         rank = f"rank {os.environ['RANK']}: " if is_rank else ""
-        print(f"dptable: {rank}{_in_one_line(error)}", file=sys.stderr)
+        complain(f"dptable: {rank}{_in_one_line(error, args)}")
         return 1
 
 
 def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
-    line = f"dptable: {message}"
+    line = printable(f"dptable: {message}")
     if sys.stderr.isatty():
         from tqdm import tqdm  # takes a tenth of a second, which most commands do not need
 
         tqdm.write(line, file=sys.stderr)  # leaves a progress bar whole
     else:
-        print(line, file=sys.stderr)
+        complain(line)
 
 
-def _in_one_line(error: Exception) -> str:
+def _in_one_line(error: Exception, args: argparse.Namespace) -> str:
     if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+        return f"{printable(error.filename)}: {error.strerror}"
+    if isinstance(error, RecursionError):
+        given = next((value for key, value in vars(args).items() if key in _FILES and value), ())
+        named = given if isinstance(given, str) else " ".join(given)
+        return printable(f"{named}: it holds what lies too deep in each other for this")
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__

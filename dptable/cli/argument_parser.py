@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
+from compat.terminal import printable
+
 
 class ArgumentParser(argparse.ArgumentParser):
     """Reports a wrong command line in one line, and shows examples at the end of its help."""
@@ -18,7 +20,7 @@ class ArgumentParser(argparse.ArgumentParser):
         if wrong:
             choices = [str(c) for action in self._actions for c in action.choices or ()]
             message = message.replace(wrong[0], wrong[0] + suggestion(wrong[1], choices), 1)
-        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+        self.exit(2, f"{self.prog}: {printable(message)}; see {self.prog} --help\n")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parse, and refuse unknown arguments in the name of the sub-command that got them."""

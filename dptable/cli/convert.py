@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -16,6 +15,7 @@ from tqdm import tqdm
 
 from compat import t7
 from compat.t7.base.atomic_file import atomic_file
+from compat.terminal import complain, printable, say
 from dptable.cli import leaving, many
 from dptable.cli import rewriting as conversion
 from dptable.container import to_torch as _export  # noqa: F401 (it registers itself)
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
             "accepted"
         )
     told = _convert(args, *args.files)
-    print(f"{args.files[1]}: {told.text}")
+    say(f"{printable(args.files[1])}: {told.text}")
     return 0
 
 
@@ -114,13 +114,13 @@ def _write_state_dict(
         save(tensors, file)
     if left_out:
         names = ", ".join(left_out[:_NAMED]) + (", …" if len(left_out) > _NAMED else "")
-        print(f"dptable: left out what is no tensor: {names}; see t7.load", file=sys.stderr)
+        complain(f"dptable: left out what is no tensor: {printable(names)}; see t7.load")
     elements = sum(tensor.numel() for tensor in tensors.values())
     return f"{len(tensors):,} tensors of {elements:,} elements, "
 
 
 def _note(text: str) -> None:
-    print(f"dptable: {text}; its tensors have the names of its fields", file=sys.stderr)
+    complain(f"dptable: {printable(text)}; its tensors have the names of its fields")
 
 
 def _apart(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -142,7 +142,7 @@ class _Output:
         self._file = atomic_file(path)
         # None shows the bar on a terminal only.
         self._bar = tqdm(
-            desc=Path(path).name,
+            desc=printable(Path(path).name),
             total=size,
             unit="B",
             unit_scale=True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from compat.terminal import say
 from dptable import devices
 
 
@@ -13,5 +14,5 @@ def run(args: argparse.Namespace) -> int:
         devices.watch(args.watch)
         return 0
     report = devices.report()
-    print(report.json() if args.json else report.table())
+    say(report.json() if args.json else report.table())
     return 0

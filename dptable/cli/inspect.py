@@ -6,14 +6,14 @@ import argparse
 import json
 import os
 import re
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from compat import t7
+from compat import strict_json, t7
 from compat.t7.inspection import Entry
+from compat.terminal import complain, printable, say
 from dptable.cli.file_tree import Branch, grown, tensors
 
 SUFFIXES = (".t7", ".t7b", ".th7", ".th", ".net", ".dat")
@@ -41,10 +41,10 @@ def run(args: argparse.Namespace) -> int:
         # Late: the nets, which nothing else here needs.
         from dptable.cli.picture import draw
 
-        print(draw(files[0], args.graph))
+        say(draw(files[0], args.graph))
         return 0
     if len(files) == 1:
-        print(_told(files[0], args))
+        say(_told(files[0], args))
         return 0
     listed: list[Any] = []
     failed = False
@@ -54,13 +54,13 @@ def run(args: argparse.Namespace) -> int:
         except (OSError, t7.T7Error) as error:
             failed = True
             told = ""
-            print(f"dptable: {str(error).splitlines()[0]}", file=sys.stderr)
+            complain(f"dptable: {str(error).splitlines()[0]}")
         if args.json:
             listed += [{"file": file, **json.loads(told)}] if told else []
         elif told:
-            print("\n" * (i > 0) + f"{file}:\n{told}")
+            say("\n" * (i > 0) + f"{printable(file)}:\n{told}")
     if args.json:
-        print(json.dumps(listed, indent=2))
+        print(strict_json.dumps(listed, indent=2))
     return int(failed)
 
 
@@ -87,7 +87,7 @@ def _told(file: str, args: argparse.Namespace) -> str:
         total["unlisted_bytes"] = unlisted
     if args.json:
         listed = [{**asdict(entry), "dtype": _dtype(entry)} for entry in entries]
-        return json.dumps({"entries": listed, "total": total}, indent=2, default=repr)
+        return strict_json.dumps({"entries": listed, "total": total}, indent=2)
     lines = list(_tensors(root) if args.tensors else tree(root))
     unread = next((entry.nbytes for entry in entries if entry.kind == "unread"), None)
     if unread:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
+from compat import strict_json
+from compat.t7.base.atomic_file import atomic_file
+from compat.terminal import complain, printable, say
 from dptable.cli.leaving import Result
 
 REPORT = "report.json"
@@ -39,12 +40,14 @@ def convert(files: list[str], form: str, folder: str, one: Callable[[str, str], 
             lines = str(error).strip().splitlines() or [type(error).__name__]
             row |= {"result": "failed", "out": None, "reason": lines[0]}
         rows.append(row)
-    Path(folder, REPORT).write_text(json.dumps(rows, indent=1) + "\n")
+    with atomic_file(Path(folder, REPORT)) as report:
+        report.write(f"{strict_json.dumps(rows, indent=1)}\n".encode())
     _show(rows)
     failed = sum(row["result"] == "failed" for row in rows)
-    print(f"{len(rows) - failed} of {len(rows)} files written to {folder}; see {REPORT} there")
+    where = printable(folder)
+    say(f"{len(rows) - failed} of {len(rows)} files written to {where}; see {REPORT} there")
     if failed:
-        print(f"dptable: {failed} of {len(rows)} files failed", file=sys.stderr)
+        complain(f"dptable: {failed} of {len(rows)} files failed")
     return int(failed > 0)
 
 
@@ -65,10 +68,11 @@ def _name(file: str, form: str, taken: set[str]) -> str:
 def _show(rows: list[dict[str, Any]]) -> None:
     """Print a table."""
     heads = ("file", "form", "result", "largest difference", "reason")
-    table = [heads]
+    table: list[tuple[str, ...]] = [heads]
     for row in rows:
         difference = "" if row.get("difference") is None else f"{row['difference']:.1e}"
-        table.append((row["file"], row["form"], row["result"], difference, row.get("reason", "")))
+        cells = row["file"], row["form"], row["result"], difference, row.get("reason", "")
+        table.append(tuple(map(printable, cells)))
     widths = [max(len(line[i]) for line in table) for i in range(len(heads) - 1)]
     for line in table:
         print(

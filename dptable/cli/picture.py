@@ -9,6 +9,8 @@ from typing import Any
 from compat import nn, t7
 from compat.nn.core.convertible import Convertible
 from compat.nn.graph.drawing import diagram
+from compat.t7.base.atomic_file import atomic_file
+from compat.terminal import printable
 from dptable.cli.rewriting import parts_of
 
 
@@ -28,8 +30,10 @@ def draw(file: str, out: str) -> str:
             path = path.with_name(f"{path.stem}-{name}{path.suffix}")
         picture = diagram(net)
         text = picture.svg(place or None) if path.suffix == ".svg" else picture.dot(place or None)
-        path.write_text(text)
-        told.append(f"{path}: {place or 'the net'}, {len(picture.labels):,} nodes")
+        with atomic_file(path) as drawing:
+            drawing.write(text.encode())
+        named = f"{printable(path)}: {printable(place or 'the net')}"
+        told.append(f"{named}, {len(picture.labels):,} nodes")
     return "\n".join(told)
 
 

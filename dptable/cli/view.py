@@ -11,6 +11,7 @@ import torch
 from compat import t7
 from compat.nn.source.inputs import parsed
 from compat.t7.base.atomic_file import atomic_file
+from compat.terminal import printable, say
 from compat.viewer import page
 from dptable.container.files import only_kept
 
@@ -27,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     text = page(value, Path(args.file).name, input=args.input)
     with atomic_file(out) as file:
         file.write(text.encode())
-    print(f"{out}: {Path(out).stat().st_size:,} bytes")
+    say(f"{printable(out)}: {Path(out).stat().st_size:,} bytes")
     if not args.no_browser:
         webbrowser.open(Path(out).resolve().as_uri())
     return 0

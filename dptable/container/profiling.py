@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections import defaultdict
@@ -13,7 +12,8 @@ from pathlib import Path
 
 import torch
 
-from compat import accelerators
+from compat import accelerators, strict_json
+from compat.t7.base.atomic_file import atomic_file
 
 PHASES = ("distribute", "forward", "concat", "backward", "reduce", "sync")
 
@@ -97,4 +97,5 @@ class Profile:
             }
             for span in self.spans
         ]
-        Path(path).write_text(json.dumps({"traceEvents": events}))
+        with atomic_file(path) as file:
+            file.write(strict_json.dumps({"traceEvents": events}).encode())

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from compat.optim.reports.figure import new_figure
+from compat.t7.base.atomic_file import atomic_file
 
 
 def plot(history: Sequence[Mapping[str, float]], path: Path) -> None:
@@ -26,4 +27,5 @@ def plot(history: Sequence[Mapping[str, float]], path: Path) -> None:
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.grid(alpha=0.3)
         axes.legend()
-    figure.savefig(path)
+    with atomic_file(path) as file:
+        figure.savefig(file, format="png")

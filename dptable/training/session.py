@@ -14,6 +14,7 @@ from typing import Any
 from tqdm import tqdm
 
 from compat import optim
+from compat.terminal import printable, say
 from dptable import checkpoints, data
 from dptable.training.curves import plot
 from dptable.training.stopping import INTERRUPTED, stop_requests
@@ -141,19 +142,19 @@ class Session:
             checkpoints.save(self.folder, self.epoch, trainer.model, state, self.tally.step, **more)
 
     def _report(self, confusion: optim.ConfusionMatrix) -> None:
-        print(confusion)
+        say(confusion)
         print(f"Test accuracy: {100 * confusion.totalValid:.2f} %")
         picture = self.folder / "curves.png"
         try:
             plot(self.history, picture)
-            print(f"Curves:        {picture}")
+            say(f"Curves:        {printable(picture)}")
         except ImportError:
             print("Curves:        not drawn, for want of matplotlib (pip install matplotlib)")
         self._print_resume_command()
 
     def _print_resume_command(self) -> None:
         longer = f" --epochs {2 * self.epoch}" if self.epoch >= self.opt.epochs else ""
-        print(f"To go on:      dptable train --resume {self.folder}{longer}")
+        say(f"To go on:      dptable train --resume {printable(self.folder)}{longer}")
         print("               with --ngpus N for another number of devices")
 
 

@@ -13,6 +13,7 @@ import torch
 from compat import t7
 from compat.checks import check_choice
 from compat.optim.reports.figure import new_figure
+from compat.t7.base.atomic_file import atomic_file
 
 Label = float | torch.Tensor
 Labels = torch.Tensor | Sequence[Any]
@@ -222,7 +223,8 @@ class ConfusionMatrix:
                 fontsize=size,
             )
         if filename is not None:
-            figure.savefig(filename, format="png", dpi=figure.dpi)
+            with atomic_file(filename) as file:
+                figure.savefig(file, format="png", dpi=figure.dpi)
         figure.canvas.draw()
         picture = torch.from_numpy(np.array(figure.canvas.buffer_rgba()))[..., :3].permute(2, 0, 1)
         if display:

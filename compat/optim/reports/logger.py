@@ -14,6 +14,7 @@ import torch
 from compat import t7
 from compat.checks import listed
 from compat.optim.reports.figure import new_figure
+from compat.t7.base.atomic_file import atomic_file
 
 Columns = Sequence[Any] | Mapping[Any, Any]
 
@@ -183,7 +184,8 @@ class Logger:
         figure = new_figure(640, 480)
         self._draw(figure.add_subplot(), curves)
         if self.epsfile:
-            figure.savefig(f"{self.name}.png", format="png")
+            with atomic_file(f"{self.name}.png") as file:
+                figure.savefig(file, format="png")
         if self.showPlot:
             self._show(curves)
 

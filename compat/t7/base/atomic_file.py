@@ -40,13 +40,10 @@ def atomic_file(
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
     _clear(folder)
-    try:
+    with _named(path):
         descriptor, unfinished = _unfinished(folder, name)
-    except OSError as error:
-        error.filename = os.fspath(path)  # the caller knows nothing of the unfinished file
-        raise
     try:
-        with _locked(descriptor):
+        with _named(path, unfinished), _locked(descriptor):
             with open(descriptor, "wb") as file:
                 file.truncate(size)
                 yield file
@@ -63,6 +60,18 @@ def atomic_file(
         raise
     if durable:
         _sync_folder(folder)
+
+
+@contextmanager
+def _named(path: str | os.PathLike[str], *unfinished: str) -> Iterator[None]:
+    """Have errors name the file that is meant: the caller knows nothing of the unfinished one."""
+    try:
+        yield
+    except OSError as error:
+        is_other = unfinished and error.filename not in (None, *unfinished)
+        if error.errno is None or is_other:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
 _BINARY = getattr(os, "O_BINARY", 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from compat.terminal import printable
+
 _LONGEST_REASON = 300  # characters of what a class says
 
 
@@ -29,7 +31,7 @@ class T7Error(ValueError):
         self.path = ""
 
     def __str__(self) -> str:
-        place = [self.file] if self.file else []
+        place = [printable(self.file)] if self.file else []
         if self.offset is not None:
             place.append(f"at byte {self.offset}")
         place.append(f"in {self.path}" if self.path else "in the root object")

@@ -1,0 +1,179 @@
+"""Hostile names of files and classes, and disks that are full, in every command."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from support.paths import ROOT
+
+from compat import nn, t7
+from compat.t7.base.atomic_file import atomic_file
+from dptable.cli import main
+
+HOSTILE = "net\x1b]0;owned\x07\u202e\n"
+
+
+def net() -> nn.Module:
+    return nn.Sequential().add(nn.Linear(2, 3)).add(nn.Tanh())
+
+
+def write(folder: Path, value: object, name: str = HOSTILE) -> str:
+    path = folder / f"{name}.t7"
+    t7.save(path, value)
+    return str(path)
+
+
+def check_output(capsys, lines: int | None = None) -> str:
+    output = capsys.readouterr()
+    said = output.out + output.err
+    assert said and said.replace("\n", "").replace("\t", "").isprintable(), repr(said)
+    if lines is not None:
+        assert said.count("\n") == lines, said
+    return said
+
+
+def test_every_command_escapes_the_names_of_files(tmp_path, capsys):
+    file, two = write(tmp_path, net()), tmp_path / HOSTILE
+    two.mkdir()
+    write(two, net(), "one\x1b[2J"), write(two, {"a": 1}, "two\x1b[2J")
+    for command, code, lines in (
+        (["inspect", file], 0, None),
+        (["inspect", str(two)], 0, None),
+        (["inspect", "--graph", str(two / "\x1b.svg"), file], 0, 1),
+        (["convert", file, str(tmp_path / "out\x1b.safetensors")], 0, 1),
+        (["convert", file, str(tmp_path / "out\x1b.t7")], 0, 1),
+        (["convert", file, "--to", "pt", "-o", str(two)], 0, None),
+        (["convert", file, str(tmp_path / "out\x1b.none")], 1, 1),
+        (["view", file, "--no-browser", "-o", str(tmp_path / "\x1b.html")], 0, 1),
+        (["train", "--data", file], 1, 1),
+        (["train", "--data", str(tmp_path / "none\x1b\n")], 1, 1),
+        (["train", "--resume", str(two)], 1, 1),
+    ):
+        assert main(command) == code, command
+        check_output(capsys, lines)
+
+
+def test_a_wrong_command_line_is_escaped(capsys):
+    for command in (["train", "--model", HOSTILE], ["train", HOSTILE], ["inspect", f"--{HOSTILE}"]):
+        with pytest.raises(SystemExit):
+            main(command)
+        check_output(capsys, 1)
+
+
+def test_names_in_files_are_escaped(tmp_path, capsys):
+    inner = t7.TorchObject("no.Such", 1, {HOSTILE: net(), "x": HOSTILE})
+    file = write(tmp_path, {HOSTILE: inner, "list": [HOSTILE]}, "x")
+    for command in (
+        ["inspect", file],
+        ["inspect", "--tensors", file],
+        ["inspect", "--json", file],
+        ["convert", file, str(tmp_path / "o.pt")],
+        ["inspect", "--graph", str(tmp_path / "o.svg"), file],
+    ):
+        assert main(command) == 0, command
+        check_output(capsys)
+
+
+def test_errors_of_lua_are_escaped(tmp_path, capsys):
+    pytest.importorskip("lupa")
+    from compat.lua import command
+
+    script = tmp_path / "s\x1b.lua"
+    script.write_text('error("bad \\27]0;x\\7 thing")')
+    assert command.main([str(script)]) == 1
+    assert "bad \\x1b]0;x\\x07 thing" in check_output(capsys)
+
+
+def test_json_is_what_other_programs_read(tmp_path, capsys):
+    numbers = [float("nan"), float("inf"), -float("inf")]
+    file = write(tmp_path, {"a": numbers, "b": b"\xff", "c": t7.Storage([1.0])}, "x")
+
+    def refuse(name: str) -> None:
+        raise AssertionError(name)
+
+    assert main(["inspect", "--json", file]) == 0
+    listed = json.loads(capsys.readouterr().out, parse_constant=refuse)["entries"]
+    values = [entry["value"] for entry in listed if entry["path"].startswith("a[")]
+    assert values == ["nan", "inf", "-inf"]
+
+
+FULL = f"""
+import resource, signal, sys
+sys.path.insert(0, {str(ROOT)!r})
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+import dptable.cli
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+sys.exit(dptable.cli.main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["convert", "IN", "out.t7"],
+        ["convert", "IN", "out.pt"],
+        ["convert", "IN", "out.safetensors"],
+        ["convert", "IN", "out.py"],
+        ["inspect", "--graph", "out.svg", "IN"],
+        ["view", "IN", "--no-browser", "-o", "out.html"],
+    ],
+    ids=lambda command: " ".join(command),
+)
+def test_a_full_disk_is_told_with_the_file_and_leaves_nothing(tmp_path, command):
+    file = write(tmp_path, nn.Sequential(*(nn.Linear(30, 30) for _ in range(12))), "in")
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, *(file if word == "IN" else word for word in command)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    [out] = [word for word in command if word.startswith("out")]
+    assert done.returncode == 1, done.stderr
+    stem = out.rpartition(".")[0]
+    assert done.stderr.startswith(f"dptable: {stem}."), done.stderr
+    assert done.stderr.endswith(f": {os.strerror(errno.EFBIG)}\n") and done.stderr.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["in.t7"]
+
+
+def test_errors_of_writing_name_the_file_that_is_meant(tmp_path):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, limits[1]))
+    try:
+        with pytest.raises(OSError, match="large") as raised, atomic_file(tmp_path / "x") as file:
+            file.write(bytes(100_000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    assert raised.value.filename == str(tmp_path / "x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_errors_of_other_files_keep_their_names(tmp_path):
+    with (
+        pytest.raises(FileNotFoundError) as raised,
+        atomic_file(tmp_path / "x"),
+        open(tmp_path / "none"),
+    ):
+        pass
+    assert raised.value.filename == str(tmp_path / "none")
+
+
+def test_a_file_that_holds_too_deep_a_table_takes_one_line(tmp_path, capsys):
+    value: list = []
+    for _ in range(5000):
+        value = [value]
+    file = write(tmp_path, {"a": value, "t": torch.ones(1)}, "deep")
+    for command in (["view", file, "--no-browser", "-o", str(tmp_path / "o.html")],):
+        code = main(command)
+        said = check_output(capsys, 1)
+        assert code == 0 or f"dptable: {file}: " in said
