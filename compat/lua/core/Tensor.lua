@@ -136,7 +136,7 @@ function Tensor.type(self, type)
    if self:nElement() > 0 then new:resize(self:size()):copy(self) end
    return new
 end
-function Tensor.typeAs(self, other) return self:type(other:type()) end
+function Tensor.typeAs(self, tensor) return self:type(tensor:type()) end
 for _, kind in ipairs(KINDS) do
    Tensor[kind:lower()] = function(self) return self:type('torch.' .. kind .. 'Tensor') end
 end
