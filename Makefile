@@ -10,8 +10,10 @@ PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -qq --no-
 # that they start, to compile everything anew.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q -n auto --dist worksteal
 
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs
+
 .DEFAULT_GOAL := help
-.PHONY: help venv run test test-all check format fuzz mutate-waits accelerator-report bench clean
+.PHONY: help venv run test test-all check format fuzz mutate-waits accelerator-report bench docs docs-serve dist clean
 
 help:    ## show this list
 	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -53,6 +55,22 @@ accelerator-report: $(READY)    ## run tests and benchmarks on this machine's ac
 bench: $(READY)    ## run every benchmark
 	@for script in $$(grep -l __main__ benchmarks/*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
+docs: $(VENV)/.docs    ## build the site into build/site; warnings and dead links are errors
+	$(MKDOCS) build
+
+docs-serve: $(VENV)/.docs    ## show the site on this machine, anew after each change
+	$(MKDOCS) serve
+
+dist: $(READY)    ## build wheel and sdist into dist, check them, and test the wheel in an empty environment
+	@rm -rf dist build/lib build/dist-venv
+	@$(PIP) build twine check-wheel-contents
+	$(BIN)/python -m build --quiet
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/check-wheel-contents --ignore W002,W009 dist/*.whl
+	$(PYTHON) -m venv build/dist-venv
+	build/dist-venv/bin/python -m pip install -qq --constraint $(VENV)/constraints.txt "$$(ls $(CURDIR)/dist/*.whl)[lua]"
+	cd build && dist-venv/bin/dptable selftest
+
 clean:    ## remove the environment and everything built or cached
 	rm -rf $(VENV) .venv-oldest build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find compat dptable tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
@@ -65,4 +83,8 @@ $(READY): setup.cfg pyproject.toml constraints.txt
 	@# Each PyTorch pins a sympy of its own.
 	@sed '$(if $(TORCH),s/^torch==.*/torch==$(TORCH)/;/^sympy==/d)' constraints.txt > $(VENV)/constraints.txt
 	@$(PIP) --constraint $(VENV)/constraints.txt --editable '.[test,plot,export,simulator]'
+	@touch $@
+
+$(VENV)/.docs: $(READY)
+	@$(PIP) --constraint $(VENV)/constraints.txt --editable '.[docs]'
 	@touch $@

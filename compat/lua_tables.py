@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn, SupportsIndex, TypeVar
 
+from compat.notebook import drawn
+
 L = TypeVar("L", bound="List")
 T = TypeVar("T", bound="Table")
 
@@ -15,6 +17,8 @@ class Table(dict[Any, Any]):
     ``opt.rate`` is ``opt["rate"]``, also when it is set or deleted. Keys that a dict has methods
     for (``opt["items"]``), and those that are no names, are reached in brackets alone.
     """
+
+    _repr_html_ = drawn
 
     __slots__ = ()
 
@@ -58,6 +62,8 @@ class List(list[Any]):
     Slices other than ``t[:]`` could mean either count and are refused: ``list(t)[a:b]`` counts
     from 0. PyTorch makes tensors of plain lists alone: ``torch.tensor(t.tolist())``.
     """
+
+    _repr_html_ = drawn
 
     __slots__ = ()
 

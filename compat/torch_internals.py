@@ -18,6 +18,14 @@ from torch.autograd.graph import _engine_run_backward
 from torch.utils._python_dispatch import TorchDispatchMode
 
 
+def is_operator(function: object) -> bool:
+    """Whether a function that PyTorch dispatches is one of its operators, as ``aten.add.Tensor``.
+
+    In its place: a public name of ``torch._ops.OpOverload``.
+    """
+    return isinstance(function, torch._ops.OpOverload)
+
+
 class OperatorMode(TorchDispatchMode):
     """What intercepts every operator, by ``__torch_dispatch__``.
 

@@ -13,3 +13,12 @@ if not _startup.LOADING:  # the command loads PyTorch, and what it needs, when i
     from dptable.replicate import replicate
 
 __all__ = ["DataParallelTable", "devices", "replicate"]
+
+
+def __getattr__(name: str) -> str:
+    """``__version__``, read from the installed metadata when somebody asks."""
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import metadata
+
+    return metadata.version("dptable")

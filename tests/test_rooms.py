@@ -25,6 +25,7 @@ ROOMS = re.findall(
 # Who imports packages of this project by name and at run time, and why the direction holds.
 LATE = {
     "compat/lua/objects/classes.py": "the classes that Lua names",
+    "compat/notebook.py": "the page, where a notebook shows a value",
     "compat/port/draft/imports.py": "nobody: the drafts that it writes do",
     "compat/port/library/packages.py": "the packages whose names scripts use",
     "compat/port/lua/calls.py": "the files whose names scripts compute",

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from compat.cudnn import recurrent
 from compat.cudnn.activation import (
@@ -20,6 +19,7 @@ from compat.cudnn.activation import (
 from compat.cudnn.criterion import SpatialCrossEntropyCriterion, VolumetricCrossEntropyCriterion
 from compat.nn.interchange.criterions.classification import PlaneCrossEntropyCriterion
 from compat.nn.interchange.layers.softmax import LogSoftMax, SoftMax
+from compat.nn.interchange.recurrent.whole_sequence import OfTorch
 from compat.nn.interchange.to_torch import ToTorch, converts, converts_simply
 from compat.torch_internals import weight_names
 
@@ -38,26 +38,19 @@ converts_simply(
 )
 
 
-class _OutputsAlone:
-    """A recurrent layer of ``torch.nn`` that returns the outputs, and not the states at the end."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return super().forward(input)[0]  # type: ignore[misc]
-
-
-class RNN(_OutputsAlone, torch.nn.RNN):  # type: ignore[misc]
+class RNN(OfTorch, torch.nn.RNN):  # type: ignore[misc]
     """``torch.nn.RNN`` that returns the outputs alone."""
 
 
-class GRU(_OutputsAlone, torch.nn.GRU):  # type: ignore[misc]
+class GRU(OfTorch, torch.nn.GRU):  # type: ignore[misc]
     """``torch.nn.GRU`` that returns the outputs alone."""
 
 
-class LSTM(_OutputsAlone, torch.nn.LSTM):  # type: ignore[misc]
+class LSTM(OfTorch, torch.nn.LSTM):  # type: ignore[misc]
     """``torch.nn.LSTM`` that returns the outputs alone."""
 
 
-_RECURRENT: dict[str, Callable[..., torch.nn.RNNBase]] = {
+_RECURRENT: dict[str, Callable[..., OfTorch]] = {
     "CUDNN_RNN_RELU": functools.partial(RNN, nonlinearity="relu"),
     "CUDNN_RNN_TANH": RNN,
     "CUDNN_GRU": GRU,
@@ -67,7 +60,8 @@ _RECURRENT: dict[str, Callable[..., torch.nn.RNNBase]] = {
 
 @converts(recurrent.RNN)
 def _rnn(module: Any, convert: ToTorch) -> torch.nn.Module:
-    if module.rememberStates or module.hiddenInput is not None or module.cellInput is not None:
+    given = module.hiddenInput is not None or module.cellInput is not None
+    if given and not module.rememberStates:
         raise ValueError("torch.nn has no equivalent that begins with states of its own")
     parts = module.in_order_of_torch(module.weight)
     layer = _RECURRENT[module.mode](
@@ -82,4 +76,5 @@ def _rnn(module: Any, convert: ToTorch) -> torch.nn.Module:
     for name, part in zip(weight_names(layer), parts, strict=True):
         parameter: Any = convert.parameter(part)
         setattr(layer, name, parameter.requires_grad_(module.gradWeight is not None))
+    layer.remember = "always" if module.rememberStates else "neither"
     return layer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import torch
@@ -10,6 +10,7 @@ from torch import Tensor
 
 from compat import t7
 from compat.nn.containers.container import Container
+from compat.nn.core import census
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import type_of
 from compat.nn.core.files import keep_in, stand_in
@@ -55,6 +56,7 @@ class _Kept(t7.TorchObject):
     def t7_restore(self, fields: dict[Any, Any], version: float) -> None:
         """Keep ``fields``."""
         keep_in(fields)
+        census.note(self)  # type: ignore[arg-type]
         self.fields = fields
 
     def tell_type(self, name: str) -> None:
@@ -88,7 +90,7 @@ class Unknown(_Kept, Container, abstract=True):
 
     It prints, converts, copies and is saved as it was read. ``weight`` and ``bias`` are its
     parameters, and those of the modules that it holds: ``modules``, which are those of that field,
-    or without it all among its fields.
+    or without it all among its fields but those ``around`` it, that hold it themselves.
 
     Raises NotImplementedError where a net computes through it.
     """
@@ -98,6 +100,7 @@ class Unknown(_Kept, Container, abstract=True):
     gradWeight = _Field()
     gradBias = _Field()
     train = _Field(lambda fields: True)
+    around: Sequence[Module] = ()
 
     def t7_restore(self, fields: dict[Any, Any], version: float) -> None:
         super().t7_restore(fields, version)
@@ -121,10 +124,10 @@ class Unknown(_Kept, Container, abstract=True):
         """The modules that it holds, in a new list."""
         held = self.get("modules")
         if held is None:
-            everything = contents([self.preamble, self.fields])
-            held = [value for value in everything if self._holds(value)]
-        values = contents(held)
-        return list(dict.fromkeys(value for value in values if isinstance(value, Module)))
+            held = [self.preamble, self.fields]
+        left_out = {id(self), *map(id, self.around)}
+        found = [item for item in contents(held) if isinstance(item, Module)]
+        return list(dict.fromkeys(item for item in found if id(item) not in left_out))
 
     @modules.setter
     def modules(self, value: Any) -> None:
@@ -142,21 +145,6 @@ class Unknown(_Kept, Container, abstract=True):
             if other is not child:
                 _put(other, child, [self.preamble, self.fields])
         return new
-
-    def _holds(self, value: Any) -> bool:
-        """Whether ``value`` is a module, and not one around this one."""
-        if not isinstance(value, Module) or value is self:
-            return False
-        seen = {id(value)}
-        stack: list[Any] = [value]
-        while stack:
-            for inner in contents(vars(stack.pop())):
-                if inner is self:
-                    return False
-                if isinstance(inner, Module) and id(inner) not in seen:
-                    seen.add(id(inner))
-                    stack.append(inner)
-        return True
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The field ``key``, or ``default``; with a number, the module of that number."""

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     Complexes = NDArray[np.complex128]
 
 
+# So many numbers one by one are done before ATen has been called.
+_FEW = 32
+
+
 def exp(x: Doubles) -> Doubles:
     """The exponential of each."""
     return _each(_exp_or_inf, x)
@@ -34,12 +38,14 @@ def tan(x: Doubles) -> Doubles:
 
 def log(x: Doubles) -> Doubles:
     """Logarithms of positive numbers."""
-    return _torch_log(x) if _torch_log_is_exact() else _each(math.log, x)
+    return _torch_log(x) if x.size > _FEW and _torch_log_is_exact() else _each(math.log, x)
 
 
 def polar(rho: Doubles, angle: Doubles) -> Complexes:
     """``rho * cos(angle) + i * rho * sin(angle)``."""
-    return _torch_polar(rho, angle) if _torch_polar_is_exact() else _each_polar(rho, angle)
+    if rho.size > _FEW and _torch_polar_is_exact():
+        return _torch_polar(rho, angle)
+    return _each_polar(rho, angle)
 
 
 def _each(function: Callable[[float], float], x: Doubles) -> Doubles:

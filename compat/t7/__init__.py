@@ -3,7 +3,7 @@
 from compat.lua_tables import List, Table, plain
 from compat.t7.api import dumps, inspect, load, loads, save
 from compat.t7.base.errors import Refusal, T7Error
-from compat.t7.base.memory_allowance import claim, zeros_like
+from compat.t7.base.memory_allowance import claim, when_read, zeros_like
 from compat.t7.base.types import Key, LuaFunction, Storage, TorchObject
 from compat.t7.inspection import Entry
 from compat.t7.objects import known_classes as builtin
@@ -40,5 +40,6 @@ __all__ = [
     "plain",
     "register",
     "save",
+    "when_read",
     "zeros_like",
 ]

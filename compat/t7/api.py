@@ -13,12 +13,11 @@ import torch
 
 from compat.checks import check_choice, given
 from compat.t7.base.atomic_file import atomic_file
-from compat.t7.base.errors import T7Error
 from compat.t7.encoding.ascii import AsciiEncoder
 from compat.t7.encoding.binary import BinaryEncoder
 from compat.t7.encoding.byte_source import PathOrFile, open_source
 from compat.t7.encoding.primitives import Encoder
-from compat.t7.inspection import Entry, Inspector
+from compat.t7.inspection import Entry, listed
 from compat.t7.objects.reader import ReadOptions
 from compat.t7.objects.scratch_fields import cleared
 from compat.t7.objects.variants import Variant
@@ -103,20 +102,21 @@ def inspect(
     endian: str = "auto",
     format: str = "auto",
     referenced: bool = True,
+    most: int | None = None,
 ) -> Iterator[Entry]:
     """List the tables, objects, tensors, storages and functions of a file, in its order.
 
     The data of tensors is not read. The options are those of ``load``. A defect raises
-    T7Error when everything before it has been listed.
+    T7Error when everything before it has been listed. After ``most`` entries the file is not read
+    any further, and the last entry, of kind ``unlisted``, tells how much of it was left.
     """
     options = ReadOptions(raw=True, referenced=referenced, locate=lambda typename: _META)
     with open_source(source, mmap=False) as opened:
-        variant = Variant(opened, format, endian, long_size)
-        try:
-            yield from Inspector(variant.best_cursor(options), options).entries()
-        except T7Error as error:
+        entries, error = listed(Variant(opened, format, endian, long_size), options, most)
+        yield from entries
+        if error is not None:
             error.file = opened.name
-            raise
+            raise error
 
 
 def save(

@@ -9,10 +9,12 @@ from typing import Any
 
 import torch
 
-from compat.t7.base.object_path import describe, part
+from compat.t7.base.errors import T7Error
+from compat.t7.base.object_path import joined, part
 from compat.t7.base.types import LuaFunction, Storage
 from compat.t7.encoding.lua_table import OpenTable
-from compat.t7.objects.reader import Frame, Reader
+from compat.t7.objects.reader import Frame, Reader, ReadOptions
+from compat.t7.objects.variants import Variant
 from compat.torch_internals import storage_identity
 
 # Of a table's values: how many that names lead to are listed, and how many that numbers do.
@@ -22,7 +24,7 @@ _SMALL = 16  # the elements of storages whose values are listed: sizes
 _SCALARS = (type(None), bool, int, float, str, bytes)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One object or value of a file, or one more reference to an object.
 
@@ -32,7 +34,8 @@ class Entry:
         offset: the byte where its content starts.
         kind: ``table``, ``object``, ``tensor``, ``storage``, ``function`` or ``reference``; or
             ``value``, a number, string or boolean; ``values``, those of a table with many of them
-            that are not listed one by one; ``unread``, what follows the object that was read.
+            that are not listed one by one; ``unread``, what follows the object that was read, or
+            ``unlisted``, what follows as many entries as were asked for.
         index: by which the file refers to it; ``None`` for values and functions of the oldest form.
         typename: the Torch7 class of an object, tensor or storage.
         version: the class version of an object.
@@ -72,59 +75,73 @@ class Entry:
         return math.prod(self.shape or ())
 
 
+class _Enough(BaseException):
+    """There are as many entries as were asked for. Nothing on the way takes it for a defect."""
+
+
 class Inspector(Reader):
     """A reader that notes what it comes across."""
 
     _paths: dict[int, str]
     _storages: dict[int, tuple[int, torch.UntypedStorage]]
     _followed: list[tuple[Frame, int]]
-    _names: list[Any]
+    _names: list[str]
     _elements: list[Any] | None
+    _left: int | None
 
-    def entries(self) -> Iterator[Entry]:
-        """The entries of the next object, in the order of the file."""
+    def entries(self, most: int | None) -> Iterator[Entry]:
+        """The entries of the next object, ``most`` at most, in the order of the file."""
         self._paths = {}
         self._storages = {}
         self._followed = []
         self._names = []
         self._elements = None
         start = self.cursor.pos
-        yield from self.steps()
+        self._left = most
+        try:
+            yield from self.steps()
+        except _Enough:
+            yield from self._notes
+            at, left = self.cursor.pos, self.cursor.left()
+            yield Entry("", 0, at, "unlisted", None, nbytes=left)
+            return
         if isinstance(self.result, _SCALARS):
             yield Entry("", 0, start, "value", None, value=self.result)
         if self.cursor.left():
             yield Entry("", 0, self.cursor.pos, "unread", None, nbytes=self.cursor.left())
 
+    def _add(self, entry: Entry) -> None:
+        if self._left is not None:
+            if not self._left:
+                raise _Enough
+            self._left -= 1
+        self._notes.append(entry)
+
     def _note(self, kind: str, index: int | None, offset: int, **facts: object) -> None:
         names = self._follow()
-        path, depth = describe(names), len(names)
+        path, depth = joined(names), len(names)
         if index is not None:
             self._paths.setdefault(index, path)
-        label = _label(names[-1]) if names else ""
-        entry = Entry(path, depth, offset, kind, index, label=label, **facts)  # type: ignore[arg-type]
-        self._notes.append(entry)
+        label = names[-1].removeprefix(".") if names else ""
+        self._add(Entry(path, depth, offset, kind, index, label=label, **facts))  # type: ignore[arg-type]
 
     def _open(self, count: int, is_list: bool | None, is_plain: bool) -> OpenTable:
         table = _Heard(count, is_list, is_plain)
         names = self._follow()
-        table.listen(self, describe(names), len(names) + 1)
+        table.listen(self, joined(names), len(names) + 1)
         return table
 
     def note_value(self, table: _Heard, key: Any, value: Any) -> None:
         """Take note of a value that is no object."""
         path = (table.path + part(key)).removeprefix(".")
-        at = self.cursor.pos
-        self._notes.append(
-            Entry(path, table.depth, at, "value", None, value=value, label=_label(key))
-        )
+        at, label = self.cursor.pos, part(key).removeprefix(".")
+        self._add(Entry(path, table.depth, at, "value", None, value=value, label=label))
 
     def _finish(self, table: OpenTable, index: int, is_dict: bool) -> Any:
         assert isinstance(table, _Heard)
         if table.untold:
             path, depth, at = f"{table.path}[…]", table.depth, self.cursor.pos
-            self._notes.append(
-                Entry(path, depth, at, "values", None, length=table.untold, label="[…]")
-            )
+            self._add(Entry(path, depth, at, "values", None, length=table.untold, label="[…]"))
         return super()._finish(table, index, is_dict)
 
     def _storage(self, typename: str, is_alone: bool = False) -> Storage:
@@ -138,8 +155,8 @@ class Inspector(Reader):
             self.cursor.pos = end
         return storage
 
-    def _follow(self) -> list[Any]:
-        """The labels on the way to the object being read.
+    def _follow(self) -> list[str]:
+        """The parts of the path to the object being read.
 
         What did not change since the last call is kept: objects may be nested without end.
         """
@@ -150,10 +167,10 @@ class Inspector(Reader):
         del names[followed[-1][1] if followed else 0 :]
         for frame in stack[len(followed) :]:
             if followed and followed[-1][0].label is not None:
-                names.append(followed[-1][0].label)
+                names.append(part(followed[-1][0].label))
             followed.append((frame, len(names)))
         if stack and stack[-1].label is not None:
-            names.append(stack[-1].label)
+            names.append(part(stack[-1].label))
         return names
 
     def _bulk_memo(self) -> None:
@@ -193,8 +210,26 @@ class Inspector(Reader):
             self._note("tensor", index, offset, **facts)
 
 
-def _label(label: Any) -> str:
-    return part(label).removeprefix(".")
+def listed(
+    variant: Variant, options: ReadOptions, most: int | None
+) -> tuple[list[Entry], T7Error | None]:
+    """The entries of a file up to the defect that it has, if any."""
+    entries: list[Entry] = []
+    error: T7Error | None = None
+    for cursor in variant.cursors():
+        found: list[Entry] = []
+        defect: T7Error | None = None
+        try:
+            for entry in Inspector(cursor, options).entries(most):
+                found.append(entry)
+        except T7Error as caught:
+            defect = caught
+        # What is not sound with the first size must be so with the other to its last byte.
+        if error is None or (defect is None and not cursor.left()):
+            entries, error = found, defect
+        if error is None or not cursor.used_longs:
+            break
+    return entries, error
 
 
 class _Heard(OpenTable):

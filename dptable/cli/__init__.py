@@ -32,7 +32,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else list(argv)
     if words[:1] == ["port"]:
         words = importlib.import_module("compat.port.command").joined(words)
-    args = parser().parse_args(words)
+    whole = parser()
+    if "_ARGCOMPLETE" in os.environ:
+        # The shell asks for completions; the package is in the extra [completion].
+        importlib.import_module("argcomplete").autocomplete(whole)
+    args = whole.parse_args(words)
     command = importlib.import_module(f"dptable.cli.{args.command}")
     startup.loaded()
     if argv is None:

@@ -11,43 +11,77 @@ import math
 import platform
 from collections.abc import Callable
 from importlib import metadata
-from typing import Any, NoReturn
+from typing import Any
 
+from dptable.cli.argument_parser import ArgumentParser
 from dptable.training.options import POSITIVE, Options
 
-
-class _Parser(argparse.ArgumentParser):
-    """Answers a wrong command line with one line, not with the whole usage."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Refuses the arguments that a sub-command does not know in its own name."""
-        known, unknown = super().parse_known_args(args, namespace)
-        if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
-        return known, unknown
+# What the help of the command ends with, and that of each sub-command: commands, and what they do.
+EXAMPLES_OF_ALL = (
+    ("dptable inspect model.t7", "open a .t7 file; view shows it in a browser"),
+    ("dptable lua train.lua -epochs 3", "run a Lua script"),
+    ("dptable convert model.t7 model.py", "leave for PyTorch: source, ONNX, tensors"),
+    ("dptable port train.lua -o draft", "write a draft of a script in Python"),
+    ("dptable train --model resnet --ngpus 2", "train on several devices"),
+)
+EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
+    "train": (
+        ("dptable train --model lenet --ngpus 2", "the digits that come along, on two devices"),
+        ("dptable train --data my.t7 --epochs 160 --schedule 80,120", "data of your own"),
+        ("dptable train --resume runs/lenet --epochs 40", "go on from a checkpoint"),
+    ),
+    "inspect": (
+        ("dptable inspect model.t7", "the file as a tree"),
+        ("dptable inspect --tensors model.t7", "sizes and types of all tensors"),
+        ("dptable inspect --graph net.svg model.t7", "a picture of the net"),
+    ),
+    "convert": (
+        ("dptable convert model.t7 model.py", "PyTorch source, with model.safetensors"),
+        ("dptable convert model.t7 model.onnx --input 1x3x224x224", "ONNX"),
+        ("dptable convert *.t7 --to safetensors -o out", "many files, with a report"),
+    ),
+    "view": (
+        ("dptable view model.t7", "write model.html and open it"),
+        ("dptable view model.t7 -o page.html --no-browser", "write the page only"),
+    ),
+    "devices": (
+        ("dptable devices", "a table of the devices"),
+        ("dptable devices --watch 1", "the table again every second"),
+    ),
+    "port": (
+        ("dptable port train.lua -o draft", "a draft without a run"),
+        ('dptable port train.lua -o draft --run "-epochs 1"', "with the types that a run shows"),
+        ('dptable port train.lua -o draft --check "-epochs 1"', "compare script and draft"),
+    ),
+}
 
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
-    whole = _Parser(prog="dptable", description="Train Torch7-style networks on several devices.")
+    whole = ArgumentParser(
+        prog="dptable",
+        description="Run, open, convert and port what Torch7 left behind, and train networks on "
+        "several devices.",
+    )
+    whole.show_examples(*EXAMPLES_OF_ALL)
     whole.add_argument("--version", action="version", version=_versions())
     whole.set_defaults(traceback=False)
     subparsers = whole.add_subparsers(metavar="COMMAND", required=True)
     for add in (
-        _add_train,
         _add_inspect,
-        _add_convert,
         _add_view,
-        _add_devices,
         _add_lua,
         _add_port,
+        _add_convert,
+        _add_train,
+        _add_devices,
+        _add_selftest,
     ):
         add(subparsers)
     for command, subparser in subparsers.choices.items():
         subparser.set_defaults(command=command)
+        if command in EXAMPLES:
+            subparser.show_examples(*EXAMPLES[command])
         subparser.add_argument(
             "--traceback", action="store_true", help="show where in the program an error arose"
         )
@@ -205,6 +239,7 @@ def _add_inspect(subparsers: Any) -> None:
         "classes, options, sizes and element types. The data of tensors is not read.",
     )
     parser.add_argument("file", nargs="+", help="a .t7 file, or a folder of such")
+    parser.add_argument("--all", action="store_true", help="list a file of any size to its end")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON instead of a tree")
     form.add_argument(
@@ -240,12 +275,7 @@ def _add_convert(subparsers: Any) -> None:
     parser.add_argument("-o", "--out", metavar="FOLDER", help="where --to writes")
     parser.add_argument("--force", action="store_true", help="replace .py, .onnx and .pt2 files")
     net = parser.add_argument_group("for .py, .onnx and .pt2")
-    net.add_argument(
-        "--input",
-        metavar="SIZES",
-        default="",
-        help="the input: 1x3x224x224; with commas between several; long:1x10 for indices",
-    )
+    _add_input(net)
     net.add_argument("--net", metavar="PLACE", default="", help="which net of the file: protos.rnn")
     net.add_argument(
         "--indices-from-one",
@@ -275,17 +305,37 @@ def _add_convert(subparsers: Any) -> None:
     )
 
 
+def _add_selftest(subparsers: Any) -> None:
+    subparsers.add_parser(
+        "selftest",
+        help="check this installation in a few seconds",
+        description="Train a small net, write and read a .t7 file, divide a batch between two "
+        "replicas, and run a line of Lua. The exit status is 1 if one of these fails.",
+    )
+
+
 def _add_view(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "view",
         help="show what is in a .t7 file in a browser",
-        description="Write one page, which loads nothing else, and open it: nets and tables to "
-        "fold and unfold, fields, parameters, histograms of weights, filters and images.",
+        description="Write one page, which loads nothing else, and open it: nets as graphs and "
+        "tables to fold and unfold, parameters, memory, multiply-adds, histograms of weights, "
+        "curves, filters and images.",
     )
     parser.add_argument("file", help="the .t7 file")
     parser.add_argument("-o", "--out", help="the page (default: the file's name with .html, here)")
     parser.add_argument("--force", action="store_true", help="replace a page that exists")
     parser.add_argument("--no-browser", action="store_true", help="do not open the page")
+    _add_input(parser)
+
+
+def _add_input(parser: Any) -> None:
+    parser.add_argument(
+        "--input",
+        metavar="SIZES",
+        default="",
+        help="the net's input: 1x3x224x224; with commas between several; long:1x10 for indices",
+    )
 
 
 def _add_devices(subparsers: Any) -> None:

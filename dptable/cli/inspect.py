@@ -17,6 +17,7 @@ from compat.t7.inspection import Entry
 from dptable.cli.file_tree import Branch, grown, tensors
 
 SUFFIXES = (".t7", ".t7b", ".th7", ".th", ".net", ".dat")
+_MOST = 50_000  # entries that are listed of a file
 _DEEPEST = 40  # the indentation does not grow any more
 _MOST_OPTIONS = 12  # that stand behind the class of an object
 _LONGEST = 60  # characters of a string
@@ -29,8 +30,9 @@ _USUAL_FIELDS = ("_type", "train")
 def run(args: argparse.Namespace) -> int:
     """Print the trees, the tables of tensors, or JSON; or draw.
 
-    JSON is ``entries`` as ``compat.t7.inspect`` lists them, and ``total``; of several files a list
-    of that with ``file``.
+    JSON is ``entries`` as ``compat.t7.inspect`` lists them, and ``total``, which has
+    ``unlisted_bytes`` where a file has more than is listed; of several files a list of that with
+    ``file``.
     """
     files = list(_files(args.file))
     if args.graph is not None:
@@ -76,10 +78,13 @@ def _files(paths: Iterable[str]) -> Iterator[str]:
 
 def _told(file: str, args: argparse.Namespace) -> str:
     """What is said of a file."""
-    entries = list(t7.inspect(file))
+    entries = list(t7.inspect(file, most=None if args.all else _MOST))
+    unlisted = entries.pop().nbytes if entries[-1].kind == "unlisted" else 0
     root = grown(entries)
     total = totals(entries, root)
     total["file_bytes"] = Path(file).stat().st_size
+    if unlisted:
+        total["unlisted_bytes"] = unlisted
     if args.json:
         listed = [{**asdict(entry), "dtype": _dtype(entry)} for entry in entries]
         return json.dumps({"entries": listed, "total": total}, indent=2, default=repr)
@@ -90,7 +95,10 @@ def _told(file: str, args: argparse.Namespace) -> str:
             f"{_counted(unread, 'byte')} at the end of the file "
             f"{'is' if unread == 1 else 'are'} not part of this object"
         )
+    if unlisted:
+        lines.append(f"… {_counted(unlisted, 'byte')} more; --all lists what is in them, too")
     lines.append(
+        f"{'at least ' if unlisted else ''}"
         f"{_counted(total['tensors'], 'tensor')} of {_counted(total['elements'], 'element')}, "
         f"{total['parameters']:,} of them parameters; saved from {total['device']}; "
         f"file of {total['file_bytes']:,} bytes"

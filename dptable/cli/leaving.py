@@ -17,9 +17,8 @@ from torch import Tensor
 from compat import nn
 from compat.nn.source import inputs, naming, proof, written
 from compat.nn.source.computed import Converted
-from compat.nn.source.special import check_writable
 from compat.t7.base.atomic_file import atomic_file
-from compat.tensor_tables import tensors
+from compat.tensor_tables import tensors, with_tensors
 from dptable.cli.rewriting import parts_of
 
 KINDS = (".py", ".onnx", ".pt2")
@@ -116,7 +115,6 @@ def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
     if out.endswith(".onnx") and inputs.dtype_of(plain) == torch.float64:
         net = net.float()  # onnxruntime has no convolutions of double precision
         plain = Converted(net)(net)
-    check_writable(plain)
     if wish.input:
         example = inputs.parsed(wish.input, inputs.dtype_of(plain))
     else:
@@ -181,8 +179,8 @@ def needed(module: str, extra: str) -> Any:
 
 def _export(net: nn.Module, result: written.Written, example: Any, out: str, wish: Wish) -> float:
     """Write an .onnx or .pt2 file; the largest difference from the net on two sizes of batches."""
-    program, free = _exported(result)
-    cases = [example] + ([larger(example)] if free else [])
+    program, more = _exported(result, example)
+    cases = [example] if more is None else [example, more]
     largest = 0.0
     with atomic_file(out) as file:
         if out.endswith(".pt2"):
@@ -193,8 +191,11 @@ def _export(net: nn.Module, result: written.Written, example: Any, out: str, wis
         else:
             run = _onnx(program, file)
         for case in cases:
-            wanted = [t.clone() for t in tensors(net.evaluate().forward(proof.cloned(case)))]
-            given = [_index(t, i, result) for i, t in enumerate(tensors(case))]
+            given = _given(result, case)
+            with torch.no_grad():
+                wanted = (
+                    tensors(result.net(*given)) if result.stateful else result.wanted(net, case)
+                )
             found = tensors(run(*given))
             for one, two in zip(wanted, found, strict=True):
                 largest = max(largest, proof.difference(two, one))
@@ -203,32 +204,38 @@ def _export(net: nn.Module, result: written.Written, example: Any, out: str, wis
     return largest
 
 
-def _index(given: Tensor, place: int, result: written.Written) -> Tensor:
-    """An input of the net as one of the source's: indices may count from 0 there."""
-    own = result.inputs[place]
-    if own.is_floating_point():
+def _given(result: written.Written, case: Any) -> tuple[Any, ...]:
+    """What the source's net is given, with the state after a call where it takes one."""
+    given = tuple(result.given(case))
+    if not result.stateful:
         return given
-    return given.long() - 1 if result.from_zero[place] else given
+    with torch.no_grad():
+        return (*given, result.net(*given)[1])
 
 
-def larger(example: Any) -> Any:
+def larger(example: Any, dim: int = 0) -> Any:
     """The example with one sample more."""
     if isinstance(example, Tensor):
-        return torch.cat([example, example[:1]])
-    return [larger(part) for part in example]
+        return torch.cat([example, example.narrow(dim, 0, 1)], dim)
+    return [larger(part, dim) for part in example]
 
 
-def _exported(result: written.Written) -> tuple[Any, bool]:
-    """The net as an exported program, and whether its batch is free."""
-    given = tuple(result.inputs)
-    if len({t.size(0) for t in given}) == 1 and given[0].size(0) > 1:
-        batch = torch.export.Dim("batch", min=1, max=1 << 20)
+def _exported(result: written.Written, example: Any) -> tuple[Any, Any]:
+    """The net as an exported program, and a larger example if its batch is free."""
+    given = _given(result, example)
+    for dim in range(2 if result.steps else 1):  # sequences may have the steps first
         try:
-            dims = tuple({0: batch} for _ in given)
-            return torch.export.export(result.net, given, dynamic_shapes=dims), True
+            more = larger(example, dim)
+            sizes = zip(tensors(given), tensors(_given(result, more)), strict=True)
+            grown = [[a != b for a, b in zip(x.shape, y.shape, strict=True)] for x, y in sizes]
+            batch = torch.export.Dim("batch", min=1, max=1 << 20)
+            free = [{place: batch for place, is_ in enumerate(one) if is_} for one in grown]
+            if all(len(one) == 1 for one in free):
+                dims = with_tensors(given, free)
+                return torch.export.export(result.net, given, dynamic_shapes=tuple(dims)), more
         except Exception as error:  # a net for one size of batch: it stays as it is
             del error
-    return torch.export.export(result.net, given), False
+    return torch.export.export(result.net, given), None
 
 
 def _onnx(program: Any, file: Any) -> Any:
@@ -242,8 +249,8 @@ def _onnx(program: Any, file: Any) -> Any:
     session = runtime.InferenceSession(data, providers=["CPUExecutionProvider"])
     names = [each.name for each in session.get_inputs()]
 
-    def run(*given: Tensor) -> list[Tensor]:
-        values = {name: t.numpy() for name, t in zip(names, given, strict=True)}
+    def run(*given: Any) -> list[Tensor]:
+        values = {name: t.numpy() for name, t in zip(names, tensors(given), strict=True)}
         return [torch.from_numpy(array) for array in session.run(None, values)]
 
     return run

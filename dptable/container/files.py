@@ -6,16 +6,16 @@ Torch7 could choose the device before it read the tensors.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from operator import index
 from typing import Any
 
 from compat import cutorch, nn, t7
+from compat.nn.core.census import walked
 from compat.nn.core.files import keep
 from compat.nn.core.flat_storage import flatten
-from compat.nn.core.module import Module
 from compat.tensor_types import default_type, parse_type, type_name
 from dptable.container.data_parallel_table import DataParallelTable
 from dptable.container.shares import checked
@@ -66,18 +66,17 @@ def _read(dpt: DataParallelTable, version: float) -> Generator[Any, Any, None]:
         # Shares of so many devices say nothing of another number.
         dpt.shares = checked(shares, len(gpus))
     if flattened and dpt.modules:
-        t7.claim(entries=_walked(dpt.modules[0], {}))
+        t7.when_read(_flatten, dpt)
+
+
+def _flatten(containers: Iterable[DataParallelTable]) -> None:
+    """Give containers their flat tensors, once all that is in them has been read."""
+    for dpt in containers:
+        t7.claim(entries=walked(dpt.modules[0]))
         pairs = zip(*dpt.modules[0].parameters(), strict=True)
         trained = [(parameter, gradient) for parameter, gradient in pairs if gradient is not None]
         parameters, gradients = zip(*trained, strict=True) if trained else ((), ())
         dpt.flattenedParams = [list(flatten(list(parameters), list(gradients)))]
-
-
-def _walked(module: Module, known: dict[int, int]) -> int:
-    """How many modules a walk through ``module`` comes to: one may lie in several places."""
-    if id(module) not in known:
-        known[id(module)] = 1 + sum(_walked(child, known) for child in module.children())
-    return known[id(module)]
 
 
 def _assignments(saved: Any) -> list[int]:

@@ -31,6 +31,8 @@ from torch.distributed.checkpoint.planner import (
 from torch.distributed.checkpoint.planner_helpers import create_read_items_for_chunk_list
 
 from compat import t7
+from compat.t7.base.atomic_file import atomic_file
+from dptable.processes import slice_index
 from dptable.processes.agreement import Checked, decided
 from dptable.torch_internals import checkpoints_groups_without_rank_0
 
@@ -131,20 +133,18 @@ def read(
     Of the vectors, which have ``count`` elements, it is the part from ``start`` to ``stop`` that is
     read.
 
-    If there is a group of processes, all of them call this. Of the folder's origin one must be as
-    sure as with ``torch.load``: PyTorch keeps the places of the tensors as a pickle.
+    If there is a group of processes, all of them call this. No code of the folder is run.
 
-    Raises FileNotFoundError if there is no such folder, ValueError if its vectors have other sizes,
-    RuntimeError for a group that this PyTorch cannot read in.
+    Raises FileNotFoundError if there is no such folder, ValueError if its vectors have other sizes
+    or its index is damaged, RuntimeError for a group that this PyTorch cannot read in.
     """
     _check_group(group)
     folder = Path(folder)
     if not (folder / _REST).is_file():
         raise FileNotFoundError(f"{folder}: no checkpoint, there is no {_REST} in this folder")
-    told = t7.load(folder / _REST, plain=True)
-    names = told["slices"]
-    reader = dcp.FileSystemReader(folder)
-    found = _found(reader.read_metadata())
+    reader = _Reader(folder)
+    found = _found(reader.index)
+    rest, names = _told(folder / _REST, found)
     for name in names:
         if found[name].size[-1] != count:
             raise ValueError(
@@ -163,7 +163,17 @@ def read(
 
     load = partial(dcp.load, values, storage_reader=reader, planner=planner, process_group=group)
     _attempt("read", lambda: checked(load), group)
-    return values, told["rest"]
+    return values, rest
+
+
+def _told(path: Path, found: Mapping[str, Any]) -> tuple[Any, list[str]]:
+    """What else there is in a folder, and which of its tensors are in slices."""
+    told = t7.load(path, plain=True)
+    vectors = [name for name, entry in found.items() if entry.size]
+    names = told.get("slices") if isinstance(told, dict) else None
+    if not isinstance(names, list) or not all(name in vectors for name in names):
+        raise ValueError(f"{path}: slices is {names!r}; names of the folder's tensors are accepted")
+    return told.get("rest"), names
 
 
 def _found(metadata: layout.Metadata) -> dict[str, layout.TensorStorageMetadata]:
@@ -238,7 +248,20 @@ class _Writer(dcp.FileSystemWriter):
 
     def finish(self, metadata: layout.Metadata, results: Any) -> None:
         super().finish(metadata, results)
+        with atomic_file(self._unfinished / slice_index.INDEX) as file:
+            file.write(slice_index.described(metadata))
         self._unfinished.rename(self._folder)
+
+
+class _Reader(dcp.FileSystemReader):
+    """Reads a folder by its index."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.index = slice_index.read(folder)
+
+    def read_metadata(self, *args: Any, **options: Any) -> layout.Metadata:
+        return self.index
 
 
 class _SavePlanner(dcp.DefaultSavePlanner):

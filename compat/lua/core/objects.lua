@@ -401,6 +401,14 @@ function _G.rawget(t, key)
    return real_rawget(t, key)
 end
 
+-- Fields are looked up once for each walk, which begins without a key.
+local plain_next, walks = _G.next, setmetatable({}, {__mode = 'k'})
+function _G.next(t, key)
+   if type(t) ~= 'table' or not py_of[t] then return plain_next(t, key) end
+   if key == nil or not walks[t] then walks[t] = fields_of(t) end
+   return next(walks[t], key)
+end
+
 -- Called by modules that bring classes.
 function t7.load_classes()
    if objects then return objects end

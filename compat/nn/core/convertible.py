@@ -14,6 +14,7 @@ from compat.checks import wrong_type
 from compat.lua_tables import by_number
 from compat.nn.checks.tensors import objection
 from compat.nn.core.conversion import Conversion
+from compat.notebook import drawn
 from compat.tensor_tables import contents
 from compat.tensor_types import default_type, empty_tensor, parse_type, type_name
 
@@ -57,6 +58,8 @@ class Convertible:
     ``type`` of its own does no more than that of a net around it does.
     """
 
+    _repr_html_ = drawn
+
     typename: ClassVar[str]
     t7_version: ClassVar[int] = 1
     transient_fields: ClassVar[tuple[str, ...]] = ()
@@ -81,7 +84,7 @@ class Convertible:
         That is ``typename``, or what ``t7.register`` says later, or its own name; those of this
         library are of Torch7's package nn. ``fits`` is as in ``t7.register``. Bases that Torch7
         does not have are not registered: they say ``abstract=True``, or their names begin with an
-        underscore.
+        underscore and they give no ``typename``.
         """
         super().__init_subclass__(**kwargs)
         for name in _DECLARATIONS:
@@ -89,7 +92,7 @@ class Convertible:
             setattr(cls, name, tuple(dict.fromkeys(declared)))
         is_ours = cls.__module__.partition(".")[0] == _LIBRARY
         cls.typename = typename or (f"nn.{cls.__name__}" if is_ours else cls.__name__)
-        if not abstract and not cls.__name__.startswith("_"):
+        if not abstract and (typename or not cls.__name__.startswith("_")):
             t7.adopt(cls.typename, cls, cls.__dict__.get("t7_version", 1), fits)
 
     def complete(self, fields: dict[str, Any]) -> None:
@@ -136,15 +139,18 @@ class Convertible:
         device = cutorch.cuda_device(name) if cuda else torch.device("cpu")
         conversion = Conversion(dtype, device, tensorCache, moves=not cuda)
         self.prepare_conversion(conversion, name)
+        others = list(self._own_types())
+        for part in others:
+            conversion.begins(part)  # and is not converted with the whole
         self.convert(conversion, name)
-        for part in self._own_types():
-            part.type(name, tensorCache)
+        for part in others:
+            part.type(name, conversion.cache)
         return self
 
     def _own_types(self) -> Iterator[Convertible]:
-        """The objects inside whose class, or who, has another ``type``, which converts more.
+        """The objects inside whose class, or who, has another ``type``.
 
-        As in Torch7 the whole's calls it. They do so for what is in them.
+        As in Torch7 the whole's calls it, and it alone converts them and what is in them.
         """
         seen = {id(self)}
         waiting: list[Convertible] = [self]

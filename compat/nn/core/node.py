@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from compat import t7
@@ -48,14 +48,14 @@ class Node:
         self.data = _Data({"annotations": t7.Table(), **data})
         self.children: list[Node] = []
         self.consumers: list[Node] = []
-        for child in children:
+        given = list(children)
+        for i, child in enumerate(given):
             if not isinstance(child, Node):
                 raise wrong_type(child, "input", "a node or a list of nodes")
-            if child in self.children:
+            if child in given[:i]:
                 raise ValueError(f"input has {child} twice; each node is accepted once")
-            self.children.append(child)
-        for child in self.children:
-            child.consumers.append(self)
+        for child in given:
+            self.add(child)
 
     @staticmethod
     def of(module: Any, input: Any) -> Node:
@@ -63,6 +63,17 @@ class Node:
         if isinstance(input, Node):
             input = [input]
         return Node({"module": module}, input if isinstance(input, (list, tuple)) else ())
+
+    def add(self, child: Node, domap: bool = True) -> None:
+        """Take the output of ``child``, too, behind those of the nodes that were added before.
+
+        A node is taken once. ``domap`` is Torch7's; nodes of nets have it.
+        """
+        if not isinstance(child, Node):
+            raise wrong_type(child, "child", "a node")
+        if child not in self.children:
+            self.children.append(child)
+            child.consumers.append(self)
 
     def __sub__(self, module: Callable[[Any], Node]) -> Node:
         """``x - nn.Tanh()`` is ``nn.Tanh()(x)``, as in nngraph."""
@@ -138,10 +149,16 @@ def symbolic(input: Any) -> bool:
     return isinstance(input, Node)
 
 
-def post_order(root: T, below: Callable[[T], Iterable[T]]) -> list[T]:
-    """Everything reachable from ``root``, what is below a thing before the thing itself."""
+def post_order(root: T, below: Callable[[T], Iterable[T]], seen: set[int] | None = None) -> list[T]:
+    """Everything reachable from ``root``, what is below a thing before the thing itself.
+
+    What is in ``seen`` is left out, and what is found comes into it.
+    """
     order: list[T] = []
-    seen = {id(root)}
+    seen = set() if seen is None else seen
+    if id(root) in seen:
+        return order
+    seen.add(id(root))
     stack = [(root, iter(below(root)))]
     while stack:
         thing, rest = stack[-1]
@@ -166,6 +183,24 @@ def breadth_first(root: T, below: Callable[[T], Iterable[T]]) -> list[T]:
                 seen.add(id(child))
                 order.append(child)
     return order
+
+
+def cycles(things: Sequence[T], below: Callable[[T], Iterable[T]]) -> list[list[T]]:
+    """Those of ``things`` that lead to each other, in groups of two or more (Kosaraju)."""
+    above: dict[int, list[T]] = {id(thing): [] for thing in things}
+    order: list[T] = []
+    seen: set[int] = set()
+    for thing in things:
+        for child in below(thing):
+            if id(child) in above:
+                above[id(child)].append(thing)
+        order += post_order(thing, below, seen)
+    groups: list[list[T]] = []
+    seen = set()
+    for thing in reversed(order):
+        if id(thing) in above:
+            groups.append(post_order(thing, lambda item: above[id(item)], seen))
+    return [group for group in groups if len(group) > 1]
 
 
 def numbered(things: Iterable[Any]) -> dict[Any, Any]:

@@ -8,9 +8,9 @@ from torch import Tensor
 
 def cosines(input: Tensor, weight: Tensor) -> Tensor:
     """The cosines of ``input``, ``[N x] inputs``, and the rows of ``weight``."""
-    lengths = input.norm(dim=-1, keepdim=True).add_(1e-12)
+    lengths = input.norm(dim=-1, keepdim=True) + 1e-12
     products = torch.nn.functional.linear(input, weight)
-    return products.div_(weight.norm(dim=1).add_(1e-12)).div_(lengths)
+    return products / (weight.norm(dim=1) + 1e-12) / lengths
 
 
 def cosines_grad_input(input: Tensor, gradOutput: Tensor, output: Tensor, weight: Tensor) -> Tensor:

@@ -7,12 +7,12 @@ from torch import Tensor
 
 
 def nearest(input: Tensor, centers: Tensor) -> tuple[Tensor, Tensor]:
-    """For each row the squared distance of the nearest center and its number, from 0."""
+    """For each row the squared distance of the nearest center, and its number."""
     squares, numbers = (input.unsqueeze(1) - centers).square().sum(2).min(1)
     return squares, numbers
 
 
 def moves(input: Tensor, centers: Tensor, numbers: Tensor, counts: Tensor) -> Tensor:
-    """How far each center is from the mean of its rows, of which there are ``counts``."""
+    """How far each center is from the mean of its rows; there are ``counts`` of these."""
     sums = torch.zeros_like(centers).index_add_(0, numbers, centers[numbers] - input)
     return sums / (counts.unsqueeze(1) + 1e-7)

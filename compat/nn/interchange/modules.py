@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from torch import Tensor, nn
+
+M = TypeVar("M", bound=nn.Module)
 
 
 def along(dim: int, sample_dims: int, input: Tensor) -> int:
@@ -35,3 +39,17 @@ class OverSamples(WithSettings):
         super().__init__()
         self.dim = dim
         self.sample_dims = sample_dims
+
+
+# Classes that sources of nets have as they stand here.
+STANDING_ALONE: set[type[nn.Module]] = set()
+
+
+def stands_alone(cls: type[M]) -> type[M]:
+    """Have the sources of nets that need a class hold its own source.
+
+    It and what it uses of this package import torch alone, under the names ``torch``, ``Tensor``,
+    ``nn`` and ``functional``; its attributes are its arguments; its lines have at most 88 letters.
+    """
+    STANDING_ALONE.add(cls)
+    return cls

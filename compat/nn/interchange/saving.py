@@ -22,8 +22,9 @@ def tell_when_saved(cls: type[nn.Module]) -> None:
 
 
 def _reduced(module: nn.Module, protocol: Any) -> Any:
+    name = getattr(module, "name_of_torch7", type(module).__name__)
     warnings.warn(
-        f"{type(module).__name__} is a class of compat, without which this file cannot be loaded; "
+        f"{name} is a class of compat, without which this file cannot be loaded; "
         "save state_dict(), or write the net as source: dptable convert model.t7 model.py",
         stacklevel=2,
     )

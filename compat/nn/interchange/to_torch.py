@@ -6,7 +6,7 @@ own, and is imported when such a module is met. ``@converts(Class)`` adds one, t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import torch
@@ -61,7 +61,7 @@ class ToTorch:
         known = self._modules.get(id(module))
         if known is None:
             try:
-                convert = converter_of(type(module))
+                convert = self.converter(type(module))
                 converted = self.missing(module) if convert is None else convert(module, self)
             except Exception as error:
                 locate(error, module)
@@ -71,6 +71,14 @@ class ToTorch:
                 converted.training = module.train
             known = self._modules[id(module)] = (module, converted)
         return known[1]
+
+    def converter(self, cls: type) -> Converter | None:
+        """What converts the modules of a class."""
+        return converter_of(cls)
+
+    def pairs(self) -> Iterator[tuple[Any, torch.nn.Module]]:
+        """What has been converted, each with its counterpart."""
+        yield from self._modules.values()
 
     def missing(self, module: Any) -> torch.nn.Module:
         """What stands for a module that nothing converts."""

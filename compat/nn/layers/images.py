@@ -212,10 +212,10 @@ class SpatialUniformCrop(Layer):
         self.owidth = self.oheight if owidth is None else whole(owidth, "owidth", 1)
         if scale is not None:
             self.scale = scale
-            self._factors()
+            self.factors()
             self.scaler = SpatialReSampling({"owidth": self.owidth, "oheight": self.oheight})
 
-    def _factors(self) -> tuple[Scalar, Scalar]:
+    def factors(self) -> tuple[Scalar, Scalar]:
         """The least and the largest factor."""
         scale = self.scale
         if isinstance(scale, Mapping) and {"min", "max"} <= scale.keys():
@@ -270,7 +270,7 @@ class SpatialUniformCrop(Layer):
         height, width = image.shape[1:]
         tall, wide = self.oheight, self.owidth
         if self.scale is not None:
-            factor = random.uniform(*self._factors())
+            factor = random.uniform(*self.factors())
             self.scales[i] = factor  # type: ignore[index]
             tall, wide = math.ceil(factor * tall), math.ceil(factor * wide)
         row = math.ceil(random.uniform(1e-2, height - tall))

@@ -163,7 +163,9 @@ class AbstractRecurrent(Container):
     def includingSharedClones(self, f: Callable[[], T]) -> T:
         """Call ``f`` while the modules of all steps count as modules."""
         modules, clones = self.modules, self.sharedClones
-        self.modules, self.sharedClones = [*modules, *self.step_modules()], {}
+        # The first of the steps is often the recurrent module itself.
+        self.modules = list(dict.fromkeys([*modules, *self.step_modules()]))
+        self.sharedClones = {}
         try:
             return f()
         finally:

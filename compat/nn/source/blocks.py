@@ -8,14 +8,18 @@ from typing import Any
 
 from compat.nn.source.parts import Former, Part, template
 from compat.nn.source.program import (
+    CONTROL,
+    PACK,
     Block,
     Body,
     Hole,
     Instance,
     Layer,
+    Scope,
     Statement,
     Value,
     Weight,
+    balanced,
     flat,
     mapped,
     members_of,
@@ -24,6 +28,7 @@ from compat.nn.source.program import (
 
 _LONGEST = 60  # statements of a part that is no module of the net
 _MOST = 3000  # statements in which such parts are looked for
+_LIGHT = {"torch.Tensor.size", "torch.Tensor.__getitem__", PACK, *CONTROL}
 
 
 class Blocks:
@@ -33,6 +38,8 @@ class Blocks:
         self.found: list[Block] = []
         self._bodies = [body]
         self._fresh = 0  # values made here have numbers below it
+        while self._replace_smallest(self._keeping()):
+            pass
         while self._replace_largest(self._modules()):
             pass
         for each in self._bodies:
@@ -40,7 +47,12 @@ class Blocks:
         while self._replace_most(self._runs()):
             pass
         for block in list(self.found):
-            self._dissolve_small(block)
+            if not block.keeps:
+                self._dissolve_small(block)
+        if len(body.statements) == 1:  # what is the whole net
+            [call] = body.statements
+            if isinstance(call.layer, Instance):
+                self._dissolve(call.layer.block, [(body, call)])
 
     def _dissolve_small(self, block: Block) -> None:
         """Put a block's statements back where it saves no lines any more."""
@@ -52,6 +64,9 @@ class Blocks:
         ]
         if (len(calls) - 1) * _weight(block.body.statements) - 6 - len(block.parameters) / 2 > 0:
             return
+        self._dissolve(block, calls)
+
+    def _dissolve(self, block: Block, calls: list[tuple[Body, Statement]]) -> None:
         for body, call in calls:
             place = body.statements.index(call)
             body.statements[place : place + 1] = self._opened(call)
@@ -76,7 +91,7 @@ class Blocks:
                 return actual[id(leaf)]
             if isinstance(leaf, Value) and leaf not in known:
                 self._fresh -= 1
-                known[leaf] = Value(self._fresh)
+                known[leaf] = Value(self._fresh, leaf.kind)
             return known[leaf] if isinstance(leaf, Value) else leaf
 
         made: dict[int, Instance] = {}
@@ -96,13 +111,20 @@ class Blocks:
             )
         return statements
 
+    def _keeping(self) -> Iterator[Part]:
+        """What has a state."""
+        for body in self._bodies:
+            for scope in body.scopes:
+                if scope.keeps:
+                    yield Former(body, *scope).part
+
     def _modules(self) -> Iterator[Part]:
         for body in self._bodies:
             seen = set()
-            for first, last, name in body.scopes:
-                if (first, last) not in seen and not _is_run(body, first, last):
-                    seen.add((first, last))
-                    yield Former(body, first, last, name).part
+            for scope in body.scopes:
+                if scope[:2] not in seen and not _is_run(body, *scope[:2]):
+                    seen.add(scope[:2])
+                    yield Former(body, *scope).part
 
     def _runs(self) -> Iterator[Part]:
         """Every range of statements that may be equal to another."""
@@ -124,17 +146,19 @@ class Blocks:
             if not alive:
                 return
             for b, first in alive:
-                yield Former(self._bodies[b], first, first + length, "").part
+                statements = self._bodies[b].statements[first : first + length]
+                if balanced(statements):
+                    yield Former(self._bodies[b], first, first + length, "").part
 
-    def _groups(self, parts: Iterator[Part]) -> list[list[Part]]:
-        """The parts that are worth a block, with those that equal each."""
+    def _groups(self, parts: Iterator[Part], least: int = 2) -> list[list[Part]]:
+        """The parts that are worth a block, with those that equal each: so many at least."""
         same: dict[Any, list[Part]] = defaultdict(list)
         for part in parts:
             same[part.key].append(part)
         return [
             group
             for found in same.values()
-            if len(found) > 1 and len(group := self._allowed(_apart(found))) > 1
+            if len(found) >= least and len(group := self._allowed(_apart(found))) >= least
         ]
 
     def _allowed(self, group: list[Part]) -> list[Part]:
@@ -154,6 +178,12 @@ class Blocks:
             ids for ids, counts in used.items() if all(n == total[i] for i, n in counts.items())
         }
         return [part for part in group if tuple(map(id, part.members)) in fine]
+
+    def _replace_smallest(self, parts: Iterator[Part]) -> bool:
+        groups = self._groups(parts, 1)
+        if groups:
+            self._replace(min(groups, key=lambda group: len(group[0].key)))
+        return bool(groups)
 
     def _replace_largest(self, parts: Iterator[Part]) -> bool:
         groups = [(len(g[0].key), _gain(g), g) for g in self._groups(parts)]
@@ -183,7 +213,7 @@ class Blocks:
         for column in arguments:
             names.append(_unused(group[0].names[columns.index(column)] or "value", names))
         outputs = sorted({i for part in group for i in _wanted(part)})
-        block = Block(group[0].name, Body([], [], None), [], names)
+        block = Block(group[0].name, Body([], [], None), [], names, group[0].keeps)
         block.body, block.members = template(group[0], outputs, fillers)
         self.found.insert(0, block)
         self._bodies.append(block.body)
@@ -203,9 +233,9 @@ def _is_run(body: Body, first: int, last: int) -> bool:
     place = first
     while place < last:
         inner = [
-            end
-            for start, end, _ in body.scopes
-            if start == place < end <= last and (start, end) != (first, last)
+            scope.last
+            for scope in body.scopes
+            if scope.first == place < scope.last <= last and scope[:2] != (first, last)
         ]
         if not inner:
             return False
@@ -268,7 +298,7 @@ def _weight(statements: list[Statement]) -> float:
     for statement in statements:
         if statement.layer is not None:
             weight += 1
-        elif statement.function not in ("torch.Tensor.size", "torch.Tensor.__getitem__"):
+        elif statement.function not in _LIGHT:
             weight += 0.6
     return weight
 
@@ -286,14 +316,15 @@ def _put(part: Part, call: Statement) -> None:
     """Put a call of a block in the place of a part."""
     body, saved = part.body, part.last - part.first - 1
     body.statements[part.first : part.last] = [call]
-    scopes = []
-    for first, last, name in body.scopes:
+    scopes: list[Scope] = []
+    for scope in body.scopes:
+        first, last = scope[:2]
         if last <= part.first:
-            scopes.append((first, last, name))
+            scopes.append(scope)
         elif first >= part.last:
-            scopes.append((first - saved, last - saved, name))
-        elif first <= part.first and part.last <= last and (first, last) != (part.first, part.last):
-            scopes.append((first, last - saved, name))
+            scopes.append(scope._replace(first=first - saved, last=last - saved))
+        elif first <= part.first and part.last <= last and scope[:2] != part.range:
+            scopes.append(scope._replace(last=last - saved))
     body.scopes = scopes
 
 

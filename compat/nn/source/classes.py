@@ -9,6 +9,7 @@ import torch
 
 from compat.nn.source import cells, expressions, naming
 from compat.nn.source.expressions import Text
+from compat.nn.source.forward import Forward
 from compat.nn.source.parameters import Class, Parameter, same
 from compat.nn.source.program import (
     Body,
@@ -20,15 +21,12 @@ from compat.nn.source.program import (
     Value,
     Weight,
     members_of,
-    reads,
     uses,
     values,
 )
 from compat.nn.source.text import Names, lines, snake
 from compat.nn.source.tidying import as_function, chains
 
-_LONGEST = 64  # letters of an expression within another
-_WIDEST = 72  # letters of one on a line
 # Arguments with defaults that people give all the same, and without their names.
 _POSITIONAL = {"p", "negative_slope", "num_parameters", "upscale_factor", "output_size"}
 
@@ -57,6 +55,7 @@ class Writer:
     ) -> None:
         self.name, self.body, self.parameters, self.classes = name, body, parameters, classes
         self.doc, self.inputs, self.forward_doc = doc, inputs, forward_doc or []
+        self.gates = cells.Step(body).gates
         self.holes = {parameter.place: parameter.name for parameter in parameters}
         self.paths: dict[int, str] = {}
         self.made: list[str] = []
@@ -126,7 +125,9 @@ class Writer:
                 self.paths[id(statement.layer)] = f"{name}.{place}"
             return f"self.{name}"
         if id(layer) not in self.paths:
-            name = self.attributes.new(naming.of_run(unit, self.body, units))
+            wished = "" if getattr(layer, "called", "") else self.gates.get(id(layer), "")
+            wished = wished or naming.of_run(unit, self.body, units)
+            name = self.attributes.new(wished)
             self.made.append(f"self.{name} = {self.construction(layer)}")
             self.paths[id(layer)] = name
         return f"self.{self.paths[id(layer)]}"
@@ -165,7 +166,7 @@ class Writer:
             positional = (required or name in _POSITIONAL) and not named
             parts.append(text if positional else f"{name}={text}")
             named = named or not positional
-        made = f"nn.{member.name}({', '.join(parts)})"
+        made = f"{'' if member.own else 'nn.'}{member.name}({', '.join(parts)})"
         return f"{member.around}({made})" if member.around else made
 
     def _instance(self, member: Instance) -> str:
@@ -185,147 +186,21 @@ class Writer:
         return Text(self.holes[leaf.number])
 
     def _forward(self, units: list[list[Statement]], calls: dict[int, str]) -> list[str]:
-        counts = uses(self.body)
-        scope = Names(*self.inputs, "self", "torch", "functional", "nn")
-        known: dict[Value, Text] = {
-            value: Text(name) for value, name in zip(self.body.inputs, self.inputs, strict=True)
-        }
-        left = dict(counts)
-        text: list[str] = []
-        waiting: dict[Value, Text] = {}
-        own = cells.names(self.body)
-
-        def wish(value: Value | None) -> str:
-            return own.get(value) or naming.of_value(makers.get(value)) if value else "y"
-
-        makers = {value: s for s in self.body.statements for value in values(s.results)}
-
-        def write(leaf: Any) -> Text:
-            if isinstance(leaf, Value):
-                return waiting.get(leaf) or known[leaf]
-            if isinstance(leaf, Hole):
-                self.kept[self.holes[leaf.number]] = None
-                return Text(f"self.{self.holes[leaf.number]}")
-            if isinstance(leaf, torch.device):
-                return Text(f"{self.inputs[0]}.device")
-            return Text(f"self.{self.paths[id(leaf)]}")
-
-        def assign(value: Value, expression: str, wished: str, dying: list[str]) -> None:
-            name = dying[0] if dying else scope.new(wished)
-            known[value] = Text(name)
-            text.extend(lines(f"{name} = {expression}", 8))
-
-        for unit in units:
-            statement, last = unit[0], unit[-1]
-            if unit[0].pinned:  # what waits is computed before a tensor changes
-                needed = set(reads(statement))
-                for value in [v for v in waiting if v not in needed]:
-                    assign(value, waiting.pop(value).text, wish(value), [])
-            given = reads(statement)
-            found = self._call(statement, calls[id(unit)], write)
-            widest = _WIDEST - 14 * (type(last.results) is not Value)
-            while len(found.text) > widest and any(value in waiting for value in given):
-                longest = max(
-                    (v for v in given if v in waiting), key=lambda v: len(waiting[v].text)
-                )
-                assign(longest, waiting.pop(longest).text, wish(longest), [])
-                found = self._call(statement, calls[id(unit)], write)
-            for value in given:
-                left[value] -= 1
-                waiting.pop(value, None) if not left[value] else None
-            dying = [
-                known[v].text
-                for v in dict.fromkeys(given)
-                if not left[v] and v in known and known[v].text.isidentifier()
-            ]
-            results = last.results
-            if type(results) in (tuple, list):
-                wishes = own
-                if isinstance(statement.layer, Instance):
-                    names = self.classes[id(statement.layer.block)].results
-                    wishes = dict(zip(values(results), names, strict=True))
-                self._unpack(results, found, known, counts, scope, text, wishes)
-                continue
-            once = counts.get(results, 0) == 1 and own.get(results, "") not in ("next_c", "next_h")
-            call = statement.layer is not None
-            late = call and self._needed_late(results, units, unit)
-            changes = unit[0].pinned and unit is not units[-1]
-            if once and len(found.text) <= _LONGEST and not changes and not late:
-                waiting[results] = found
-                continue
-            wished = wish(results) if statement is last else naming.of_value(last)
-            reuse = (
-                [] if results in own else dying[:1] if len(given) == 1 or dying[:1] == ["x"] else []
-            )
-            assign(results, found.text, wished, reuse)
-        for value in list(waiting):
-            if len(self._result(write)) > _WIDEST:
-                assign(value, waiting.pop(value).text, wish(value), [])
-        result = self._result(write)
-        text.extend(lines(f"return {result}", 8))
-        kind = _type(self.body.result)
-        given_text = "".join(f", {name}: Tensor" for name in self.inputs)
-        head = lines(f"def forward(self{given_text}) -> {kind}:", 4)
+        names = {key: cls.results for key, cls in self.classes.items()}
+        forward = Forward(self.body, self.inputs, self._written, names)
+        text = forward.write(units, calls)
+        given = "".join(f", {declared}" for declared in _declared(self.body, self.inputs))
+        head = lines(f"def forward(self{given}) -> {_type(self.body.result)}:", 4)
         return [*head, *_docstring(self.forward_doc, 8), *text]
 
-    @staticmethod
-    def _call(statement: Statement, layer: str, write: expressions.Write) -> Text:
-        """The call that a statement is; ``layer``, what it calls where that is no function."""
-        if statement.layer is None:
-            return expressions.call(
-                statement.function, statement.arguments, statement.keywords, write
-            )
-        arguments = [expressions.constant(a, write).text for a in statement.arguments]
-        return Text(f"{layer}({', '.join(arguments)})")
-
-    def _needed_late(
-        self, result: Value, units: list[list[Statement]], unit: list[Statement]
-    ) -> bool:
-        """Whether a layer's result is read much later than it is made."""
-        place = next(i for i, other in enumerate(units) if other is unit)
-        later = [i for i, u in enumerate(units) if i > place and result in reads(u[0])]
-        return (not later and result not in values(self.body.result)) or bool(
-            later and later[0] - place > 2
-        )
-
-    def _unpack(
-        self,
-        results: tuple[Any, ...],
-        found: Text,
-        known: dict[Value, Text],
-        counts: dict[Value, int],
-        scope: Names,
-        text: list[str],
-        wishes: dict[Value, str],
-    ) -> None:
-        """Names for the entries of a tuple, or for those of it that are needed."""
-        flat = values(results)
-        needed = [v for v in flat if counts.get(v)]
-        if len(needed) == 1 and len(flat) > 1:
-            place = flat.index(needed[0])
-            name = scope.new(wishes.get(needed[0], "part"))
-            known[needed[0]] = Text(name)
-            text.extend(lines(f"{name} = {found.text}[{place}]", 8))
-            return
-        names = []
-        for value in flat:
-            names.append(scope.new(wishes.get(value, "part")) if counts.get(value) else "_")
-            known[value] = Text(names[-1])
-        if len(flat) == 1:
-            text.extend(lines(f"({names[0]},) = {found.text}", 8))
-        else:
-            text.extend(lines(f"{', '.join(names)} = {found.text}", 8))
-
-    def _result(self, write: Any) -> str:
-        def written(tree: Any) -> str:
-            if type(tree) in (tuple, list):
-                inner = ", ".join(written(part) for part in tree)
-                return f"({inner},)" if len(tree) == 1 else f"({inner})"
-            return expressions.constant(tree, write).text
-
-        result = written(self.body.result)
-        several = type(self.body.result) in (tuple, list) and len(self.body.result) > 1
-        return result[1:-1] if several else result
+    def _written(self, leaf: Any) -> Text:
+        """What stands for a leaf of an expression that is no value."""
+        if isinstance(leaf, Hole):
+            self.kept[self.holes[leaf.number]] = None
+            return Text(f"self.{self.holes[leaf.number]}")
+        if isinstance(leaf, torch.device):
+            return Text(f"{self.inputs[0]}.device")
+        return Text(f"self.{self.paths[id(leaf)]}")
 
 
 def _sizes(shape: Any) -> list[Any]:
@@ -335,7 +210,19 @@ def _sizes(shape: Any) -> list[Any]:
 def _type(tree: Any) -> str:
     if type(tree) in (tuple, list):
         return f"tuple[{', '.join(_type(part) for part in tree)}]"
-    return "Tensor"
+    return tree.kind or "Tensor" if isinstance(tree, Value) else "Tensor"
+
+
+def _declared(body: Body, names: list[str]) -> list[str]:
+    """The arguments of a forward; states, which may be None, need not be given at the end."""
+    found: list[str] = []
+    for value, name in reversed(list(zip(body.inputs, names, strict=True))):
+        if not value.kind:
+            found.append(f"{name}: Tensor")
+        else:
+            default = " = None" if all(text.endswith(" = None") for text in found) else ""
+            found.append(f"{name}: {value.kind} | None{default}")
+    return found[::-1]
 
 
 def _docstring(doc: list[str], indent: int) -> list[str]:

@@ -7,45 +7,121 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from compat.nn.interchange.to_torch import ToTorch
-
-# Those whose gradient is that of what they compute, by their names.
-_DIFFERENTIABLE = {
-    *("CAddTensorTable", "Constant", "Euclidean", "Index", "MaskedSelect"),
-    *("MixtureTable", "SpatialConvolutionLocal", "SpatialConvolutionMap"),
-    *("SpatialFullConvolutionMap", "SpatialSubSampling", "TemporalSubSampling", "Clip"),
-    *("WeightedEuclidean", "SpatialFeatNormalization"),
-}
-_LEFT_BEHIND = ("output", "grad", "_", "finput", "fgradInput")
+from compat.nn.functional.pooling import adaptive_max_pool
+from compat.nn.interchange.recurrent.memory import Remembering, flow
+from compat.nn.interchange.to_torch import ToTorch, converter_of
+from compat.nn.layers.convolution.transposed import FullConvolution
+from compat.nn.layers.pooling.adaptive import SpatialAdaptiveMaxPooling
+from compat.nn.recurrent.cells import FastLSTM
 
 
-class Computed(nn.Module):
-    """A layer of Torch7's that computes by its own ``updateOutput``."""
+class OfCell(Remembering):
+    """A recurrent layer of single steps that ``torch.nn`` has."""
 
-    def __init__(self, layer: Any, conversion: ToTorch) -> None:
+    def __init__(self, cell: nn.LSTMCell) -> None:
         super().__init__()
-        self.layer = layer
-        self.names: list[str] = []
-        trained = {id(tensor) for tensor in (layer.parameters() or ([],))[0]}
-        for name, value in vars(layer).items():
-            if isinstance(value, Tensor) and not name.startswith(_LEFT_BEHIND):
-                self.names.append(name)
-                if id(value) in trained:
-                    setattr(self, name, conversion.parameter(value))
-                else:
-                    self.register_buffer(name, value.clone())
+        self.cell = cell
 
-    def forward(self, input: Any) -> Any:
-        layer = object.__new__(type(self.layer))
-        vars(layer).update(vars(self.layer))
-        vars(layer).update({name: getattr(self, name) for name in self.names})
-        return layer.updateOutput(input)
+    def forward(self, input: Tensor) -> Tensor:
+        output, self.memory = flow().cell(self.cell, input, self.memory)
+        return output
+
+
+def _fast_lstm(module: Any, convert: ToTorch) -> nn.Module:
+    """``torch.nn.LSTMCell`` where it computes the same."""
+    converter = converter_of(FastLSTM)
+    assert isinstance(convert, Converted) and converter is not None
+    plain: Any = converter(module, convert)
+    i2g, o2g = layers = [_layer(convert, gates) for gates in (module.i2g, module.o2g)]
+    if any(state is not None for state in plain.start) or not _are_matrices(*layers):
+        return plain
+    cell = nn.LSTMCell(i2g.in_features, o2g.in_features, device="meta")
+    cell.weight_ih, cell.bias_ih = (convert.in_order(p) for p in (i2g.weight, i2g.bias))
+    cell.weight_hh = convert.in_order(o2g.weight)
+    cell.bias_hh = nn.Parameter(torch.zeros_like(i2g.bias), requires_grad=False)
+    with torch.no_grad():
+        generator = torch.Generator().manual_seed(1)
+        sizes = (i2g.in_features, o2g.in_features, o2g.in_features)
+        x, h, c = (torch.randn(2, n, generator=generator).to(i2g.weight) for n in sizes)
+        same = zip(plain.step.eval()([x, h, c]), cell(x, (h, c)), strict=True)
+        exact = all(torch.allclose(one, other, 1e-3, 1e-5) for one, other in same)
+    return OfCell(cell) if exact else plain
+
+
+def _layer(convert: ToTorch, module: Any) -> Any:
+    return convert(module)
+
+
+def _are_matrices(i2g: nn.Module, o2g: nn.Module) -> bool:
+    """Whether these are the matrices of an LSTM: of the four gates, side by side."""
+    if not isinstance(i2g, nn.Linear) or not isinstance(o2g, nn.Linear):
+        return False
+    sizes = 4 * o2g.in_features == o2g.out_features == i2g.out_features
+    return sizes and i2g.bias is not None and o2g.bias is None
 
 
 class Converted(ToTorch):
     """The conversion of a net for its source, which has no need of PyTorch's classes."""
 
-    def missing(self, module: Any) -> torch.nn.Module:
-        if type(module).__name__ in _DIFFERENTIABLE:
-            return Computed(module, self)
-        return super().missing(module)
+    def __init__(self, whole: Any) -> None:
+        super().__init__(whole)
+        self._ordered: dict[int, tuple[nn.Parameter, nn.Parameter]] = {}
+
+    def converter(self, cls: type) -> Any:
+        for base, own in _OWN.items():
+            if issubclass(cls, base):
+                return own
+        return super().converter(cls)
+
+    def in_order(self, gates: nn.Parameter) -> nn.Parameter:
+        """A parameter of a ``FastLSTM`` with its gates in the order that PyTorch has them in."""
+        if id(gates) not in self._ordered:
+            new, candidate, forget, out = gates.detach().chunk(4)
+            rows = torch.cat([new, forget, candidate, out])
+            self._ordered[id(gates)] = (gates, nn.Parameter(rows, gates.requires_grad))
+        return self._ordered[id(gates)][1]
+
+
+class ConvTranspose2d(nn.ConvTranspose2d):
+    """``torch.nn``'s, which of two tensors takes the size of the second."""
+
+    def forward(self, input: Any) -> Tensor:  # type: ignore[override]
+        if isinstance(input, Tensor):
+            return super().forward(input)
+        return super().forward(input[0], list(input[1].shape[-2:]))
+
+
+class ConvTranspose3d(nn.ConvTranspose3d):
+    """The same of volumes."""
+
+    def forward(self, input: Any) -> Tensor:  # type: ignore[override]
+        if isinstance(input, Tensor):
+            return super().forward(input)
+        return super().forward(input[0], list(input[1].shape[-3:]))
+
+
+class AdaptiveMaxPool2d(nn.AdaptiveMaxPool2d):
+    """``torch.nn``'s with the windows of Torch7, which rounds them otherwise."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        size: Any = self.output_size
+        return adaptive_max_pool(input, size)[0]
+
+
+def _of_class(own: Any) -> Any:
+    """A conversion whose result is of a class of this file."""
+
+    def convert(module: Any, conversion: ToTorch) -> nn.Module:
+        converter: Any = converter_of(type(module))
+        layer = converter(module, conversion)
+        layer.__class__ = next(cls for cls in own if cls.__name__ == type(layer).__name__)
+        return layer
+
+    return convert
+
+
+_OWN: dict[type, Any] = {
+    FastLSTM: _fast_lstm,
+    FullConvolution: _of_class((ConvTranspose2d, ConvTranspose3d)),
+    SpatialAdaptiveMaxPooling: _of_class((AdaptiveMaxPool2d,)),
+}

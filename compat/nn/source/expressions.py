@@ -19,6 +19,8 @@ class Text(NamedTuple):
 
     text: str
     level: int = ATOM
+    # Of a sequence that is stacked: the list of its steps.
+    steps: str = ""
 
     def within(self, level: int) -> str:
         """The expression as an operand of an operator of this level."""
@@ -52,6 +54,11 @@ def call(function: str, arguments: tuple[Any, ...], keywords: dict[str, Any], wr
             return _binary(name, arguments, write)
         if len(arguments) == 1 and name in _UNARY:
             return Text(_UNARY[name] + constant(arguments[0], write).within(UNARY), UNARY)
+        listed = arguments and constant(arguments[0], write).steps
+        if name == "unbind" and listed and len(arguments) == 1:
+            return Text(listed)
+        if name == "__getitem__" and listed and isinstance(arguments[1], int):
+            return Text(f"{listed}[{arguments[1]}]")
         if name == "__getitem__":
             index = _index(arguments[1], write)
             return Text(f"{constant(arguments[0], write).within(ATOM)}[{index}]")
@@ -88,13 +95,13 @@ def _is_simple(text: str) -> bool:
     return re.fullmatch(r"-?[\w.]+", text) is not None
 
 
-_SPREAD = {"reshape", "view", "expand", "permute", "repeat"}
+_SPREAD = {"reshape", "view", "expand", "permute", "repeat", "new_zeros"}
 
 
 def _spread(name: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Sizes as arguments of their own."""
     if name in _SPREAD and len(arguments) == 1 and type(arguments[0]) in (list, tuple):
-        return tuple(arguments[0])
+        return tuple(arguments[0]) or arguments
     return arguments
 
 
@@ -124,6 +131,8 @@ def constant(value: Any, write: Write) -> Text:
         return write(value)
     if isinstance(value, torch.dtype):
         return Text(str(value))
+    if isinstance(value, torch.Tensor):
+        return Text(f"torch.empty({', '.join(map(str, value.shape))})")
     if type(value) in (tuple, list):
         parts = [constant(part, write).text for part in value]
         if len(parts) == 1 and type(value) is tuple:

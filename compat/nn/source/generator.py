@@ -21,8 +21,10 @@ from compat.nn.source.program import (
     Layer,
     Value,
     Weight,
+    flat,
     members_of,
 )
+from compat.nn.source.standing import with_needed
 from compat.nn.source.text import Names, lines
 
 
@@ -35,18 +37,22 @@ class Source:
         classes: the text of the classes, the net's last.
         tensors: its parameters and buffers by their names in it.
         body: what the net computes.
+        stateful: whether it takes and gives a state.
     """
 
     name: str
     classes: list[list[str]]
     tensors: dict[str, Tensor]
     body: Body
+    stateful: bool = False
 
 
 def source_of(name: str, body: Body, indices: set[Value], forward_doc: list[str]) -> Source:
     """Write the classes of a net."""
     blocks = Blocks(body).found
-    names = Names(name, "load", "WEIGHTS")
+    own = with_needed(_own_classes(body))
+    names = Names("load", "WEIGHTS", *own)
+    name = names.new(name if name not in own else f"{name}Net")
     classes: dict[int, Class] = {}
     constants = _constants(body)
     for block in _ordered(blocks):
@@ -63,8 +69,16 @@ def source_of(name: str, body: Body, indices: set[Value], forward_doc: list[str]
     whole = writer.write()
     tensors = dict(_tensors(body, whole, {}, classes, ""))
     _tie(whole, tensors)
-    text = [cls.text for cls in classes.values()]
-    return Source(name, [*text, whole.text], tensors, body)
+    text = [*own.values(), *(cls.text for cls in classes.values())]
+    stateful = bool(body.inputs and body.inputs[-1].kind)
+    return Source(name, [*text, whole.text], tensors, body, stateful)
+
+
+def _own_classes(body: Body) -> list[type]:
+    """The classes of layers that are none of torch's."""
+    members = flat(m for statement in body.statements for m in members_of(statement))
+    own = [type(m.module) for m in members if isinstance(m, Layer) and m.own]
+    return list(dict.fromkeys(own))
 
 
 def _taken(classes: dict[int, Class]) -> dict[int, list[str]]:

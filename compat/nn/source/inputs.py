@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from compat.nn.source.computed import Computed
+from compat.nn.interchange.computed import Computed
 from compat.nn.source.needs import ANY, BATCH, Need, Sizes, Table, Unknown, need_of
 from compat.tensor_tables import map_tensors, tensors
 from compat.torch_internals import fake_tensors
@@ -163,18 +163,22 @@ def _random(shape: Any, dtype: torch.dtype) -> Tensor:
 
 def _samples(net: nn.Module, value: Any) -> int:
     """How many samples a net gives for an input, 0 if it takes no such."""
+    try:
+        first = next(iter(tensors(tried(net, value))))
+        return int(first.size(0)) if first.dim() else 1
+    except Exception:
+        return 0
+
+
+def tried(net: nn.Module, value: Any) -> Any:
+    """What a net gives for an input in evaluation: only sizes, where it need not be computed."""
     training = net.training
     net.eval()
     try:
         with torch.no_grad():
             if any(isinstance(module, Computed) for module in net.modules()):
-                output = net(value)  # such a layer may look at elements
-            else:
-                with fake_tensors() as faked:
-                    output = net(map_tensors(faked, value))
-        first = next(iter(tensors(output)))
-        return int(first.size(0)) if first.dim() else 1
-    except Exception:
-        return 0
+                return net(value)  # such a layer may look at elements
+            with fake_tensors() as faked:
+                return net(map_tensors(faked, value))
     finally:
         net.train(training)

@@ -9,15 +9,21 @@ from typing import Any
 import torch
 from torch import nn
 
+from compat.nn.interchange.modules import STANDING_ALONE
 from compat.nn.source.program import Layer
 
 _NONE = inspect.Parameter.empty
-_IGNORED = {"device", "dtype", "self", "args", "kwargs"}
+_IGNORED = {"device", "dtype", "self", "args", "kwargs", "_random_samples"}
 _CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.Module)
 
 
 def class_of(module: nn.Module) -> type[nn.Module] | None:
-    """The class of ``torch.nn`` that a module is of or extends; None for containers."""
+    """The class of ``torch.nn`` that a module is of or extends; None for containers.
+
+    Classes whose source stands in that of the net count as such.
+    """
+    if type(module) in STANDING_ALONE:
+        return type(module)
     for cls in type(module).__mro__:
         if cls.__module__.startswith("torch.nn.modules.") and not cls.__name__.startswith("_"):
             return None if cls in _CONTAINERS else cls
@@ -44,26 +50,28 @@ def layer_of(module: Any, cls: Any) -> Layer:
         value = getattr(module, name, default)
         if name == "bias":
             value = module.bias is not None
-        arguments[name] = simple(value)
-        defaults[name] = simple(default)
+        own = cls in STANDING_ALONE
+        arguments[name] = value if own else simple(value)
+        defaults[name] = default if own else simple(default)
     if "return_indices" in arguments:
         arguments["return_indices"] = bool(arguments["return_indices"])
-    layer = Layer(module, cls.__name__, arguments, defaults)
+    layer = Layer(module, cls.__name__, arguments, defaults, own=cls in STANDING_ALONE)
+    if getattr(module, "_random_samples", None) is not None:
+        arguments["_random_samples"] = module._random_samples  # noqa: SLF001
+        defaults["_random_samples"] = None
     if nn.utils.parametrize.is_parametrized(module):
         layer.around = "nn.utils.parametrizations.weight_norm"
     return layer
 
 
 def _recurrent(module: Any, cls: type[nn.Module]) -> Layer:
-    arguments = {
-        "input_size": module.input_size,
-        "hidden_size": module.hidden_size,
-        "batch_first": module.batch_first,
+    defaults: dict[str, Any] = {
+        **{"input_size": _NONE, "hidden_size": _NONE, "num_layers": 1, "bias": True},
+        **{"batch_first": False, "dropout": 0.0, "bidirectional": False, "proj_size": 0},
     }
-    defaults: dict[str, Any] = {"input_size": _NONE, "hidden_size": _NONE}
-    defaults["batch_first"] = False
-    if isinstance(module, nn.LSTM):
-        arguments["proj_size"], defaults["proj_size"] = module.proj_size, 0
+    if cls is nn.RNN:
+        defaults["nonlinearity"] = "tanh"
+    arguments = {name: getattr(module, name) for name in defaults}
     return Layer(module, cls.__name__, arguments, defaults)
 
 

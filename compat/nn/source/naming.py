@@ -104,6 +104,8 @@ def of_block(block: Block) -> str:
         return "LSTMStep"
     if found.count("sigmoid") + found.count("Sigmoid") == 2:
         return "GRUStep"
+    if cells.is_gate(block.body):
+        return "Gate"
     if (
         given
         and not _GENERIC.match(given)
@@ -138,7 +140,9 @@ def of_inputs(body: Body, indices: set[Value], taken: dict[int, list[str]]) -> l
                 statement.arguments, taken[id(statement.layer.block)], strict=True
             ):
                 known.setdefault(value, name)
-    bases = ["indices" if v in indices else known.get(v, "x") for v in body.inputs]
+    bases = [
+        "indices" if v in indices else "state" if v.kind else known.get(v, "x") for v in body.inputs
+    ]
     names: list[str] = []
     for place, base in enumerate(bases):
         number = bases[:place].count(base) + 1

@@ -8,11 +8,11 @@ from typing import Any
 
 from torch import fx, nn
 
+from compat.nn.interchange.computed import Computed
 from compat.nn.interchange.containers.branches import Concat, ConcatTable, ParallelTable
 from compat.nn.interchange.containers.map_table import MapTable
 from compat.nn.interchange.layers.lookup import LookupTable
 from compat.nn.interchange.layers.one_hot import OneHot
-from compat.nn.interchange.layers.pointwise import Add, Mul
 from compat.nn.interchange.layers.shape import Reshape, View
 from compat.nn.interchange.layers.table_arithmetic import (
     CAddTable,
@@ -22,11 +22,22 @@ from compat.nn.interchange.layers.table_arithmetic import (
     CMulTable,
     CSubTable,
 )
-from compat.nn.interchange.layers.table_layers import JoinTable, NarrowTable, SelectTable
+from compat.nn.interchange.layers.table_layers import (
+    JoinTable,
+    NarrowTable,
+    SelectTable,
+    SplitTable,
+)
 from compat.nn.interchange.layers.window import OverFrames
+from compat.nn.interchange.recurrent.bisequencers import BiSequencerLM
+from compat.nn.interchange.recurrent.cells import Cell
 from compat.nn.interchange.recurrent.language_model import LanguageModel
 from compat.nn.interchange.recurrent.masking import LookupTableMaskZero
-from compat.nn.source.computed import Computed
+from compat.nn.interchange.recurrent.recurrences import Recurrence, Recurrent
+from compat.nn.interchange.recurrent.seq_gru import SeqGRU
+from compat.nn.interchange.recurrent.sequencers import Repeater, ReverseTable, Sequencer
+from compat.nn.layers.pointwise import Add, CAdd, CMul, Mul
+from compat.nn.source.computed import OfCell
 
 ANY = None  # a size that is to be found out
 BATCH = -1
@@ -57,6 +68,11 @@ class Table:
     entries: dict[int, Need]
 
 
+@dataclass
+class Several(Table):
+    """A table of steps, of which each is the same."""
+
+
 Need = Sizes | Unknown | Table | None
 
 
@@ -79,14 +95,16 @@ def need_of(module: Any, after: Need = None) -> Need:
     if isinstance(module, LanguageModel):
         first = need_of(module.net)
         return Sizes((BATCH, STEPS), first.highest) if isinstance(first, Sizes) else first
-    if isinstance(module, LookupTableMaskZero):
-        return Sizes((BATCH, STEPS), module.num_embeddings - 1)
-    if isinstance(module, LookupTable):
-        return Sizes((BATCH, STEPS), module.num_embeddings)
+    if isinstance(module, (LookupTable, LookupTableMaskZero)):
+        known = isinstance(after, Sizes) and len(after.sizes) == 3
+        sizes = after.sizes[:2] if known else (BATCH, STEPS)  # type: ignore[union-attr]
+        return Sizes(sizes, module.num_embeddings - isinstance(module, LookupTableMaskZero))
     if isinstance(module, OneHot):
         return Sizes((BATCH,), module.size)
-    if isinstance(module, nn.RNNBase):
+    if isinstance(module, (nn.RNNBase, SeqGRU)):
         sizes = (BATCH, STEPS) if module.batch_first else (STEPS, BATCH)
+        if isinstance(module, SeqGRU):
+            return Sizes((*sizes, len(module.weight) - module.hidden_size))
         return Sizes((*sizes, module.input_size))
     if isinstance(module, nn.Bilinear):
         both = (module.in1_features, module.in2_features)
@@ -97,12 +115,55 @@ def need_of(module: Any, after: Need = None) -> Need:
         return Sizes((BATCH, ANY, planes)) if planes else None
     if isinstance(module, (View, Reshape)):
         return None if -1 in module.size else Sizes((BATCH, module.elements))
-    if isinstance(module, (Add, Mul)) and module.weight.numel() > 1:
-        return Sizes((BATCH, module.weight.numel())) if module.weight.dim() == 1 else None
     if isinstance(module, Computed):
-        planes = getattr(module.layer, "nInputPlane", None)
-        return Sizes((BATCH, planes, ANY, ANY)) if planes else None
-    return _of_container(module, after)
+        return _of_computed(module.layer)
+    recurrent = _of_recurrent(module, after)
+    return _of_container(module, after) if recurrent is ANY else recurrent
+
+
+def _of_computed(layer: Any) -> Need:
+    if isinstance(layer, (Add, CAdd, Mul, CMul)):
+        weight = layer.weight if layer.bias is None else layer.bias
+        return Sizes((BATCH, weight.numel())) if weight.dim() == 1 < weight.numel() else None
+    planes = getattr(layer, "nInputPlane", None)
+    return Sizes((BATCH, planes, ANY, ANY)) if planes else None
+
+
+def _of_recurrent(module: Any, after: Need) -> Need:
+    if isinstance(module, (Sequencer, BiSequencerLM)):
+        inner = module.before if isinstance(module, BiSequencerLM) else module.module
+        if isinstance(inner, Sequencer):
+            return need_of(inner)
+        return steps_of(need_of(inner, after.entries.get(0) if isinstance(after, Table) else None))
+    if isinstance(module, ReverseTable):
+        return after
+    if isinstance(module, SplitTable) and isinstance(after, Several):
+        step = after.entries[0]
+        if isinstance(step, Sizes):
+            dim = module.dim + (module.sample_dims == len(step.sizes))
+            dim = dim % (len(step.sizes) + 1)
+            sizes = (*step.sizes[:dim], STEPS, *step.sizes[dim:])
+            return Sizes(sizes, step.highest, step.lowest)
+    if isinstance(module, Repeater):
+        return need_of(module.module)
+    if isinstance(module, OfCell):
+        return Sizes((BATCH, module.cell.input_size))
+    if isinstance(module, Cell):
+        found = need_of(module.step)
+        return found.entries.get(0) if isinstance(found, Table) else None
+    if isinstance(module, Recurrence):
+        found = need_of(module.module)
+        return found.entries.get(0) if isinstance(found, Table) else None
+    if isinstance(module, Recurrent):
+        return need_of(module.input)
+    return None
+
+
+def steps_of(need: Need) -> Need:
+    """Steps of which each is what is needed."""
+    if isinstance(need, Sizes) and need.highest is not None:
+        need = Sizes(need.sizes[:1], need.highest, need.lowest)  # no steps within a step
+    return None if need is None else Several(dict.fromkeys(range(STEPS), need))
 
 
 def _of_container(module: Any, after: Need) -> Need:

@@ -34,6 +34,11 @@ class Part:
     made: list[Value]
     members: list[Layer | Weight]
     names: list[str]
+    keeps: bool = False
+
+    @property
+    def range(self) -> tuple[int, int]:
+        return self.first, self.last
 
     def statements(self) -> list[Statement]:
         return self.body.statements[self.first : self.last]
@@ -42,16 +47,17 @@ class Part:
 class Former:
     """Puts a range of statements into that form."""
 
-    def __init__(self, body: Body, first: int, last: int, name: str) -> None:
+    def __init__(self, body: Body, first: int, last: int, name: str, keeps: bool = False) -> None:
         self.constants: list[Any] = []
         self.names: list[str] = []
         self.inputs: list[Value] = []
         self.made: list[Value] = []
         self.members: dict[int, Member] = {}
         key = tuple(self._statement(s) for s in body.statements[first:last])
+        self.inputs.sort(key=lambda value: bool(value.kind))  # states come last
         self.part = Part(
             *(body, first, last, name, key, self.constants, self.inputs, self.made),
-            *(flat(self.members.values()), self.names),
+            *(flat(self.members.values()), self.names, keeps),
         )
 
     def _statement(self, statement: Statement) -> Any:
@@ -95,7 +101,7 @@ class Former:
                 return ("made", self.made.index(tree))
             if tree not in self.inputs:
                 self.inputs.append(tree)
-            return ("input", self.inputs.index(tree))
+            return ("input", self.inputs.index(tree), tree.kind)
         if isinstance(tree, Weight):
             return self._member(tree)
         if isinstance(tree, (bool, int, float, Hole)):
@@ -159,9 +165,9 @@ def template(
         )
     results = tuple(part.made[i] for i in outputs)
     scopes = [
-        (first - part.first, last - part.first, name)
-        for first, last, name in part.body.scopes
-        if part.first <= first and last <= part.last and (first, last) != (part.first, part.last)
+        scope._replace(first=scope.first - part.first, last=scope.last - part.first)
+        for scope in part.body.scopes
+        if part.first <= scope.first and scope.last <= part.last and scope[:2] != part.range
     ]
     result: Any = results[0] if len(results) == 1 else results
     return Body(list(part.inputs), statements, result, scopes), flat(own)

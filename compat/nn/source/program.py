@@ -10,9 +10,13 @@ import torch
 
 
 class Value(NamedTuple):
-    """The result of a statement, or an input: a tensor, or a number that is a size of one."""
+    """The result of a statement, or an input: a tensor, or a number that is a size of one.
+
+    ``kind`` is the type of the state of a recurrent module, which may be None before it begins.
+    """
 
     number: int
+    kind: str = ""
 
 
 class Hole(NamedTuple):
@@ -33,6 +37,8 @@ class Layer:
     called: str = ""
     # A function of torch that its maker's result goes through.
     around: str = ""
+    # Whether its class is no one of torch's, and stands in the source.
+    own: bool = False
 
 
 @dataclass(eq=False)
@@ -73,6 +79,26 @@ class Statement:
     pinned: bool = False
 
 
+# Statements that say how others follow each other, which stand between those of a pair.
+FOR, END_FOR = "for", "end for"  # (steps, states) -> (entries, states); (outputs, states) -> both
+IF, ELSE, END_IF = "if", "else", "end if"  # (state); (values); (values) -> values
+CONTROL = {FOR, END_FOR, IF, ELSE, END_IF}
+# A tuple of values, and the values in one; the states of a net, and those of its parts.
+PACK, UNPACK, STATES = "pack", "unpack", "states"
+
+
+class Scope(NamedTuple):
+    """A range of statements that was one module of the net, with the name of its class.
+
+    ``keeps``: whether it has a state, and becomes a class also where it is used once.
+    """
+
+    first: int
+    last: int
+    name: str
+    keeps: bool = False
+
+
 @dataclass
 class Body:
     """Statements with what they are given and what of theirs is the result."""
@@ -80,8 +106,18 @@ class Body:
     inputs: list[Value]
     statements: list[Statement]
     result: Any
-    # Ranges of statements that were one module of the net, each with the name of its class.
-    scopes: list[tuple[int, int, str]] = field(default_factory=list)
+    scopes: list[Scope] = field(default_factory=list)
+
+
+def balanced(statements: list[Statement]) -> bool:
+    """Whether statements hold both of each pair of control, or none."""
+    depth = 0
+    for statement in statements:
+        depth += statement.function in (FOR, IF)
+        if not depth and statement.function in CONTROL:
+            return False
+        depth -= statement.function in (END_FOR, END_IF)
+    return depth == 0
 
 
 @dataclass(eq=False)
@@ -92,6 +128,7 @@ class Block:
     body: Body
     members: list[Layer | Weight]
     parameters: list[str]
+    keeps: bool = False  # whether it has a state
 
 
 def leaves(tree: Any) -> Iterator[Any]:
@@ -165,5 +202,5 @@ def without_unused(body: Body) -> Body:
             needed.update(reads(statement))
     kept.reverse()
     places = [sum(index < bound for index in kept) for bound in range(len(body.statements) + 1)]
-    scopes = [(places[first], places[last], name) for first, last, name in body.scopes]
+    scopes = [s._replace(first=places[s.first], last=places[s.last]) for s in body.scopes]
     return Body(body.inputs, [body.statements[i] for i in kept], body.result, scopes)

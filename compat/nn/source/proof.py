@@ -2,141 +2,229 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from compat.nn.core.module import Module
+from compat.nn.interchange.recurrent.memory import forget
 from compat.nn.source.generator import Source
-from compat.tensor_tables import map_tensors
+from compat.nn.source.sequences import gathered
+from compat.tensor_tables import map_tensors, with_tensors
 from compat.tensor_tables import tensors as tensors_in
 
 # The largest differences relative to the largest element; of types that are not here, a hundredth.
 _ALLOWED = {torch.float64: 1e-9, torch.float32: 1e-5}
 _GRADIENTS = {torch.float64: 1e-7, torch.float32: 1e-3}
+_DROPPING = (nn.Dropout, nn.Dropout2d, nn.Dropout3d)
 _MOST = 1 << 24  # parameters up to which gradients are compared
 
 
-def compare(
-    net: nn.Module, plain: nn.Module, example: Any, inputs: list[Tensor], source: Source
-) -> float:
-    """Compare both nets in both modes; the largest relative difference of outputs."""
-    largest = 0.0
-    training = plain.training
-    try:
-        for mode in (False, True):
-            plain.train(mode)
-            net.train(mode)
+class Proof:
+    """The source's net and the one that it was written from, side by side.
+
+    Args:
+        net: the source's.
+        plain: what ``to_torch`` gave.
+        example: an input for the net.
+        given: what the source's is given for an input of the net.
+        forms: those in which inputs and outputs of the one are those of the other.
+        stateful: whether the source's net takes and gives a state.
+    """
+
+    def __init__(
+        self,
+        net: nn.Module,
+        plain: nn.Module,
+        example: Any,
+        given: Callable[[Any], list[Tensor]],
+        forms: tuple[Any, Any],
+        stateful: bool,
+    ) -> None:
+        self.net, self.plain, self.stateful = net, plain, stateful
+        self.example, self.given, self.forms = example, given, forms
+        self.inputs = given(example)
+
+    def largest(self) -> float:
+        """The largest relative difference of outputs, in both modes and for other numbers."""
+        largest = max(self._difference(self.example, mode) for mode in (False, True))
+        others = [self._difference(other, False) for other in self._others()]
+        if not all(other <= 100 * largest + 1e-3 for other in others):
+            raise ValueError(
+                "what the net computes depends on the numbers of its input, not only on their "
+                "sizes, and no source can be written for it"
+            )
+        return max([largest, *others])
+
+    def _difference(self, example: Any, mode: bool) -> float:
+        with self._mode(mode), torch.no_grad():
+            one = self._of_plain(cloned(example))
+        try:
+            with self._mode(mode), torch.no_grad():
+                two = self._of_source(cloned(self.given(example)))
+        except RuntimeError:
+            return float("inf")
+        return max((difference(b, a) for a, b in zip(one, two, strict=True)), default=0.0)
+
+    def _others(self) -> list[Any]:
+        """The numbers of the example in another order, if the net takes them: of these the source
+        must know none.
+        """
+        generator = torch.Generator().manual_seed(3)
+
+        def mixed(tensor: Tensor) -> Tensor:
+            order = torch.randperm(tensor.numel(), generator=generator)
+            return tensor.reshape(-1)[order].view(tensor.shape)
+
+        for change in (mixed, lambda tensor: tensor.flip(0)):
+            example = map_tensors(change, self.example)
+            try:
+                with self._mode(False), torch.no_grad():
+                    self._of_plain(cloned(example))
+            except (RuntimeError, ValueError, IndexError):
+                continue
+            return [example]
+        return []
+
+    def draws(self) -> bool:
+        """Whether the net's output is random in evaluation, too."""
+        with self._mode(False), torch.no_grad():
             found = []
-            for other in (plain, net):
-                chances = _without_dropout(other)
-                kept = {k: v.clone() for k, v in other.named_buffers()}
-                torch.manual_seed(1)
-                with torch.no_grad():
-                    given = cloned(example if other is plain else inputs)
-                    result = other(given) if other is plain else other(*given)
-                found.append([t.clone() for t in tensors_in(listed(result))])
-                _with_dropout(chances)
-                for key, value in other.named_buffers():
-                    value.copy_(kept[key])
-            for one, two in zip(*found, strict=True):
-                largest = max(largest, difference(two, one))
-    finally:
-        plain.train(training)
-        net.eval()
-    return largest
+            for seed in range(8):
+                torch.manual_seed(seed)
+                found.append(self._of_plain(cloned(self.example)))
+        return any(
+            not torch.equal(one, own) for one, *rest in zip(*found, strict=True) for own in rest
+        )
+
+    def _of_plain(self, example: Any, going_on: bool = True) -> list[Tensor]:
+        """The outputs, with a state also those of a second call, which goes on."""
+        forget(self.plain)
+        calls = [self.plain(example)]
+        if self.stateful and going_on:
+            calls.append(self.plain(cloned(example)))
+        forget(self.plain)
+        return [t.clone() for output in calls for t in gathered(self.forms[1], output)]
+
+    def _of_source(self, inputs: list[Tensor], going_on: bool = True) -> list[Tensor]:
+        calls: list[Any] = [self.net(*inputs)]
+        if self.stateful:
+            output, state = calls[0]
+            calls = [output, self.net(*cloned(inputs), state)[0]] if going_on else [output]
+        return [t.clone() for output in calls for t in tensors_in(listed(output))]
+
+    @contextmanager
+    def _mode(self, train: bool) -> Iterator[None]:
+        """While both are in a mode, draw the same noise and drop nothing."""
+        training = self.plain.training
+        kept: list[tuple[Any, str, Any]] = []
+        buffers = []
+        for net in (self.plain, self.net):
+            net.train(train)
+            for module in net.modules():
+                if isinstance(module, _DROPPING):
+                    kept.append((module, "p", module.p))
+                if isinstance(module, nn.RNNBase):
+                    kept.append((module, "dropout", module.dropout))
+            buffers += [(buffer, buffer.clone()) for buffer in net.buffers()]
+        try:
+            for module, name, _ in kept:
+                setattr(module, name, 0.0)
+            torch.manual_seed(1)
+            yield
+        finally:
+            for module, name, value in kept:
+                setattr(module, name, value)
+            with torch.no_grad():
+                for buffer, before in buffers:
+                    buffer.copy_(before)
+            self.plain.train(training)
+            self.net.eval()
+
+    def check_gradients(self, names: dict[str, str]) -> None:
+        """Compare the gradients of both nets in training.
+
+        Args:
+            names: for tensors of the plain net, those of the same in the source.
+        """
+        if sum(p.numel() for p in self.net.parameters()) > _MOST:
+            return
+        own = dict(self.net.named_parameters(remove_duplicate=False))
+        theirs = dict(self.plain.named_parameters())
+        pairs = [(theirs[old], own[new]) for old, new in names.items() if old in theirs]
+        pairs = [pair for pair in pairs if all(p.requires_grad for p in pair)]
+        with self._mode(True):
+            example = map_tensors(_leaf, self.example)
+            outputs = self._of_plain(map_tensors(Tensor.clone, example), going_on=False)
+            found = _gradients(outputs, [*tensors_in(example), *(one for one, _ in pairs)])
+            count = len(tensors_in(example))
+            one = gathered(self.forms[0], with_tensors(example, found[:count])) + found[count:]
+        with self._mode(True):
+            inputs = [_leaf(tensor) for tensor in self.inputs]
+            outputs = self._of_source([tensor.clone() for tensor in inputs], going_on=False)
+            two = _gradients(outputs, [*inputs, *(other for _, other in pairs)])
+        for wanted, actual in zip(one, two, strict=True):
+            largest = difference(actual, wanted)
+            if not largest <= _GRADIENTS.get(actual.dtype, 5e-2):
+                raise ValueError(
+                    f"a gradient of the source differs from the net's by {largest:.1e}"
+                )
+
+
+def _leaf(tensor: Tensor) -> Tensor:
+    return tensor.detach().clone().requires_grad_(tensor.is_floating_point())
+
+
+def _gradients(outputs: list[Tensor], wanted: list[Tensor]) -> list[Tensor]:
+    """The gradients of a random sum of outputs; zeros where there are none."""
+    generator = torch.Generator().manual_seed(2)
+    weights = [torch.randn(t.shape, generator=generator).to(t) for t in outputs]
+    kept = [(t, w) for t, w in zip(outputs, weights, strict=True) if t.requires_grad]
+    needed = [t for t in wanted if t.requires_grad]
+    found: Any = [None] * len(needed)
+    if kept and needed:
+        given, factors = zip(*kept, strict=True)
+        found = torch.autograd.grad(given, needed, factors, allow_unused=True)
+    left = iter(found)
+    result = []
+    for tensor in wanted:
+        gradient = next(left) if tensor.requires_grad else None
+        result.append(torch.zeros_like(tensor) if gradient is None else gradient)
+    return result
+
+
+def is_close(largest: float, source: Source) -> bool:
+    """Whether a difference is one of rounding, in the type of a source."""
+    dtypes = {t.dtype for t in source.tensors.values() if t.is_floating_point()}
+    return largest <= max((_ALLOWED.get(dtype, 2e-2) for dtype in dtypes), default=1e-5)
 
 
 def check(largest: float, source: Source) -> None:
     """Refuse a source that computes something else."""
-    dtypes = {t.dtype for t in source.tensors.values() if t.is_floating_point()}
-    allowed = max((_ALLOWED.get(dtype, 2e-2) for dtype in dtypes), default=1e-5)
-    if not largest <= allowed:
+    if not is_close(largest, source):
         raise ValueError(f"the source written differs from the net by {largest:.1e}")
 
 
-def of_torch7(net: Module, example: Any) -> list[Tensor]:
-    """What the net itself computes, in evaluation."""
+def of_torch7(net: Module, example: Any) -> Any:
+    """What the net itself computes, in evaluation, from the beginning."""
     modes = [(module, module.train) for module in net.listModules()]
     try:
-        output = net.evaluate().forward(cloned(example))
-        return [t.detach().clone() for t in tensors_in(listed(output))]
+        net.evaluate().forget()
+        output = net.forward(cloned(example))
+        if isinstance(output, (int, float)):  # of a criterion
+            return torch.tensor(output)
+        return map_tensors(lambda t: t.detach().clone(), output)
     finally:
         for module, mode in modes:
             module.train = mode
 
 
-def compare_gradients(
-    net: nn.Module, plain: nn.Module, example: Any, inputs: list[Tensor], names: dict[str, str]
-) -> None:
-    """Compare the gradients of both nets in training."""
-    if sum(p.numel() for p in net.parameters()) > _MOST:
-        return
-    training = plain.training
-    own = dict(net.named_parameters(remove_duplicate=False))
-    theirs = dict(plain.named_parameters())
-    pairs = [(theirs[old], own[new]) for old, new in names.items() if old in theirs]
-    pairs = [pair for pair in pairs if all(p.requires_grad for p in pair)]
-    found = []
-    try:
-        for place, other in enumerate((plain, net)):
-            other.train()
-            chances = _without_dropout(other)
-            kept = {k: v.clone() for k, v in other.named_buffers()}
-            given = [t.clone() for t in (tensors_in(example) if other is plain else inputs)]
-            wanted = [t.requires_grad_() for t in given if t.is_floating_point()]
-            torch.manual_seed(1)
-            copies = [t.clone() for t in given]  # which a net may change
-            result = other(_filled(example, iter(copies))) if other is plain else other(*copies)
-            outputs = [t for t in tensors_in(listed(result)) if t.requires_grad]
-            generator = torch.Generator().manual_seed(2)
-            weights = [torch.randn(t.shape, generator=generator).to(t) for t in outputs]
-            wanted += [pair[place] for pair in pairs]
-            gradients: Any = []
-            if outputs and wanted:
-                gradients = torch.autograd.grad(outputs, wanted, weights, allow_unused=True)
-            _with_dropout(chances)
-            found.append([(w, g) for w, g in zip(wanted, gradients, strict=False)])
-            with torch.no_grad():
-                for key, value in other.named_buffers():
-                    value.copy_(kept[key])
-    finally:
-        plain.train(training)
-        net.eval()
-    for (_, one), (wanted_for, two) in zip(*found, strict=True):
-        one, two = (torch.zeros_like(wanted_for) if g is None else g for g in (one, two))
-        largest = difference(two, one)
-        if not largest <= _GRADIENTS.get(two.dtype, 5e-2):
-            raise ValueError(f"a gradient of the source differs from the net's by {largest:.1e}")
-
-
-def _without_dropout(net: nn.Module) -> list[tuple[Any, float]]:
-    """Have layers drop nothing: two nets draw their noise in orders of their own. What was."""
-    found: list[tuple[Any, float]] = []
-    for module in net.modules():
-        if isinstance(module, (nn.Dropout, nn.Dropout2d, nn.Dropout3d)):
-            found.append((module, module.p))
-            module.p = 0.0
-    return found
-
-
-def _with_dropout(chances: list[tuple[Any, float]]) -> None:
-    for module, chance in chances:
-        module.p = chance
-
-
 def cloned(example: Any) -> Any:
     """An input that may be changed."""
     return map_tensors(Tensor.clone, example)
-
-
-def _filled(example: Any, given: Iterator[Tensor]) -> Any:
-    """The structure of ``example`` with other tensors."""
-    if isinstance(example, Tensor):
-        return next(given)
-    return [_filled(part, given) for part in example]
 
 
 def difference(one: Tensor, other: Tensor) -> float:

@@ -6,15 +6,40 @@ is one. Sizes are recorded as what they are sizes of, so that the batch stays fr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode, resolve_name
 
+from compat.nn.interchange.recurrent.memory import (
+    FLOW,
+    Flow,
+    OverSequences,
+    Remembering,
+    forget,
+)
 from compat.nn.source import layers
-from compat.nn.source.program import Body, Layer, Statement, Value, Weight, mapped, without_unused
+from compat.nn.source.program import (
+    CONTROL,
+    PACK,
+    STATES,
+    Body,
+    Layer,
+    Scope,
+    Statement,
+    Value,
+    Weight,
+    mapped,
+    values,
+    without_unused,
+)
+from compat.nn.source.sequences import Sequence, Sequences, Steps, Unwritable, values_of
+from compat.nn.source.steps import RecordedFlow, State, kind_of
+from compat.tensor_tables import map_tensors
+from compat.torch_internals import is_operator
 
 
 class Size(int):
@@ -51,10 +76,6 @@ for _name in ("add", "sub", "mul", "floordiv"):
     _arithmetic(f"__r{_name}__")
 
 
-class Unwritable(ValueError):
-    """Something that no source can be written for."""
-
-
 class Recording(TorchFunctionMode):
     """Records one run of a net.
 
@@ -75,6 +96,12 @@ class Recording(TorchFunctionMode):
         self.net, self.special, self.called = net, special, called
         self.body = Body([], [], None)
         self.shapes: dict[Value, tuple[int, ...]] = {}
+        self.read: set[Value] = set()
+        self.sequences = Sequences(self)
+        self.flow = RecordedFlow(self)
+        self.lengths: set[int] = set()  # of sequences
+        self.inputs: Any = None
+        self.results: Any = None
         self._inside = 0
         self._count = 0
         self._numbers: dict[int, tuple[Any, Value]] = {}
@@ -89,41 +116,172 @@ class Recording(TorchFunctionMode):
         }
         for module in net.modules():
             for name, tensor in vars(module).items():
-                if isinstance(tensor, Tensor) and id(tensor) not in self._weights:
-                    self._weights[id(tensor)] = Weight(tensor, name, False, tuple(tensor.shape))
+                for own in tensor if isinstance(tensor, list) else [tensor]:
+                    if isinstance(own, Tensor) and id(own) not in self._weights:
+                        self._weights[id(own)] = Weight(own, name, False, tuple(own.shape))
 
     def run(self, inputs: Any) -> Any:
-        """Run the net; its output. ``body`` has the statements then."""
+        """Run the net; its output.
+
+        ``body`` has the statements then, ``inputs`` and ``results`` the forms in which its values
+        are what the net is given, and gives.
+        """
         handles = []
+        units = self._begin(inputs)
         for module in self.net.modules():
             handles.append(module.register_forward_pre_hook(self._before))
             handles.append(module.register_forward_hook(self._after))
-        self.body.inputs = [self._new(tensor) for tensor in _tensors(inputs)]
+        self.sequences.begin(inputs)
+        token = FLOW.set(self.flow)
         try:
             with torch.no_grad(), self:
                 output = self.net(inputs)
+                with self.paused():
+                    self.results = self._result(output)
+                    found = values_of(self.results)
+                    self.body.result = tuple(found) if len(found) > 1 else found[0]
+                    self._end(units)
         finally:
+            FLOW.reset(token)
             for handle in handles:
                 handle.remove()
-        self.body.result = self.reference(output)
+            forget(self.net)
+        self.inputs = self.sequences.form
+        self.body.inputs = values_of(self.inputs) + self.body.inputs
         self.body = without_unused(self.body)
         return output
 
-    def _new(self, thing: Any) -> Value:
-        value = Value(self._count)
+    def _begin(self, inputs: Any) -> dict[Remembering, State]:
+        """Give the modules whose memory stays from call to call states to begin with."""
+        modules = list(self.net.modules())
+        if not any(isinstance(module, Remembering) for module in modules):
+            return {}
+        over = [module for module in modules if isinstance(module, OverSequences)]
+        forgetful = {id(m) for o in over if o.remember == "neither" for m in o.modules()}
+        forget(self.net)
+        with torch.no_grad():
+            self.net(map_tensors(torch.clone, inputs))
+        states = {}
+        for module in modules:
+            if isinstance(module, Remembering) and id(module) not in forgetful:
+                like = module.memory
+                if like is not None:
+                    states[module] = State(self.new(None, kind_of(like)), None, like)
+        forget(self.net)
+        for module, state in states.items():
+            module.memory = state
+        return states
+
+    def _result(self, output: Any) -> Any:
+        """The form of what the net gives: lists that are sequences are one value."""
+        if isinstance(output, (tuple, list)):
+            if self.sequences.is_sequence(list(output)):
+                return Steps(self.sequences.whole(output))
+            return [self._result(part) for part in output]
+        return self.reference(output)
+
+    def _end(self, units: dict[Remembering, State]) -> None:
+        """Make the states at the end results, and those at the begin an input."""
+        begin = [state.value for state in units.values()]
+        ends = [end for unit in units if (end := self.flow.state(unit.memory)) is not None]
+        if not begin:
+            return
+        if len(begin) == 1:
+            [given], [last] = begin, ends
+            final = last.value
+        else:
+            kind = f"tuple[{', '.join(value.kind for value in begin)}]"
+            given = self.new(None, kind)
+            self.body.statements.insert(0, Statement(None, STATES, (given,), {}, tuple(begin)))
+            self.body.scopes = [
+                s._replace(first=s.first + 1, last=s.last + 1) for s in self.body.scopes
+            ]
+            final = self.call(PACK, tuple(end.value for end in ends), None, kind)
+        self.body.inputs = [given]
+        self.body.result = (self.body.result, final)
+
+    def new(self, thing: Any, kind: str = "") -> Value:
+        """A new value; of a tensor, its."""
+        value = Value(self._count, kind)
         self._count += 1
         if isinstance(thing, Tensor):
-            self._numbers[id(thing)] = (thing, value)
-            self._inside += 1
-            self.shapes[value] = tuple(thing.shape)
-            self._inside -= 1
+            self.name(thing, value)
         return value
+
+    def name(self, tensor: Tensor, value: Value) -> None:
+        """Let a tensor be a value."""
+        self._numbers[id(tensor)] = (tensor, value)
+        with self.paused():
+            self.shapes[value] = tuple(tensor.shape)
+
+    def known(self, tensor: Tensor) -> Value | None:
+        """The value that a tensor is, unless it is only a slice of one."""
+        found = self._numbers.get(id(tensor))
+        return None if found is None else found[1]
+
+    def forget(self, tensor: Tensor) -> None:
+        """Know a tensor no more."""
+        self._numbers.pop(id(tensor), None)
+
+    @contextmanager
+    def paused(self, inside: int = 1) -> Iterator[None]:
+        """While calls of torch's functions are not recorded, but for ``inside`` 0."""
+        before, self._inside = self._inside, inside
+        try:
+            yield
+        finally:
+            self._inside = before
+
+    def resumed(self) -> Any:
+        """While they are, within ``paused``."""
+        return self.paused(0)
+
+    @contextmanager
+    def unrecorded(self) -> Iterator[None]:
+        """While nothing is recorded, of recurrent modules neither."""
+        token = FLOW.set(Flow())
+        try:
+            with self.paused():
+                yield
+        finally:
+            FLOW.reset(token)
+
+    def statement(
+        self, function: str, arguments: Any = (), results: Any = (), layer: Layer | None = None
+    ) -> Statement:
+        """Record a statement whose values are given."""
+        pinned = function in CONTROL
+        made = Statement(layer, function, arguments, {}, results, pinned)
+        self.read.update(values(arguments))
+        self.body.statements.append(made)
+        return made
+
+    def call(self, function: str, arguments: Any, size: Any, kind: str = "") -> Value:
+        """Record a call of values, whose result has a size."""
+        value = self.new(None, kind)
+        if size is not None:
+            self.shapes[value] = size
+        self.statement(function, arguments, value)
+        return value
+
+    def move_scopes(self, first: int, before: list[Statement]) -> None:
+        """Find the scopes of the statements that were ``before`` after place ``first`` again."""
+        places = {id(s): place for place, s in enumerate(self.body.statements)}
+        kept = []
+        for scope in self.body.scopes:
+            if scope.last > first:
+                inner = before[scope.first - first - 1 : scope.last - first - 1]
+                found = [places.get(id(s), -1) for s in inner]
+                if -1 in found or found != list(range(found[0], found[0] + len(found))):
+                    continue
+                scope = scope._replace(first=found[0], last=found[-1] + 1)
+            kept.append(scope)
+        self.body.scopes = kept
 
     def number(self, function: str, arguments: tuple[Any, ...], number: int) -> Size:
         """Record what computes a number."""
-        value = self._new(None)
-        given = self.reference(arguments)
-        self.body.statements.append(Statement(None, function, given, {}, value))
+        value = self.new(None)
+        self.statement(function, self.reference(arguments), value)
         return Size.of(number, value, self)
 
     def reference(self, tree: Any) -> Any:
@@ -134,26 +292,63 @@ class Recording(TorchFunctionMode):
                 return leaf.value
             if not isinstance(leaf, Tensor):
                 return leaf
-            if id(leaf) in self._numbers:
-                return self._numbers[id(leaf)][1]
+            known = self.known(leaf)
+            if known is not None:
+                return known
             if id(leaf) in self._weights:
                 return self._weights[id(leaf)]
-            raise Unwritable("a tensor comes from nowhere")
+            slice_of = self.sequences.entry(leaf)
+            if slice_of is None:
+                raise Unwritable("a tensor comes from nowhere")
+            value = slice_of[0].select(slice_of[1])
+            self.name(leaf, value)
+            return value
 
-        return mapped(refer, _plain(tree))
+        found = mapped(refer, _plain(tree))
+        self.read.update(values(found))
+        return found
 
     def add(
         self, layer: Layer | None, function: str, arguments: Any, keywords: Any, output: Any
     ) -> None:
         """Record a call."""
-        given = tuple(self.reference(list(arguments)))
+        given = tuple(self._argument(argument) for argument in arguments)
         named = self.reference(keywords)
         if layer is None:
             pinned = function.endswith("_") and not function.endswith("__")
         else:
             pinned = bool(layer.arguments.get("inplace"))
-        results = mapped(lambda leaf: self._new(leaf), _plain(output))
+        results = mapped(self.new, _plain(output))
         self.body.statements.append(Statement(layer, function, given, named, results, pinned))
+        if function in ("torch.Tensor.unbind", "torch.unbind"):
+            self._follow_slices(given, named, output)
+
+    def _argument(self, argument: Any) -> Any:
+        """An argument with values in the place of tensors; what a loop made is one value."""
+        if isinstance(argument, (list, tuple)) and self.sequences.is_sequence(list(argument)):
+            whole = self.sequences.whole(list(argument))
+            return self.call("torch.Tensor.unbind", (whole,), None)
+        return self.reference(argument)
+
+    def _follow_slices(self, given: Any, named: Any, output: Any) -> None:
+        """Know what unbinding gives as the slices of what it was given."""
+        dim = named.get("dim", given[1] if len(given) > 1 else 0)
+        source, size = given[0], (len(output), *output[0].shape)
+        own = self.reference(list(output))
+
+        def whole() -> Value:
+            if dim == 0:
+                return source
+            name = "transpose" if dim == 1 else "movedim"
+            ends = (0, 1) if dim == 1 else (dim, 0)
+            return self.call(f"torch.Tensor.{name}", (source, *ends), size)
+
+        def select(place: int) -> Value:
+            return self.call("torch.Tensor.select", (source, dim, place), size[1:])
+
+        self.sequences.follow(output, Sequence(len(output), whole, select))
+        for tensor, value in zip(output, own, strict=True):
+            self.name(tensor, value)
 
     def layer(self, module: nn.Module, cls: type[nn.Module]) -> Layer:
         """The layer that a module is."""
@@ -187,7 +382,8 @@ class Recording(TorchFunctionMode):
                     self.add(self.layer(module, cls), "", arguments, {}, output)
             return output
         first = self._open.pop()
-        if cls is not None:
+        keeps = isinstance(module, Remembering)
+        if cls is not None and not keeps:
             self._inside += 1
             same = layers.same_result(module, cls, arguments, output)
             self._inside -= 1
@@ -195,10 +391,15 @@ class Recording(TorchFunctionMode):
                 del self.body.statements[first:]
                 self.add(self.layer(module, cls), "", arguments, {}, output)
                 return output
+        if keeps:
+            with self.paused():
+                unit: Any = module
+                unit.memory = self.flow.state(unit.memory)
         last = len(self.body.statements)
+        keeps = keeps and last - first > 3
         if last - first > 1:
             name = self.called.get(id(module)) or type(module).__name__
-            self.body.scopes.append((first, last, name))
+            self.body.scopes.append(Scope(first, last, name, keeps))
         return output
 
     def __torch_function__(
@@ -208,10 +409,14 @@ class Recording(TorchFunctionMode):
         if self._inside:
             return func(*args, **kwargs)
         name = resolve_name(func) or getattr(func, "__name__", "")
+        if is_operator(func):
+            name = f"torch.ops.aten.{name.removeprefix('aten.').partition('.')[0]}"
         if name == "torch.Tensor.shape.__get__" or (name == "torch.Tensor.size" and len(args) == 1):
             return tuple(self._size(args[0], i) for i in range(args[0].dim()))
         if name == "torch.Tensor.size":
             return self._size(args[0], int(args[1]))
+        if name in ("torch.stack", "torch.cat") and self.sequences.is_sequence(list(args[0])):
+            return self._joined(func, *args, **kwargs)
         output = func(*args, **kwargs)
         if name == "torch.Tensor.__len__":
             return self._size(args[0], 0)
@@ -220,6 +425,22 @@ class Recording(TorchFunctionMode):
         in_place = name.endswith("_") and not name.endswith("__")
         if found and not (id(output) in given and not in_place):
             self.add(None, name, args, kwargs, output)
+        return output
+
+    def _joined(self, join: Any, tensors: Any, dim: int = 0) -> Tensor:
+        """The slices of a sequence, stacked or joined along a dimension."""
+        output: Tensor = join(tensors, dim)
+        whole = self.sequences.whole(list(tensors))
+        if join is torch.cat:
+            flat = dim == 0 and tensors[0].dim() > 0
+            given = whole if flat else self.call("torch.Tensor.unbind", (whole,), None)
+            name, more = ("torch.Tensor.flatten", (0, 1)) if flat else ("torch.cat", (dim,))
+            self.add(None, name, (given, *more), {}, output)
+        elif dim == 0:
+            self.name(output, whole)
+        else:
+            name, more = ("transpose", (0, 1)) if dim == 1 else ("movedim", (0, dim))
+            self.add(None, f"torch.Tensor.{name}", (whole, *more), {}, output)
         return output
 
     def _size(self, tensor: Tensor, dim: int) -> Any:

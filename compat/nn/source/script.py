@@ -12,6 +12,7 @@ from compat.nn.source.generator import Source
 from compat.nn.source.text import lines
 
 INPUT, OUTPUT = "example.input", "example.output"
+_STANDARD = {"import math": r"\bmath\.", "from typing import Any": r"\bAny\b"}
 _TYPES = {torch.float64: ".double()", torch.float16: ".half()", torch.bfloat16: ".bfloat16()"}
 
 
@@ -45,7 +46,8 @@ def script(source: Source, doc: list[str], inputs: list[Tensor], outputs: list[T
     given, wanted = f'tensors["{INPUT}"]', f'tensors["{OUTPUT}"]'
     if len(inputs) > 1:
         given = f'*(tensors[f"{INPUT}{{i}}"] for i in range(1, {len(inputs) + 1}))'
-    main += lines(f"output = load()({given})", 4)
+    output = "output, _" if source.stateful else "output"
+    main += lines(f"{output} = load()({given})", 4)
     if len(outputs) > 1:
         wanted = f'tuple(tensors[f"{OUTPUT}{{i}}"] for i in range(1, {len(outputs) + 1}))'
         main += lines(f"wanted = {wanted}", 4)
@@ -59,6 +61,9 @@ def script(source: Source, doc: list[str], inputs: list[Tensor], outputs: list[T
     ]
     if re.search(r"\bfunctional\.", body):
         imports.append("from torch.nn import functional")
+    standard = [line for line, used in _STANDARD.items() if re.search(used, body)]
+    if standard:
+        imports = [*standard, "", *imports]
     head = [f'"""{doc[0]}', *doc[1:], '"""'] if len(doc) > 1 else [f'"""{doc[0]}"""']
     parts = [
         "\n".join([*head, "", *imports]),

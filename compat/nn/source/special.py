@@ -12,10 +12,11 @@ import torch
 from torch import Tensor, nn
 
 from compat.nn.interchange.layers.lookup import LookupTable
+from compat.nn.interchange.layers.noise_contrastive import FromOne
 from compat.nn.interchange.layers.one_hot import OneHot
+from compat.nn.interchange.layers.table_layers import SelectTable
 from compat.nn.interchange.recurrent.masking import LookupTableMaskZero
-from compat.nn.interchange.recurrent.memory import OverSequences, Remembering
-from compat.nn.source.recording import Recording, Unwritable
+from compat.nn.source.recording import Recording
 from compat.nn.source.tidying import SHIFT
 
 
@@ -47,18 +48,23 @@ def _one_hot(recording: Recording, module: Any, arguments: Any, output: Tensor) 
     recording.add(None, "torch.Tensor.to", (ones, output.dtype), {}, output)
 
 
+def _select(recording: Recording, module: Any, arguments: Any, output: Any) -> None:
+    """Count from the end of a sequence where the net does."""
+    found = recording.sequences.entry(output) if isinstance(output, Tensor) else None
+    if found is not None and found[1] - found[0].length == module.index:
+        recording.name(output, found[0].select(module.index))
+
+
+def _from_one(recording: Recording, module: Any, arguments: Any, output: Any) -> None:
+    features, indices = arguments[0]
+    given = [features, _from_zero(recording, indices)]
+    recording.add(recording.layer(module.layer, type(module.layer)), "", (given,), {}, output)
+
+
 SPECIAL: dict[type, Callable[..., None]] = {
+    SelectTable: _select,
     LookupTable: _lookup,
     LookupTableMaskZero: _masked_lookup,
     OneHot: _one_hot,
+    FromOne: _from_one,
 }
-
-
-def check_writable(net: nn.Module) -> None:
-    """Refuse what keeps a memory between calls, or loops over steps."""
-    for name, module in net.named_modules():
-        if isinstance(module, (OverSequences, Remembering)):
-            raise Unwritable(
-                f"{name or 'the net'} ({type(module).__name__}) keeps a state between calls, which "
-                "the source has no arguments for yet"
-            )

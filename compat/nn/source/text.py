@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 WIDTH = 88
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
@@ -85,3 +86,12 @@ class Names:
             name = f"{wished}{count}"
         self._taken.add(name)
         return name
+
+    def free(self, names: Iterable[str]) -> None:
+        """Let names be given again."""
+        self._taken.difference_update(names)
+
+    @property
+    def taken(self) -> set[str]:
+        """The names given so far."""
+        return set(self._taken)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from compat.nn.source.plain import plainer
 from compat.nn.source.program import (
+    FOR,
     Body,
     Layer,
     Statement,
@@ -33,9 +35,11 @@ def tidied(body: Body, shapes: Shapes, from_zero: bool) -> tuple[Body, set[Value
     ``from_zero``: whether indices that come from outside do.
     """
     indices = _indices(body) if from_zero else set()
-    names: dict[Value, Value] = {}
+    names: dict[Value, Any] = plainer(body, shapes)
     statements = []
     for statement in body.statements:
+        if isinstance(statement.results, Value) and statement.results in names:
+            continue
         statement.arguments = _renamed(statement.arguments, names)
         statement.keywords = _renamed(statement.keywords, names)
         first: Any = statement.arguments[0] if statement.arguments else None
@@ -56,28 +60,59 @@ def tidied(body: Body, shapes: Shapes, from_zero: bool) -> tuple[Body, set[Value
     # Ranges stay right only without the statements that went.
     gone = {id(s) for s in body.statements} - {id(s) for s in statements}
     kept = [id(s) not in gone for s in body.statements]
-    scopes = [(sum(kept[:first]), sum(kept[:last]), name) for first, last, name in body.scopes]
+    scopes = [s._replace(first=sum(kept[: s.first]), last=sum(kept[: s.last])) for s in body.scopes]
     new = Body(body.inputs, statements, _renamed(body.result, names), scopes)
-    return without_unused(new), indices
+    return without_unused(new), indices.intersection(new.inputs)
 
 
-def _renamed(tree: Any, names: dict[Value, Value]) -> Any:
+def _renamed(tree: Any, names: dict[Value, Any]) -> Any:
     def new(leaf: Any) -> Any:
-        return names.get(leaf, leaf) if isinstance(leaf, Value) else leaf
+        while isinstance(leaf, Value) and leaf in names:
+            leaf = names[leaf]
+        return leaf
 
     return mapped(new, tree)
 
 
+# What gives elements of what it gets, in another order and form.
+_MOVES = {
+    *(f"torch.Tensor.{name}" for name in ("transpose", "movedim", "select", "__getitem__", "view")),
+    *(
+        f"torch.Tensor.{name}"
+        for name in ("long", "reshape", "flatten", "unbind", "narrow", "flip")
+    ),
+    *(f"torch.Tensor.{name}" for name in ("contiguous", "unsqueeze", "squeeze", "split", "t")),
+}
+
+
 def _indices(body: Body) -> set[Value]:
-    """The inputs that are used as indices and for nothing else."""
+    """The inputs that are used as indices and for nothing else, and what has their elements."""
     others: set[Value] = set(values(body.result))
-    found: set[Value] = set()
+    shifted: set[Value] = set()
+    sources: dict[Value, Value] = {}
     for statement in body.statements:
         if statement.function == SHIFT:
-            found.update(reads(statement))
+            shifted.update(reads(statement))
+        elif statement.function in _MOVES:
+            first = statement.arguments[0]
+            others.update(v for v in reads(statement)[1:] if v == first)
+            sources.update(dict.fromkeys(values(statement.results), first))
+        elif statement.function == FOR and not isinstance(statement.arguments[0], int):
+            sources.update(zip(statement.results[0], statement.arguments[0], strict=True))
+            others.update(values(statement.arguments[1]))
         elif statement.function != "torch.Tensor.size":
             others.update(reads(statement))
-    return found.intersection(body.inputs) - others
+    origins = {value: _origin(value, sources) for value in (*sources, *shifted, *others)}
+    mixed = {origins[value] for value in others}
+    found = {origins[value] for value in shifted}.intersection(body.inputs) - mixed
+    return {value for value in (*found, *origins) if _origin(value, sources) in found}
+
+
+def _origin(value: Value, sources: dict[Value, Value]) -> Value:
+    """What a value is, or is a part of."""
+    while value in sources:
+        value = sources[value]
+    return value
 
 
 def _is_flatten(statement: Statement, shapes: Shapes) -> bool:

@@ -10,24 +10,16 @@ import torch
 from torch import Tensor, nn
 
 from compat.nn.core.module import Module
+from compat.nn.interchange.recurrent.memory import OverSequences, Remembering
 from compat.nn.interchange.to_torch import ToTorch
 from compat.nn.source.computed import Converted
 from compat.nn.source.generator import Source, source_of
-from compat.nn.source.program import values
-from compat.nn.source.proof import (
-    check,
-    cloned,
-    compare,
-    compare_gradients,
-    difference,
-    listed,
-    of_torch7,
-)
+from compat.nn.source.proof import Proof, check, cloned, difference, is_close, of_torch7
 from compat.nn.source.recording import Recording
 from compat.nn.source.script import INPUT, OUTPUT, keys, module_from, script
-from compat.nn.source.special import SPECIAL, check_writable
+from compat.nn.source.sequences import gathered
+from compat.nn.source.special import SPECIAL
 from compat.nn.source.tidying import tidied
-from compat.tensor_tables import tensors as tensors_in
 
 
 @dataclass
@@ -43,6 +35,9 @@ class Written:
         inputs: the example's.
         from_zero: for each, whether it is indices that count from 0.
         net: an instance of the source's class, with the weights.
+        forms: those in which the inputs and outputs of the net are the source's.
+        stateful: whether the source's net takes and gives a state besides.
+        steps: the length of the example's sequences, if it has any.
     """
 
     text: str
@@ -52,6 +47,19 @@ class Written:
     inputs: list[Tensor]
     from_zero: list[bool]
     net: nn.Module
+    forms: tuple[Any, Any]
+    stateful: bool = False
+    steps: int | None = None
+
+    def given(self, example: Any) -> list[Tensor]:
+        """What the source's net is given for an input of the net."""
+        tensors = gathered(self.forms[0], example)
+        pairs = zip(tensors, self.from_zero, strict=True)
+        return [tensor.long() - 1 if zero else tensor for tensor, zero in pairs]
+
+    def wanted(self, net: Module, example: Any) -> list[Tensor]:
+        """What the source's net is to give for an input of the net."""
+        return gathered(self.forms[1], of_torch7(net, example))
 
 
 def write(
@@ -77,35 +85,39 @@ def write(
     plain = conversion(net)
     training = plain.training
     plain.eval()
+    for module in plain.modules():
+        if isinstance(module, OverSequences) and module.remember != "neither":
+            module.remember = "always"  # its caller decides by the state that it gives
     try:
-        check_writable(plain)
         recording = Recording(plain, SPECIAL, called(net, conversion))
         output = recording.run(cloned(example))
     finally:
         plain.train(training)
     body, indices = tidied(recording.body, recording.shapes, not indices_from_one)
-    flat = values(body.result)
-    if type(body.result) in (tuple, list):
-        body.result = tuple(flat) if len(flat) > 1 else flat[0]
-    inputs = list(tensors_in(example))
-    for place, value in enumerate(body.inputs):
-        if value in indices:
-            inputs[place] = inputs[place].long() - 1
-    outputs = [t.detach() for t in tensors_in(listed(output))]
-    about = _about(body.inputs, indices, inputs, outputs, indices_from_one)
+    stateful = bool(body.inputs and body.inputs[-1].kind)
+    given = body.inputs[: len(body.inputs) - stateful]
+    from_zero = [value in indices for value in given]
+    forms = (recording.inputs, recording.results)
+    outputs = [tensor.detach() for tensor in gathered(forms[1], output)]
+    steps = recording.lengths.pop() if len(recording.lengths) == 1 else None
+    result = Written("", {}, {}, 0.0, [], from_zero, plain, forms, stateful, steps)
+    inputs = result.inputs = result.given(example)
+    about = _about(given, indices, inputs, outputs, indices_from_one, steps)
     source = source_of(name, body, indices, about)
-    text = script(source, [f"The net of {origin} as PyTorch source."], inputs, outputs)
-    names = _names(plain, source)
-    from_zero = [value in indices for value in body.inputs]
-    own = _instance(text, source)
-    result = Written(text, dict(source.tensors), names, 0.0, inputs, from_zero, own)
-    result.difference = max(
-        difference(two.view(one.shape) if two.numel() == one.numel() else two, one)
-        for one, two in zip(of_torch7(net, example), outputs, strict=True)
-    )
-    result.difference = max(result.difference, compare(result.net, plain, example, inputs, source))
+    result.text = script(source, [f"The net of {origin} as PyTorch source."], inputs, outputs)
+    result.tensors = dict(source.tensors)
+    result.names = _names(plain, source)
+    result.net = _instance(result.text, source)
+    remembers = any(isinstance(module, Remembering) for module in plain.modules())
+    wanted = result.wanted(net.clone() if remembers else net, example)
+    proof = Proof(result.net, plain, example, result.given, forms, stateful)
+    result.difference = proof.largest()
+    pairs = zip(wanted, outputs, strict=True)
+    from_torch7 = max((difference(_like(two, one), one) for one, two in pairs), default=0.0)
+    if is_close(from_torch7, source) or not proof.draws():
+        result.difference = max(result.difference, from_torch7)
     check(result.difference, source)
-    compare_gradients(result.net, plain, example, inputs, names)
+    proof.check_gradients(result.names)
     result.tensors |= dict(zip(keys(INPUT, len(inputs)), inputs, strict=True))
     result.tensors |= dict(zip(keys(OUTPUT, len(outputs)), outputs, strict=True))
     return result
@@ -149,6 +161,11 @@ def _names(plain: nn.Module, source: Source) -> dict[str, str]:
     return {name: places[_key(t)] for name, t in state.items() if _key(t) in places}
 
 
+def _like(tensor: Tensor, other: Tensor) -> Tensor:
+    """A tensor in the size of another that has as many elements."""
+    return tensor.view(other.shape) if tensor.numel() == other.numel() else tensor
+
+
 def _key(tensor: Tensor) -> Any:
     return (tensor.data_ptr(), tensor.shape) if tensor.numel() else id(tensor)
 
@@ -159,15 +176,19 @@ def _about(
     inputs: list[Tensor],
     outputs: list[Tensor],
     from_one: bool,
+    steps: int | None,
 ) -> list[str]:
-    """The docstring of ``forward``: shapes, and how indices count."""
+    """The docstring of ``forward``: shapes, and how indices count.
+
+    ``steps`` is the length of sequences.
+    """
     given = []
     for value, tensor in zip(values, inputs, strict=True):
         kind = ""
         if not tensor.is_floating_point():
             kind = " of indices from " + ("0" if value in indices and not from_one else "1")
-        given.append(_shape(tensor) + kind)
-    one, other = _counted(given), _counted([_shape(t) for t in outputs])
+        given.append(_shape(tensor, steps) + kind)
+    one, other = _counted(given), _counted([_shape(t, steps) for t in outputs])
     if len(one + other) < 66:
         return [f"From {one} to {other}."]
     return [f"From {one}", f"to {other}."]
@@ -182,6 +203,12 @@ def _counted(shapes: list[str]) -> str:
     return ", ".join(found)
 
 
-def _shape(tensor: Tensor) -> str:
-    sizes = ["N", *map(str, tensor.shape[1:])]
-    return " x ".join(sizes[: tensor.dim()])
+def _shape(tensor: Tensor, steps: int | None) -> str:
+    sizes = list(map(str, tensor.shape))
+    batch = 0
+    if steps is not None and steps in tensor.shape[:2]:
+        place = list(tensor.shape).index(steps)
+        sizes[place], batch = "T", 1 - place
+    if batch < len(sizes):
+        sizes[batch] = "N"
+    return " x ".join(sizes)

@@ -24,7 +24,8 @@ def polyinterp(
 
     Args:
         points: n rows (x, f, slope).
-        xminBound, xmaxBound: where to look; from the smallest x to the largest if not given.
+        xminBound: the lower end of the search; by default the smallest x.
+        xmaxBound: the upper end of the search; by default the largest x.
 
     Returns:
         For two points without bounds the position, from the cubic's closed form; otherwise the

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+_LONGEST_REASON = 300  # characters of what a class says
+
 
 class T7Error(ValueError):
     """A file that is not a sound .t7 file, or a value that such a file cannot hold.
@@ -49,6 +51,14 @@ class Refusal(ValueError):
     It reaches the caller of ``load`` as it is, where any other exception of a hook is taken for a
     defect of the file.
     """
+
+
+def unusable(typename: str, error: Exception, offset: int | None = None) -> T7Error:
+    """The error for content that a class refuses with an error of its own."""
+    reason = f"{type(error).__name__}: {error}"
+    if len(reason) > _LONGEST_REASON:
+        reason = reason[:_LONGEST_REASON] + "..."
+    return T7Error(f"content that {typename} cannot be made of: {reason}", offset=offset)
 
 
 def type_code(code: int) -> str:

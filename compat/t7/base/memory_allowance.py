@@ -7,14 +7,14 @@ is restored, it asks here first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 import torch
 
-from compat.t7.base.errors import T7Error
+from compat.t7.base.errors import T7Error, unusable
 from compat.torch_internals import OperatorMode, returns_a_tensor, storage_identity
 
 _MULTIPLE = 8  # of the size of the file
@@ -28,6 +28,17 @@ class Allowance:
     def __init__(self, size: int) -> None:
         self._left = self._whole = _MULTIPLE * size + _ALWAYS
         self._zeros: dict[tuple[int, torch.dtype], tuple[torch.Tensor, torch.Tensor]] = {}
+        self.waiting: dict[Callable[[list[Any]], None], list[Any]] = {}
+
+    def check(self) -> None:
+        """Have the objects checked that asked for it."""
+        for check, things in self.waiting.items():
+            try:
+                check(things)
+            except (T7Error, MemoryError):
+                raise
+            except Exception as error:
+                raise unusable(type(things[0]).__name__, error) from error
 
     def claim(self, size: int) -> None:
         if not 0 <= size <= self._left:
@@ -56,11 +67,12 @@ _current: ContextVar[Allowance | None] = ContextVar("_current", default=None)
 
 
 @contextmanager
-def allowance(size: int) -> Iterator[None]:
+def allowance(size: int) -> Iterator[Allowance]:
     """Bound what restoring the objects of a file of ``size`` bytes allocates."""
-    token = _current.set(Allowance(size))
+    granted = Allowance(size)
+    token = _current.set(granted)
     try:
-        yield
+        yield granted
     finally:
         _current.reset(token)
 
@@ -107,6 +119,16 @@ def claim(size: int = 0, *, entries: int = 0) -> None:
     current = _current.get()
     if current is not None:
         current.claim(size + _ENTRY * entries)
+
+
+def when_read(check: Callable[[list[Any]], None], thing: Any) -> None:
+    """Have ``check`` called when the whole file has been read, with all things that ask for it.
+
+    What it raises is a defect of the file. It may ``claim``.
+    """
+    current = _current.get()
+    if current is not None:
+        current.waiting.setdefault(check, []).append(thing)
 
 
 def zeros_like(tensor: torch.Tensor) -> torch.Tensor:

@@ -15,12 +15,22 @@ def describe(labels: Sequence[Any]) -> str:
     Of a very long path both ends are shown, of a very long label the start.
     """
     left_out = len(labels) - 2 * _SHOWN
-    if left_out > 0:
-        parts = [*map(part, labels[:_SHOWN]), f" …{left_out} more… "]
-        labels = labels[-_SHOWN:]
-    else:
-        parts = []
-    return "".join([*parts, *map(part, labels)]).removeprefix(".")
+    if left_out <= 0:
+        return joined([part(label) for label in labels])
+    ends = [*map(part, labels[:_SHOWN])], [*map(part, labels[-_SHOWN:])]
+    return _with_gap(*ends, left_out)
+
+
+def joined(parts: Sequence[str]) -> str:
+    """``describe`` of labels of which each is a ``part`` already."""
+    left_out = len(parts) - 2 * _SHOWN
+    if left_out <= 0:
+        return "".join(parts).removeprefix(".")
+    return _with_gap(parts[:_SHOWN], parts[-_SHOWN:], left_out)
+
+
+def _with_gap(first: Sequence[str], last: Sequence[str], left_out: int) -> str:
+    return "".join([*first, f" …{left_out} more… ", *last]).removeprefix(".")
 
 
 def part(label: Any) -> str:

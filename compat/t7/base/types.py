@@ -8,6 +8,7 @@ from typing import Any, overload
 import torch
 
 from compat import accelerators
+from compat.notebook import drawn
 from compat.tensor_types import CPU_TYPES, CUDA_TYPES, type_name
 
 TENSOR_DTYPES = {
@@ -35,6 +36,8 @@ class TorchObject:
         preamble: the objects that the class writes before its fields, e.g. the GPU assignments of
             ``nn.DataParallelTable``.
     """
+
+    _repr_html_ = drawn
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from compat.t7.base.errors import Refusal, T7Error, type_code
+from compat.t7.base.errors import Refusal, T7Error, type_code, unusable
 from compat.t7.base.geometry import check_dimensions, checked_strides
 from compat.t7.base.memory_allowance import claim, frugal
 from compat.t7.base.object_path import describe
@@ -28,7 +28,6 @@ from compat.t7.objects.hooks import FIELDS, OBJECT, Bytes, Request
 _MISSING = object()
 _UNFINISHED_TENSOR = object()
 _SCALARS = (0, 1, 2, 5)
-_LONGEST_REASON = 300  # characters of what a class says
 
 Steps = Generator[Any, Any, Any]
 
@@ -337,12 +336,7 @@ class Reader:
         except (T7Error, Refusal, MemoryError):
             raise
         except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
-            if len(reason) > _LONGEST_REASON:
-                reason = reason[:_LONGEST_REASON] + "..."
-            raise T7Error(
-                f"content that {typename} cannot be made of: {reason}", offset=start
-            ) from error
+            raise unusable(typename, error, start) from error
         return obj
 
     def _settle_class(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
@@ -230,6 +230,14 @@ def provide(typename: str) -> tuple[Registration, ...]:
             importlib.import_module(home)
             entries = find(typename)
     return entries
+
+
+def registered() -> Iterator[tuple[str, type]]:
+    """Import every package with classes, and yield each Torch7 class name with its Python class."""
+    for package in sorted({*_HOMES.values()}):
+        importlib.import_module(package)
+    for typename, entries in _entries.items():
+        yield from ((typename, entry.cls) for entry in entries if entry.cls is not None)
 
 
 def find_kept(typename: str) -> Registration | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -59,14 +60,10 @@ class Variant:
             error.file = self._source.name
             raise
 
-    def best_cursor(self, options: ReadOptions) -> Cursor:
-        """A cursor at the start, with the size of longs that gets along best."""
-        if self._long_size != "auto":
-            return self._cursor(int(self._long_size))
-        cursor = self._cursor(8)
-        if self._error(cursor, options) and cursor.used_longs:
-            return self._cursor(4 if self._fits(4, options) else 8)
-        return self._cursor(8)
+    def cursors(self) -> Iterator[Cursor]:
+        """A cursor at the start for each size of longs that the file may have, the likely first."""
+        for size in (8, 4) if self._long_size == "auto" else (int(self._long_size),):
+            yield self._cursor(size)
 
     def _read_otherwise(
         self, error: T7Error, reached: int, options: ReadOptions, many: bool
@@ -96,14 +93,11 @@ class Variant:
     def _fits(self, long_size: int, options: ReadOptions) -> bool:
         """Whether the file reads well, to its last byte, with longs of this size."""
         cursor = self._cursor(long_size)
-        return self._error(cursor, options) is None and not cursor.left()
-
-    def _error(self, cursor: Cursor, options: ReadOptions) -> T7Error | None:
         try:
             Reader(cursor, options).read()
-        except T7Error as error:
-            return error
-        return None
+        except T7Error:
+            return False
+        return not cursor.left()
 
     def _cursor(self, long_size: int) -> Cursor:
         if self.format == "ascii":
@@ -119,12 +113,14 @@ def _read(cursor: Cursor, options: ReadOptions, many: bool) -> Any:
     while True:
         cursor.pos = 0
         reader = Reader(cursor, options, kinds)
-        with allowance(cursor.size):
+        with allowance(cursor.size) as granted:
             result = reader.read()
             if many:
                 result = [result]
                 while cursor.left():
                     result.append(reader.read())
+            if not reader.wrong_kinds:
+                granted.check()
         if not reader.wrong_kinds:
             return result
         if kinds:  # one reading shows all kinds, unless a hook reads now this, now that

@@ -201,9 +201,19 @@ def test_as_a_torch_module(ours: Any, theirs: Any, options: Any) -> None:
     torch.testing.assert_close(net(x), module.forward(x))
     assert isinstance(net[0], theirs)
     assert all(parameter.requires_grad for parameter in net.parameters())
-    module.get(1).rememberStates = True
+    module.get(1).hiddenInput = torch.zeros(2, 2, 4)
     with pytest.raises(ValueError, match="begins with states of its own"):
         module.to_torch()
+
+
+@each_twin
+def test_as_a_torch_module_that_remembers(ours: Any, theirs: Any, options: Any) -> None:
+    module = ours(3, 4, 2)
+    module.rememberStates = True
+    net = module.to_torch()
+    for _ in range(3):
+        x = torch.randn(5, 2, 3)
+        torch.testing.assert_close(net(x), module.forward(x))
 
 
 @pytest.mark.parametrize(

@@ -48,3 +48,26 @@ def test_without_a_header(runtime: lua.Runtime, path: str) -> None:
 def test_a_mode_that_there_is_not(runtime: lua.Runtime, path: str) -> None:
     with pytest.raises(lua.LuaError, match="unknown mode"):
         runtime.eval("csvigo.load{path = path, mode = 'wide'}")
+
+
+def test_files_row_by_row(runtime: lua.Runtime, tmp_path: Path) -> None:
+    runtime.globals().path = str(tmp_path / "rows.csv")
+    runtime.execute("""
+        require 'csvigo'
+        local file = csvigo.File(path, 'w', '|')
+        file:write{'a', 'b'}
+        file:writeall{{1, 'x|"y"'}, {3, 4}}
+        file:close()
+        file = csvigo.File(path, 'r', '|')
+        first, rest, none = file:read(), file:readall(), file:read()
+        file:close()
+        file = io.open(path, 'w')
+        file:write('one  two three\\r\\n')
+        file:close()
+        blanks = csvigo.File(path, 'r', ' '):read()
+    """)
+    values = runtime.globals()
+    assert values.first == ["a", "b"]
+    assert values.rest == [["1", 'x|"y"'], ["3", "4"]]
+    assert values.none is None
+    assert values.blanks == ["one", "two", "three"]

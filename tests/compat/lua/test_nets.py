@@ -488,3 +488,41 @@ def test_what_a_sequence_went_on_from_is_there_in_its_backward(
         kind,
     )
     assert difference < 1e-8
+
+
+def test_nodes_take_further_inputs(runtime: lua.Runtime) -> None:
+    runtime.execute(
+        """
+        require 'nngraph'
+        local a, b = nn.Identity()(), nn.Identity()()
+        local sum = nngraph.Node{module = nn.CAddTable()}
+        sum:add(a, true) sum:add(b, true)
+        result = nn.gModule({a, b}, {sum}):forward{torch.ones(2), torch.ones(2):mul(3)}
+        """
+    )
+    assert runtime.globals().result.tolist() == [4, 4]
+
+
+def test_nested_tensors_of_graphs(runtime: lua.Runtime) -> None:
+    runtime.execute(
+        """
+        local nesting = require 'nngraph.nesting'
+        local input = {torch.ones(2), deep = {torch.ones(3)}}
+        output = {torch.zeros(1), surplus = torch.zeros(1)}
+        nesting.resizeNestedAs(output, input)
+        nesting.fillNested(output, 2)
+        nesting.addNestedTo(output, input)
+        copy = nesting.cloneNested(output)
+        nesting.copyNested(copy, input)
+        ok, message = pcall(nesting.copyNested, {torch.ones(1), 5}, {torch.ones(1)})
+        """
+    )
+    values = runtime.globals()
+    assert values.output[1].tolist() == [3, 3]
+    assert runtime.eval("output.surplus == nil, output.deep[1]:sum(), copy.deep[1]:sum()") == (
+        True,
+        9,
+        3,
+    )
+    assert not values.ok
+    assert "present in output but not in input" in values.message

@@ -321,3 +321,63 @@ def test_a_loss_at_the_end_of_a_graph_takes_a_number_of_any_type(runtime: lua.Ru
         "net:forward(input) return net:backward(input, torch.DoubleTensor{2})[1]"
     )
     assert gradient.tolist() == [4, 0]
+
+
+def test_next_walks_through_the_fields_of_an_object(runtime: lua.Runtime) -> None:
+    runtime.execute(
+        """
+        require 'nn'
+        local layer = nn.Linear(2, 3)
+        walked, paired = {}, {}
+        local key, value = next(layer)
+        while key ~= nil do
+           walked[#walked + 1] = key
+           assert(value == layer[key])
+           key, value = next(layer, key)
+        end
+        for name in pairs(layer) do paired[#paired + 1] = name end
+        table.sort(walked) table.sort(paired)
+        """
+    )
+    walked = list(runtime.globals().walked)
+    assert walked == list(runtime.globals().paired)
+    assert {"weight", "bias", "gradWeight", "output"} <= set(walked)
+    assert runtime.eval("pcall(next, nn.Tanh(), 'none')") == (False, "invalid key to 'next'")
+
+
+def test_a_type_of_a_class_s_own_converts_alone(runtime: lua.Runtime) -> None:
+    runtime.execute(
+        """
+        require 'nn'
+        local Own, parent = torch.class('nn.OwnType', 'nn.Linear')
+        function Own:type(name)
+           if name then self.weight = self.weight:type(name) end
+           return self
+        end
+        local first = nn.OwnType(3, 2)
+        net = nn.Sequential():add(first):add(first:clone('weight', 'bias')):add(nn.Linear(2, 2))
+        net:float()
+        first.weight:fill(7)
+        other = net:get(2).weight:mean()
+        """
+    )
+    assert runtime.globals().other != 7
+    types = (
+        "torch.type(net:get(1).weight), torch.type(net:get(1).bias), torch.type(net:get(3).bias)"
+    )
+    assert runtime.eval(types) == ("torch.FloatTensor", "torch.DoubleTensor", "torch.FloatTensor")
+
+
+def test_classes_whose_names_begin_with_an_underscore(runtime: lua.Runtime) -> None:
+    runtime.execute(
+        """
+        require 'nn'
+        mine = {}
+        torch.class('mine._Hidden', 'nn.Linear')
+        again = torch.deserialize(torch.serialize(mine._Hidden(2, 1)))
+        """
+    )
+    assert runtime.eval("torch.type(again), again:forward(torch.ones(2)):size(1)") == (
+        "mine._Hidden",
+        1,
+    )

@@ -139,3 +139,37 @@ def test_of_many_values_the_first_are_listed(format: str, keys: Any, most: int) 
 def test_what_follows_the_object_is_listed() -> None:
     *_, last = t7.inspect(io.BytesIO(t7.dumps({"a": 1}) + b"more"))
     assert (last.kind, last.nbytes) == ("unread", 4)
+
+
+def nested(count: int) -> Any:
+    value: Any = []
+    for _ in range(count):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("format", ["binary", "ascii"])
+@pytest.mark.parametrize(
+    "value", [nested(300), [[1] for _ in range(300)], {"a": {str(i): [i] for i in range(300)}}]
+)
+def test_no_more_is_listed_and_read_than_asked_for(format: str, value: Any) -> None:
+    data = t7.dumps(value, format=format)
+    everything = list(t7.inspect(io.BytesIO(data)))
+    for most in (1, 7, 250):
+        *first, last = t7.inspect(io.BytesIO(data), most=most)
+        assert first == everything[:most]
+        assert last.kind == "unlisted" and 0 < last.nbytes < len(data)
+    assert list(t7.inspect(io.BytesIO(data), most=len(everything))) == everything
+
+
+def test_what_is_not_listed_may_be_damaged() -> None:
+    data = t7.dumps([[1] for _ in range(300)])[:-5]
+    assert len(list(t7.inspect(io.BytesIO(data), most=10))) == 11
+    with pytest.raises(t7.T7Error, match="truncated"):
+        list(t7.inspect(io.BytesIO(data)))
+
+
+def test_a_file_of_a_small_machine_is_listed_to_its_end() -> None:
+    data = t7.dumps({"a": torch.ones(2), "b": [torch.ones(3)]}, long_size=4)
+    entries = list(t7.inspect(io.BytesIO(data)))
+    assert {entry.path for entry in entries} == {"", "a", "b", "b[1]"}

@@ -145,9 +145,11 @@ def test_precision_of_a_state_dict(net, tmp_path):
 
 
 def test_a_layer_without_equivalent_is_told_of(tmp_path, capsys):
-    t7.save(tmp_path / "net.t7", nn.Sequential(nn.SparseLinear(4, 2)))
+    net = nn.Sequential(nn.Linear(4, 2))
+    net.modules.append(t7.TorchObject("nn.MadeUp", 1, {"weight": torch.ones(2)}))
+    t7.save(tmp_path / "net.t7", net)
     assert main(["convert", str(tmp_path / "net.t7"), str(tmp_path / "net.pt")]) == 0
-    assert capsys.readouterr().err.startswith("dptable: nn.SparseLinear")
+    assert capsys.readouterr().err.startswith("dptable: nn.MadeUp")
 
 
 @pytest.mark.parametrize(

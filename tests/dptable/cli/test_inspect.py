@@ -249,3 +249,16 @@ def test_each_of_several_nets_gets_a_picture(tmp_path, capsys):
     t7.save(tmp_path / "gan.t7", {"G": nn.Sequential(nn.Tanh()), "D": [nn.Linear(2, 1)]})
     lines_of(capsys, tmp_path / "gan.t7", "--graph", tmp_path / "gan.svg")
     assert {path.name for path in tmp_path.glob("*.svg")} == {"gan-G.svg", "gan-D.1.svg"}
+
+
+def test_a_very_large_file_is_listed_in_part_unless_all_is_wanted(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("dptable.cli.inspect._MOST", 100)
+    path = tmp_path / "many.t7"
+    t7.save(path, [[torch.ones(1)] for _ in range(200)])
+    *tree, gap, total = lines_of(capsys, path)
+    assert len(tree) == 100 and gap.startswith("… ") and gap.endswith("in them, too")
+    assert total.startswith("at least ")
+    listed = lines_of(capsys, path, "--json")
+    assert json.loads("\n".join(listed))["total"]["unlisted_bytes"] > 0
+    *tree, total = lines_of(capsys, path, "--all")
+    assert len(tree) == 401 and total.startswith("200 tensors ")

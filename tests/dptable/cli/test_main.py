@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,8 +14,9 @@ import torch
 from support.paths import ROOT
 
 from compat import cutorch
+from compat.port import command as port_command
 from dptable import models
-from dptable.cli import main
+from dptable.cli import command_line, main
 from dptable.training.options import MODELS
 
 
@@ -52,6 +54,9 @@ def test_traceback_shows_the_error_itself(tmp_path):
         (["inspect"], "dptable inspect", "the following arguments are required: file"),
         (["convert", "a.t7", "b.pt", "--to-gpu"], "dptable convert", "arguments: --to-gpu"),
         (["--quiet", "devices"], "dptable", "arguments: --quiet"),
+        (["convrt", "a"], "dptable", "'convrt' (did you mean convert?)"),
+        (["train", "--modle=x"], "dptable train", "--modle=x (did you mean --model?)"),
+        (["train", "--model", "lnet"], "dptable train", "'lnet' (did you mean lenet?)"),
     ],
 )
 def test_a_wrong_command_line_is_refused_in_one_line(argv, program, wrong, capsys):
@@ -199,3 +204,19 @@ def test_a_script_beside_a_folder_of_that_name_finds_the_library(tmp_path):
         pytest.skip("dptable is not installed")
     (tmp_path / "dptable").mkdir()
     subprocess.run(script, check=True, cwd=tmp_path)
+
+
+def test_the_help_of_every_command_ends_with_examples_that_parse(capsys):
+    whole = command_line.parser()
+    known = [("dptable", *example) for example in command_line.EXAMPLES_OF_ALL]
+    for command, examples in command_line.EXAMPLES.items():
+        known += [(f"dptable {command}", *example) for example in examples]
+    for program, example, what in known:
+        words = shlex.split(example)
+        assert " ".join(words).startswith(program)
+        if words[1] != "lua":
+            assert whole.parse_args(port_command.joined(words[1:])).command == words[1]
+        assert what
+    with pytest.raises(SystemExit):
+        main(["convert", "--help"])
+    assert capsys.readouterr().out.rstrip().endswith(command_line.EXAMPLES["convert"][-1][1])

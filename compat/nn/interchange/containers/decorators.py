@@ -9,8 +9,10 @@ from torch import Tensor, nn
 from compat.nn.containers import decorators as torch7
 from compat.nn.core.module import Module
 from compat.nn.interchange.from_torch import FromTorch, comes_back
+from compat.nn.interchange.layers.identity import Cast
 from compat.nn.interchange.modules import WithSettings
 from compat.nn.interchange.to_torch import ToTorch, converts, converts_to_inner
+from compat.tensor_types import parse_type
 
 # TorchScript has no starred expressions.
 # ruff: noqa: RUF005
@@ -43,12 +45,15 @@ converts_to_inner(torch7.Decorator, torch7.NaN, torch7.Profile)
 
 @converts(torch7.DontCast)
 def _dont_cast(module: Any, convert: ToTorch) -> nn.Module:
-    if module.castin or module.castout:
-        raise ValueError(
-            f"castin is {module.castin} and castout {module.castout}; False for both is accepted, "
-            "since torch.nn has no equivalent"
-        )
-    return convert.child(module, 0)
+    inner = convert.child(module, 0)
+    if not module.castin and not module.castout:
+        return inner
+    parts = [inner]
+    if module.castin:
+        parts.insert(0, Cast(parse_type(module.moduleType, "moduleType")[0], False))
+    if module.castout:
+        parts.append(Cast(parse_type(module.type(), "type")[0], False))
+    return nn.Sequential(*parts)
 
 
 @converts(torch7.Bottle)

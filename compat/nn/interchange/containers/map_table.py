@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from compat.nn.containers import map_table as torch7
 from compat.nn.core.module import Module
+from compat.nn.interchange.containers.branches import ParallelTable
 from compat.nn.interchange.from_torch import FromTorch, comes_back
 from compat.nn.interchange.to_torch import ToTorch, converts
 
@@ -26,7 +27,12 @@ class MapTable(nn.Module):
 @converts(torch7.MapTable)
 def _map_table(module: Any, convert: ToTorch) -> nn.Module:
     if not module.shared:
-        raise ValueError("shared is False, for which torch.nn has no equivalent; True is accepted")
+        if len(module.modules) < 2:
+            raise ValueError(
+                "shared is False, and torch.nn has no modules that come with the entries; "
+                "resize(n) makes n of them"
+            )
+        return ParallelTable(convert.children(module))
     return MapTable(convert.child(module, 0))
 
 

@@ -1,34 +1,95 @@
-"""Layers that drop elements or planes."""
+"""Layers that drop elements or planes, and that add noise."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
 
 from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Module
 from compat.nn.interchange.from_torch import comes_back_simply, require
 from compat.nn.interchange.layers.pointwise import MulConstant
+from compat.nn.interchange.modules import stands_alone
+from compat.nn.interchange.pairs import Setting, pair
 from compat.nn.interchange.to_torch import converts_simply
 from compat.nn.layers import dropout as torch7
 from compat.nn.layers import pointwise
 
 
+@stands_alone
+class StochasticDropout(nn.Module):
+    """Dropout in evaluation, too; of planes with so many ``places`` each."""
+
+    def __init__(self, p: float = 0.5, places: int = 0) -> None:
+        super().__init__()
+        self.p = p
+        self.places = places
+
+    def forward(self, x: Tensor) -> Tensor:
+        shape = (*x.shape[: x.dim() - self.places], *[1] * self.places)
+        return x * functional.dropout(x.new_ones(shape), self.p)
+
+
+@stands_alone
+class TotalDropout(nn.Module):
+    """Sets the whole input to 0 with probability ``p`` in training."""
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * torch.bernoulli(x.new_tensor(1 - self.p)) if self.training else x
+
+
+@stands_alone
+class SpatialRegionDropout(nn.Module):
+    """Sets a share ``p`` of the rows or columns, on one side, to 0 in training."""
+
+    def __init__(self, p: float = 0.2) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training:
+            return x
+        side = int(torch.randint(4, ()))
+        dim = -2 if side < 2 else -1
+        dropped = int(x.size(dim) * self.p)
+        kept = torch.ones_like(x)
+        first = x.size(dim) - dropped if side % 2 else 0
+        kept.narrow(dim, first, dropped).zero_()
+        return x * kept / (1 - self.p)
+
+
+@stands_alone
+class WhiteNoise(nn.Module):
+    """Adds normal noise in training, and its mean in evaluation."""
+
+    def __init__(self, mean: float = 0.0, std: float = 0.1) -> None:
+        super().__init__()
+        self.mean = mean
+        self.std = std
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.mean + (torch.randn_like(x) * self.std if self.training else 0)
+
+
 def _dropout(module: Any) -> nn.Module:
-    _refuse_inference(module)
+    if module.stochastic_inference:
+        always = StochasticDropout(module.p)
+        return always if module.v2 else _unscaled(always, module)
     layer = nn.Dropout(module.p, module.inplace)
     return layer if module.v2 else _unscaled(layer, module)
 
 
-def _plane_dropout(layer: type[nn.Module], module: Any) -> nn.Module:
-    _refuse_inference(module)
-    return _unscaled(layer(module.p), module)
-
-
-def _refuse_inference(module: Any) -> None:
+def _plane_dropout(layer: type[nn.Module], places: int, module: Any) -> nn.Module:
     if module.stochastic_inference:
-        raise ValueError("stochasticInference is True; False, as torch.nn has it, is accepted")
+        return _unscaled(StochasticDropout(module.p, places), module)
+    return _unscaled(layer(module.p), module)
 
 
 def _unscaled(layer: nn.Module, module: Any) -> nn.Module:
@@ -45,8 +106,11 @@ def _scaled(dropout: Module, module: Any) -> Module:
 
 
 converts_simply(torch7.Dropout, _dropout)
-converts_simply(torch7.SpatialDropout, lambda m: _plane_dropout(nn.Dropout2d, m))
-converts_simply(torch7.VolumetricDropout, lambda m: _plane_dropout(nn.Dropout3d, m))
+converts_simply(torch7.SpatialDropout, lambda m: _plane_dropout(nn.Dropout2d, 2, m))
+converts_simply(torch7.VolumetricDropout, lambda m: _plane_dropout(nn.Dropout3d, 3, m))
+pair(torch7.TotalDropout, TotalDropout, Setting("p", "p"))
+pair(torch7.SpatialRegionDropout, SpatialRegionDropout, Setting("p", "p"))
+pair(torch7.WhiteNoise, WhiteNoise, Setting("mean", "mean"), Setting("std", "std"))
 comes_back_simply(nn.Dropout, lambda m: torch7.Dropout(m.p, False, m.inplace))
 comes_back_simply(nn.Dropout2d, lambda m: _scaled(torch7.SpatialDropout(m.p), m))
 comes_back_simply(nn.Dropout3d, lambda m: _scaled(torch7.VolumetricDropout(m.p), m))

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from compat.nn.core.module import Module
+from compat.nn.interchange.computed import computes
 from compat.nn.interchange.containers.branches import ConcatTable
 from compat.nn.interchange.from_torch import FromTorch, comes_back, comes_back_simply
 from compat.nn.interchange.layers.pointwise import MulConstant
@@ -51,6 +52,9 @@ pair(
 pair(torch7.RReLU, nn.RReLU, Setting("lower", "lower"), Setting("upper", "upper"), INPLACE)
 converts_simply(torch7.ELU, lambda m: nn.ELU(m.alpha, m.inplace and m.alpha >= 0))
 comes_back_simply(nn.ELU, lambda m: torch7.ELU(m.alpha, m.inplace))
+
+
+computes(torch7.Clip)
 
 
 @converts(torch7.CReLU)

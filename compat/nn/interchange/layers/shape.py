@@ -10,14 +10,13 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from compat.nn.checks.indexing import zero_based
 from compat.nn.core.module import Module
+from compat.nn.interchange.computed import computes
 from compat.nn.interchange.from_torch import comes_back_simply, require
-from compat.nn.interchange.modules import OverSamples, WithSettings, along
+from compat.nn.interchange.modules import OverSamples, WithSettings
 from compat.nn.interchange.pairs import (
     Setting,
     counted,
-    from_one,
     known_dims,
     of_samples,
     pair,
@@ -80,36 +79,6 @@ class Reshape(WithSettings):
         return input.reshape(self.size if whole else [input.size(0)] + self.size)
 
 
-class Transpose(WithSettings):
-    """Pairs of dimensions swapped, one after the other; the last ``sample_dims`` count from 0.
-
-    PyTorch: ``torch.transpose``.
-    """
-
-    shown = ("pairs", "sample_dims")
-
-    def __init__(self, pairs: list[tuple[int, int]], sample_dims: int = -1) -> None:
-        super().__init__()
-        self.pairs = pairs
-        self.sample_dims = sample_dims
-
-    def forward(self, input: Tensor) -> Tensor:
-        first = input.dim() - self.sample_dims if self.sample_dims >= 0 else 0
-        for one, other in self.pairs:
-            input = input.transpose(one + first, other + first)
-        return input.contiguous()
-
-
-class Contiguous(nn.Module):
-    """The input with its elements side by side in memory.
-
-    PyTorch: ``torch.Tensor.contiguous``.
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        return input.contiguous()
-
-
 class Unsqueeze(OverSamples):
     """A new dimension of size 1; ``dim`` counts from the first of a sample.
 
@@ -119,16 +88,6 @@ class Unsqueeze(OverSamples):
     def forward(self, input: Tensor) -> Tensor:
         first = input.dim() - self.sample_dims if self.sample_dims >= 0 else 0
         return input.unsqueeze(self.dim + first)
-
-
-class Squeeze(OverSamples):
-    """Drops a dimension if its size is 1.
-
-    PyTorch: ``torch.squeeze``.
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        return input.squeeze(along(self.dim, self.sample_dims, input))
 
 
 class Replicate(WithSettings):
@@ -159,17 +118,6 @@ def _view(module: Any) -> nn.Module:
     return View(module.size, sample_dims(module.numInputDims))
 
 
-def _squeeze(module: Any) -> nn.Module:
-    if module.dim is None:
-        raise ValueError("dim is None; a number is accepted, since torch.nn has no equivalent")
-    return Squeeze(zero_based(module.dim), sample_dims(module.numInputDims))
-
-
-def _transpose(module: Any) -> nn.Module:
-    pairs = [(one - 1, other - 1) for one, other in module.permutations]
-    return Transpose(pairs, sample_dims(module.numInputDims))
-
-
 def _from_flatten(module: Any) -> Module:
     require(module.end_dim == -1, f"end_dim {module.end_dim}")
     if module.start_dim < 0:
@@ -178,12 +126,6 @@ def _from_flatten(module: Any) -> Module:
     return torch7.Collapse(1)
 
 
-def _from_transpose(module: Any) -> Module:
-    pairs = [(one + 1, other + 1) for one, other in module.pairs]
-    return torch7.Transpose(*pairs).setNumInputDims(known_dims(module.sample_dims))
-
-
-pair(torch7.Contiguous, Contiguous)
 pair(torch7.Unsqueeze, Unsqueeze, counted("pos", "dim"), of_samples("numInputDims"))
 pair(
     torch7.Replicate,
@@ -195,10 +137,7 @@ pair(
 converts_simply(torch7.View, _view)
 converts_simply(torch7.Reshape, lambda m: Reshape(m.size, m.batchMode))
 converts_simply(torch7.Collapse, lambda m: nn.Flatten(-m.nInputDim))
-converts_simply(torch7.Transpose, _transpose)
-converts_simply(torch7.Squeeze, _squeeze)
+computes(torch7.Contiguous, torch7.Transpose, torch7.Squeeze)
 comes_back_simply(View, lambda m: torch7.View(m.size).setNumInputDims(known_dims(m.sample_dims)))
 comes_back_simply(Reshape, lambda m: torch7.Reshape(m.size, batchMode=m.batch))
 comes_back_simply(nn.Flatten, _from_flatten)
-comes_back_simply(Transpose, _from_transpose)
-comes_back_simply(Squeeze, lambda m: torch7.Squeeze(from_one(m.dim), known_dims(m.sample_dims)))

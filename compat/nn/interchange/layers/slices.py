@@ -9,59 +9,13 @@ from torch.nn import functional as F
 
 from compat.nn.checks.indexing import zero_based
 from compat.nn.core.module import Module
-from compat.nn.functional import slices as f
+from compat.nn.interchange.computed import Computed, computes
 from compat.nn.interchange.from_torch import comes_back_simply
 from compat.nn.interchange.layers.one_hot import one_hot
 from compat.nn.interchange.modules import WithSettings, along
-from compat.nn.interchange.pairs import (
-    DIMENSION,
-    Setting,
-    counted,
-    from_one,
-    known_dims,
-    pair,
-    sample_dims,
-)
-from compat.nn.interchange.to_torch import converts_simply
+from compat.nn.interchange.pairs import from_one, known_dims, sample_dims
+from compat.nn.interchange.to_torch import ToTorch, converts, converts_simply
 from compat.nn.layers import slices as torch7
-
-
-class Select(WithSettings):
-    """One index of one dimension, which is dropped.
-
-    PyTorch: ``torch.select``.
-    """
-
-    shown = ("dim", "index")
-
-    def __init__(self, dim: int, index: int) -> None:
-        super().__init__()
-        self.dim = dim
-        self.index = index
-
-    def forward(self, input: Tensor) -> Tensor:
-        return f.select(input, self.dim, self.index)
-
-
-class Narrow(WithSettings):
-    """A range of one dimension; a negative length counts from the end, -1 being up to it.
-
-    PyTorch: ``torch.narrow``.
-    """
-
-    shown = ("dim", "start", "length")
-
-    def __init__(self, dim: int, start: int, length: int) -> None:
-        super().__init__()
-        self.dim = dim
-        self.start = start
-        self.length = length
-
-    def forward(self, input: Tensor) -> Tensor:
-        size = input.size(self.dim)
-        start = self.start if self.start >= 0 else size + self.start
-        length = self.length if self.length >= 0 else size - start + self.length + 1
-        return f.narrow(input, self.dim, start, length)
 
 
 class Padding(WithSettings):
@@ -88,9 +42,10 @@ class Padding(WithSettings):
         return F.pad(input, [0] * others + [self.before, self.after], "constant", self.value)
 
 
-def _padding(module: Any) -> nn.Module:
+@converts(torch7.Padding)
+def _padding(module: Any, convert: ToTorch) -> nn.Module:
     if module.index != 1:
-        raise ValueError(f"index is {module.index}; 1 is accepted, since torch.nn has no other")
+        return Computed(module, convert)
     before, after = max(-module.pad, 0), max(module.pad, 0)
     dims = sample_dims(module.nInputDim)
     return Padding(zero_based(module.dim), dims, before, after, module.value)
@@ -101,8 +56,6 @@ def _from_padding(module: Any) -> Module:
     return torch7.Padding(from_one(module.dim), count, dims, module.value)
 
 
-pair(torch7.Select, Select, DIMENSION, counted("index", "index"))
-pair(torch7.Narrow, Narrow, DIMENSION, counted("index", "start"), Setting("length", "length"))
-converts_simply(torch7.Padding, _padding)
+computes(torch7.Select, torch7.Narrow, torch7.Index, torch7.MaskedSelect)
 comes_back_simply(Padding, _from_padding)
 converts_simply(torch7.OneHot, one_hot)

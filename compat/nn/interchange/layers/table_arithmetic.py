@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from compat.nn.interchange.computed import computes
 from compat.nn.interchange.pairs import pair
 from compat.nn.layers import table_arithmetic as torch7
 
@@ -87,3 +88,4 @@ pair(torch7.CMulTable, CMulTable)
 pair(torch7.CDivTable, CDivTable)
 pair(torch7.CMaxTable, CMaxTable)
 pair(torch7.CMinTable, CMinTable)
+computes(torch7.CAddTensorTable, torch7.MixtureTable)

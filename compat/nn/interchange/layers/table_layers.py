@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from compat.nn.checks.indexing import zero_based
 from compat.nn.functional import tables as f
+from compat.nn.interchange.computed import computes
 from compat.nn.interchange.from_torch import comes_back_simply
 from compat.nn.interchange.modules import OverSamples, WithSettings, along
 from compat.nn.interchange.pairs import DIMENSION, Setting, counted, from_one, of_samples, pair
@@ -63,29 +64,6 @@ class NarrowTable(WithSettings):
         return input[self.start : self.start + self.length]
 
 
-class FlattenTable(nn.Module):
-    """The tensors of nested lists in one list."""
-
-    def forward(self, input: Any) -> list[Tensor]:
-        if isinstance(input, Tensor):
-            return [input]
-        return [tensor for entry in input for tensor in self.forward(entry)]
-
-
-class ZipTable(nn.Module):
-    """The i-th entries of every list, as the i-th list."""
-
-    def forward(self, input: list[list[Any]]) -> list[list[Any]]:
-        return [list(entries) for entries in zip(*input, strict=True)]
-
-
-class ZipTableOneToMany(nn.Module):
-    """The first entry, paired with each entry of the second."""
-
-    def forward(self, input: list[Any]) -> list[list[Any]]:
-        return [[input[0], entry] for entry in input[1]]
-
-
 def _select_table(module: Any) -> nn.Module:
     if not isinstance(module.index, int):
         raise ValueError(
@@ -97,8 +75,6 @@ def _select_table(module: Any) -> nn.Module:
 pair(torch7.JoinTable, JoinTable, DIMENSION, of_samples())
 pair(torch7.SplitTable, SplitTable, DIMENSION, of_samples())
 pair(torch7.NarrowTable, NarrowTable, counted("offset", "start"), Setting("length", "length"))
-pair(torch7.FlattenTable, FlattenTable)
-converts_simply(torch7.ZipTable, lambda m: ZipTable())
-converts_simply(torch7.ZipTableOneToMany, lambda m: ZipTableOneToMany())
+computes(torch7.FlattenTable, torch7.ZipTable, torch7.ZipTableOneToMany)
 converts_simply(torch7.SelectTable, _select_table)
 comes_back_simply(SelectTable, lambda m: torch7.SelectTable(from_one(m.index)))

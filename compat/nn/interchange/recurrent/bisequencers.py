@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from compat.nn.interchange.recurrent.memory import mapped
+from compat.nn.interchange.recurrent.memory import flow, mapped
 from compat.nn.interchange.to_torch import ToTorch, converts, converts_to_inner
 from compat.nn.recurrent import bisequencers as torch7
 
@@ -20,9 +20,10 @@ class BiSequencerLM(nn.Module):
         self.before, self.after, self.merge = before, after, merge
 
     def forward(self, input: list[Any]) -> list[Any]:
-        before, after = self.before(input[:-1]), self.after(input[1:])
+        before = self.before(flow().part(input, None, -1))
+        after = self.after(flow().part(input, 1, None))
         first = mapped(torch.zeros_like, before[0])
-        last = mapped(torch.zeros_like, after[0])
+        last = mapped(torch.zeros_like, after[-1])
         return self.merge([[first, *before], [*after, last]])
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from compat.nn.interchange.recurrent.memory import Remembering, start
+from compat.nn.interchange.recurrent.memory import Remembering, flow, start
 from compat.nn.interchange.to_torch import ToTorch, converts
 from compat.nn.recurrent import cells as torch7
 
@@ -27,13 +27,13 @@ class Cell(Remembering):
         self.start = start
 
     def forward(self, input: Tensor) -> Tensor:
-        memory = self.memory
-        if memory is None:
+        def first() -> list[Tensor]:
             zeros = input.new_zeros([*input.shape[:-1], self.size])
-            memory = [zeros if tensor is None else tensor for tensor in self.start]
-        output = self.step([input, *memory])
-        self.memory = [output] if isinstance(output, Tensor) else output
-        return self.memory[0]
+            return [zeros if own is None else own for own in self.start]
+
+        memory = flow().begun(self.memory, first)
+        self.memory = self.step([input, *([memory] if isinstance(memory, Tensor) else memory)])
+        return self.memory if isinstance(self.memory, Tensor) else self.memory[0]
 
 
 @converts(torch7.LSTM)

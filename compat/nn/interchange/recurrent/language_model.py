@@ -49,4 +49,10 @@ def _language_model(module: Any, convert: ToTorch) -> nn.Module:
         [i for i, layer in enumerate(module.net.modules) if id(layer) in kind]
         for kind in (merging, dividing)
     ]
-    return LanguageModel(nn.Sequential(*layers), *places)
+    needed = [
+        ends
+        for ends in zip(*places, strict=True)
+        if not all(isinstance(layer, nn.Linear) for layer in layers[ends[0] + 1 : ends[1]])
+    ]
+    merging_at, dividing_at = zip(*needed, strict=True) if needed else ((), ())
+    return LanguageModel(nn.Sequential(*layers), list(merging_at), list(dividing_at))

@@ -7,9 +7,63 @@ They keep it from one call to the next, in ``memory``, until ``forget(net)``. It
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
+import torch
 from torch import Tensor, nn
+
+
+class Flow:
+    """How the steps of recurrent modules follow each other. A recording writes that down."""
+
+    def begun(
+        self, memory: Any, first: Callable[[], Any], later: Callable[[Any], Any] = lambda m: m
+    ) -> Any:
+        """``first()`` without a memory, and ``later(memory)`` with one."""
+        return first() if memory is None else later(memory)
+
+    def over(
+        self, within: nn.Module, step: Callable[[Any, Any], Any], steps: Any, state: Any = None
+    ) -> tuple[Any, Any]:
+        """What ``step(entry, state)``, an output and the next state, gives for all entries.
+
+        Args:
+            within: the module whose parts ``step`` calls, which may have memories.
+            step: the function.
+            steps: a list; a tensor, along its first dimension; or how often.
+            state: what the first step gets.
+
+        The outputs are a tensor where ``steps`` is one.
+        """
+        outputs = []
+        for entry in range(steps) if isinstance(steps, int) else steps:
+            output, state = step(entry, state)
+            outputs.append(output)
+        return (torch.stack(outputs) if isinstance(steps, Tensor) else outputs), state
+
+    def part(self, steps: Any, first: int | None, last: int | None) -> Any:
+        """A range of the entries; negative numbers count from the end."""
+        return steps[first:last]
+
+    def native(self, cls: Any, module: nn.Module, input: Tensor, memory: Any) -> tuple[Tensor, Any]:
+        """What ``module`` computes as a recurrent layer ``cls`` of ``torch.nn``."""
+        found: tuple[Tensor, Any] = cls.forward(module, input, memory)
+        return found
+
+    def cell(self, cell: nn.LSTMCell, input: Tensor, memory: Any) -> tuple[Tensor, Any]:
+        """The output of a cell, and its next memory."""
+        memory = cell(input, memory)
+        return memory[0], memory
+
+
+_PLAIN = Flow()
+FLOW: ContextVar[Flow] = ContextVar("FLOW", default=_PLAIN)
+
+
+def flow() -> Flow:
+    """How steps follow each other now."""
+    return FLOW.get()
 
 
 def forget(net: nn.Module) -> None:
@@ -43,7 +97,7 @@ class Remembering(nn.Module):
 
     def let_go(self) -> None:
         """Keep the memory as values: backward ends at them."""
-        if self.memory is not None:
+        if isinstance(self.memory, (Tensor, list, tuple)):
             self.memory = mapped(Tensor.detach, self.memory)
 
 

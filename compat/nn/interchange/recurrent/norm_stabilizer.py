@@ -5,12 +5,45 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from compat.nn.functional.recurrent import stabilized
-from compat.nn.interchange.recurrent.memory import Remembering
+from compat.nn.interchange.modules import stands_alone
+from compat.nn.interchange.recurrent.memory import Remembering, flow
 from compat.nn.interchange.to_torch import converts_simply
 from compat.nn.recurrent import norm_stabilizer as torch7
+
+
+class StableNorm(torch.autograd.Function):
+    """The input; its norm gets the gradient of its squared difference from another."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        norm: Tensor,
+        before: Tensor,
+        beta: float,
+    ) -> Tensor:
+        ctx.save_for_backward(norm - before)
+        ctx.factor = 2 * beta / x.size(0)
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        slope = ctx.saved_tensors[0] * ctx.factor
+        return gradients[0], slope, -slope, None
+
+
+@stands_alone
+class NormPenalty(nn.Module):
+    """The input; in training its norm costs the squared difference from another."""
+
+    def __init__(self, beta: float) -> None:
+        super().__init__()
+        self.beta = beta
+
+    def forward(self, x: Tensor, norm: Tensor, before: Tensor) -> Tensor:
+        return StableNorm.apply(x, norm, before, self.beta) if self.training else x
 
 
 class NormStabilizer(Remembering):
@@ -22,33 +55,14 @@ class NormStabilizer(Remembering):
 
     def __init__(self, beta: float) -> None:
         super().__init__()
-        self.beta = beta
+        self.penalty = NormPenalty(beta)
 
     def forward(self, input: Tensor) -> Tensor:
-        if not self.training:
-            return input
-        norms = self.memory or []
-        norms.append(input.detach().norm(dim=1, keepdim=True))
-        self.memory = norms
-        output: Tensor = _Stabilized.apply(input, norms, len(norms) - 1, self.beta)
+        norm = input.norm(dim=1, keepdim=True)
+        before = flow().begun(self.memory, lambda: norm)
+        self.memory = norm
+        output: Tensor = self.penalty(input, norm, before)
         return output
-
-
-class _Stabilized(torch.autograd.Function):
-    """The input, whose gradient gets that of the penalty in step ``i`` of ``norms``."""
-
-    @staticmethod
-    def forward(ctx: Any, input: Tensor, norms: list[Tensor], i: int, beta: float) -> Tensor:
-        ctx.save_for_backward(input)
-        ctx.norms, ctx.i, ctx.beta = norms, i, beta
-        return input.view_as(input)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:
-        [input] = ctx.saved_tensors
-        norms, i = ctx.norms, ctx.i
-        others = norms[max(i - 1, 0) : i] + norms[i + 1 : i + 2]
-        return stabilized(gradient, input, norms[i], others, ctx.beta), None, None, None
 
 
 converts_simply(torch7.NormStabilizer, lambda m: NormStabilizer(m.beta))

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from compat.nn.interchange.recurrent.memory import Remembering, first_of, start
+from compat.nn.interchange.recurrent.memory import Remembering, first_of, flow, start
 from compat.nn.interchange.to_torch import ToTorch, converts, converts_to_inner
 from compat.nn.recurrent import recurrences as torch7
 
@@ -29,12 +29,14 @@ class Recurrence(Remembering):
         self.start = start
 
     def forward(self, input: Any) -> Any:
-        previous = self.start if self.memory is None else self.memory
-        if previous is None:
-            first = first_of(input)
-            batch = [] if first.dim() == self.sample_dims else [first.size(0)]
-            previous = self._zeros(first, self.size, batch)
-        self.memory = self.module([input, previous])
+        def first() -> Any:
+            if self.start is not None:
+                return self.start
+            like = first_of(input)
+            batch = [] if like.dim() == self.sample_dims else [like.size(0)]
+            return self._zeros(like, self.size, batch)
+
+        self.memory = self.module([input, flow().begun(self.memory, first)])
         return self.memory
 
     def _zeros(self, like: Tensor, size: list[Any], batch: list[int]) -> Any:
@@ -51,11 +53,12 @@ class Recurrent(Remembering):
         self.begin, self.input, self.feedback, self.transfer, self.merge = parts
 
     def forward(self, input: Any) -> Any:
-        merged = self.input(input)
-        if self.memory is None:
-            merged = self.begin(merged)
-        else:
-            merged = self.merge([merged, self.feedback(self.memory)])
+        x = self.input(input)
+        merged = flow().begun(
+            self.memory,
+            lambda: self.begin(x),
+            lambda before: self.merge([x, self.feedback(before)]),
+        )
         self.memory = self.transfer(merged)
         return self.memory
 

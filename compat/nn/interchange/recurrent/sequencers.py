@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 
-from compat.nn.interchange.recurrent.memory import OverSequences
+from compat.nn.interchange.recurrent.memory import OverSequences, flow
 from compat.nn.interchange.to_torch import ToTorch, converts, converts_simply
 from compat.nn.recurrent import sequencers as torch7
 
@@ -25,8 +24,7 @@ class Sequencer(OverSequences):
 
     def forward(self, input: Any) -> Any:
         self.begin()
-        outputs = [self.module(entry) for entry in input]
-        return torch.stack(outputs) if isinstance(input, Tensor) else outputs
+        return flow().over(self, lambda entry, _: (self.module(entry), None), input)[0]
 
 
 class Repeater(OverSequences):
@@ -37,9 +35,9 @@ class Repeater(OverSequences):
         self.module = module
         self.count = count
 
-    def forward(self, input: Any) -> list[Any]:
+    def forward(self, input: Any) -> Any:
         self.begin()
-        return [self.module(input) for _ in range(self.count)]
+        return flow().over(self, lambda *_: (self.module(input), None), self.count)[0]
 
 
 class ReverseTable(nn.Module):

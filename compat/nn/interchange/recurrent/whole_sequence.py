@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from compat.nn.interchange.recurrent.memory import OverSequences, Remembering
+from compat.nn.interchange.recurrent.memory import OverSequences, Remembering, flow, mapped
 from compat.nn.interchange.to_torch import ToTorch
 
 
@@ -18,8 +18,6 @@ class WholeSequence(OverSequences, Remembering):
     The input may be a list of states to start with, last the output, and the sequence.
     """
 
-    # How many states there are; the last is the output.
-    _states: int
     batch_first: bool
     hidden_size: int
     mask_zero: bool = False
@@ -27,53 +25,68 @@ class WholeSequence(OverSequences, Remembering):
     def forward(self, input: Any) -> Tensor:
         self.begin()
         *given, sequence = [input] if isinstance(input, Tensor) else input
-        steps = sequence.transpose(0, 1) if self.batch_first else sequence
-        states = self.memory
-        if states is None:
-            states = [steps.new_zeros(steps.size(1), width) for width in self._widths()]
-        states = [*states[: self._states - len(given)], *given]
-        if self.mask_zero:
-            outputs, self.memory = self._masked(steps, states)
-        else:
-            outputs, self.memory = self.over(steps, states)
-        return outputs.transpose(0, 1) if self.batch_first else outputs
+        memory = self.given(given, sequence) if given else self.memory
+        outputs, self.memory = (self._masked if self.mask_zero else self.over)(sequence, memory)
+        return outputs
 
-    def _masked(self, steps: Tensor, states: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
+    def _masked(self, sequence: Tensor, memory: Any) -> tuple[Tensor, Any]:
         """Step by step: rows of zeros give zeros, and reset the states."""
+        time = 1 if self.batch_first else 0
+        steps = sequence.transpose(0, 1) if self.batch_first else sequence
         kept = (steps != 0).any(-1, keepdim=True).to(steps.dtype)
-        outputs = []
-        for step, factor in zip(steps, kept, strict=True):
-            _, states = self.over(step.unsqueeze(0), states)
-            states = [state * factor for state in states]
-            outputs.append(states[-1])
-        return torch.stack(outputs), states
 
-    def _widths(self) -> list[int]:
-        return [self.hidden_size] * self._states
+        def step(entry: Any, memory: Any) -> Any:
+            x, factor = entry
+            output, memory = self.over(x.unsqueeze(time), memory)
+            memory = flow().begun(
+                memory, lambda: None, lambda m: mapped(lambda state: state * factor, m)
+            )
+            return output.squeeze(time) * factor, memory
+
+        outputs, memory = flow().over(self, step, list(zip(steps, kept, strict=True)), memory)
+        return torch.stack(outputs, time), memory
 
     @abstractmethod
-    def over(self, steps: Tensor, states: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
-        """The outputs for ``T x N x D``, and the states at the end."""
+    def over(self, sequence: Tensor, memory: Any) -> tuple[Tensor, Any]:
+        """The outputs, and the memory at the end."""
+
+    @abstractmethod
+    def given(self, states: list[Tensor], sequence: Tensor) -> Any:
+        """The memory that has these states, of which the last is the output."""
 
 
-class SeqLSTM(WholeSequence, nn.LSTM):  # type: ignore[misc]
-    """``torch.nn.LSTM`` that returns the outputs alone; the states are ``[cell, output]``.
+class OfTorch(WholeSequence, nn.RNNBase):
+    """A recurrent layer of ``torch.nn`` that returns the outputs alone."""
+
+    def over(self, sequence: Tensor, memory: Any) -> tuple[Tensor, Any]:
+        cls = next(base for base in type(self).__mro__ if base.__module__ == nn.LSTM.__module__)
+        return flow().native(cls, self, sequence, memory)
+
+    def given(self, states: list[Tensor], sequence: Tensor) -> Any:
+        return states[-1].unsqueeze(0)
+
+    @staticmethod
+    def from_torch7(tensor: Tensor) -> Tensor:
+        """A weight or bias of Torch7 as rows."""
+        return tensor.t()
+
+
+class SeqLSTM(OfTorch, nn.LSTM):  # type: ignore[misc]
+    """``torch.nn.LSTM`` that returns the outputs alone.
 
     PyTorch: ``torch.nn.LSTM``.
     """
 
-    _states = 2
+    def given(self, states: list[Tensor], sequence: Tensor) -> Any:
+        output = super().given(states, sequence)
+        if len(states) > 1:
+            return output, states[0].unsqueeze(0)
 
-    def _widths(self) -> list[int]:
-        return [self.hidden_size, self.proj_size or self.hidden_size]
+        def first() -> Tensor:
+            batch = sequence.size(0 if self.batch_first else 1)
+            return sequence.new_zeros(1, batch, self.hidden_size)
 
-    def over(self, steps: Tensor, states: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
-        weights = [getattr(self, name) for name in self._flat_weights_names]
-        cell, output = (state.unsqueeze(0).contiguous() for state in states)
-        outputs, h, c = torch.lstm(
-            steps.contiguous(), [output, cell], weights, True, 1, 0.0, False, False, False
-        )
-        return outputs, [c[0], h[0]]
+        return output, flow().begun(self.memory, first, lambda memory: memory[1])
 
     @staticmethod
     def from_torch7(tensor: Tensor) -> Tensor:

@@ -56,7 +56,7 @@ class FractionalMaxPooling(Remembering, Emptied, abstract=True):
         self.newRandomPool = True if val is None else val
         return self
 
-    def _numbers(self, prefix: str) -> list[Any]:
+    def numbers(self, prefix: str) -> list[Any]:
         """The fields of a kind, in the order of the input's dimensions."""
         return [getattr(self, prefix + self.axes[i], None) for i in self._order]
 
@@ -66,7 +66,7 @@ class FractionalMaxPooling(Remembering, Emptied, abstract=True):
     def updateOutput(self, input: Tensor) -> Tensor:
         dims = len(self.axes) + 1
         check_dims(input, dims, dims + 1)
-        window, sizes = self._numbers("poolSize"), self._output_sizes(input)
+        window, sizes = self.numbers("poolSize"), self._output_sizes(input)
         samples = self._draw(input).to(input)
         output, places = f.fractional_max_pool(input, window, sizes, samples)
         self._remember(places, input)
@@ -81,7 +81,7 @@ class FractionalMaxPooling(Remembering, Emptied, abstract=True):
         return self.set_gradInput(f.to_places(gradOutput, input, places, dims))
 
     def objection(self, input: Any) -> Exception | None:
-        found, window = super().objection(input), self._numbers("poolSize")
+        found, window = super().objection(input), self.numbers("poolSize")
         extents = input.shape[-len(window) :] if found is None else ()
         if any(extent < size for extent, size in zip(extents, window, strict=False)):
             found = ValueError(
@@ -91,9 +91,9 @@ class FractionalMaxPooling(Remembering, Emptied, abstract=True):
         return found
 
     def _output_sizes(self, input: Tensor) -> list[int]:
-        ratios = self._numbers("ratio")
+        ratios = self.numbers("ratio")
         if None in ratios:
-            return self._numbers("out")
+            return self.numbers("out")
         extents = input.shape[-len(ratios) :]
         sizes = [int(extent * ratio) for extent, ratio in zip(extents, ratios, strict=True)]
         if 0 in sizes:

@@ -27,41 +27,36 @@ from compat.tensor_tables import tensors
 
 # Classes that torch.nn has no equivalent of, and which get no wrapper.
 NO_EQUIVALENT = {
-    *("CAddTensorTable", "Constant", "Convert", "Cosine", "Euclidean"),
-    *("GradientReversal", "Index", "IndexLinear", "Kmeans", "L1Penalty"),
-    *("LayerNormalization", "MaskedSelect", "MixtureTable", "PartialLinear"),
-    *("SparseLinear", "SpatialConvolutionLocal"),
-    *("SpatialConvolutionMap", "SpatialFractionalMaxPooling"),
-    *("SpatialFullConvolutionMap", "SpatialSubSampling"),
-    *("TemporalDynamicKMaxPooling", "TemporalSubSampling", "VolumetricFractionalMaxPooling"),
-    *("WeightedEuclidean", "WhiteNoise", "ZeroGrad"),
-    *("ArgMax", "CategoricalEntropy", "Clip", "NCEModule", "PCAColorTransform", "Reinforce"),
-    *("ReinforceBernoulli", "ReinforceCategorical", "ReinforceNormal", "SimpleColorTransform"),
-    *("SpatialBinaryConvolution", "SpatialFeatNormalization", "SpatialGlimpse"),
-    *("SpatialRegionDropout", "SpatialUniformCrop", "TotalDropout"),
-    *("BinaryClassReward", "NCECriterion", "RecurrentAttention", "ReinforceGamma"),
+    *("BinaryClassReward", "LayerNormalization", "NCECriterion", "Reinforce"),
     *("SpatialBinaryLogisticRegression", "VRClassReward"),
 }
+# Those that draw numbers, PyTorch's: in evaluation, too, or in training.
+DRAWN = {"SpatialFractionalMaxPooling", "VolumetricFractionalMaxPooling", "NCEModule"}
+DRAWING = {"PCAColorTransform", "SimpleColorTransform", "SpatialRegionDropout", "TotalDropout"}
+DRAWING |= {"ReinforceBernoulli", "ReinforceCategorical", "ReinforceNormal", "SpatialUniformCrop"}
+DRAWING |= {"WhiteNoise"}
+DRAWN_ALWAYS = {("ReinforceBernoulli", "stochastic"), ("ReinforceNormal", "sample")}
 REFUSED = {
-    ("Copy", "double_to_float"),
-    ("Copy", "float_to_double"),
-    ("DontCast", "cast_to_float"),
-    ("DontCast", "converted_outside_float"),
     ("MapTable", "not_shared"),
-    ("Padding", "index"),
     ("SelectTable", "key"),
-    ("Squeeze", "all"),
+    ("SpatialMaxUnpooling", "alone"),
+    ("NCEModule", "estimated"),
+    ("NCEModule", "own noise estimated"),
 }
 # Tables for a layer of tensors, windows of other sizes in Torch7, outputs that are numbers.
 OTHER_INPUTS = {
     *(("SpatialFullConvolution", "target_size"), ("VolumetricFullConvolution", "target_size")),
-    *(("SpatialMaxUnpooling", "alone"), ("SpatialAdaptiveMaxPooling", "window_rounding")),
+    ("SpatialAdaptiveMaxPooling", "window_rounding"),
     *(("CriterionTable", "mse"), ("CriterionTable", "class_nll")),
 }
 NO_WAY_BACK = {"SpatialMaxUnpooling", "VolumetricMaxUnpooling", "LinearWeightNorm"}
 NO_WAY_BACK |= {"SpatialContrastiveNormalization", "SpatialDivisiveNormalization", "OneHot"}
-NO_WAY_BACK |= {"SpatialSubtractiveNormalization", "FeatureLPPooling", "Parallel", "ZipTable"}
-NO_WAY_BACK |= {"ZipTableOneToMany", "SpatialDepthWiseConvolution", "SegmentationFCN"}
+NO_WAY_BACK |= {"SpatialSubtractiveNormalization", "FeatureLPPooling", "Parallel"}
+NO_WAY_BACK |= {"SpatialDepthWiseConvolution", "SegmentationFCN", "Copy", "DontCast"}
+NO_WAY_BACK |= {"CategoricalEntropy", "Kmeans", "PCAColorTransform", "PartialLinear"}
+NO_WAY_BACK |= {"ReinforceBernoulli", "ReinforceCategorical", "ReinforceGamma", "ReinforceNormal"}
+NO_WAY_BACK |= {"SimpleColorTransform", "SpatialBinaryConvolution", "SpatialGlimpse"}
+NO_WAY_BACK |= {"SpatialUniformCrop"} | DRAWN
 
 RECORDED = [
     pytest.param(folder, name, case, id=f"{name}-{case}")
@@ -87,7 +82,7 @@ def recorded(folder: str, name: str, case_name: str) -> tuple[Any, Any]:
     case = load_case(folder, name, case_name)
     module = restored(case, "module")
     # PyTorch draws its own noise.
-    training = case["mode"] == "training" and "noise" not in case
+    training = case["mode"] == "training" and name not in DRAWING and "noise" not in case
     return (module.training() if training else module.evaluate()), case["input"]
 
 
@@ -106,7 +101,12 @@ def test_every_recorded_net_computes_the_same(folder: str, name: str, case_name:
         type(m).__module__.startswith(("torch", "compat.nn.interchange."))
         for m in converted.modules()
     )
-    assert_same(converted(copied(input)), module.forward(copied(input)))
+    if name not in DRAWN and (name, case_name) not in DRAWN_ALWAYS:
+        assert_same(converted(copied(input)), module.forward(copied(input)))
+
+
+# What is computed depends on the numbers of the input.
+NO_SOURCE = {("IndexLinear", "flat")}
 
 
 def _often(cases: list[Any]) -> list[Any]:
@@ -115,6 +115,7 @@ def _often(cases: list[Any]) -> list[Any]:
         case if place % 12 == 0 else pytest.param(*case.values, marks=pytest.mark.slow, id=case.id)
         for place, case in enumerate(cases)
         if case.values[2] != "number"  # no tensor
+        and case.values[1:] not in NO_SOURCE
     ]
 
 
@@ -162,8 +163,10 @@ def test_the_guide_names_what_is_left() -> None:
 
 @pytest.mark.parametrize(("name", "case_name"), sorted(REFUSED))
 def test_settings_without_equivalent_are_refused(name: str, case_name: str) -> None:
-    with pytest.raises(ValueError, match=r"torch\.nn has"):
-        recorded("nn", name, case_name)[0].to_torch()
+    told = r"torch\.nn has|call forward once|its pooling is not in the net"
+    folder = "dpnn" if name == "NCEModule" else "nn"
+    with pytest.raises(ValueError, match=told):
+        recorded(folder, name, case_name)[0].to_torch()
 
 
 def trained(net: Any, input: Tensor) -> Any:
@@ -249,8 +252,8 @@ def test_old_dropout_scales_in_evaluation() -> None:
     converted = net.to_torch()
     assert_same(converted(images), 0.75 * 0.5 * images)
     assert set(converted.train()(torch.ones(4, 3, 2, 2)).unique().tolist()) <= {0.0, 1.0}
-    with pytest.raises(ValueError, match="stochasticInference"):
-        nn.Dropout(0.5, False, False, True).to_torch()
+    always = nn.Dropout(0.5, False, False, True).to_torch().eval()
+    assert (always(torch.ones(50)) == 0).any()
 
 
 def test_a_graph_becomes_an_fx_graph() -> None:
@@ -352,7 +355,7 @@ def test_torch_export_with_a_dynamic_batch() -> None:
         assert_same(exported.module()(images), net.forward(images.clone()))
 
 
-SCRIPTED = ["LeNet", "ResNet", "Inception", "DropoutMLP", "TextCNN"]
+SCRIPTED = ["LeNet", "ResNet", "Inception", "DropoutMLP"]
 
 
 @pytest.mark.parametrize("name", SCRIPTED)
@@ -381,13 +384,11 @@ TABLES = [
 
 
 @pytest.mark.parametrize(("net", "size"), TABLES)
-@pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")
-def test_wrappers_can_be_scripted_and_exported(net: Any, size: tuple[int, ...]) -> None:
+def test_wrappers_can_be_exported(net: Any, size: tuple[int, ...]) -> None:
     input = torch.rand(size) + 0.5
     net = net.clone().double()
     expected = net.forward(input.clone())
     converted = net.to_torch()
-    assert_same(torch.jit.script(converted)(input.clone()), expected)
     exported = torch.export.export(converted, (input.clone(),))
     assert_same(exported.module()(input.clone()), expected)
     assert repr(converted)

@@ -127,12 +127,6 @@ def test_inputs_are_read() -> None:
         inputs.parsed("3,x", torch.float32)
 
 
-def test_what_keeps_a_state_between_calls_is_refused() -> None:
-    net = nn.Sequencer(nn.LSTM(3, 4))
-    with pytest.raises(ValueError, match="keeps a state between calls"):
-        write(net, torch.randn(5, 2, 3))
-
-
 def test_the_net_stays_as_it_was() -> None:
     net = nn.Sequential(nn.SpatialBatchNormalization(2), nn.Dropout()).training()
     before = net.get(1).running_mean.clone()

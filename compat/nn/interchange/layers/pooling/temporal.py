@@ -7,12 +7,14 @@ from typing import Any
 from torch import nn
 
 from compat.nn.core.module import Module
+from compat.nn.interchange.computed import computes
 from compat.nn.interchange.from_torch import FromTorch, require
 from compat.nn.interchange.layers.pooling.windows import max_pool
 from compat.nn.interchange.layers.window import OverFrames, as_list, comes_back_over_frames
 from compat.nn.interchange.to_torch import converts_simply
 from compat.nn.layers.pooling import temporal as torch7
 
+computes(torch7.TemporalDynamicKMaxPooling)
 converts_simply(torch7.TemporalMaxPooling, lambda m: OverFrames(max_pool(m)))
 
 

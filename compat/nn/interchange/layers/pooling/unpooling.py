@@ -27,6 +27,8 @@ class MaxUnpooling(nn.Module):
 
 @converts(torch7.MaxUnpooling)
 def _max_unpooling(module: Any, convert: ToTorch) -> nn.Module:
+    if not any(m is module.pooling for m in convert.whole.listModules()):
+        raise ValueError("its pooling is not in the net, and tells where to put the values")
     pooling = convert(module.pooling)
     assert isinstance(pooling, RememberingPool)
     return MaxUnpooling(pooling)

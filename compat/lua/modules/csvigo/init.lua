@@ -2,52 +2,18 @@
 require 'torch'
 local xlua = require 'xlua'
 csvigo = {}
+local File = require 'csvigo.File'
 
 local function teller(verbose)
    return function(...) if verbose then print('<csv>', ...) end end
 end
 local function expanded(path) return (path:gsub('^~', os.getenv('HOME') or '~')) end
 
--- The entries of a line; quotes around one may hold separators, and doubled quotes.
-local function split(line, separator)
-   local row, at = {}, 1
-   while true do
-      local value, after
-      if line:sub(at, at) == '"' then
-         local close = at
-         repeat
-            close = line:find('"', close + 1, true)
-            if not close then error('unmatched " in ' .. line) end
-            local doubled = line:sub(close + 1, close + 1) == '"'
-            if doubled then close = close + 1 end
-         until not doubled
-         value = line:sub(at + 1, close - 1):gsub('""', '"')
-         after = line:find(separator, close + 1, true)
-      else
-         after = line:find(separator, at, true)
-         value = line:sub(at, (after or #line + 1) - 1)
-      end
-      row[#row + 1] = value
-      if not after then return row end
-      at = after + #separator
-   end
-end
-
 local function read(path, separator)
-   local rows, file = {}, assert(io.open(path))
-   for line in file:lines() do rows[#rows + 1] = split(line:gsub('\r$', ''), separator) end
+   local file = File(path, 'r', separator)
+   local rows = file:readall()
    file:close()
    return rows
-end
-
-local function joined(row, separator, nan_as_missing)
-   local out = {}
-   for i, value in ipairs(row) do
-      local text = nan_as_missing and value ~= value and '' or tostring(value)
-      if text:find(separator, 1, true) or text:find('["\n]') then text = '"' .. text:gsub('"', '""') .. '"' end
-      out[i] = text
-   end
-   return table.concat(out, separator)
 end
 
 -- Columns by name, and their names in order.
@@ -159,8 +125,8 @@ function csvigo.save(...)
          rows[#rows + 1] = row
       end
    end
-   local file = assert(io.open(expanded(path), 'w'))
-   for _, row in ipairs(rows) do file:write(joined(row, separator, args.nan_as_missing), '\n') end
+   local file = File(expanded(path), 'w', separator, args.nan_as_missing)
+   file:writeall(rows)
    file:close()
    tell('writing done')
 end

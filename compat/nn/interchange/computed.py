@@ -1,0 +1,70 @@
+"""Layers that ``torch.nn`` has nothing like, as what their own forward computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from compat.nn.core.module import Module
+from compat.nn.interchange.from_torch import FromTorch, comes_back
+from compat.nn.interchange.to_torch import ToTorch, converts
+
+_LEFT_BEHIND = ("output", "grad", "_", "finput", "fgradInput", "noise")
+
+
+class Computed(nn.Module):
+    """A layer of Torch7's that computes by its own ``updateOutput``, under autograd.
+
+    It has the layer's parameters, and as buffers its other tensors, under their names.
+    """
+
+    def __init__(self, layer: Any, convert: ToTorch) -> None:
+        super().__init__()
+        self.layer = layer
+        self.names: list[str] = []
+        trained = {id(tensor) for tensor in (layer.parameters() or ([],))[0]}
+        for name, value in vars(layer).items():
+            if isinstance(value, Tensor) and not name.startswith(_LEFT_BEHIND):
+                self.names.append(name)
+                if id(value) in trained:
+                    setattr(self, name, convert.parameter(value))
+                else:
+                    self.register_buffer(name, value.clone())
+
+    def forward(self, input: Any) -> Any:
+        return self._copied(lambda tensor: tensor).updateOutput(input)
+
+    def _copied(self, form: Any) -> Any:
+        """The layer with the tensors of this module."""
+        layer = object.__new__(type(self.layer))
+        vars(layer).update(vars(self.layer))
+        for name in self.names:
+            vars(layer)[name] = form(getattr(self, name))
+        layer.train = self.training
+        return layer
+
+    @property
+    def name_of_torch7(self) -> str:
+        """The name of the layer's class."""
+        return type(self.layer).__name__
+
+    def _get_name(self) -> str:
+        return self.name_of_torch7
+
+    def extra_repr(self) -> str:
+        shapes = [f"{name}={tuple(getattr(self, name).shape)}" for name in self.names]
+        return ", ".join(shapes)
+
+
+def computes(*classes: type[Module]) -> None:
+    """Let layers of these classes, whose gradient is that of what they compute, be ``Computed``."""
+    converts(*classes)(Computed)
+
+
+@comes_back(Computed)
+def _from_computed(module: Computed, convert: FromTorch) -> Module:
+    layer = module.layer.clone()
+    for name in module.names:
+        setattr(layer, name, convert.tensor(getattr(module, name)))
+    return layer

@@ -1,0 +1,74 @@
+"""Functions of torch in plainer words: without copies and changes in place that nobody sees."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from compat.nn.source.program import CONTROL, Body, Statement, Value, Weight, uses
+
+_TENSOR = "torch.Tensor."
+# What gives a view of what it gets, or itself.
+_VIEWS = {
+    *("view", "reshape", "narrow", "select", "transpose", "expand", "unsqueeze", "squeeze", "t"),
+    *("flatten", "__getitem__", "unbind", "split", "chunk", "detach", "contiguous", "to", "unfold"),
+    *("movedim", "permute", "view_as", "reshape_as", "expand_as", "type", "long", "unflatten"),
+}
+# What torch calls by two names.
+_SAME = {"torch.spmm": "torch.mm"}
+_OPERATORS = {"add", "sub", "mul", "div", "neg", "gt", "lt", "ge", "le", "eq", "ne"}
+
+
+def plainer(body: Body, shapes: dict[Value, tuple[int, ...]]) -> dict[Value, Any]:
+    """Make functions plainer, in place; which values are others of the body or weights now."""
+    counts = uses(body)
+    makers = {s.results: s for s in body.statements if isinstance(s.results, Value)}
+    for statement in body.statements:
+        if statement.layer is None:
+            statement.function = _SAME.get(statement.function, statement.function)
+            _out_of_place(statement, makers, counts)
+            module, _, name = statement.function.rpartition(".")
+            operands = len(statement.arguments) + len(statement.keywords)
+            if module == "torch" and name in _OPERATORS and operands < 3:
+                statement.function = _TENSOR + name
+    changes = any(s.pinned and s.function not in CONTROL for s in body.statements)
+    names: dict[Value, Any] = {}
+    for statement in body.statements:
+        if statement.layer is None and statement.function.startswith(_TENSOR):
+            same = _same(statement, shapes, changes)
+            if same is not None:
+                names[statement.results] = names.get(same, same)
+    if any(statement.function == f"{_TENSOR}clone" for statement in body.statements):
+        for statement in body.statements:  # which takes elements that lie in another order
+            if statement.function == f"{_TENSOR}view":
+                statement.function = f"{_TENSOR}reshape"
+    return names
+
+
+def _out_of_place(
+    statement: Statement, makers: dict[Any, Statement], counts: dict[Value, int]
+) -> None:
+    """Have a change in place of what nobody else reads give a result of its own."""
+    name = statement.function
+    if not statement.pinned or not name.startswith(_TENSOR) or not name.endswith("_"):
+        return
+    target = statement.arguments[0]
+    maker = makers.get(target)
+    if maker is None or counts.get(target) != 1 or maker.layer is not None:
+        return
+    made_by = maker.function.rpartition(".")[2]
+    if made_by not in _VIEWS and maker.function not in CONTROL:
+        statement.function, statement.pinned = name[:-1], False
+
+
+def _same(statement: Statement, shapes: dict[Value, tuple[int, ...]], changes: bool) -> Any:
+    """What a statement only gives again, or None."""
+    name = statement.function.removeprefix(_TENSOR)
+    given = statement.arguments[0] if statement.arguments else None
+    if name == "clone" and not changes and isinstance(given, Value):
+        return given
+    if name in ("view", "reshape") and isinstance(given, Weight):
+        size = shapes.get(statement.results)
+        known = size is not None and math.prod(size) == given.tensor.numel()
+        return given if known and tuple(given.tensor.shape) == size else None
+    return None

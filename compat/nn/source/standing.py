@@ -1,0 +1,39 @@
+"""The source of classes and functions of this package, with what they use of it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from typing import Any
+
+_TORCH = {"torch", "Tensor", "nn", "functional", "Any", "math"}
+
+
+def with_needed(wanted: list[Any]) -> dict[str, list[str]]:
+    """The lines of classes and functions by their names, each after those that it uses."""
+    found: dict[str, list[str]] = {}
+    for thing in wanted:
+        _add(thing, found)
+    return found
+
+
+def _add(thing: Any, found: dict[str, list[str]]) -> None:
+    if thing.__name__ in found:
+        return
+    text = inspect.getsource(thing).rstrip()
+    names = vars(sys.modules[thing.__module__])
+    for name in _names(text):
+        used = names.get(name)
+        if inspect.isfunction(used) or inspect.isclass(used):
+            own = used.__module__.startswith("compat.") and used is not thing
+            if own and name not in _TORCH and name != "stands_alone":
+                _add(used, found)
+    lines = [line for line in text.split("\n") if not line.startswith("@stands_alone")]
+    found[thing.__name__] = lines
+
+
+def _names(text: str) -> list[str]:
+    """The names that a text reads, in their order."""
+    nodes = ast.walk(ast.parse(text))
+    return list(dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name)))

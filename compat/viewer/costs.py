@@ -1,0 +1,104 @@
+"""What nets compute for an input: the sizes of results, and multiply-adds."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from compat.nn.core.module import Module
+from compat.nn.source import inputs
+from compat.nn.source.computed import Converted
+from compat.tensor_tables import tensors
+from compat.viewer.contents import sizes
+
+
+@dataclass
+class Cost:
+    """What a module does for the net's input.
+
+    Attributes:
+        output: the sizes of its latest result.
+        multiply_adds: those of matrix products and convolutions in all its calls.
+    """
+
+    output: str = ""
+    multiply_adds: int = 0
+
+
+@dataclass
+class Costs:
+    """What the modules of a net do.
+
+    Attributes:
+        input: the net's input, as ``--input`` takes it; empty where there is none.
+        reason: why there is none.
+        modules: the costs by the ``id`` of modules.
+    """
+
+    input: str = ""
+    reason: str = ""
+    modules: dict[int, Cost] = field(default_factory=dict)
+
+
+def costs(net: Module, input: str = "", most: int = 2000) -> Costs:
+    """What a net computes for ``input``, sizes such as ``1x3x224x224``.
+
+    Without, an input is found by what the layers need. The net itself is not run: the sizes are
+    those of ``to_torch``, without elements where that is possible. Nets of more than ``most``
+    modules are left out.
+    """
+    if not _has_at_most(most, net):
+        return Costs(reason=f"the net has more than {most:,} modules")
+    try:
+        with torch.random.fork_rng(devices=[]):  # which PyTorch's constructors draw from
+            conversion = Converted(net)
+            plain = conversion(net)
+            dtype = inputs.dtype_of(plain)
+            example = inputs.parsed(input, dtype) if input else inputs.found(plain, batch=1)
+            found = _run(conversion, plain, example.value)
+    except Exception as error:
+        return Costs(reason=str(error).splitlines()[0] if str(error) else type(error).__name__)
+    return Costs(example.text, modules=found)
+
+
+def _has_at_most(most: int, net: Module) -> bool:
+    waiting = [net]
+    for module in waiting:
+        waiting += module.children()
+        if len(waiting) > most:
+            return False
+    return True
+
+
+def _run(conversion: Converted, plain: torch.nn.Module, value: Any) -> dict[int, Cost]:
+    """The costs of one run of what the modules of a net were converted to."""
+    modules = defaultdict(list)
+    for module, converted in conversion.pairs():
+        modules[converted].append(id(module))
+    found: dict[torch.nn.Module, Cost] = {converted: Cost() for converted in modules}
+    started: list[int] = []
+    counter = FlopCounterMode(display=False)
+
+    def before(*arguments: Any) -> None:
+        started.append(counter.get_total_flops())
+
+    def after(cost: Cost) -> Callable[..., None]:
+        def note(module: Any, arguments: Any, output: Any) -> None:
+            cost.output = ", ".join(map(sizes, tensors(output)[:8]))
+            cost.multiply_adds += (counter.get_total_flops() - started.pop()) // 2
+
+        return note
+
+    with ExitStack() as hooks:
+        for converted, cost in found.items():
+            hooks.callback(converted.register_forward_pre_hook(before).remove)
+            hooks.callback(converted.register_forward_hook(after(cost)).remove)
+        with counter:
+            inputs.tried(plain, value)
+    return {key: cost for converted, cost in found.items() for key in modules[converted]}

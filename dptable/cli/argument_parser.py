@@ -1,0 +1,53 @@
+"""An argument parser with one-line errors, suggestions for misspelt words, and examples."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+
+class ArgumentParser(argparse.ArgumentParser):
+    """Reports a wrong command line in one line, and shows examples at the end of its help."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with status 2 and one line on stderr."""
+        wrong = re.search(r"invalid choice: '([^']*)'", message)
+        if wrong:
+            choices = [str(c) for action in self._actions for c in action.choices or ()]
+            message = message.replace(wrong[0], wrong[0] + suggestion(wrong[1], choices), 1)
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parse, and refuse unknown arguments in the name of the sub-command that got them."""
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            words = " ".join(unknown)
+            option = next((word for word in unknown if word.startswith("--")), "")
+            nearest = suggestion(option.partition("=")[0], self._option_string_actions)
+            self.error(f"unrecognized arguments: {words}{nearest}")
+        return known, unknown
+
+    def show_examples(self, *examples: tuple[str, str]) -> None:
+        """End the help with pairs of a command and what it does."""
+        width = max(len(command) for command, _ in examples)
+        lines = [f"  {command:{width}}  # {what}" for command, what in examples]
+        self.epilog = "\n".join(["examples:", *lines])
+        self.formatter_class = _Formatter
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Wraps paragraphs, and leaves the lines of the examples as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if text.startswith("examples:"):
+            return text
+        return super()._fill_text(text, width, indent)
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Return `` (did you mean …?)`` for the known word nearest to ``word``, or nothing."""
+    nearest = difflib.get_close_matches(word, list(known), 1) if word else []
+    return f" (did you mean {nearest[0]}?)" if nearest else ""
