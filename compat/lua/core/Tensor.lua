@@ -256,7 +256,10 @@ end
 
 function Tensor.viewAs(result, source, template)
    if template and torch.typename(template) then return result:view(source, template:size()) end
-   if template == nil then return result.new():view(result, source:size()) end
+   if template == nil then
+      template, source = source, result
+      return source.new():view(source, template:size())
+   end
    error('expecting (torch.Tensor, torch.Tensor, torch.LongStorage) or (torch.Tensor, torch.LongStorage)')
 end
 

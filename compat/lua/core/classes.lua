@@ -102,11 +102,19 @@ t7.luatypeerror = luatypeerror
 
 local floor, ceil = math.floor, math.ceil
 -- luaL_checklong
+-- A number as C makes a long of it; NaN and what is too large become the smallest.
+local function whole(value)
+   value = value + 0
+   if not (value >= -2^63 and value < 2^63) then return -2^63 end
+   return value >= 0 and floor(value) or ceil(value)
+end
+t7.whole = whole
+
 function t7.long(value, n, narg)
    if type(value) ~= 'number' then
       value = type(value) == 'string' and tonumber(value) or luatypeerror(n, 'number', narg or n, value)
    end
-   return value >= 0 and floor(value) or ceil(value)
+   return whole(value)
 end
 function t7.string(value, n, narg)
    if type(value) == 'number' then return tostring(value) end

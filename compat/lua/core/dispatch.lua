@@ -98,11 +98,6 @@ local function longs(first, ...)
    return list, n
 end
 
-local function whole(v)
-   v = v + 0
-   return v >= 0 and math.floor(v) or math.ceil(v)
-end
-
 -- The text of one form with these of its optional arguments given.
 local function form(alternative, given, C, position, method)
    local checks, values, npar, lastvar = {}, {}, 0, false
@@ -211,7 +206,7 @@ end]]):format(table.concat(head, '\n'), table.concat(parameters, ', '), table.co
       return other and other.mt
    end
    return assert(loadstring(text, '=(torch)'))(t7, C, C.mt, mt'Long', mt'Byte', mt'Int', mt'Float', mt'Double', ops,
-      C.cast, whole, function(v) return type(v) == 'number' or type(v) == 'string' and tonumber(v) ~= nil end,
+      C.cast, t7.whole, function(v) return type(v) == 'number' or type(v) == 'string' and tonumber(v) ~= nil end,
       is_generator, are_longs, longs)
 end
 

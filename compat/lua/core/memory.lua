@@ -38,17 +38,14 @@ local BITS = {Byte = 256, Char = 256, Short = 65536, Int = 2^32}
 -- A number as C converts it to the elements' type: first to an int, unless that is long.
 function t7.caster(C)
    if not C.integer then return function(v) return v + 0 end end
-   local modulus, floor, ceil = BITS[C.numbers], math.floor, math.ceil
+   local modulus = BITS[C.numbers]
+   if not modulus then return t7.whole end
    local signed = C.numbers ~= 'Byte'
-   local most = modulus and 2^31 or 2^63
    return function(v)
-      v = v + 0
-      v = v >= 0 and floor(v) or ceil(v)
-      if not (v >= -most and v < most) then v = -most end
-      if modulus then
-         v = v % modulus
-         if signed and v >= modulus / 2 then v = v - modulus end
-      end
+      v = t7.whole(v)
+      if not (v >= -2^31 and v < 2^31) then v = -2^31 end
+      v = v % modulus
+      if signed and v >= modulus / 2 then v = v - modulus end
       return v
    end
 end
