@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
-import math
 import os
 import sys
 import threading
@@ -197,7 +196,7 @@ class Runtime:
             "thnn_function": lambda name: _thnn().describe(name),
             "thnn_names": lambda: _thnn().names(),
             "shaped": lambda tensor, *shape: tensor.reshape(shape),
-            "log1p": math.log1p,
+            "log1p": lambda x: torch.log1p(torch.tensor(x, dtype=torch.float64)).item(),
             "single": lambda x: torch.tensor(x, dtype=torch.float32).item(),
             "exit": self._exit,
             "execute": system.execute,

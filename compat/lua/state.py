@@ -13,9 +13,12 @@ from typing import Any
 FOLDER = Path(__file__).parent
 # In the order in which they need each other.
 _CORE = (
-    "classes", "init", "memory", "tensors", "loops", "signatures", "operations", "dispatch",
+    "classes", "init", "memory", "tensors", "elements", "loops", "signatures", "operations/results",
+    "operations/pointwise", "operations/products", "operations/reductions", "operations/sorting",
+    "operations/shapes", "operations/indexing", "operations/linear_algebra", "operations/random",
+    "operations/operators", "dispatch",
     "Tensor", "FFInterface", "types", "tables", "exchange", "objects", "thnn", "libraries", "files",
-    "File", "Timer", "CmdLine",
+    "File", "timer", "CmdLine",
     "TestSuite", "Tester",
 )  # fmt: skip
 

@@ -8,49 +8,44 @@ local function check(condition, fn, n, message, level)
       error('bad argument #' .. n .. " to '" .. fn .. "' (" .. message .. ')', (level or 2) + 1)
    end
 end
--- As the FFI refuses what is no number.
+-- As the FFI converts.
 local function number(C, value)
-   if type(value) ~= 'number' then error("cannot convert '" .. type(value) .. "' to '" .. C.real .. "'", 2) end
+   if value == true then return 1 end
+   if type(value) ~= 'number' then
+      error("cannot convert '" .. type(value) .. "' to '" .. (C.real == 'long' and 'int64_t' or C.real) .. "'", 2)
+   end
    return value
 end
 local function check_type(expected, actual, fn, n)
-   check(expected == actual, fn, n, expected .. ' expected, got ' .. actual, 4)
+   check(expected == actual, fn, n, expected .. ' expected, got ' .. actual, 3)
 end
 
+-- Contiguous tensors are looped over here, others by the functions that pose as C.
 function t7.element_functions(C)
-   if C.numbers == 'Half' then return end
    local mt, get, set = C.mt, C.get, C.set
-   local is_contiguous, numel, each = t7.is_contiguous, t7.numel, t7.each
-   local function put(rec, i, value)
-      if value == nil then return end
-      if not tonumber(value) then error('given function should return a number or nil', 0) end
-      set(rec, i, tonumber(value))
-   end
+   local apply, map, map2 = mt.apply, mt.map, mt.map2
+   if not apply then return end
 
    rawset(mt, 'apply', function(self, func)
-      if self:isContiguous() then
-         local s = getfenv(self)
-         local rec, off = s.rec, s.off
-         for i = 0, numel(s) - 1 do
-            local result = func(get(rec, off + i))
-            if result then set(rec, off + i, number(C, result)) end
-         end
-         return self
-      end
+      if not self:isContiguous() then return apply(self, func) end
       local s = getfenv(self)
-      each(function(i) put(s.rec, i, func(get(s.rec, i))) end, s)
+      for i = s.off, s.off + self:nElement() - 1 do
+         local result = func(get(s.rec, i))
+         if result then set(s.rec, i, number(C, result)) end
+      end
       return self
    end)
 
    rawset(mt, 'map', function(self, src, func)
       check(torch.isTensor(src), 'map', 1, 'tensor expected')
       check_type(self:type(), src:type(), 'map', 1)
-      local s, o = getfenv(self), getfenv(src)
+      if not (self:isContiguous() and src:isContiguous()) then return map(self, src, func) end
       assert(src:nElement() == self:nElement(), 'size mismatch')
-      each(function(i, j)
-         local result = func(get(s.rec, i), get(o.rec, j))
-         if result then set(s.rec, i, number(C, result)) end
-      end, s, o)
+      local s, o = getfenv(self), getfenv(src)
+      for i = 0, self:nElement() - 1 do
+         local result = func(get(s.rec, s.off + i), get(o.rec, o.off + i))
+         if result then set(s.rec, s.off + i, number(C, result)) end
+      end
       return self
    end)
 
@@ -59,13 +54,16 @@ function t7.element_functions(C)
       check(torch.isTensor(src2), 'map', 2, 'tensor expected')
       check_type(self:type(), src1:type(), 'map', 1)
       check_type(self:type(), src2:type(), 'map', 2)
+      if not (self:isContiguous() and src1:isContiguous() and src2:isContiguous()) then
+         return map2(self, src1, src2, func)
+      end
       assert(src1:nElement() == self:nElement(), 'size mismatch')
       assert(src2:nElement() == self:nElement(), 'size mismatch')
       local s, o, p = getfenv(self), getfenv(src1), getfenv(src2)
-      each(function(i, j, l)
-         local result = func(get(s.rec, i), get(o.rec, j), get(p.rec, l))
-         if result then set(s.rec, i, number(C, result)) end
-      end, s, o, p)
+      for i = 0, self:nElement() - 1 do
+         local result = func(get(s.rec, s.off + i), get(o.rec, o.off + i), get(p.rec, p.off + i))
+         if result then set(s.rec, s.off + i, number(C, result)) end
+      end
       return self
    end)
 end

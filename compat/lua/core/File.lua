@@ -301,8 +301,9 @@ end
 function torch.deserializeFromStorage(storage, mode)
    mode = mode or 'binary'
    local bytes = torch.CharTensor(storage)
-   local ended = torch.CharTensor(bytes:nElement() + 1):zero()
-   ended:narrow(1, 1, bytes:nElement()):copy(bytes)
+   local n = bytes:size(1)
+   local ended = torch.CharTensor(n + 1):zero()
+   ended:narrow(1, 1, n):copy(bytes)
    local file = torch.MemoryFile(ended:storage())
    file = file[mode](file)
    local object = file:readObject()

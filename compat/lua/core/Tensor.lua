@@ -136,7 +136,7 @@ function Tensor.type(self, type)
    if self:nElement() > 0 then new:resize(self:size()):copy(self) end
    return new
 end
-function Tensor.typeAs(self, other) return self:type(other:type()) end
+function Tensor.typeAs(self, tensor) return self:type(tensor:type()) end
 for _, kind in ipairs(KINDS) do
    Tensor[kind:lower()] = function(self) return self:type('torch.' .. kind .. 'Tensor') end
 end
@@ -256,7 +256,10 @@ end
 
 function Tensor.viewAs(result, source, template)
    if template and torch.typename(template) then return result:view(source, template:size()) end
-   if template == nil then return result.new():view(result, source:size()) end
+   if template == nil then
+      template, source = source, result
+      return source.new():view(source, template:size())
+   end
    error('expecting (torch.Tensor, torch.Tensor, torch.LongStorage) or (torch.Tensor, torch.LongStorage)')
 end
 

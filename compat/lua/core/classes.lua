@@ -102,11 +102,19 @@ t7.luatypeerror = luatypeerror
 
 local floor, ceil = math.floor, math.ceil
 -- luaL_checklong
+-- A number as C makes a long of it; NaN and what is too large become the smallest.
+local function whole(value)
+   value = value + 0
+   if not (value >= -2^63 and value < 2^63) then return -2^63 end
+   return value >= 0 and floor(value) or ceil(value)
+end
+t7.whole = whole
+
 function t7.long(value, n, narg)
    if type(value) ~= 'number' then
       value = type(value) == 'string' and tonumber(value) or luatypeerror(n, 'number', narg or n, value)
    end
-   return value >= 0 and floor(value) or ceil(value)
+   return whole(value)
 end
 function t7.string(value, n, narg)
    if type(value) == 'number' then return tostring(value) end
@@ -116,12 +124,16 @@ end
 
 -- Metatables ----------------------------------------------------------------------------------------------
 
+-- A class may be its own ancestor.
+local MOST_ANCESTORS = 200
 local function find(mt, key)
-   while mt do
+   for _ = 1, MOST_ANCESTORS do
+      if not mt then return nil end
       local value = rawget(mt, key)
       if value ~= nil then return value end
       mt = getmetatable(mt)
    end
+   error('stack overflow', 0)
 end
 
 local function mt_index(self, key)
@@ -153,15 +165,13 @@ local function unary(name, otherwise)
       local handler = debug.getmetatable(self)[field]
       if handler == nil then return otherwise(self) end
       if type(handler) == 'function' then return handler(self, ...) end
-      return handler
    end
 end
 
 local function binary(name, words, otherwise)
    local field = '__' .. name .. '__'
    return function(a, b)
-      local mt = debug.getmetatable(a)
-      if type(mt) ~= 'table' or type(a) == 'string' then mt = debug.getmetatable(b) end
+      local mt = debug.getmetatable(a) or debug.getmetatable(b)
       local handler = mt[field]
       if handler == nil then
          if otherwise then return otherwise(a, b) end
@@ -169,7 +179,6 @@ local function binary(name, words, otherwise)
                   ' have no ' .. words .. ' operator')
       end
       if type(handler) == 'function' then return handler(a, b) end
-      return handler
    end
 end
 
@@ -195,9 +204,12 @@ local operators = {
 
 local function constructor_call(self, ...)
    local new = rawget(debug.getmetatable(self), '__new')
-   if not new then t7.error('no constructor available') end
-   return new(...)
+   if not new then t7.error_here('no constructor available') end
+   -- What errors say of their place is that of this call: none.
+   local function results(...) return ... end
+   return results(new(...))
 end
+placeless[constructor_call] = true
 local function constructor_newindex(self, key, value)
    local mt = debug.getmetatable(self).__metatable
    if not t7.class_written(mt, key, value) then rawset(mt, key, value) end
@@ -221,7 +233,7 @@ end
 
 -- `metatable` is one that exists already: that of a proxy.
 local function newmetatable(name, parent, constructor, destructor, factory, module, metatable)
-   name = t7.string(name, 1)
+   name = t7.string(name, 1, name == nil and 0 or 1)
    local place, root
    if module then place, root = module, name:match('[^.]*$') else place, root = module_of(name) end
    local mt = registry[name]
@@ -281,7 +293,7 @@ end
 function torch.getmetatable(...) return registry[t7.string((...), 1, select('#', ...))] end
 function torch.setmetatable(object, name)
    local mt = registry[t7.string(name, 2)]
-   if not mt then t7.error('unknown class name ' .. name) end
+   if not mt then t7.error('unknown typename ' .. name .. '\n') end
    debug.setmetatable(object, mt)
    return name
 end
@@ -303,7 +315,13 @@ function torch.version(x)
    local mt = debug.getmetatable(x)
    return mt and mt.__version
 end
-function torch.getenv(x) return debug.getfenv(x) or {} end
+function torch.getenv(...)
+   local x = ...
+   if type(x) ~= 'function' and type(x) ~= 'userdata' then
+      luatypeerror(1, 'function or userdata', select('#', ...), x)
+   end
+   return debug.getfenv(x) or {}
+end
 function torch.setenv(x, env) debug.setfenv(x, env) end
 function torch.pointer(x)
    local kind = type(x)
@@ -311,7 +329,7 @@ function torch.pointer(x)
       if not typename(x) then t7.argerror(1, 'Torch object expected') end
       return identity(x)
    elseif kind == 'cdata' then return tonumber(t7.ffi.cast('intptr_t', x))
-   elseif kind == 'string' then return t7.string_pointer(x)
+   elseif kind == 'string' or kind == 'number' then return t7.string_pointer(tostring(x))
    elseif kind == 'table' or kind == 'thread' or kind == 'function' then return t7.pointer(x)
    end
    t7.error('Torch object, table, thread, cdata or function expected')

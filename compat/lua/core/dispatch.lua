@@ -98,27 +98,6 @@ local function longs(first, ...)
    return list, n
 end
 
-local BITS = {Byte = 256, Char = 256, Short = 65536, Int = 2^32}
--- A number as C converts it to the elements' type.
-local function caster(C)
-   if not C.integer then return function(v) return v + 0 end end
-   local modulus, floor, ceil = BITS[C.numbers], math.floor, math.ceil
-   local signed = C.numbers ~= 'Byte'
-   return function(v)
-      v = v + 0
-      v = v >= 0 and floor(v) or ceil(v)
-      if modulus then
-         v = v % modulus
-         if signed and v >= modulus / 2 then v = v - modulus end
-      end
-      return v
-   end
-end
-local function whole(v)
-   v = v + 0
-   return v >= 0 and math.floor(v) or math.ceil(v)
-end
-
 -- The text of one form with these of its optional arguments given.
 local function form(alternative, given, C, position, method)
    local checks, values, npar, lastvar = {}, {}, 0, false
@@ -136,7 +115,8 @@ local function form(alternative, given, C, position, method)
             if a.result then first_result = first_result or p end
          elseif a.kind == 'real' or a.kind == 'accreal' or a.kind == 'double' then
             checks[#checks + 1] = ('isnumber(%s)'):format(p)
-            values[i] = a.kind == 'real' and C.integer and ('cast(%s)'):format(p) or ('(%s + 0)'):format(p)
+            local conversion = C.integer and (a.kind == 'real' and 'cast(%s)' or a.kind == 'accreal' and 'whole(%s)')
+            values[i] = (conversion or '(%s + 0)'):format(p)
          elseif a.kind == 'long' or a.kind == 'int' or a.kind == 'index' then
             checks[#checks + 1] = ('isnumber(%s)'):format(p)
             values[i] = ('whole(%s)'):format(p)
@@ -159,7 +139,7 @@ local function form(alternative, given, C, position, method)
             values[i] = p .. ':sub(1, 1)'
          end
       elseif a.self then
-         values[i] = first_result
+         values[i] = first_result or 'C.new()'
       elseif a.kind == 'letter' then
          values[i] = "'" .. a.letters:sub(1, 1) .. "'"
       elseif a.default and a.default ~= 'last' and a.default ~= 'none' then
@@ -226,7 +206,7 @@ end]]):format(table.concat(head, '\n'), table.concat(parameters, ', '), table.co
       return other and other.mt
    end
    return assert(loadstring(text, '=(torch)'))(t7, C, C.mt, mt'Long', mt'Byte', mt'Int', mt'Float', mt'Double', ops,
-      caster(C), whole, function(v) return type(v) == 'number' or type(v) == 'string' and tonumber(v) ~= nil end,
+      C.cast, t7.whole, function(v) return type(v) == 'number' or type(v) == 'string' and tonumber(v) ~= nil end,
       is_generator, are_longs, longs)
 end
 
@@ -238,7 +218,6 @@ end
 
 local function belongs(types, C)
    local kind = C.numbers
-   if C.kind == 'Half' then return false end
    if types == 'all' then return true end
    if types == 'float' then return not C.integer end
    if types == 'int' then return kind == 'Int' or kind == 'Long' end
@@ -288,7 +267,7 @@ local function dispatcher(name)
          end
       end
       local f = set[name]
-      if not f then t7.error(t7.registry[mt] .. ' does not implement the torch.' .. name .. '() function') end
+      if not f then t7.error_here(t7.registry[mt] .. ' does not implement the torch.' .. name .. '() function') end
       if n < select('#', ...) then return f(unpack({...}, 1, n)) end
       return f(...)
    end
@@ -296,11 +275,26 @@ local function dispatcher(name)
    return of
 end
 
+-- The functions of a type by themselves, which nothing of Torch7 calls: their errors name a place.
+local function called_directly(set)
+   return setmetatable({}, {__index = function(found, name)
+      local f = set[name]
+      if not f then return nil end
+      local function direct(...)
+         local function results(...) return ... end
+         return results(f(...))
+      end
+      found[name] = direct
+      return direct
+   end})
+end
+
 -- Gives a type its functions and methods.
 function t7.equip(C)
+   if C.kind == 'Half' then return end
    local set = {}
    functions[C.mt] = set
-   rawset(C.mt, 'torch', set)
+   rawset(C.mt, 'torch', called_directly(set))
    for _, entry in ipairs(entries) do
       if belongs(entry.types, C) then
          if entry.mark ~= '-' then set[entry.name] = later(entry, false, C) end

@@ -195,8 +195,18 @@ function os.exit(code)
 end
 
 function torch.tic() return call(python.now) end
-function torch.toc(start) return call(python.now) - start end
-function torch.isatty(file) return call(python.isatty, file == io.stderr and 2 or file == io.stdin and 0 or 1) end
+function torch.toc(...)
+   local start = tonumber((...)) or t7.luatypeerror(1, 'number', select('#', ...), (...))
+   return call(python.now) - start
+end
+function torch.setheaptracking(on)
+   if type(on) ~= 'boolean' then t7.typerror(1, 'boolean', on) end
+   torch._heaptracking = on
+end
+function torch.isatty(file)
+   if not io.type(file) then t7.typerror(1, 'FILE*', file) end
+   return call(python.isatty, file == io.stderr and 2 or file == io.stdin and 0 or 1)
+end
 function torch.getnumthreads() return call(python.get_threads) end
 function torch.setnumthreads(...) call(python.set_threads, t7.long((...), 1, select('#', ...))) end
 function torch.getnumcores() return call(python.processor_count) end

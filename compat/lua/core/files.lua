@@ -59,15 +59,22 @@ function File.seek(u, position)
    position = long(position, 2, position == nil and 1 or 2) - 1
    if position < 0 then argerror(2, 'position has to be greater than 0!') end
    opened(f)
-   if not f.seek(position) then failed(f, 'unable to seek to position ' .. position) end
+   if not f.seek(position) then failed(f, 'unable to seek ' .. (f.rec and 'at' or 'to') .. ' position ' .. position) end
    return u
 end
 function File.seekEnd(u)
    local f = opened(state(u))
-   f.seek(f.size())
+   local size = f.size()
+   if size then f.seek(size) else failed(f, 'unable to seek at end of file') end
    return u
 end
-function File.position(u) return opened(state(u)).tell() + 1 end
+function File.position(u)
+   local f = opened(state(u))
+   local position = f.tell()
+   if position then return position + 1 end
+   if not f.quiet then fail('unable to obtain disk file offset (maybe a long overflow occurred)') end
+   return 1
+end
 function File.close(u)
    local f = opened(state(u))
    if f.close then f.close() end
@@ -134,7 +141,6 @@ local function scan(f, kind)
    local text = {}
    local integer = kind ~= 'Float' and kind ~= 'Double'
    local accepted = integer and '[%d+-]' or '[%w+%-.]'
-   local start = f.tell() - #c
    while c ~= '' and c:find(accepted) do
       if integer and (c == '-' or c == '+') and #text > 0 then break end
       text[#text + 1] = c
@@ -158,7 +164,7 @@ end
 -- How many of n numbers a file may hold: what it says it holds is allocated only so far.
 local MANY = 4096
 local function held(f, kind, n)
-   if n < 0 then fail(('%s: found a count of %d, expected one from 0'):format(place_in(f, f.tell()), n)) end
+   if n < 0 then fail(('%s: found a count of %d, expected one from 0'):format(place_in(f, f.tell() or 0), n)) end
    local size = n > MANY and f.size()
    if not size then return n end
    local width = not f.binary and 1 or narrow_longs(f, kind) and 4 or SIZES[kind]
@@ -283,9 +289,9 @@ function File.readString(u, format)
    end
    return text
 end
-function File.writeString(u, text)
-   local f = state(u)
-   if type(text) ~= 'string' then t7.luatypeerror(2, 'string', text == nil and 1 or 2, text) end
+function File.writeString(u, ...)
+   local f, text = state(u), ...
+   if type(text) ~= 'string' then t7.luatypeerror(2, 'string', select('#', ...) + 1, text) end
    writable(f).write(text)
    return #text
 end
@@ -303,7 +309,14 @@ end
 
 local function over_handle(f, handle, seekable)
    local pending = ''
+   -- C wants a file to be told that reading follows writing, or the other way round.
+   local last
+   local function turn(to)
+      if seekable and last and last ~= to then handle:seek('cur', -#pending) pending = '' end
+      last = to
+   end
    function f.read(n)
+      turn('read')
       if pending == '' then
          if n == math.huge then return handle:read('*a') or '' end
          return handle:read(n) or ''
@@ -318,10 +331,13 @@ local function over_handle(f, handle, seekable)
       return head
    end
    function f.back(c) pending = c .. pending end
-   function f.write(text) handle:write(text) end
+   function f.write(text)
+      turn('write')
+      handle:write(text)
+   end
    function f.flush() handle:flush() end
    function f.close() handle:close() end
-   function f.tell() return seekable and handle:seek() - #pending or 0 end
+   function f.tell() return seekable and handle:seek() - #pending or nil end
    function f.seek(position)
       pending = ''
       return seekable and handle:seek('set', position)
@@ -336,6 +352,7 @@ local function over_handle(f, handle, seekable)
    function f.set_buffer(kind) handle:setvbuf(kind) end
    if stdio then
       function f.read_into(ptr, size, n)
+         turn('read')
          if pending ~= '' then
             local bytes = f.read(size * n)
             ffi.copy(ptr, bytes, #bytes)
@@ -343,7 +360,10 @@ local function over_handle(f, handle, seekable)
          end
          return tonumber(stdio.fread(ptr, size, n, handle))
       end
-      function f.write_from(ptr, size, n) return tonumber(stdio.fwrite(ptr, size, n, handle)) end
+      function f.write_from(ptr, size, n)
+         turn('write')
+         return tonumber(stdio.fwrite(ptr, size, n, handle))
+      end
    end
 end
 
@@ -398,8 +418,10 @@ local disk_mt, make_disk = t7.userdata_class('torch.DiskFile', 'torch.File', fun
 end)
 t7.make_disk_file = make_disk
 
+local pipe_mt, make_pipe
 local function on_disk(u)
-   if getmetatable(u) ~= disk_mt then t7.typerror(1, 'torch.DiskFile', u) end
+   local mt = getmetatable(u)
+   if mt ~= disk_mt and mt ~= pipe_mt then t7.typerror(1, 'torch.DiskFile', u) end
    return getfenv(u)
 end
 local LITTLE = string.dump(function() end) and (not ffi or ffi.abi('le'))
@@ -410,12 +432,11 @@ function disk_mt.littleEndianEncoding(u) opened(on_disk(u)).swapped = not LITTLE
 function disk_mt.bigEndianEncoding(u) opened(on_disk(u)).swapped = LITTLE return u end
 function disk_mt.noBuffer(u) opened(on_disk(u)).set_buffer('no') return u end
 local function long_size(f, size)
-   opened(f)
    size = tonumber(size) or 0
    if size ~= 0 and size ~= 4 and size ~= 8 then argerror(1, 'Invalid long size specified') end
    f.long_size = size
 end
-function disk_mt.longSize(u, size) long_size(on_disk(u), size) return u end
+function disk_mt.longSize(u, size) long_size(opened(on_disk(u)), size) return u end
 local function mode_text(f, separator)
    return ('[status: %s -- mode%s %s%s]'):format(f.open and 'open' or 'closed', separator, f.readable and 'r' or ' ',
                                                  f.writable and 'w' or ' ')
@@ -425,7 +446,7 @@ function disk_mt.__tostring__(u)
    return ('torch.DiskFile on <%s> %s'):format(f.name, mode_text(f, ''))
 end
 
-local pipe_mt, make_pipe = t7.userdata_class('torch.PipeFile', 'torch.DiskFile', function(...)
+pipe_mt, make_pipe = t7.userdata_class('torch.PipeFile', 'torch.DiskFile', function(...)
    local name, mode, quiet = ...
    name = t7.string(name, 1, select('#', ...))
    mode = mode == nil and 'r' or t7.string(mode, 2)
@@ -435,7 +456,7 @@ end)
 t7.make_pipe_file = make_pipe
 function pipe_mt.__tostring__(u)
    local f = getfenv(u)
-   return ('torch.PipeFile on <%s> %s'):format(f.name, mode_text(f, ''))
+   return ('torch.PipeFile on <%s> %s'):format(f.name, mode_text(f, ':'))
 end
 
 -- Memory ---------------------------------------------------------------------------------------------------
@@ -531,7 +552,6 @@ function memory_mt.storage(u) return opened(in_memory(u)).storage() end
 function memory_mt.longSize(u, size) long_size(in_memory(u), size) return u end
 function memory_mt.__tostring__(u) return 'torch.MemoryFile ' .. mode_text(in_memory(u), ':') end
 
-for _, mt in ipairs{disk_mt, pipe_mt, memory_mt} do t7.placeless[rawget(mt, 'new')] = true end
 
 -- Tensors and storages in files ----------------------------------------------------------------------------
 
@@ -541,11 +561,16 @@ local function equip(C)
    rawset(C.smt, 'write', function(u, file)
       local rec = getfenv(u)
       file:writeLong(rec.n)
-      if kind == 'Half' then file:writeByte(t7.import_tensor(call(python.as_bytes, t7.export_storage(u))):storage())
+      if kind == 'Half' and not file:isBinary() then
+         local numbers = t7.class_named.Float.new_storage(rec.n)
+         for i = 1, rec.n do numbers[i] = u[i] end
+         file:writeFloat(numbers)
+      elseif kind == 'Half' then
+         file:writeByte(t7.import_tensor(call(python.as_bytes, t7.export_storage(u))):storage())
       else file['write' .. kind](file, H.make_storage(t7.in_reach(rec))) end
    end)
    rawset(C.smt, 'read', function(u, file)
-      local rec, f, start = getfenv(u), getfenv(file), file:position() - 1
+      local rec, f, start = getfenv(u), getfenv(file), getfenv(file).tell() or 0
       local n = file:readLong()
       local most = held(f, kind == 'Half' and 'Short' or kind, n)
       if most < n then
@@ -553,7 +578,10 @@ local function equip(C)
       end
       t7.resize_record(rec, n)
       if n == 0 then return end
-      if kind == 'Half' then call(python.set_from_bytes, t7.export_storage(u), t7.export_storage(file:readByte(2 * n)))
+      if kind == 'Half' and not f.binary then
+         local numbers = file:readFloat(n)
+         for i = 1, n do u[i] = numbers[i] end
+      elseif kind == 'Half' then call(python.set_from_bytes, t7.export_storage(u), t7.export_storage(file:readByte(2 * n)))
       else
          local reached = t7.in_reach(rec)
          file['read' .. kind](file, H.make_storage(reached))
@@ -569,7 +597,7 @@ local function equip(C)
       file:writeObject(s.rec and C.make_storage(s.rec) or nil)
    end)
    rawset(C.mt, 'read', function(u, file)
-      local f, start = getfenv(file), file:position() - 1
+      local f, start = getfenv(file), getfenv(file).tell() or 0
       local function refuse(defect) fail(('%s: %s'):format(place_in(f, start), defect)) end
       local n = file:readInt()
       local defect = call(python.check_geometry, n)

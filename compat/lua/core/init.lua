@@ -28,7 +28,6 @@ end
 function torch.updatethreadlocals() end
 function torch.updateerrorhandlers() end
 torch._heaptracking = true
-function torch.setheaptracking(on) torch._heaptracking = on end
 
 function torch.packageLuaPath(name)
    if not name then return torch.packageLuaPath('torch'):match('(.*)/') end
@@ -40,11 +39,19 @@ function torch.packageLuaPath(name)
          return path:match('(.*)/')
       end
    end
-   return t7.package_folder .. '/' .. name
+   local folder = t7.package_folder .. '/' .. name
+   if name == 'torch' then return folder end
+   for _, file in ipairs{folder .. '.lua', folder .. '/init.lua'} do
+      local f = io.open(file)
+      if f then
+         f:close()
+         return folder
+      end
+   end
 end
 
 function torch.include(package, file)
-   local path = torch.packageLuaPath(package) .. '/' .. file
+   local path = (torch.packageLuaPath(package) or t7.package_folder .. '/' .. package) .. '/' .. file
    local found = io.open(path)
    if found then found:close() end
    dofile(found and path or t7.find_in_checkouts and t7.find_in_checkouts(package .. '.' .. file:gsub('%.lua$', '')) or path)

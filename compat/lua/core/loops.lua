@@ -8,13 +8,15 @@ local getfenv = debug.getfenv
 local numel, same_size, is_contiguous, extent = t7.numel, t7.same_size, t7.is_contiguous, t7.extent
 local alloc, resize, copy_list = t7.alloc, t7.resize, t7.copy_list
 local FEW = t7.FEW
+local long = ffi and ffi.typeof('int64_t')
 
 -- Each element of the result, from those of the operands, x, y, z, and a number, v.
 local EACH = {
    adds = 'x + v', subs = 'x - v', mul = 'x * v', div = 'x / v', cadd = 'x + v * y', csub = 'x - v * y',
    cmul = 'x * y', cdiv = 'x / y', addcmul = 'x + v * y * z', addcdiv = 'x + v * y / z',
    abs = 'math.abs(x)', neg = '-x', sqrt = 'math.sqrt(x)', floor = 'math.floor(x)', ceil = 'math.ceil(x)', cinv = '1 / x',
-   exp = 'math.exp(x)', log = 'math.log(x)', tanh = 'math.tanh(x)', sigmoid = '1 / (1 + math.exp(-x))', pow = 'x ^ v',
+   exp = 'math.exp(x)', log = 'math.log(x)', tanh = 'math.tanh(x)', sigmoid = '1 / (1 + math.exp(-x))',
+   pow = 'v == 2 and x * x or v == 3 and x * x * x or v == 0.5 and math.sqrt(x) or v == -1 and 1 / x or x ^ v',
    lt = 'x < v and 1 or 0', gt = 'x > v and 1 or 0', le = 'x <= v and 1 or 0', ge = 'x >= v and 1 or 0',
    eq = 'x == v and 1 or 0', ne = 'x ~= v and 1 or 0', ltT = 'x < y and 1 or 0', gtT = 'x > y and 1 or 0',
    leT = 'x <= y and 1 or 0', geT = 'x >= y and 1 or 0', eqT = 'x == y and 1 or 0', neT = 'x ~= y and 1 or 0',
@@ -184,7 +186,8 @@ end
 local function along(f, d, e, s, so, o, oo, q, qo)
    if e > s.n then
       local v, place = f(s.sz[d], s.rec.ptr, so, s.st[d])
-      o.rec.ptr[oo] = v
+      -- A sum of ints that is none keeps its last bits.
+      o.rec.ptr[oo] = s.C.numbers == 'Int' and long(v) or v
       if q then q.rec.ptr[qo] = place end
    elseif e == d then
       along(f, d, e + 1, s, so, o, oo, q, qo)

@@ -34,6 +34,22 @@ function t7.sound(v)
    return v
 end
 
+local BITS = {Byte = 256, Char = 256, Short = 65536, Int = 2^32}
+-- A number as C converts it to the elements' type: first to an int, unless that is long.
+function t7.caster(C)
+   if not C.integer then return function(v) return v + 0 end end
+   local modulus = BITS[C.numbers]
+   if not modulus then return t7.whole end
+   local signed = C.numbers ~= 'Byte'
+   return function(v)
+      v = t7.whole(v)
+      if not (v >= -2^31 and v < 2^31) then v = -2^31 end
+      v = v % modulus
+      if signed and v >= modulus / 2 then v = v - modulus end
+      return v
+   end
+end
+
 -- The pointer to an element of a record, counted from 0.
 local function shifted(rec, i)
    if rec.C.ctype then return rec.ptr and rec.ptr + i end

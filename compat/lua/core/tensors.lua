@@ -457,10 +457,10 @@ local function indexed(s, t)
       elseif type(v) == 'table' then
          local first, last = 0, sz[c] - 1
          local a, b = v[1], v[2]
-         if type(a) == 'number' then first = trunc(a) - 1; last = first end
+         if tonumber(a) then first = trunc(tonumber(a)) - 1; last = first end
          if first < 0 then first = sz[c] + first + 1 end
          if not (first >= 0 and first < sz[c]) then argerror(2, 'start index out of bound') end
-         if type(b) == 'number' then last = trunc(b) - 1 end
+         if tonumber(b) then last = trunc(tonumber(b)) - 1 end
          if last < 0 then last = sz[c] + last + 1 end
          if not (last >= 0 and last < sz[c]) then argerror(2, 'end index out of bound') end
          if last < first then argerror(2, 'end index must be greater or equal to start index') end
@@ -495,13 +495,16 @@ local function index_other(u, s, k)
    local mt = getmetatable(k)
    if mt == LongStorage then return s.C.get(s.rec, offset_of(s, k)), true end
    local mask = mt and as_kin(s.C, k, 'Byte')
-   if mask and getmetatable(mask) == kin(s.C, 'Byte').mt then return t7.ops.maskedSelect(s.C, nil, u, mask), true end
+   if mask and getmetatable(mask) == kin(s.C, 'Byte').mt then
+      if s.C.numbers == 'Half' then fail('ByteTensor based indexing not yetsupported with half type') end
+      return t7.ops.maskedSelect(s.C, nil, u, mask), true
+   end
    return nil, false
 end
 
 local function write(u, s, v, n)
    if type(v) == 'string' then v = tonumber(v) or v end
-   if type(v) == 'number' then return t7.ops.fill(s.C, u, v) end
+   if type(v) == 'number' then return t7.ops.fill(s.C, u, s.C.cast(v)) end
    local o = state(v)
    if not o then t7.luatypeerror(n or 3, 'torch.*Tensor', 3, v) end
    return t7.copy(s, o)
@@ -527,7 +530,8 @@ local function newindex_other(u, s, k, v)
    end
    local mask = mt and as_kin(s.C, k, 'Byte')
    if mask and getmetatable(mask) == kin(s.C, 'Byte').mt then
-      if number then t7.ops.maskedFill(s.C, u, mask, number)
+      if s.C.numbers == 'Half' then fail('ByteTensor indexing not yet supported with half types') end
+      if number then t7.ops.maskedFill(s.C, u, mask, s.C.cast(number))
       elseif getmetatable(v) == s.C.mt then t7.ops.maskedCopy(s.C, u, mask, v)
       else fail('number or ' .. s.C.name .. ' expected') end
       return true
@@ -659,7 +663,12 @@ local function accessors(C)
    local through_python, into_python = 'call(get_item, rec.base, rec.o + i)', 'call(set_item, rec.base, rec.o + i, v)'
    -- As C converts: the fraction goes, and so do the bits that are too many.
    local from_memory = C.integer and (C.numbers == 'Long' and 'tonumber(rec.ptr[i])' or 'rec.ptr[i]') or 'sound(rec.ptr[i])'
+   -- What is no int, or no long, is the lowest of them.
    local to_memory = 'rec.ptr[i] = v'
+   if C.integer then
+      local most = C.numbers == 'Long' and '2^63' or '2^31'
+      to_memory = ('if v >= -%s and v < %s then rec.ptr[i] = v else rec.ptr[i] = -%s end'):format(most, most, most)
+   end
    if not C.ctype then
       get, set = through_python, into_python
    elseif C.cuda then
@@ -693,6 +702,7 @@ function t7.new_type(kind, real, accreal, ctype, esize, integer, host)
               array = ffi and ctype and not host and ffi.typeof(ctype .. '[?]'), host = host,
               records = host and host.records or setmetatable({}, {__mode = 'v'})}
    C.empty, C.nothing = python.allocator(name)
+   C.cast = t7.caster(C)
    local smt, make_storage = t7.userdata_class(C.sname, nil, function(...) return C.new_storage(...) end,
       function() return C.make_storage(new_record(C, 0)) end)
    local mt, make = t7.userdata_class(name, nil, function(...) return C.new(...) end,
@@ -704,7 +714,7 @@ function t7.new_type(kind, real, accreal, ctype, esize, integer, host)
 
    function C.new(...)
       local a, b = ...
-      if type(a) == 'table' then return from_table(C, t7.plain(a)) end
+      if type(a) == 'table' then return (from_table(C, t7.plain(a))) end
       if type(a) == 'number' and type(b) ~= 'table' then
          -- The usual: sizes.
          local narg = select('#', ...)
@@ -755,7 +765,6 @@ function t7.new_type(kind, real, accreal, ctype, esize, integer, host)
       end
       return make_storage(new_record(C, a and long(a, 1) or 0))
    end
-   t7.placeless[C.new], t7.placeless[C.new_storage] = true, true
    -- Methods check that they are called on a tensor of their class.
    for name, f in pairs(methods) do
       mt[name] = function(u, ...)
@@ -768,6 +777,10 @@ function t7.new_type(kind, real, accreal, ctype, esize, integer, host)
          if getmetatable(u) ~= smt then typerror(1, C.sname, u) end
          return f(getfenv(u), u, ...)
       end
+   end
+   if C.numbers == 'Half' then
+      for _, name in ipairs{'index', 'indexCopy', 'indexAdd', 'indexFill', 'maskedSelect', 'maskedCopy', 'maskedFill', 'apply',
+                            'map', 'map2'} do mt[name] = nil end
    end
    -- These look at no argument.
    function mt.elementSize() return C.esize end
@@ -937,36 +950,6 @@ end
 function methods.data(s) return s.rec and address(s.C, s.rec, s.off) or nil end
 function methods.cdata(s, u) return u end
 
--- Runs f(offsets…) for every element of the states, in row-major order of each.
-local function each(f, ...)
-   local n = select('#', ...)
-   local states = {...}
-   local count = numel(states[1])
-   local offsets, counters = {}, {}
-   for j = 1, n do
-      local s = states[j]
-      if numel(s) ~= count then fail('inconsistent tensor size') end
-      offsets[j], counters[j] = s.off, {}
-      for d = 1, s.n do counters[j][d] = 0 end
-   end
-   for _ = 1, count do
-      f(offsets[1], offsets[2], offsets[3])
-      for j = 1, n do
-         local s, c = states[j], counters[j]
-         local d = s.n
-         while d > 0 do
-            c[d] = c[d] + 1
-            offsets[j] = offsets[j] + s.st[d]
-            if c[d] < s.sz[d] then break end
-            offsets[j] = offsets[j] - c[d] * s.st[d]
-            c[d] = 0
-            d = d - 1
-         end
-      end
-   end
-end
-t7.each = each
-
 -- The error for tensors of different counts, each given as {its name, its state}.
 function t7.inconsistent(...)
    local given = {...}
@@ -983,45 +966,6 @@ function t7.inconsistent(...)
         list(counts) .. ' elements respectively')
 end
 
-local function extent(s)
-   local last = s.off
-   for d = 1, s.n do last = last + (s.sz[d] - 1) * s.st[d] end
-   return s.off, last
-end
-t7.extent = extent
--- Do two states of one storage share elements at different places, so that the order of writing shows?
-function t7.tangled(s, o)
-   local first, last = extent(s)
-   local ofirst, olast = extent(o)
-   if last < ofirst or olast < first then return false end
-   local same = s.n == o.n
-   for d = 1, s.n do same = same and (s.st[d] == o.st[d] or s.sz[d] == 1) and s.sz[d] == o.sz[d] end
-   if not same then return true end
-   if s.off == o.off then return false end
-   -- Columns of one matrix lie between each other.
-   local rows = s.st[1] or 0
-   local inner = 1
-   for d = 2, s.n do inner = inner + (s.sz[d] - 1) * s.st[d] end
-   local shift = math.abs(s.off - o.off) % (rows > 0 and rows or 1)
-   return not (rows > 0 and shift >= inner and rows - shift >= inner)
-end
--- An operation on elements in Torch7's order, one after the other.
-function t7.sequential(name, s, a, v, b)
-   local C = s.C
-   local get, set, from = C.get, C.set, a.C.get
-   if name == 'copy' then
-      each(function(i, j) set(s.rec, i, from(a.rec, j)) end, s, a)
-   elseif name == 'cadd' then
-      each(function(i, j, k) set(s.rec, i, get(a.rec, j) + v * get(b.rec, k)) end, s, a, b)
-   elseif name == 'csub' then
-      each(function(i, j, k) set(s.rec, i, get(a.rec, j) - v * get(b.rec, k)) end, s, a, b)
-   elseif name == 'cmul' then
-      each(function(i, j, k) set(s.rec, i, get(a.rec, j) * get(b.rec, k)) end, s, a, b)
-   elseif name == 'cdiv' then
-      each(function(i, j, k) set(s.rec, i, get(a.rec, j) / get(b.rec, k)) end, s, a, b)
-   end
-end
-
 -- A record whose numbers Lua can reach: the one given, or for one on a device a copy.
 function t7.in_reach(rec)
    if rec.ptr ~= false then return rec end
@@ -1035,13 +979,14 @@ end
 function storage_methods.size(rec) return rec.n end
 function storage_methods.retain() end
 function storage_methods.free() end
-function storage_methods.resize(rec, u, n)
-   resize_record(rec, long(n, 2))
+function storage_methods.resize(rec, u, ...)
+   resize_record(rec, long((...), 2, select('#', ...) + 1))
    return u
 end
-function storage_methods.fill(rec, u, v)
-   if not tonumber(v) then t7.luatypeerror(2, 'number', 2, v) end
-   v = tonumber(v)
+function storage_methods.fill(rec, u, ...)
+   local v = ...
+   if not tonumber(v) then t7.luatypeerror(2, 'number', select('#', ...) + 1, v) end
+   v = rec.C.cast(tonumber(v))
    local set = rec.C.set
    if rec.n < 64 and rec.ptr then
       for i = 0, rec.n - 1 do set(rec, i, v) end
@@ -1050,9 +995,9 @@ function storage_methods.fill(rec, u, v)
    end
    return u
 end
-function storage_methods.copy(rec, u, other)
-   local o = storage_record(other)
-   if not o then typerror(2, 'torch.*Storage', other) end
+function storage_methods.copy(rec, u, ...)
+   local o = storage_record((...))
+   if not o then t7.luatypeerror(2, 'torch.*Storage', select('#', ...) + 1, (...)) end
    if o.n ~= rec.n then argerror(2, 'size mismatch') end
    if rec.n > 0 then call(python.kernels.copy, flat(rec), flat(o)) end
    return u

@@ -12,112 +12,82 @@ from torch import Tensor
 from compat.lua.kernels.errors import ArgumentError
 
 
-def _sizes(a: Tensor) -> str:
-    return " x ".join(map(str, a.shape))
-
-
 def mv(a: Tensor, x: Tensor) -> Tensor:
-    if a.shape[1] != x.shape[0]:
-        raise RuntimeError(f"size mismatch, [{_sizes(a)}], [{_sizes(x)}]")
     return torch.mv(a, x)
 
 
 def mm(a: Tensor, b: Tensor) -> Tensor:
-    if a.shape[1] != b.shape[0]:
-        raise RuntimeError(f"size mismatch, m1: [{_sizes(a)}], m2: [{_sizes(b)}]")
     return torch.mm(a, b)
 
 
-def _check_batches(a: Tensor, b: Tensor) -> None:
-    if a.shape[0] != b.shape[0]:
-        raise ArgumentError(2, f"equal number of batches expected, got {a.shape[0]}, {b.shape[0]}")
-    if a.shape[2] != b.shape[1]:
-        raise ArgumentError(
-            2,
-            f"wrong matrix size, batch1: {a.shape[1]}x{a.shape[2]}, "
-            f"batch2: {b.shape[1]}x{b.shape[2]}",
-        )
-
-
 def bmm(a: Tensor, b: Tensor) -> Tensor:
-    _check_batches(a, b)
     return torch.bmm(a, b)
 
 
-def ger(a: Tensor, b: Tensor) -> Tensor:
-    return torch.outer(a, b)
+def _summed(operator: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def kernel(beta: float, t: Tensor, alpha: float, a: Tensor, b: Tensor) -> Tensor:
+        return operator(t, a, b, beta=beta, alpha=alpha)
+
+    return kernel
 
 
-def addmv(beta: float, t: Tensor, alpha: float, a: Tensor, x: Tensor) -> Tensor:
-    if a.shape[1] != x.shape[0]:
-        raise RuntimeError(f"size mismatch, [{_sizes(a)}], [{_sizes(x)}]")
-    if t.shape[0] != a.shape[0]:
-        raise RuntimeError(f"size mismatch, t: [{_sizes(t)}], mat: [{_sizes(a)}]")
-    return torch.addmv(t, a, x, beta=beta, alpha=alpha)
+_CORRELATIONS: dict[int, Callable[..., Tensor]] = {2: F.conv2d, 3: F.conv3d}
+_FULL_CONVOLUTIONS: dict[int, Callable[..., Tensor]] = {
+    2: F.conv_transpose2d,
+    3: F.conv_transpose3d,
+}
 
 
-def addmm(beta: float, t: Tensor, alpha: float, a: Tensor, b: Tensor) -> Tensor:
-    if a.shape[1] != b.shape[0] or t.shape != (a.shape[0], b.shape[1]):
-        raise RuntimeError(
-            f"size mismatch, t: [{_sizes(t)}], m1: [{_sizes(a)}], m2: [{_sizes(b)}]"
-            if a.shape[1] == b.shape[0]
-            else f"size mismatch, m1: [{_sizes(a)}], m2: [{_sizes(b)}]"
-        )
-    return torch.addmm(t, a, b, beta=beta, alpha=alpha)
-
-
-def addr(beta: float, t: Tensor, alpha: float, a: Tensor, b: Tensor) -> Tensor:
-    if t.shape != (a.shape[0], b.shape[0]):
-        raise RuntimeError(
-            f"size mismatch, t: [{_sizes(t)}], vec1: [{_sizes(a)}], vec2: [{_sizes(b)}]"
-        )
-    return torch.addr(t, a, b, beta=beta, alpha=alpha)
-
-
-def addbmm(beta: float, t: Tensor, alpha: float, a: Tensor, b: Tensor) -> Tensor:
-    _check_batches(a, b)
-    if t.shape != (a.shape[1], b.shape[2]):
-        raise ArgumentError(1, "output tensor of incorrect size")
-    return torch.addbmm(t, a, b, beta=beta, alpha=alpha)
-
-
-def baddbmm(beta: float, t: Tensor, alpha: float, a: Tensor, b: Tensor) -> Tensor:
-    _check_batches(a, b)
-    if t.shape != (a.shape[0], a.shape[1], b.shape[2]):
-        raise ArgumentError(1, "output tensor of incorrect size")
-    return torch.baddbmm(t, a, b, beta=beta, alpha=alpha)
+def _correlation_of_integers(x: Tensor, w: Tensor, full: bool, groups: int) -> Tensor:
+    """PyTorch correlates floating point numbers only; these wrap as C's do."""
+    nd = w.dim() - 2
+    if full:
+        x = F.pad(x, [size - 1 for size in w.shape[:1:-1] for _ in range(2)])
+    windows = x[0].long()
+    for d, size in enumerate(w.shape[2:], 1):
+        windows = windows.unfold(d, size, 1)
+    # Planes, places, places in the kernel.
+    places = windows.shape[1 : nd + 1]
+    windows = windows.reshape(x.shape[1], places.numel(), -1)
+    weight = w.long().flatten(2)
+    if groups == 1:
+        result = weight.flatten(1) @ windows.transpose(1, 2).flatten(0, 1)
+    else:
+        result = (windows * weight).sum(2)
+    return result.reshape(1, w.shape[0], *places)
 
 
 def _convolve(name: str, nd: int, flip: bool, kind: str) -> Callable[[Tensor, Tensor, str], Tensor]:
-    operator = {2: F.conv2d, 3: F.conv3d}[nd]
     last = tuple(range(-nd, 0))
-    planes = {2: "conv2D", 3: "conv3D"}[nd] + {"": "mul", "c": "cmul", "mv": "mv"}[kind]
-    argument = 2
+    full_name = f"conv{nd}D" + {"": "mul", "c": "cmul", "mv": "mv"}[kind]
 
     def kernel(a: Tensor, k: Tensor, mode: str) -> Tensor:
-        dtype = a.dtype
-        # PyTorch convolves floating point numbers only.
-        if not dtype.is_floating_point:
-            a, k = a.double(), k.double()
-        if mode == "V" and any(a.shape[d] < k.shape[d] for d in last):
-            raise ArgumentError(argument, f"{planes} : Input image is smaller than kernel")
-        full = mode == "F"
+        groups = a.shape[0] if kind == "c" else 1
         if kind == "":
-            x, w, groups = a[None, None], k[None, None], 1
+            x, w = a[None, None], k[None, None]
         elif kind == "c":
             if a.shape[0] != k.shape[0]:
-                raise ArgumentError(2, "invalid number of input planes and/or kernels")
-            x, w, groups = a[None], k[:, None], a.shape[0]
+                raise ArgumentError(2, "invalid number of input/kernel planes")
+            x, w = a[None], k[:, None]
         else:
             if a.shape[0] != k.shape[1]:
                 raise ArgumentError(2, "invalid number of input planes")
-            x, w, groups = a[None], k, 1
-        # PyTorch correlates: a convolution is one with the kernel turned round.
-        if flip:
-            w = w.flip(last)
-        padding = tuple(k.shape[d] - 1 for d in last) if full else 0
-        result = operator(x, w, padding=padding, groups=groups)[0]
-        return (result[0] if kind == "" else result).to(dtype)
+            x, w = a[None], k
+        if mode == "V" and any(a.shape[d] < k.shape[d] for d in last):
+            raise ArgumentError(2, f"{full_name} : Input image is smaller than kernel")
+        full = mode == "F"
+        # A convolution is a correlation with the kernel turned round.
+        if not a.is_floating_point():
+            w = w.flip(last) if flip else w
+            result = _correlation_of_integers(x, w, full, groups)[0].to(a.dtype)
+        elif full:
+            w = w if flip else w.flip(last)
+            w = w.transpose(0, 1) if groups == 1 else w
+            result = _FULL_CONVOLUTIONS[nd](x, w, groups=groups)[0]
+        else:
+            w = w.flip(last) if flip else w
+            result = _CORRELATIONS[nd](x, w, groups=groups)[0]
+        return result[0] if kind == "" else result
 
     return kernel
 
@@ -128,69 +98,68 @@ KERNELS: dict[str, Callable[..., Any]] = {
     for nd in (2, 3)
     for kind in ("", "c", "mv")
 }
+KERNELS |= {
+    name: _summed(getattr(torch, name)) for name in ("addmv", "addmm", "addr", "addbmm", "baddbmm")
+}
+KERNELS["ger"] = torch.outer
 
 
 # LAPACK ------------------------------------------------------------------------------------------
+# Sizes fit. What LAPACK writes by columns, the caller lays out so.
+
+
+def _refuse(info: int, text: str) -> None:
+    if info > 0:
+        raise RuntimeError(f"Lapack Error {text.format(info)}")
+
+
+def _check_diagonal(a: Tensor, text: str) -> None:
+    zeros = (torch.diagonal(a) == 0).nonzero()
+    _refuse(int(zeros[0]) + 1 if len(zeros) else 0, text)
 
 
 def _matrix(b: Tensor) -> Tensor:
     return b[:, None] if b.dim() == 1 else b
 
 
-def _check_square(a: Tensor, argument: int = 1) -> None:
-    if a.dim() != 2:
-        raise ArgumentError(argument, "A should be 2 dimensional")
-    if a.shape[0] != a.shape[1]:
-        raise ArgumentError(argument, "A should be square")
+def by_columns(a: Tensor) -> Tensor:
+    """A matrix with its columns one after the other."""
+    return a.T.contiguous()
 
 
 def gesv(b: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
-    if a.dim() != 2:
-        raise ArgumentError(2, f"A should have 2 dimensions, but has {a.dim()}")
-    if a.shape[0] != a.shape[1]:
-        raise ArgumentError(2, f"A should be square, but is {a.shape[0]}x{a.shape[1]}")
-    if a.shape[0] != b.shape[0]:
-        raise ArgumentError(
-            2, f"A,B size incompatible - A has {a.shape[0]} rows, B has {b.shape[0]}"
-        )
     lu, pivots, info = torch.linalg.lu_factor_ex(a)
-    if int(info) > 0:
-        raise RuntimeError(
-            f"Lapack Error in gesv : U({int(info)},{int(info)}) is zero, singular U."
-        )
-    x = torch.linalg.lu_solve(lu, pivots, _matrix(b))
-    return x.reshape(b.shape) if b.dim() == 1 else x, lu
+    _refuse(int(info), "in gesv : U({0},{0}) is zero, singular U.")
+    return torch.linalg.lu_solve(lu, pivots, _matrix(b)), lu
 
 
 def gels(b: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
+    """The solution in as many rows as ``a`` has of the longer dimension, and a factor of ``a``."""
     m, n = a.shape
-    result = torch.linalg.lstsq(a, _matrix(b), driver="gels").solution
-    factors, _ = torch.geqrf(a) if m >= n else torch.geqrf(a.T)
-    return result, factors if m >= n else factors.T
+    factors = (torch.geqrf(a) if m >= n else torch.geqrf(a.T))[0]
+    _check_diagonal(
+        factors, "in gels : The {0}-th diagonal element of the triangular factor of A is zero"
+    )
+    b = _matrix(b)
+    rows = torch.zeros(max(m, n), b.shape[1], dtype=a.dtype)
+    rows[:n] = torch.linalg.lstsq(a, b, driver="gels").solution
+    return rows, factors if m >= n else factors.T
 
 
 def trtrs(b: Tensor, a: Tensor, uplo: str, trans: str, diag: str) -> tuple[Tensor, Tensor]:
-    if a.dim() != 2:
-        raise ArgumentError(2, f"A should have 2 dimensions, but has {a.dim()}")
-    if a.shape[0] != a.shape[1]:
-        raise ArgumentError(2, f"A should be square, but is {a.shape[0]}x{a.shape[1]}")
     triangle, upper = (a.T, uplo == "L") if trans == "T" else (a, uplo == "U")
-    diagonal = torch.diagonal(a)
-    if diag == "N" and bool((diagonal == 0).any()):
-        i = int((diagonal == 0).nonzero()[0]) + 1
-        raise RuntimeError(f"Lapack Error trtrs : A({i},{i}) is zero, singular A")
+    if diag == "N":
+        _check_diagonal(a, "in trtrs : A({0},{0}) is zero, singular A")
     x = torch.linalg.solve_triangular(triangle, _matrix(b), upper=upper, unitriangular=diag == "U")
-    return x.reshape(b.shape) if b.dim() == 1 else x, a.clone()
+    return x, a
 
 
 def symeig(a: Tensor, job: str, uplo: str) -> tuple[Tensor, Tensor]:
-    _check_square(a)
     values, vectors = torch.linalg.eigh(a, UPLO=uplo)
     return values, vectors
 
 
 def eig(a: Tensor, job: str) -> tuple[Tensor, Tensor]:
-    _check_square(a)
     if job == "N":
         return torch.view_as_real(torch.linalg.eigvals(a)).contiguous(), a.new_empty(0)
     values, vectors = torch.linalg.eig(a)
@@ -207,52 +176,41 @@ def eig(a: Tensor, job: str) -> tuple[Tensor, Tensor]:
 
 
 def svd(a: Tensor, job: str) -> tuple[Tensor, Tensor, Tensor]:
-    if a.dim() != 2:
-        raise ArgumentError(1, "A should be 2 dimensional")
     u, s, vh = torch.linalg.svd(a, full_matrices=job == "A")
     return u, s, vh.mH.contiguous()
 
 
 def inverse(a: Tensor) -> Tensor:
-    _check_square(a)
     result, info = torch.linalg.inv_ex(a)
-    if int(info) > 0:
-        raise RuntimeError(f"Lapack Error getrf : U({int(info)},{int(info)}) is 0, U is singular")
+    _refuse(int(info), "getrf : U({0},{0}) is 0, U is singular")
     return result
 
 
+def _symmetric(a: Tensor, uplo: str) -> Tensor:
+    if uplo == "U":
+        return torch.triu(a) + torch.triu(a, 1).T
+    return torch.tril(a) + torch.tril(a, -1).T
+
+
 def potrf(a: Tensor, uplo: str) -> Tensor:
-    _check_square(a)
-    symmetric = (
-        torch.triu(a) + torch.triu(a, 1).T if uplo == "U" else torch.tril(a) + torch.tril(a, -1).T
-    )
-    result, info = torch.linalg.cholesky_ex(symmetric, upper=uplo == "U")
-    if int(info) > 0:
-        raise RuntimeError(
-            f"Lapack Error in potrf : the leading minor of order {int(info)} "
-            "is not positive definite"
-        )
+    result, info = torch.linalg.cholesky_ex(_symmetric(a, uplo), upper=uplo == "U")
+    _refuse(int(info), "in potrf : the leading minor of order {0} is not positive definite")
     return result
 
 
 def potrs(b: Tensor, a: Tensor, uplo: str) -> Tensor:
-    return torch.cholesky_solve(_matrix(b), a, upper=uplo == "U").reshape(b.shape)
+    return torch.cholesky_solve(_matrix(b), a, upper=uplo == "U")
 
 
 def potri(a: Tensor, uplo: str) -> Tensor:
-    _check_square(a)
-    result = torch.cholesky_inverse(a, upper=uplo == "U")
-    # LAPACK writes one triangle, and Torch7 mirrors it.
-    return result
+    _check_diagonal(a, "potri : A({0},{0}) is 0, A cannot be factorized")
+    return torch.cholesky_inverse(a, upper=uplo == "U")
 
 
 def pstrf(a: Tensor, uplo: str, tolerance: float) -> tuple[Tensor, Tensor]:
     """Cholesky's decomposition with pivots."""
-    _check_square(a)
     n = a.shape[0]
-    s = (
-        torch.triu(a) + torch.triu(a, 1).T if uplo == "U" else torch.tril(a) + torch.tril(a, -1).T
-    ).clone()
+    s = _symmetric(a, uplo)
     pivots = torch.arange(1, n + 1, dtype=torch.int32)
     factor = torch.zeros_like(s)
     limit = (
@@ -262,14 +220,16 @@ def pstrf(a: Tensor, uplo: str, tolerance: float) -> tuple[Tensor, Tensor]:
         rest = s.diagonal()[k:] - (factor[k:, :k] ** 2).sum(1)
         q = k + int(rest.argmax())
         if float(rest.max()) <= limit and k > 0:
-            break
+            raise RuntimeError(
+                "Lapack Error pstrf : matrix is rank deficient or not positive semidefinite"
+            )
         if q != k:
             order = torch.arange(n)
             order[k], order[q] = q, k
             s, factor, pivots = s[order][:, order], factor[order], pivots[order]
         factor[k, k] = (s[k, k] - (factor[k, :k] ** 2).sum()).sqrt()
         factor[k + 1 :, k] = (s[k + 1 :, k] - factor[k + 1 :, :k] @ factor[k, :k]) / factor[k, k]
-    return (factor.T.contiguous() if uplo == "U" else factor), pivots
+    return (factor.T if uplo == "U" else factor), pivots
 
 
 def qr(a: Tensor) -> tuple[Tensor, Tensor]:
@@ -282,8 +242,13 @@ def geqrf(a: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def orgqr(a: Tensor, tau: Tensor) -> Tensor:
-    return torch.orgqr(a, tau)
+    """As many columns of Q as there are reflectors; the others stay."""
+    n = len(tau)
+    return torch.cat([torch.orgqr(a[:, :n], tau), a[:, n:]], 1)
 
 
 def ormqr(a: Tensor, tau: Tensor, c: Tensor, side: str, trans: str) -> Tensor:
-    return torch.ormqr(a, tau, c, left=side == "L", transpose=trans == "T")
+    # LAPACK reads the reflectors by columns, however the tensor is laid out.
+    rows = c.shape[0 if side == "L" else 1]
+    reflectors = a.as_strided((rows, len(tau)), (1, rows))
+    return torch.ormqr(reflectors, tau, c, left=side == "L", transpose=trans == "T")

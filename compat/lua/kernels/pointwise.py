@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -54,15 +55,13 @@ def copy(out: Tensor, source: Tensor) -> None:
     if source.shape != out.shape:
         source = source.reshape(out.shape)
     if source.is_floating_point() and not out.is_floating_point():
-        source = _to_integers(source, out.dtype)
+        source = as_integers(source, out.dtype)
     out.copy_(source)
 
 
-def _to_integers(source: Tensor, dtype: torch.dtype) -> Tensor:
-    """As C converts on the machines of Torch7: what is no number or too large wraps or is 0."""
-    if dtype == torch.int64:
-        return source
-    return source.to(torch.int64)
+def as_integers(source: Tensor, dtype: torch.dtype) -> Tensor:
+    """Floats as C converts them: to an int, of which small types keep the last bits."""
+    return source.to(dtype if dtype == torch.int64 else torch.int32).to(dtype)
 
 
 def fill(out: Tensor, value: float) -> None:
@@ -111,7 +110,10 @@ def cdiv(out: Tensor, a: Tensor, b: Tensor) -> None:
 
 
 def cpow(out: Tensor, a: Tensor, b: Tensor) -> None:
-    torch.pow(a, b, out=out)
+    if out.is_floating_point():
+        torch.pow(a, b, out=out)
+    else:
+        out.copy_(as_integers(torch.pow(a.double(), b.double()), out.dtype))
 
 
 def pow(out: Tensor, a: Tensor, value: float) -> None:
@@ -126,18 +128,31 @@ def _power_of_two(value: Any, like: Tensor) -> Any:
     return torch.pow(2.0, value.to(like.dtype)) if isinstance(value, Tensor) else 2.0**value
 
 
+_WIDTH = {torch.uint8: 8, torch.int8: 8, torch.int16: 16, torch.int32: 32, torch.int64: 64}
+
+
+def _shift(a: Tensor, value: Any) -> tuple[Tensor, Tensor]:
+    """The bits of numbers without their sign, and by how many places C shifts them."""
+    width = _WIDTH[a.dtype]
+    bits = a.long() if width == 64 else a.long() & (2**width - 1)
+    return bits, torch.as_tensor(value).to(a.device, torch.int64) & (63 if width == 64 else 31)
+
+
 def lshift(out: Tensor, a: Tensor, value: Any) -> None:
     if out.is_floating_point():
         torch.mul(a, _power_of_two(value, a), out=out)
     else:
-        torch.bitwise_left_shift(a, value, out=out)
+        bits, places = _shift(a, value)
+        out.copy_(bits << places)
 
 
 def rshift(out: Tensor, a: Tensor, value: Any) -> None:
     if out.is_floating_point():
         torch.div(a, _power_of_two(value, a), out=out)
     else:
-        torch.bitwise_right_shift(a, value, out=out)
+        bits, places = _shift(a, value)
+        # Zeros come in from the left, also into a long.
+        out.copy_((bits >> places) & ~(-2 << (63 - places)))
 
 
 def _bits(name: str, operator: Callable[..., Any]) -> Kernel:
@@ -154,27 +169,29 @@ def fmod(out: Tensor, a: Tensor, value: Any) -> None:
 
 
 def remainder(out: Tensor, a: Tensor, value: Any) -> None:
-    torch.remainder(a, value, out=out)
+    if out.is_floating_point():
+        quotient = torch.div(a, value).double().floor_()
+        value = torch.as_tensor(value, dtype=out.dtype, device=a.device)
+        result = a.double() - value.double() * quotient
+        out.copy_(torch.where(value == 0, math.nan, result))
+    else:
+        torch.remainder(a, value, out=out)
 
 
 def clamp(out: Tensor, a: Tensor, low: float, high: float) -> None:
-    torch.clamp(a, low, high, out=out)
+    if low <= high:
+        torch.clamp(a, low, high, out=out)
+    else:
+        out.copy_(torch.where(a < low, low, torch.where(a > high, high, a)))
 
 
-def cmax(out: Tensor, a: Tensor, b: Tensor) -> None:
-    torch.maximum(a, b, out=out)
+# Where one of two is no number, it is the second that Torch7 takes.
+def cmax(out: Tensor, a: Tensor, b: Tensor | float) -> None:
+    out.copy_(torch.where(a > b, a, b))
 
 
-def cmin(out: Tensor, a: Tensor, b: Tensor) -> None:
-    torch.minimum(a, b, out=out)
-
-
-def cmaxValue(out: Tensor, a: Tensor, value: float) -> None:
-    torch.clamp(a, min=value, out=out)
-
-
-def cminValue(out: Tensor, a: Tensor, value: float) -> None:
-    torch.clamp(a, max=value, out=out)
+def cmin(out: Tensor, a: Tensor, b: Tensor | float) -> None:
+    out.copy_(torch.where(a < b, a, b))
 
 
 def addcmul(out: Tensor, a: Tensor, value: float, b: Tensor, c: Tensor) -> None:
@@ -185,7 +202,9 @@ def addcdiv(out: Tensor, a: Tensor, value: float, b: Tensor, c: Tensor) -> None:
     if out.is_floating_point():
         torch.addcdiv(a, b, c, value=value, out=out)
     else:
-        torch.add(a, torch.div(b * value, c, rounding_mode="trunc"), out=out)
+        # C computes with small numbers as ints.
+        wide = torch.promote_types(out.dtype, torch.int32)
+        torch.add(a, torch.div(b.to(wide) * value, c, rounding_mode="trunc"), out=out)
 
 
 def lerp(out: Tensor, a: Tensor, b: Tensor, weight: float) -> None:
@@ -221,7 +240,7 @@ _UNARY = [
 
 _OTHERS = (
     copy, fill, zero, adds, subs, mul, div, cadd, csub, cmul, cdiv, cpow, pow, tpow, lshift,
-    rshift, fmod, remainder, clamp, cmax, cmin, cmaxValue, cminValue, addcmul, addcdiv, lerp,
+    rshift, fmod, remainder, clamp, cmax, cmin, addcmul, addcdiv, lerp,
     atan2, round, cinv,
 )  # fmt: skip
 KERNELS: dict[str, Kernel] = {kernel.__name__: writes(kernel) for kernel in _OTHERS}
@@ -232,6 +251,7 @@ for _name in ("and", "or", "xor"):
         KERNELS[_full] = writes(_bits(_full, getattr(torch, f"bitwise_{_name}")))
 for _name in ("lshift", "rshift", "fmod", "remainder"):
     KERNELS[f"c{_name}"] = KERNELS[_name]
+KERNELS["cmaxValue"], KERNELS["cminValue"] = KERNELS["cmax"], KERNELS["cmin"]
 
 # The same for results that are new, where operands are contiguous and of one shape and type: each
 # returns the tensor and its address.

@@ -12,15 +12,50 @@ from compat import random
 from compat.lua.kernels.errors import ArgumentError
 
 
-def _with_generator(function: Callable[..., Any]) -> Callable[..., Any]:
+def _check_deviation(_: float, stdv: float) -> None:
+    if not stdv > 0:
+        raise ArgumentError(2, "standard deviation must be strictly positive")
+
+
+def _check_stop(p: float) -> None:
+    if not 0 < p < 1:
+        raise ArgumentError(1, "must be > 0 and < 1")
+
+
+def _check_probability(p: float | Tensor) -> None:
+    within = torch.as_tensor(p)
+    if not bool(((within >= 0) & (within <= 1)).all()):
+        raise ArgumentError(1, "must be >= 0 and <= 1")
+
+
+# What Torch7 refuses, in its words.
+_CHECKS: dict[str, Callable[..., None]] = {
+    "normal": _check_deviation,
+    "logNormal": _check_deviation,
+    "geometric": _check_stop,
+    "bernoulli": _check_probability,
+}
+
+
+def _unchecked(*_: Any) -> None:
+    pass
+
+
+def _drawing(name: str) -> Callable[..., Any]:
+    function, check = getattr(random, name), _CHECKS.get(name, _unchecked)
+
     def drawn(generator: random.Generator | None, *args: Any) -> Any:
+        check(*args)
         return function(*args, generator=generator)
 
     return drawn
 
 
-def _filling(function: Callable[..., Any]) -> Callable[..., Any]:
+def _filling(name: str) -> Callable[..., Any]:
+    function, check = getattr(random, f"{name}_"), _CHECKS.get(name, _unchecked)
+
     def fill(out: Tensor, generator: random.Generator | None, *args: Any) -> None:
+        check(*args)
         function(out, *args, generator=generator)
 
     return fill
@@ -32,8 +67,8 @@ _NAMES = (
 
 KERNELS: dict[str, Callable[..., Any]] = {}
 for _name in _NAMES:
-    KERNELS[_name] = _with_generator(getattr(random, _name))
-    KERNELS[f"{_name}_"] = _filling(getattr(random, f"{_name}_"))
+    KERNELS[_name] = _drawing(_name)
+    KERNELS[f"{_name}_"] = _filling(_name)
 
 Generator = random.Generator
 
@@ -42,9 +77,7 @@ def manualSeed(generator: random.Generator | None, seed: float) -> None:
     random.manualSeed(seed, generator=generator)
 
 
-seed = _with_generator(random.seed)
-initialSeed = _with_generator(random.initialSeed)
-getRNGState = _with_generator(random.getRNGState)
+KERNELS |= {name: _drawing(name) for name in ("seed", "initialSeed", "getRNGState")}
 
 
 def setRNGState(generator: random.Generator | None, state: Tensor) -> None:
@@ -58,8 +91,6 @@ def randperm(generator: random.Generator | None, like: Tensor, n: int) -> Tensor
 
 
 def multinomial(generator: random.Generator | None, p: Tensor, n: int, replacement: bool) -> Tensor:
-    if p.dim() not in (1, 2):
-        raise ArgumentError(3, "prob_dist must be 1 or 2 dim")
     if n <= 0:
         raise ArgumentError(2, "cannot sample n_sample < 0 samples")
     if not replacement and n > p.shape[-1]:

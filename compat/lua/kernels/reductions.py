@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable
 from typing import Any
@@ -48,9 +49,9 @@ def prod(a: Tensor, d: int) -> Tensor:
     return torch.prod(a, dimension(a, d), keepdim=True, dtype=_wide(a)).to(a.dtype)
 
 
-def _some(a: Tensor) -> Tensor:
+def _some(a: Tensor, text: str = "tensor must have one dimension") -> Tensor:
     if a.numel() == 0:
-        raise ArgumentError(1, "tensor must have one dimension")
+        raise ArgumentError(1, text)
     return a
 
 
@@ -73,9 +74,7 @@ def max(a: Tensor, d: int) -> tuple[Tensor, Tensor]:
 
 
 def meanall(a: Tensor) -> float:
-    if a.numel() == 0:
-        raise ArgumentError(1, "empty Tensor")
-    return sumall(a) / a.numel()
+    return sumall(_some(a, "empty Tensor")) / a.numel()
 
 
 def mean(a: Tensor, d: int) -> Tensor:
@@ -84,9 +83,7 @@ def mean(a: Tensor, d: int) -> Tensor:
 
 
 def varall(a: Tensor, biased: bool) -> float:
-    if a.numel() == 0:
-        raise ArgumentError(1, "empty Tensor")
-    b = a.double()
+    b = _some(a, "empty Tensor").double()
     squares = ((b - b.mean()) ** 2).sum().item()
     n = a.numel() - (0 if biased else 1)
     return squares / n if n else (math.nan if squares == 0 else math.inf)
@@ -96,14 +93,25 @@ def stdall(a: Tensor, biased: bool) -> float:
     return math.sqrt(varall(a, biased))
 
 
-def var(a: Tensor, d: int, biased: bool) -> Tensor:
+def _variance(a: Tensor, d: int, biased: bool) -> Tensor:
+    """From the sums of numbers and squares, one after the other: it shows where they cancel out."""
     d = dimension(a, d, 3, _INVALID)
-    return torch.var(a.double(), d, correction=0 if biased else 1, keepdim=True).to(a.dtype)
+    n = a.shape[d]
+    rest = torch.tensor(n if biased else n - 1, dtype=torch.float64)
+    mean, squares = (
+        torch.cumsum(b, d, dtype=torch.float64).narrow(d, n - 1, 1) for b in (a, a * a)
+    )
+    mean = mean / n
+    variance = squares / rest - n / rest * mean * mean
+    return torch.where(variance < 0, 0, variance)
+
+
+def var(a: Tensor, d: int, biased: bool) -> Tensor:
+    return _variance(a, d, biased).to(a.dtype)
 
 
 def std(a: Tensor, d: int, biased: bool) -> Tensor:
-    d = dimension(a, d, 3, _INVALID)
-    return torch.std(a.double(), d, correction=0 if biased else 1, keepdim=True).to(a.dtype)
+    return _variance(a, d, biased).sqrt().to(a.dtype)
 
 
 def normall(a: Tensor, p: float) -> float:
@@ -128,16 +136,30 @@ def norm(a: Tensor, p: float, d: int) -> Tensor:
 
 
 def dist(a: Tensor, b: Tensor, p: float) -> float:
-    return normall(a.double().flatten() - b.double().flatten(), p)
+    return (
+        (a.flatten() - b.flatten()).abs().pow(p).double().sum().pow(1 / p if p else math.inf).item()
+    )
+
+
+def _section(a: Tensor) -> int:
+    """How many elements Torch7 takes as one row, of which each is one step behind the other."""
+    n = a.shape[-1]
+    for d in range(a.dim() - 2, -1, -1):
+        if a.stride(d) != a.stride(d + 1) * a.shape[d + 1]:
+            break
+        n *= a.shape[d]
+    return n
 
 
 def dot(a: Tensor, b: Tensor) -> Any:
-    if a.numel() != b.numel():
-        raise RuntimeError("inconsistent tensor size, expected tensors of the same size")
-    a, b = a.flatten(), b.flatten()
     if a.dtype == torch.float64:
-        return torch.dot(a, b).item()
-    return (a.to(_wide(a)) * b.to(_wide(b))).sum().item()
+        return torch.dot(a.flatten(), b.flatten()).item()
+    products = a.flatten().to(_wide(a)) * b.flatten().to(_wide(a))
+    if not a.is_floating_point():
+        # Each row is added up in the tensors' own type.
+        row = builtins.min(_section(a), _section(b))
+        products = products.reshape(-1, row).sum(1).to(a.dtype)
+    return products.sum().item()
 
 
 def equal(a: Tensor, b: Tensor) -> bool:
@@ -151,11 +173,11 @@ def trace(a: Tensor) -> Any:
 
 
 def logicalall(a: Tensor) -> bool:
-    return bool((a != 0).all())
+    return bool((_some(a, "empty Tensor") != 0).all())
 
 
 def logicalany(a: Tensor) -> bool:
-    return bool((a != 0).any())
+    return bool((_some(a, "empty Tensor") != 0).any())
 
 
 def _running(operator: Callable[..., Tensor]) -> Callable[[Tensor, int], Tensor]:
@@ -169,72 +191,74 @@ cumsum = _running(torch.cumsum)
 cumprod = _running(torch.cumprod)
 
 
+# The following see to numbers that Lua does not reach; see core/operations/sorting.lua.
+
+
 def sort(a: Tensor, d: int, descending: bool) -> tuple[Tensor, Tensor]:
-    values, indices = torch.sort(
-        a, dim=dimension(a, d, 2, _INVALID), descending=descending, stable=True
-    )
+    values, indices = torch.sort(a, dim=d - 1, descending=descending, stable=True)
     return values, indices + 1
 
 
 def topk(a: Tensor, k: int, d: int, largest: bool, ordered: bool) -> tuple[Tensor, Tensor]:
-    d = dimension(a, d, 3)
-    if not 0 < k <= a.shape[d]:
-        raise ArgumentError(2, "k not in range for dimension")
-    values, indices = torch.topk(a, k, d, largest=largest, sorted=True)
+    values, indices = torch.topk(a, k, d - 1, largest=largest, sorted=True)
     return values, indices + 1
 
 
 def kthvalue(a: Tensor, k: int, d: int) -> tuple[Tensor, Tensor]:
-    d = dimension(a, d, 3)
-    if not 0 < k <= a.shape[d]:
-        raise ArgumentError(2, "selected index out of range")
-    values, indices = torch.kthvalue(a, k, d, keepdim=True)
+    values, indices = torch.kthvalue(a, k, d - 1, keepdim=True)
     return values, indices + 1
 
 
 def median(a: Tensor, d: int) -> tuple[Tensor, Tensor]:
-    d = dimension(a, d, 3)
-    return kthvalue(a, (a.shape[d] - 1) // 2 + 1, d + 1)
+    return kthvalue(a, (a.shape[d - 1] + 1) // 2, d)
 
 
 def mode(a: Tensor, d: int) -> tuple[Tensor, Tensor]:
-    d = dimension(a, d, 3)
-    values, _ = torch.mode(a, d, keepdim=True)
+    values, _ = torch.mode(a, d - 1, keepdim=True)
     shape = [1] * a.dim()
-    shape[d] = -1
-    places = torch.arange(1, a.shape[d] + 1, device=a.device).reshape(shape)
+    shape[d - 1] = -1
+    places = torch.arange(1, a.shape[d - 1] + 1, device=a.device).reshape(shape)
     # The last place of several.
-    return values, torch.where(a == values, places, 0).amax(d, keepdim=True)
+    return values, torch.where(a == values, places, 0).amax(d - 1, keepdim=True)
+
+
+def _bounds(a: Tensor, low: float, high: float) -> tuple[Tensor, Tensor]:
+    """Between which numbers a histogram counts: all, if no bounds are given."""
+    bounds = torch.tensor([low, high], dtype=a.dtype, device=a.device)
+    if low == high:
+        bounds = torch.stack([_some(a).min(), a.max()])
+    if bounds[0] == bounds[1]:
+        bounds = bounds + torch.tensor([-1, 1], dtype=a.dtype, device=a.device)
+    return bounds[0], bounds[1]
+
+
+def _counts(a: Tensor, bins: int, low: Tensor, high: Tensor) -> Tensor:
+    inside = a[(a >= low) & (a <= high)]
+    places = ((inside - low) / (high - low) * bins).long().clamp(0, bins - 1)
+    return torch.bincount(places, minlength=bins).to(a.dtype)
 
 
 def histc(a: Tensor, bins: int, low: float, high: float) -> Tensor:
-    b = a.flatten()
-    if low == high:
-        low, high = b.min().item(), b.max().item()
-    if low == high:
-        low, high = low - 1, high + 1
-    inside = b[(b >= low) & (b <= high)].double()
-    places = ((inside - low) / (high - low) * bins).long().clamp(max=bins - 1)
-    return torch.bincount(places, minlength=bins).to(a.dtype)
+    return _counts(a, bins, *_bounds(a, low, high))
 
 
 def bhistc(a: Tensor, bins: int, low: float, high: float) -> Tensor:
     if a.dim() > 2:
-        raise ArgumentError(2, "invalid dimension")
-    rows = a.reshape(1, -1) if a.dim() == 1 else a
-    if low == high:
-        low, high = a.min().item(), a.max().item()
-    if low == high:
-        low, high = low - 1, high + 1
-    return torch.stack([histc(row, bins, low, high) for row in rows])
+        raise ArgumentError(2, f"invalid dimension {a.dim()}, the input must be a 2d tensor")
+    if a.dim() < 2:
+        raise ArgumentError(2, "invalid dimension 2")
+    bounds = _bounds(a, low, high)
+    return torch.stack([_counts(row, bins, *bounds) for row in a])
 
 
 def renorm(a: Tensor, p: float, d: int, most: float) -> Tensor:
-    d = dimension(a, d, 3)
+    d = dimension(a, d, 3, _INVALID)
+    if not p > 0:
+        raise ArgumentError(2, "non-positive-norm not supported")
     if a.dim() <= 1:
-        raise ArgumentError(1, "need at least 2 dimensions")
+        raise ArgumentError(1, f"need at least 2 dimensions, got {a.dim()} dimensions")
     b = a.transpose(0, d)
-    rows = b.reshape(b.shape[0], -1).double()
-    norms = rows.norm(p, dim=1)
-    scale = torch.where(norms > most, most / (norms + 1e-7), torch.ones_like(norms))
-    return (rows * scale[:, None]).reshape(b.shape).transpose(0, d).to(a.dtype)
+    rows = b.reshape(b.shape[0], -1)
+    norms = rows.abs().pow(p).double().sum(1).pow(1 / p).to(a.dtype).double()
+    scale = torch.where(norms > most, most / (norms + 1e-7), 1.0).to(a.dtype)
+    return (rows * scale[:, None]).reshape(b.shape).transpose(0, d)

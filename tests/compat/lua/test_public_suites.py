@@ -54,12 +54,7 @@ SUITES = {
     "longSize": Suite("torch7", _file("torch7/test/longSize"), 4),
     "Tester": Suite("torch7", _file("torch7/test/test_Tester"), 33),
     "aliasMultinomial": Suite("torch7", _file("torch7/test/test_aliasMultinomial"), 1),
-    "half": Suite(
-        "torch7",
-        _file("torch7/test/test_half"),
-        2,
-        {"selectClone": "fills a HalfTensor, for which Torch7 has no fill either"},
-    ),
+    "half": Suite("torch7", _file("torch7/test/test_half"), 3),
     "sharedmem": Suite("torch7", _file("torch7/test/test_sharedmem"), 3),
     "timer": Suite("torch7", _file("torch7/test/test_timer"), 1),
     "writeObject": Suite("torch7", _file("torch7/test/test_writeObject"), 12),

@@ -41,5 +41,5 @@ function mt.resume(u)
 end
 function mt.__tostring__(u)
    local timer = state(u)
-   return ('torch.Timer | status: %s | elapsed: %f s'):format(timer.running and 'running' or 'stopped', elapsed(timer).real)
+   return ('torch.Timer [status: %s]'):format(timer.running and 'running' or 'stopped')
 end
