@@ -7,6 +7,7 @@ what public one would replace it. They are the same in PyTorch 2.6 and 2.13, but
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -63,11 +64,25 @@ def set_versions(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
     In its place: a way to go back with what saved tensors hold now, not with what they held.
     """
     set_counter: Any = torch._C._autograd._unsafe_set_version_counter
-    try:
+    if _sets_versions_of_many():
         set_counter(tuple(tensors), tuple(versions))
-    except TypeError:  # PyTorch 2.6, of one tensor at a time
+    else:
         for tensor, number in zip(tensors, versions, strict=True):
             set_counter(tensor, number)
+
+
+@functools.cache
+def _sets_versions_of_many() -> bool:
+    """Whether PyTorch sets counters of many tensors at once, as it does since 2.7.
+
+    Asked without tensors: the error that tells would print them, and wait for their devices.
+    """
+    set_counter: Any = torch._C._autograd._unsafe_set_version_counter
+    try:
+        set_counter((), ())
+    except TypeError:
+        return False
+    return True
 
 
 def storage_identity(tensor: Tensor) -> int:

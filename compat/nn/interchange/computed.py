@@ -34,18 +34,16 @@ class Computed(nn.Module):
                     self.register_buffer(name, value.clone())
 
     def forward(self, input: Any) -> Any:
-        return self._copied(lambda tensor: tensor).updateOutput(input)
-
-    def _copied(self, form: Any) -> Any:
-        """The layer with the tensors of this module."""
-        layer = object.__new__(type(self.layer))
-        vars(layer).update(vars(self.layer))
+        # Of its own for each pass: the tensors are this module's, which may have moved.
+        layer: Any = object.__new__(type(self.layer))
+        fields = layer.__dict__
+        fields.update(self.layer.__dict__)
         for name in self.names:
-            vars(layer)[name] = form(getattr(self, name))
+            fields[name] = getattr(self, name)
         layer.train = self.training
-        if "inplace" in vars(layer):
+        if "inplace" in fields:
             layer.inplace = self.inplace
-        return layer
+        return layer.updateOutput(input)
 
     @property
     def name_of_torch7(self) -> str:

@@ -86,7 +86,7 @@ def write(
     Raises ValueError for a net that no source can be written for, and if the source does not
     compute what the net does.
     """
-    options = (name, origin, indices_from_one)
+    options = (name, origin, indices_from_one, batched)
     try:
         return _written(net, example, *options, in_place=True)
     except RuntimeError as error:
@@ -102,7 +102,13 @@ def write(
 
 
 def _written(
-    net: Module, example: Any, name: str, origin: str, indices_from_one: bool, in_place: bool
+    net: Module,
+    example: Any,
+    name: str,
+    origin: str,
+    indices_from_one: bool,
+    batched: bool,
+    in_place: bool,
 ) -> Written:
     """The source; without ``in_place`` no layer overwrites what autograd may need."""
     conversion = Converted(net)

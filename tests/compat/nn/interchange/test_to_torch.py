@@ -389,7 +389,8 @@ def test_wrappers_can_be_exported(net: Any, size: tuple[int, ...]) -> None:
     net = net.clone().double()
     expected = net.forward(input.clone())
     converted = net.to_torch()
-    exported = torch.export.export(converted, (input.clone(),))
+    # The default of PyTorch 2.6 is strict; its compiler cannot make objects of our layers' classes.
+    exported = torch.export.export(converted, (input.clone(),), strict=False)
     assert_same(exported.module()(input.clone()), expected)
     assert repr(converted)
 
