@@ -12,8 +12,8 @@ from compat.lua.kernels import memory
 from compat.lua.tables import LuaDict
 from compat.lua.values import LuaFunction, LuaSequence, LuaTable, LuaThread, State, handle
 from compat.lua_tables import MixedTable
-from compat.t7.base.types import Key, Storage
 from compat.moves import moved
+from compat.t7.base.types import Key, Storage
 from compat.t7.objects.registry import find_class
 from compat.tensor_tables import contents
 
