@@ -15,11 +15,16 @@ from typing import Any
 
 from torch import Tensor
 
-from compat.lua.tables import LuaDict, Table, put_in_dict
+from compat.lua.tables import LuaDict, Table, filled, keys_and_values
+from compat.lua.values import LuaSequence
+from compat.lua_tables import MixedTable
 
 # Before the entries of a table: their number follows. Before the number of a table lent before.
-LIST, DICT, SAME = object(), object(), object()
-_TABLES = (list, dict, LuaDict)
+LIST, DICT, MIXED, SAME = object(), object(), object(), object()
+_MADE: dict[object, type[Any]] = {LIST: list, DICT: LuaDict, MIXED: MixedTable}
+# Before the number of entries of a table with a metatable, which is not lent, and the table.
+FOREIGN = object()
+_TABLES = (list, dict, LuaDict, MixedTable)
 
 
 class _Lent:
@@ -68,7 +73,9 @@ class Calls:
         return {name: getattr(self, name) for name in names} | {
             "LIST": LIST,
             "DICT": DICT,
+            "MIXED": MIXED,
             "SAME": SAME,
+            "FOREIGN": FOREIGN,
         }
 
     # Calling --------------------------------------------------------------------------------------
@@ -133,10 +140,11 @@ class Calls:
 
     def take(self, table: Table) -> tuple[Any, Any, int]:
         """Keys (None for 1…n) and classified values of a table that is Lua's from now on."""
+        keys, found = keys_and_values(table)
         make = self._table_from
-        if isinstance(table, dict):
-            return make(list(table)), make(self._classified_all(table.values())), len(table)
-        return None, make(self._classified_all(table)), len(table)
+        table.clear()  # what nobody else has is the caller's alone
+        count = len(found)
+        return keys if keys is None else make(keys), make(self._classified_all(found)), count
 
     # Lending --------------------------------------------------------------------------------------
 
@@ -146,8 +154,7 @@ class Calls:
         args = self._decode(flat, self._lent, first)
         for lent in self._lent[first:]:
             assert lent is not None
-            table = lent.table
-            lent.before = tuple(table) if isinstance(table, list) else _entries(table)
+            lent.before = _entries(lent.table)
         return args
 
     def _decode(self, flat: Iterable[Any], found: list[_Lent | None], first: int = 0) -> list[Any]:
@@ -159,12 +166,17 @@ class Calls:
         around: list[tuple[list[Any], int, Table]] = []
         values = iter(flat)
         for value in values:
-            if value is LIST or value is DICT:
-                table: Table = [] if value is LIST else LuaDict()
+            if value is LIST or value is DICT or value is MIXED:
+                table: Table = _MADE[value]()
                 found.append(_Lent(table))
                 target.append(table)
                 target = []
                 around.append((target, next(values), table))
+            elif value is FOREIGN:
+                count, table = next(values), LuaSequence(next(values))
+                target.append(table)
+                target = []
+                around.append((target, count, table))
             elif value is SAME:
                 same = found[first + next(values)]
                 assert same is not None
@@ -173,7 +185,7 @@ class Calls:
                 target.append(value)
             while around and len(around[-1][0]) == around[-1][1]:
                 items, _, table = around.pop()
-                _fill(table, items)
+                filled(table, items)
                 target = around[-1][0] if around else args
         return args
 
@@ -201,10 +213,7 @@ class Calls:
                     lent.table, lent.is_kept, lent.before = table, True, ()
                     continue
             elif lent.is_kept or self._is_changed(table, lent.before):
-                keys = None if isinstance(table, list) else self._table_from(list(table))
-                values = self._classified_all(table if isinstance(table, list) else table.values())
-                told += (number + 1, "changed", keys, self._table_from(values), len(table))
-                table.clear()
+                told += (number + 1, "changed", *self.take(table))
             else:
                 table.clear()
             self._lent[number] = None
@@ -221,7 +230,7 @@ class Calls:
                     self._lent[i] = None
 
     def _is_changed(self, table: Table, before: tuple[Any, ...]) -> bool:
-        now = table if isinstance(table, list) else _entries(table)
+        now = table if type(table) is list else _entries(table)
         return (
             len(now) != len(before)
             or not all(map(_is_same, now, before))
@@ -245,23 +254,15 @@ class Calls:
         self._floor = before
 
 
-def _fill(table: Table, items: list[Any]) -> None:
-    if isinstance(table, list):
-        table += items
-        return
-    for key, value in zip(items[::2], items[1::2], strict=True):
-        if type(key) is str:
-            table[key] = value
-        else:
-            put_in_dict(table, key, value)
-
-
 def _has_gaps(table: Table) -> bool:
     return isinstance(table, list) and any(value is None for value in table)
 
 
 def _entries(table: Any) -> tuple[Any, ...]:
-    return (*table, *table.values())
+    if type(table) is list:
+        return tuple(table)
+    keys, values = keys_and_values(table)
+    return (*(keys or ()), *values)
 
 
 def _references_in_loop() -> int:

@@ -10,12 +10,14 @@ import torch
 
 from compat.lua.kernels import memory
 from compat.lua.tables import LuaDict
-from compat.lua.values import LuaFunction, LuaTable, LuaThread, State, handle
+from compat.lua.values import LuaFunction, LuaSequence, LuaTable, LuaThread, State, handle
+from compat.lua_tables import MixedTable
 from compat.t7.base.types import Key, Storage
 from compat.t7.objects.registry import find_class
 
 # What both languages have.
 _PLAIN = frozenset((bool, int, float, str))
+_TABLES = frozenset((list, dict, LuaDict, MixedTable))
 # So many tensors are remembered at most.
 _MANY = 1 << 12
 
@@ -73,7 +75,7 @@ class Exchange:
         kind = type(value)
         if value is None or kind in _PLAIN:
             return value
-        if kind is list or kind is dict or kind is LuaDict:
+        if kind in _TABLES:
             return value, "table", id(value)
         if kind is torch.Tensor and not self._moved:
             identity = id(value)
@@ -91,7 +93,7 @@ class Exchange:
         if type(value) is torch.Tensor:
             # Where it is as it was, there is nothing to describe.
             return ("seen", id(value)) if self.has_seen(value) else "tensor"
-        if isinstance(value, (list, dict)):
+        if isinstance(value, (list, dict)) and type(value) is not LuaSequence:
             return "table", id(value)
         if any(isinstance(value, kind) for kind, _ in self._representations):
             return "represented"
@@ -114,7 +116,10 @@ class Exchange:
             return "items"
         if isinstance(value, (bytes, bytearray)):
             return "bytes"
-        if isinstance(value, (LuaFunction, LuaTable)) and handle(value, self._state) is not None:
+        if (
+            isinstance(value, (LuaFunction, LuaTable, LuaSequence))
+            and handle(value, self._state) is not None
+        ):
             return "handle"
         if isinstance(value, LuaThread) and handle(value, self._state) is not None:
             return "thread"

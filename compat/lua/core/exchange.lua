@@ -9,8 +9,7 @@ local python_of = setmetatable({}, {__mode = 'k'})
 t7.python_of = python_of
 
 -- Ways to Python for objects of classes: `exporters[metatable] = function(object)`; and back, in Runtime.
-local exporters = {}
-t7.exporters = exporters
+local exporters = t7.exporters
 
 function t7.storage_to_python(v) return t7.export_storage(v) end
 

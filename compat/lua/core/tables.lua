@@ -8,10 +8,10 @@ local t7 = ...
 local python, call = t7.python, t7.call
 local tables, calls = python.tables, python.calls
 local invoke, invoke_with_tables = calls.invoke, calls.invoke_with_tables
-local LIST, DICT, SAME = calls.LIST, calls.DICT, calls.SAME
+local LIST, DICT, MIXED, SAME, FOREIGN = calls.LIST, calls.DICT, calls.MIXED, calls.SAME, calls.FOREIGN
 local type, select, rawequal = type, select, rawequal
 local next, pairs, rawget, rawset, unpack = next, pairs, rawget, rawset, unpack
-local setmetatable, getmetatable = setmetatable, debug.getmetatable
+local setmetatable, getmetatable, pcall = setmetatable, debug.getmetatable, pcall
 
 local REC = {}                                   -- the key of its record in a face
 local face_mt = {}                               -- the metatable of faces
@@ -28,10 +28,48 @@ function t7.is_table(v) return type(v) == 'table' and (getmetatable(v) == nil or
 -- Calling Python ------------------------------------------------------------------------------------------
 
 local to_python, to_lua, to_lua_as
+-- Ways to Python for objects of classes: `exporters[metatable] = function(object)`; see exchange.lua.
+local exporters = {}
+t7.exporters = exporters
+
+-- Whether a value is no table that may have entries for Python: an object or a face stands for itself.
+local function is_one(v)
+   if type(v) ~= 'table' then return true end
+   local mt = getmetatable(v)
+   return mt ~= nil and (mt == face_mt or exporters[mt] ~= nil)
+end
+
+-- What # gives in Torch7's LuaJIT.
+local function length_of(t)
+   local mt = getmetatable(t)
+   local len = mt and rawget(mt, '__len')
+   if len then return len(t) end
+   return #t
+end
+t7.length = length_of
+
+local encode
+-- A table with a metatable as an argument: what it has under 1…n goes along.
+local function encode_foreign(out, m, v, around)
+   local has_length, n = pcall(length_of, v)
+   local table = to_python(v)
+   if not has_length or n == 0 or around[v] then
+      out[m + 1] = table
+      return m + 1
+   end
+   around[v] = true
+   out[m + 1], out[m + 2], out[m + 3] = FOREIGN, n, table
+   m = m + 3
+   for i = 1, n do m = encode(out, m, v[i], false, around) end
+   around[v] = nil
+   return m
+end
 
 -- Writes a value into `out` behind `m` others: what tables hold after marks. Returns how many there are then.
-local function encode(out, m, v, as_dict)
+-- `around`, where it is an argument: the tables with metatables that it lies in.
+function encode(out, m, v, as_dict, around)
    if not is_plain(v) then
+      if around and not is_one(v) then return encode_foreign(out, m, v, around) end
       out[m + 1] = to_python(v)
       return m + 1
    end
@@ -48,11 +86,11 @@ local function encode(out, m, v, as_dict)
    if count == n and not as_dict then
       out[m + 1], out[m + 2] = LIST, n
       m = m + 2
-      for i = 1, n do m = encode(out, m, v[i]) end
+      for i = 1, n do m = encode(out, m, v[i], false, around) end
    else
-      out[m + 1], out[m + 2] = DICT, 2 * count
+      out[m + 1], out[m + 2] = (n == 0 or as_dict) and DICT or MIXED, 2 * count
       m = m + 2
-      for key, value in next, v do m = encode(out, encode(out, m, key), value) end
+      for key, value in next, v do m = encode(out, encode(out, m, key), value, false, around) end
    end
    return m
 end
@@ -135,7 +173,7 @@ end
 local function send_with_tables(f, n, ...)
    if n_lent > floor then forget() end
    local out, m = {}, 0
-   for i = 1, n do m = encode(out, m, (select(i, ...))) end
+   for i = 1, n do m = encode(out, m, (select(i, ...)), false, {}) end
    return receive(call(invoke_with_tables, f, send_first(out, m)))
 end
 
@@ -144,13 +182,13 @@ function t7.send(f, n, ...)
    if n == 0 then return receive(call(invoke, f))
    elseif n == 1 then
       local a = ...
-      if not is_plain(a) then return receive(call(invoke, f, to_python(a))) end
+      if is_one(a) then return receive(call(invoke, f, to_python(a))) end
    elseif n == 2 then
       local a, b = ...
-      if not is_plain(a) and not is_plain(b) then return receive(call(invoke, f, to_python(a), to_python(b))) end
+      if is_one(a) and is_one(b) then return receive(call(invoke, f, to_python(a), to_python(b))) end
    elseif n == 3 then
       local a, b, c = ...
-      if not is_plain(a) and not is_plain(b) and not is_plain(c) then
+      if is_one(a) and is_one(b) and is_one(c) then
          return receive(call(invoke, f, to_python(a), to_python(b), to_python(c)))
       end
    end

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from compat.lua.objects.methods import BoundLuaMethod
 from compat.lua.runtime import Runtime
+from compat.lua_tables import items
 from compat.t7.base.types import Storage, TorchObject
 from compat.t7.objects.registry import find_class
 
@@ -65,7 +66,7 @@ class Files:
     def next_request(self, reader: Any, value: Any = None, kind: str = "") -> tuple[Any, ...]:
         """What it wants to read next, nothing at the end, for what it wanted last."""
         if kind == "FIELDS" and isinstance(value, list):
-            value = dict(enumerate(value, 1))
+            value = dict(items(value))
         try:
             return _request(reader.send(value))
         except StopIteration:
