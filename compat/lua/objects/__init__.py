@@ -33,5 +33,10 @@ def install(runtime: Runtime) -> Any:
     functions = {name: function for part in parts for name, function in part.functions().items()}
     return runtime.lua.table_from(
         functions
-        | {"gpu_of": gpu_of, "nll_updateOutput": nll_updateOutput, "nll_forward": nll_forward, "flatten": flatten}
+        | {
+            "gpu_of": gpu_of,
+            "nll_updateOutput": nll_updateOutput,
+            "nll_forward": nll_forward,
+            "flatten": flatten,
+        }
     )
