@@ -34,6 +34,35 @@ _HOLDERS = {
 _stand_ins: dict[str, type[t7.TorchObject]] = {}
 
 
+class SizeField:
+    """A field with a list of numbers, in whose place Lua's LongStorage may be.
+
+    Once Lua has seen the storage it stays in the module's ``__dict__``, where either side may
+    write its numbers; Python reads them as a list.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, owner: Any, cls: type | None = None) -> Any:
+        if owner is None:
+            return self
+        try:
+            value = owner.__dict__[self.name]
+        except KeyError:
+            raise AttributeError(f"{owner.typename} has no {self.name} yet") from None
+        if isinstance(value, t7.Storage):
+            whole = value.tensor.untyped_storage()  # Lua may have resized it
+            return value.tensor.new_empty(0).set_(whole).tolist()  # type: ignore[call-overload]
+        return value
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        owner.__dict__[self.name] = value
+
+    def __delete__(self, owner: Any) -> None:
+        del owner.__dict__[self.name]
+
+
 class Filed(Convertible, abstract=True):
     """What a module is in a file.
 
@@ -54,6 +83,11 @@ class Filed(Convertible, abstract=True):
     parameter_names: ClassVar[tuple[str, ...]] = ()
     nil_stops_gradient: ClassVar[bool] = True
     dpnn_serialEmpty: list[str] = []
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in cls.__dict__.get("size_fields", ()):
+            setattr(cls, name, SizeField(name))
 
     def t7_fields(self) -> dict[str, Any]:
         """What a Torch7 file holds of this module."""
@@ -93,7 +127,7 @@ class Filed(Convertible, abstract=True):
         self.empty_unsaved(fields)
         for name in self.size_fields:
             if name in fields:
-                fields[name] = t7.Storage(fields[name], "torch.LongStorage")
+                fields[name] = t7.Storage(getattr(self, name), "torch.LongStorage")
         for name, kind in self.workspace_fields.items():
             if isinstance(kind, torch.dtype):
                 fields[name] = torch.empty(0, dtype=kind)
