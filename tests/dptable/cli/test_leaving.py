@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 import torch
+from support.environments import environment, run_in
 
 from compat import nn, t7
 from dptable.cli import main
 
 pytestmark = pytest.mark.needs("safetensors")
-
-# Runs a file as the main program where neither library can be imported.
-ALONE = """
-import runpy, sys
-for name in ("compat", "dptable"):
-    sys.modules[name] = None
-runpy.run_path(sys.argv[1], run_name="__main__")
-"""
 
 
 @pytest.fixture
@@ -34,14 +25,22 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_source_proves_itself_without_this_package(folder, capsys):
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory):
+    """An environment of torch, safetensors and what these need."""
+    return environment(tmp_path_factory.mktemp("alone") / "packages", "torch", "safetensors")
+
+
+def test_source_proves_itself_where_torch_and_safetensors_are_alone(folder, packages, capsys):
     assert main(["convert", "net.t7", "net.py"]) == 0
     assert "2x1x8x8" in capsys.readouterr().out
-    run = [sys.executable, "-c", ALONE, "net.py"]
-    assert subprocess.run(run, capture_output=True).returncode == 0
+    run = run_in(packages, "net.py")
+    assert run.returncode == 0, run.stderr
+    (folder / "other.py").write_text("import compat")
+    assert "No module named 'compat'" in run_in(packages, "other.py").stderr
     damaged = (folder / "net.py").read_text().replace("nn.BatchNorm2d(2)", "nn.BatchNorm2d(2, 9.0)")
     (folder / "net.py").write_text(damaged)
-    failed = subprocess.run(run, capture_output=True, text=True)
+    failed = run_in(packages, "net.py")
     assert failed.returncode == 1 and "AssertionError" in failed.stderr
 
 
@@ -112,13 +111,24 @@ def test_exported_program(folder):
 
 @pytest.mark.needs("onnxruntime")
 @pytest.mark.needs("onnxscript")
-@pytest.mark.slow
-def test_onnx(folder):
+@pytest.mark.parametrize("kind", ["layers", "table", "sums"])
+def test_onnx(folder, kind):
     import onnxruntime
 
-    assert main(["convert", "net.t7", "net.onnx"]) == 0
+    shapes = [(2, 1, 8, 8)]
+    if kind == "table":
+        net = nn.Sequential(nn.ParallelTable(nn.Linear(3, 4), nn.Linear(2, 4)), nn.CMulTable())
+        t7.save("net.t7", net.float())
+        shapes = [(2, 3), (2, 2)]
+    if kind == "sums":  # torch.onnx leaves the divisor of a pooling out
+        net = nn.Sequential(nn.SpatialSubSampling(1, 3, 2, 2, 2), nn.Tanh())
+        t7.save("net.t7", net.float())
+    sizes = ",".join("x".join(map(str, shape)) for shape in shapes)
+    assert main(["convert", "net.t7", "net.onnx", "--input", sizes]) == 0
     session = onnxruntime.InferenceSession("net.onnx")
-    images = torch.randn(5, 1, 8, 8)
-    [found] = session.run(None, {session.get_inputs()[0].name: images.numpy()})
-    expected = t7.load("net.t7").evaluate().forward(images)
+    given = [torch.randn(7, *shape[1:]) for shape in shapes]
+    names = [each.name for each in session.get_inputs()]
+    named = {name: tensor.numpy() for name, tensor in zip(names, given, strict=True)}
+    [found] = session.run(None, named)
+    expected = t7.load("net.t7").evaluate().forward(given if len(given) > 1 else given[0])
     torch.testing.assert_close(torch.from_numpy(found), expected, rtol=1e-4, atol=1e-4)
