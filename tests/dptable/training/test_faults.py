@@ -45,7 +45,7 @@ class Overflowing(nn.Module):
 
     def __init__(self, method: str, step: int) -> None:
         super().__init__()
-        self.method, self.left = method, 2 * step - 2  # two replicas
+        self.method, self.left = method, step - 1
 
     def _result(self, method: str, value: torch.Tensor) -> torch.Tensor:
         if method != self.method:
