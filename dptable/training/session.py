@@ -69,6 +69,8 @@ class Session:
             f"{len(self.dataset.train):,} images of {channels}x{height}x{width} to train on, "
             f"{len(self.dataset.test):,} to test on, {self.dataset.classes} classes"
         )
+        if exposed := self.job.exposure():
+            print(f"Other machines reach {exposed}: keep strangers out (docs/trust.md)")
         if self.epoch or self.tally.step:
             print(f"Resuming after epoch {self.epoch}, step {self.tally.step}")
         if self.epoch >= self.opt.epochs:
