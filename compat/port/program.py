@@ -9,14 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from compat.port import layout
-from compat.port.draft import Draft, Report
-from compat.port.inference import File, Inference, scripts
-from compat.port.parser import parse
-from compat.port.python_names import module_name
-from compat.port.scopes import Scopes, Variable
-from compat.port.syntax import PortError
-from compat.port.trace import Facts, traced
+from compat.port.know.files import File
+from compat.port.know.inference import Inference
+from compat.port.know.scopes import Scopes, Variable
+from compat.port.know.shapes import scripts
+from compat.port.know.trace import Facts, traced
+from compat.port.read.parser import parse
+from compat.port.read.syntax import PortError
+from compat.port.write import layout
+from compat.port.write.draft import Draft
+from compat.port.write.python_names import module_name
+from compat.port.write.writer import Report
 
 _OPENS = re.compile("open|No such file|not found")  # in errors about files
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.port import code
-from compat.port import syntax as s
-from compat.port.code import Code
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.code import Code
 
 if TYPE_CHECKING:
-    from compat.port.expressions.values import Values
+    from compat.port.write.values import Values
 
 
 def assert_(node: s.Call, ex: Values) -> Code | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from compat.port import code
-from compat.port import syntax as s
-from compat.port.code import Code
+from compat.port.know.types import Type
 from compat.port.library.templates import filled
-from compat.port.types import Type
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.code import Code
 
 if TYPE_CHECKING:
-    from compat.port.expressions.values import Values
+    from compat.port.write.values import Values
 
 
 def basename(node: s.Call, ex: Values) -> Code | None:

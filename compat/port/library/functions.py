@@ -7,16 +7,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from compat.port import code
-from compat.port import syntax as s
-from compat.port.code import Code
 from compat.port.library import errors, files, numbers, printing, strings, tables
 from compat.port.library.packages import PYTHON, found, has, original
 from compat.port.library.templates import TEMPLATES, filled
 from compat.port.library.torch_functions import torch_function
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.code import Code
 
 if TYPE_CHECKING:
-    from compat.port.expressions.values import Values
+    from compat.port.write.values import Values
 
 
 _MAKE_FOLDER = "os.makedirs({1}, exist_ok=True)"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from compat.port import code, results, tensors
-from compat.port import syntax as s
-from compat.port.code import Code
-from compat.port.library import rules
+from compat.port.know.types import Type
+from compat.port.library import results, rules, tensors
 from compat.port.library.functions import function
-from compat.port.python_names import method_name, python_attribute
-from compat.port.types import Type
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.code import Code
+from compat.port.write.python_names import method_name, python_attribute
 
 if TYPE_CHECKING:
-    from compat.port.expressions.values import Values
+    from compat.port.write.values import Values
 
 
 def method(node: s.Call, ex: Values) -> Code:

@@ -6,12 +6,12 @@ import importlib
 import keyword
 from typing import TYPE_CHECKING, Any
 
-from compat.port import tensors
-from compat.port.code import Code
-from compat.port.scopes import PACKAGES
+from compat.port.know.scopes import PACKAGES
+from compat.port.library import tensors
+from compat.port.write.code import Code
 
 if TYPE_CHECKING:
-    from compat.port.expressions.values import Values
+    from compat.port.write.values import Values
 
 
 _VALUES = {

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from compat.port import code, results, tensors
-from compat.port import syntax as s
-from compat.port.code import Code
-from compat.port.library import rules
-from compat.port.types import Type
+from compat.port.know.types import Type
+from compat.port.library import results, rules, tensors
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.code import Code
 
 if TYPE_CHECKING:
-    from compat.port.expressions.values import Values
+    from compat.port.write.values import Values
 
 
 def torch_function(name: str, node: s.Call, ex: Values) -> Code:
