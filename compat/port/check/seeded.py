@@ -2,9 +2,9 @@
 
 ``python -m compat.port.check.seeded lua script.lua arguments…``, ``… python draft.py arguments…``
 and ``… kept script.lua …``, which is Lua where no pass of a net overwrites what an earlier one
-gave: what Torch7 takes from the operating system, the seeds of generators, is here counted from a fixed
-number, and the first time that ``os.time`` or ``os.date`` tells is the same. PyTorch computes in
-both.
+gave: what Torch7 takes from the operating system, the seeds of generators, is here counted from a
+fixed number, and the first time that ``os.time`` or ``os.date`` tells is the same. PyTorch computes
+in both.
 """
 
 from __future__ import annotations
