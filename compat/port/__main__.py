@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from compat.port import command
-from compat.port.syntax import PortError
+from compat.port.read.syntax import PortError
 
 
 def main() -> int:

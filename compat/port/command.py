@@ -7,10 +7,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from compat.port import checking
-from compat.port.copies import FOLDER, copied
+from compat.port.check import checking
+from compat.port.check.copies import FOLDER, copied
 from compat.port.program import Converted, convert, lua_files, started, summary, targets, write
-from compat.port.syntax import PortError
+from compat.port.read.syntax import PortError
 from compat.terminal import printable, say
 
 

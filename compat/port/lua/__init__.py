@@ -5,8 +5,7 @@ and ``adjust`` take it apart. Tables are lists where their keys are 1…n, else 
 ``put`` take Lua's keys of both, of tensors, objects and strings.
 """
 
-from compat.port import coroutine
-from compat.port.lapp import lapp
+from compat.port.lua import coroutine
 from compat.port.lua.calls import (
     call,
     check,
@@ -41,6 +40,7 @@ from compat.port.lua.files import (
     tried,
 )
 from compat.port.lua.kinds import is_type_of, type, type_name, typename
+from compat.port.lua.lapp import lapp
 from compat.port.lua.numbers import (
     add,
     div,
@@ -57,6 +57,7 @@ from compat.port.lua.numbers import (
 from compat.port.lua.objects import Object
 from compat.port.lua.printing import print, write
 from compat.port.lua.random import random, randomseed
+from compat.port.lua.runtime import Storage, call_operator, package, start, torch
 from compat.port.lua.strings import byte, char, find, format, gmatch, gsub, match, sub
 from compat.port.lua.tables import (
     Table,
@@ -107,7 +108,6 @@ from compat.port.lua.values import (
     truth,
     values,
 )
-from compat.port.runtime import Storage, call_operator, package, start, torch
 from compat.threads import threadid
 
 __all__ = [

@@ -13,10 +13,10 @@ import torch
 from compat.lua_tables import List
 from compat.port.lua import kinds
 from compat.port.lua.objects import Object
+from compat.port.lua.runtime import Storage
 from compat.port.lua.tensors import Pointer, element, selected
 from compat.port.lua.text import Error, tostring
 from compat.port.lua.values import adjust, first, results, truth
-from compat.port.runtime import Storage
 
 string_methods: dict[str, Callable[..., Any]] = {}  # those of Lua's, from package string
 

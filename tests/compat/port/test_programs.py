@@ -93,7 +93,7 @@ end
 
 @pytest.mark.slow
 def test_a_check_tells_results_that_are_overwritten_from_other_differences(tmp_path: Path) -> None:
-    from compat.port import checking
+    from compat.port.check import checking
     from compat.port.program import convert, write
 
     script = tmp_path / "script.lua"
@@ -147,7 +147,7 @@ def test_names_of_files_become_names_of_modules_of_their_own(tmp_path: Path) -> 
 
 def test_what_was_edited_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from compat.port import command
-    from compat.port.syntax import PortError
+    from compat.port.read.syntax import PortError
 
     script, draft = tmp_path / "script.lua", tmp_path / "script.py"
     script.write_text("print('a')\n")
