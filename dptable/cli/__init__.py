@@ -37,6 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if sys.argv[1:2] == ["lua"]:  # a script's options are its own
             lua = importlib.import_module("dptable.cli.lua")
             startup.loaded()
+            # Scripts make many tables at once, as when they clone nets.
+            gc.freeze()
+            gc.set_threshold(5_000)
             lua.leave(lua.main(sys.argv[2:]))
     words = sys.argv[1:] if argv is None else list(argv)
     if words[:1] == ["port"]:

@@ -80,13 +80,15 @@ class Files:
         """What a storage of sizes holds."""
         return list(flat.tolist())
 
-    def restore(self, owner: Any, version: int, *items: Any) -> None:
-        """Become what a file says: keys and values in turn."""
-        fields = dict(zip(items[::2], items[1::2], strict=True))
+    def restore(self, owner: Any, version: int, *flat: Any) -> Any:
+        """Become what a file says: keys and values in turn. Returns what ``Calls.keep`` does."""
+        values, kept = self.runtime.calls.kept(flat)
+        fields = dict(zip(values[::2], values[1::2], strict=True))
         if hasattr(owner, "t7_restore"):
             owner.t7_restore(fields, version)
         else:
             vars(owner).update(fields)
+        return kept
 
 
 def _request(request: Any) -> tuple[str, int]:
