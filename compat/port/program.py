@@ -18,8 +18,9 @@ from compat.port.read.parser import parse
 from compat.port.read.syntax import PortError
 from compat.port.write import layout
 from compat.port.write.draft import Draft
+from compat.port.write.file import written
+from compat.port.write.page import Report
 from compat.port.write.python_names import module_name
-from compat.port.write.writer import Report
 
 _OPENS = re.compile("open|No such file|not found")  # in errors about files
 
@@ -101,12 +102,11 @@ def convert(
     texts, reports = {}, []
     for file in files:
         draft = Draft(file, types, shared)
-        draft.sets_default = file.is_script
         try:
-            texts[file.module] = draft.text()
+            texts[file.module] = written(draft)
         except PortError as error:
             raise PortError(f"{file.path}: {error}") from None
-        reports.append(draft.report)
+        reports.append(draft.page.report)
     texts = layout.laid_out(texts)
     return [
         Converted(Path(file.path), file.module, texts[file.module], report)

@@ -102,6 +102,11 @@ class Type:
         """It is a tensor."""
         return self.only("tensor")
 
+    @property
+    def has_meta(self) -> bool:
+        """Whether its tables may have metatables."""
+        return self.shape is not None and "meta" in self.shape.uses
+
     def without(self, *atoms: str) -> Type:
         """The same less some possibilities."""
         copy = Type(*(self.atoms - set(atoms)), table=self.table, function=self.function)
