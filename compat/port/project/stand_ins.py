@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from compat.port.know.files import File
 from compat.port.know.inference import Inference
-from compat.port.read import syntax as s
 from compat.port.write.imports import returned
-from compat.port.write.writer import GUIDE, Report
+from compat.port.write.page import GUIDE, Report
 
 
 def stand_in(file: File, types: Inference, reason: str, is_data: bool) -> tuple[str, Report]:
@@ -43,34 +41,3 @@ def stand_in(file: File, types: Inference, reason: str, is_data: bool) -> tuple[
 def class_name(variable: str | None, typename: str) -> str:
     """What a draft calls a class of ``torch.class``."""
     return variable or typename.rpartition(".")[2]
-
-
-def source_of(node: s.Function, file: File, types: Inference) -> tuple[str, list[str]]:
-    """The Lua of a function for ``lua.function``, and the names that it takes from the file.
-
-    A name that is another one in Python is ``lua=python``.
-    """
-    scope = file.scopes.of_function[node]
-    before, names = [], []
-    for variable in sorted(scope.used, key=lambda v: v.id):
-        path = types.aliases.get(variable)
-        if path is not None:
-            module = path.split(".")[0]
-            before.append(f"local {variable.id} = rawget(_G, '{module}') and {path} or require '{path}'")
-        elif not variable.is_global:
-            python = str(variable.python)
-            names.append(variable.id if python == variable.id else f"{variable.id}={python}")
-        elif variable.writes:
-            names.append(variable.id)
-    text = file.source[node.start : node.end].decode("latin-1")
-    return "\n".join([*before, f"return {_as_function(text)}"]), names
-
-
-def _as_function(text: str) -> str:
-    """``function (…) … end`` of what may be written ``function name(…) … end``."""
-    return f"function{text[text.index('('):]}"
-
-
-def inside(path: Path, root: Path) -> str:
-    """A path below the program's folder."""
-    return os.path.relpath(path, root)
