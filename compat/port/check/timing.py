@@ -50,13 +50,15 @@ class Sampler(threading.Thread):
                 os._exit(0)
 
     def _where(self, frame: FrameType | None) -> str | None:
-        """In what the innermost frame is that belongs to either; None: before the script."""
+        """In what the innermost frame is that belongs to either; None: what it needs is loaded."""
         while frame is not None:
             name = frame.f_code.co_filename
             if name == _RUNTIME and frame.f_code.co_name == "invoke":
                 return "lua"
             if name.startswith(self._root):
                 return "python"
+            if name.startswith("<frozen importlib"):
+                return None  # a package is being loaded
             frame = frame.f_back
         return None
 

@@ -6,22 +6,31 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from compat.lua import LuaFunction, LuaTable, Runtime
+from compat.lua import LuaTable, Runtime
 from compat.port.lua.objects import Object
 from compat.t7.objects import registry
 
 # Lua sees a class of a draft as a table with its functions and fields, which is called to make an
 # object. `number` is what Python knows it by.
 _FACE = """
-function(t7, number, attribute, assign, make, class)
+function(t7, faces, number, attribute, assign, make, class)
    local meta = {
       __index = function(_, key) return t7.to_lua(t7.call(attribute, number, key)) end,
       __newindex = function(_, key, value) t7.call(assign, number, key, t7.to_python(value)) end,
       __call = function(_, ...) return t7.send(make, select('#', ...) + 1, number, ...) end,
    }
    t7.exporters[meta] = function() return t7.call(class, number) end
-   return setmetatable({}, meta)
+   local face = setmetatable({}, meta)
+   faces[face] = function() return t7.define_class(t7.call(class, number)) end
+   return face
 end
+"""
+# A table that gets a draft's class for its metatable becomes an object of the class.
+_FACES = """
+local faces = setmetatable({}, {__mode = 'k'})
+local set = setmetatable
+function setmetatable(t, mt) return set(t, mt and faces[mt] and faces[mt]() or mt) end
+return faces
 """
 
 
@@ -36,7 +45,7 @@ class Instance(LuaTable):
         if name.startswith("__"):
             raise AttributeError(name)
         found = self[name]
-        if isinstance(found, LuaFunction) and not self.__dict__["__has__"](name):
+        if callable(found) and not isinstance(found, type) and not self.__dict__["__has__"](name):
             return functools.partial(found, self)
         return found
 
@@ -59,6 +68,7 @@ class DraftRuntime(Runtime):
         self._faces: dict[type, Any] = {}
         self.lua_classes: dict[str, type] = {}  # what stands for classes of Lua, by their addresses
         self.represent(_ScriptClasses, self._face)
+        self._known_faces = self.lua.execute(_FACES)
 
     def _helpers(self) -> dict[str, Callable[..., Any]]:
         made = super()._helpers()
@@ -80,7 +90,7 @@ class DraftRuntime(Runtime):
             number = len(self._classes) + 1
             self._classes[number] = cls
             parts = (self._attribute, self._assign, self._make, self._classes.__getitem__)
-            self._faces[cls] = self.lua.eval(_FACE)(self._t7, number, *parts)
+            self._faces[cls] = self.lua.eval(_FACE)(self._t7, self._known_faces, number, *parts)
         return self._faces[cls]
 
     def _attribute(self, number: int, key: Any) -> Any:

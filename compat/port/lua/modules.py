@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from compat import torch as torch7
 from compat.port.lua.kinds import is_of_lua
 from compat.port.lua.objects import Object
 from compat.port.lua.runtime import draft_runtime
@@ -215,6 +216,7 @@ def module(lua: str, beside: str, *args: str) -> Any:
 
 def main(lua: str, beside: str) -> Any:
     """Run a script in Lua, with the arguments of this process."""
+    torch7.setdefaulttensortype("torch.DoubleTensor")  # as Lua begins
     path = str(Path(beside).with_name(lua))
     _prepared()
     draft_runtime().execute("arg = {[0] = (...), select(2, ...)}", path, *sys.argv[1:])

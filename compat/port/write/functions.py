@@ -178,7 +178,8 @@ def define_function(
     if node in draft.in_lua:
         text, names = source_of(node, draft)
         draft.page.mark(f"this function runs in Lua: {draft.in_lua[node]}", "lua")
-        draft.page.write(f"{name} = lua.function({text}, globals(), {names})")
+        made = f"lua.function({text}, globals(), {names})"
+        draft.page.write(f"{name} = {decorator}({made})" if decorator else f"{name} = {made}")
         return
     if decorator:
         draft.page.write(f"@{decorator}")
