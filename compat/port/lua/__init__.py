@@ -41,6 +41,7 @@ from compat.port.lua.files import (
 )
 from compat.port.lua.kinds import is_type_of, type, type_name, typename
 from compat.port.lua.lapp import lapp
+from compat.port.lua.modules import function, main, module, named, torch_class
 from compat.port.lua.numbers import (
     add,
     div,
@@ -146,6 +147,7 @@ __all__ = [
     "find",
     "first",
     "format",
+    "function",
     "getmetatable",
     "gmatch",
     "gsub",
@@ -160,14 +162,17 @@ __all__ = [
     "iterfiles",
     "lapp",
     "length",
+    "main",
     "maker",
     "match",
     "method",
     "mod",
     "modf",
+    "module",
     "modulo",
     "mul",
     "must_open",
+    "named",
     "next",
     "numbered",
     "open",
@@ -209,6 +214,7 @@ __all__ = [
     "tmpname",
     "tonumber",
     "torch",
+    "torch_class",
     "tostring",
     "tried",
     "truth",
