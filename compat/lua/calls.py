@@ -13,8 +13,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from torch import Tensor
-
 from compat.lua.tables import LuaDict, Table, filled, keys_and_values
 from compat.lua.values import LuaSequence
 from compat.lua_tables import MixedTable
@@ -52,7 +50,6 @@ class Calls:
 
     Args:
         classified: what Lua is to make of a value: the value alone, or with its kind and identity.
-        is_as_seen: whether a tensor lies where it lay when Lua last looked.
         table_from: makes a table of Lua of a list.
 
     ``tell_types``, if set, is called with the first argument and the results of each call.
@@ -61,10 +58,9 @@ class Calls:
     def __init__(
         self,
         classified: Callable[[Any], Any],
-        is_as_seen: Callable[[Tensor], bool],
         table_from: Callable[[list[Any]], Any],
     ) -> None:
-        self._classified, self._is_as_seen = classified, is_as_seen
+        self._classified = classified
         self._table_from = table_from
         self.tell_types: Callable[..., None] | None = None
         self._lent: list[_Lent | None] = []
@@ -245,11 +241,7 @@ class Calls:
 
     def _is_changed(self, table: Table, before: tuple[Any, ...]) -> bool:
         now = table if type(table) is list else _entries(table)
-        return (
-            len(now) != len(before)
-            or not all(map(_is_same, now, before))
-            or not all(self._is_as_seen(v) for v in now if isinstance(v, Tensor))
-        )
+        return len(now) != len(before) or not all(map(_is_same, now, before))
 
     # Lua runs, called by Python -------------------------------------------------------------------
 

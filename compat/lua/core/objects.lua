@@ -168,6 +168,8 @@ local function instance(obj)
    return self
 end
 t7.instance = instance
+-- The same for one of the identity and class that it had when it was described.
+function t7.known_instance(obj, id) return proxies[id] or instance(obj) end
 
 local function export(self)
    local mt = getmetatable(self)

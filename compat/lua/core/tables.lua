@@ -147,7 +147,9 @@ local function settle(told, again)
 end
 
 -- After a value that could not be given.
+local foreign = {} -- tables with metatables that are being given
 local function forget()
+   for t in next, foreign do foreign[t] = nil end
    for j = floor + 1, n_lent do numbers[lent[j]], lent[j] = nil, nil end
    n_lent = floor
 end
@@ -181,7 +183,7 @@ end
 local function send_with_tables(f, n, ...)
    if n_lent > floor then forget() end
    local out, m = {}, 0
-   for i = 1, n do m = encode(out, m, (select(i, ...)), false, {}) end
+   for i = 1, n do m = encode(out, m, (select(i, ...)), false, foreign) end
    return receive(call(invoke_with_tables, f, send_first(out, m)))
 end
 
