@@ -14,6 +14,7 @@ from compat.lua.values import LuaFunction, handle
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.files import ENGINE_FIELDS
 from compat.nn.core.module import Module
+from compat.nn.core.parameter import Gradient
 from compat.nn.criterions.base import Criterion
 from compat.nn.graph.gmodule import gModule
 from compat.t7.base.types import Storage
@@ -125,6 +126,10 @@ class Fields:
         if name in getattr(type(owner), "parameter_names", ()):
             # In Torch7 a parameter has no gradient until one is set.
             getattr(type(owner), name).put(owner, value, with_gradient=False)
+            return
+        gradient = getattr(type(owner), name, None)
+        if isinstance(gradient, Gradient):
+            gradient.put(owner, value)
             return
         setattr(owner, name, value)
 

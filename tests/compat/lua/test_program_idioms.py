@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import torch
 
 from compat import lua
@@ -51,3 +53,48 @@ def test_containers_without_a_print_of_their_own_are_their_names(runtime: lua.Ru
     )
     assert texts[:2] == ["nn.Block", "nn.Container"]
     assert texts[2].startswith("nn.Sequential {\n")
+
+
+def test_a_class_may_keep_a_table_of_gradients(runtime: lua.Runtime) -> None:
+    rows, same, found, cloned, restored = runtime.execute(
+        """require 'nn'
+        local Rows, parent = torch.class('nn.Rows', 'nn.Module')
+        function Rows:__init()
+           parent.__init(self)
+           self.weight, self.gradWeight = torch.randn(3, 2), {}
+        end
+        local rows = nn.Rows()
+        rows.gradWeight[2] = torch.ones(2)
+        local weights, gradients = rows:parameters()
+        local read, copy = torch.deserialize(torch.serialize(rows)), rows:clone()
+        rows.gradWeight[2]:fill(5)
+        local before = rows.gradWeight[2][1]
+        rows.gradWeight = torch.zeros(3, 2)
+        return before, gradients[1] ~= rows.gradWeight, read.gradWeight[2][2],
+               copy.gradWeight[2][1], rows.gradWeight:dim()"""
+    )
+    assert (rows, same, found, cloned, restored) == (5, True, 1, 1, 2)
+
+
+def test_a_lexer_takes_actions_of_both_kinds(runtime: lua.Runtime) -> None:
+    found = runtime.execute(
+        """local lexer = require 'pl.lexer'
+        local yield, found = coroutine.yield, {}
+        local function space(token) return yield('space', token) end
+        local function word(token) return yield('word', token) end
+        local function number(token) return 'number', tonumber(token) end
+        local rules = {{'^%s+', space}, {'^%d+', number}, {'^%a+', word}}
+        for kind, value in lexer.scan('ab 12  c', rules, {[space] = true}) do
+           found[#found + 1] = kind .. ':' .. value
+        end
+        return found"""
+    )
+    assert found == ["word:ab", "number:12", "word:c"]
+
+
+def test_md5(runtime: lua.Runtime) -> None:
+    hexadecimal, raw = runtime.execute(
+        "local md5 = require 'md5' return md5.sumhexa('abc'), md5.sum('abc'):byte()"
+    )
+    digest = hashlib.md5(b"abc").digest()
+    assert hexadecimal == digest.hex() and raw == digest[0]
