@@ -199,6 +199,10 @@ class Calls(Values):
             if target.shape is not None:
                 target.shape.uses.add("meta")
                 self._join(target.shape.meta, arguments[1])
+                for event in ("__index", "__newindex", "__call", "__tostring", "__len", "__unm"):
+                    handler = target.shape.event(event).signature
+                    if handler is not None:
+                        self._join(handler.parameter(0), target)
             meta = node.arguments[1]
             if isinstance(meta, s.Call) and self.dotted(meta.function) == "torch.getmetatable":
                 return [Type("module")]
@@ -324,6 +328,8 @@ class Calls(Values):
             found = len(self.results(node))
             is_several = bool(node.arguments) or node.method not in ("max", "min")
             return None if found == 1 and node.method in results.SEVERAL and is_several else found
+        if results.gives_total(owner, node.method):
+            return 2
         if owner.is_string:
             return results.count(f"string.{node.method}", node)
         if owner.only("module"):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from compat.port.know.files import Class, File
 from compat.port.know.guesses import Guesses
-from compat.port.know.narrowing import narrowed
+from compat.port.know.narrowing import filled, narrowed
 from compat.port.know.permutations import orders
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import appended, calls, followed, loads_by_name
@@ -49,7 +49,7 @@ class Inference(Guesses):
         for file in files:
             self.file = file
             self._find_namespaces(file)
-            self._find_classes(file.block)
+            self._find_classes(file)
         self.orders = set()
         for file in files:
             self.file = file
@@ -61,6 +61,13 @@ class Inference(Guesses):
             self.tests |= kinds
             self.lengths |= lengths
         self.appended = {key for f in files for key in appended(f.block)}
+        self.firsts = {
+            node.name.variable: s.constant(node.first)
+            for f in files
+            for node in s.walk(f.block)
+            if isinstance(node, s.ForRange) and isinstance(s.constant(node.first), int)
+        }
+        self.filled = {call for f in files for call in filled(f.block)}
         self.followed = {entry for f in files for entry in followed(f.block)}
         self._settle()
         for _ in range(6):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from compat.port.know.files import Class, File
 from compat.port.know.scopes import KNOWN, PACKAGES, Variable
-from compat.port.know.shapes import is_name, is_self, places_like, required, tried
+from compat.port.know.shapes import defined, is_name, is_self, places_like, required, tried
 from compat.port.know.types import Type
 from compat.port.read import syntax as s
 from compat.port.write.python_names import is_metamethod
@@ -29,6 +29,8 @@ class Names:
     variables: dict[Variable, Type]
     _derived: dict[Variable, tuple[str, s.Node]]  # classes and what they derive from
     followed: set[s.Index]  # entries that have methods or entries themselves
+    firsts: dict[Variable, int]  # what loops count from
+    filled: set[s.Call]  # of functions of lists, where the length was looked at
     appended: set[s.Name]  # keys that a loop fills a new table with
     orders: set[s.Call]  # permutations that are indices
     tests: dict[s.Name, str]  # where a test has told what a variable is,
@@ -93,25 +95,28 @@ class Names:
             if name not in file.loads:
                 self.absent.add(name)
 
-    def _find_classes(self, block: s.Block) -> None:
-        for statement in block.statements:
-            self._find_class(statement)
-            for child in statement.children():
-                if isinstance(child, s.Block):
-                    self._find_classes(child)
-            if isinstance(statement, s.Define) and isinstance(statement.target, s.Index):
-                klass = self.class_of(statement.target.object)
-                key = statement.target.key
-                if klass is not None and isinstance(key, s.Constant):
-                    klass.methods[str(key.value)] = statement
-                    parameters = statement.function.parameters
-                    is_method = statement.is_method or is_self(statement.function)
-                    if str(key.value) in _OF_TWO:
-                        for name in parameters:
-                            self.of(name.variable).join(klass.object)
-                    elif is_method or is_metamethod(str(key.value)):
-                        for name in parameters[:1]:
-                            self.of(name.variable).join(klass.object)
+    def _find_classes(self, file: File) -> None:
+        """Classes, and their methods: the first of a name that stands in the class's own block."""
+        for block in [n for n in s.walk(file.block) if isinstance(n, s.Block)]:
+            for statement in block.statements:
+                self._find_class(statement)
+            own = set(block.statements)
+            for i, statement in enumerate(block.statements):
+                define = defined(statement)
+                klass = None if define is None else self.class_of(define.target.object)
+                if define is None or klass is None or klass.node not in own:
+                    continue
+                name = str(define.target.key.value)
+                if name not in klass.methods and name != "__index":
+                    block.statements[i] = klass.methods[name] = define
+                    self._give_self(name, define, klass)
+
+    def _give_self(self, name: str, define: s.Define, klass: Class) -> None:
+        """Note that a method's first parameter, an operator's both, are objects of its class."""
+        is_method = define.is_method or is_self(define.function) or is_metamethod(name)
+        parameters = define.function.parameters
+        for parameter in parameters if name in _OF_TWO else parameters[: int(is_method)]:
+            self.of(parameter.variable).join(klass.object)
 
     def _find_namespaces(self, file: File) -> None:
         """Tables that only hold functions: ``local M = {}``, ``function M.f() … end``."""
@@ -152,7 +157,7 @@ class Names:
     def _add_class(self, owner: s.Name, node: s.Node) -> None:
         made = Class(owner.id, owner.variable, None, False, node, self.file.module)
         made.parent, made.deriving = self._derived.get(owner.variable, (None, None))
-        self.classes[f"{owner.id}@{self.file.path}"] = made
+        self.classes[f"{owner.id}@{self.file.path}:{owner.variable.declared_at}"] = made
         self.of(owner.variable).join(self._class_type(made))
 
     def _find_parent(self, target: s.Node | None, call: s.Node | None) -> None:
@@ -218,7 +223,7 @@ class Names:
             and isinstance(node.values[0], s.Name)
             and node.values[0].variable is owner.variable
             and len(owner.variable.writes) == 1
-        ) and f"{owner.id}@{self.file.path}" not in self.classes:
+        ) and all(klass.variable is not owner.variable for klass in self.classes.values()):
             self._add_class(owner, node)
 
     def _class_type(self, klass: Class) -> Type:

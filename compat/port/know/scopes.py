@@ -55,6 +55,11 @@ class Variable:
     zero_based: bool = False  # a loop's number that is only used as an index
 
     @property
+    def declared_at(self) -> int:
+        """Where it is declared in its file."""
+        return 0 if self.declared is None else self.declared.start
+
+    @property
     def is_global(self) -> bool:
         """Whether it belongs to all files."""
         return self.scope is None

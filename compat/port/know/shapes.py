@@ -172,6 +172,18 @@ def loads_by_name(block: s.Block) -> bool:
     return False
 
 
+def defined(node: s.Statement) -> s.Define | None:
+    """``function owner.name() … end``, also written ``owner.name = function() … end``."""
+    if isinstance(node, s.Assign) and len(node.targets) == len(node.values) == 1:
+        target, value = node.targets[0], node.values[0]
+        if isinstance(target, s.Index) and isinstance(value, s.Function):
+            more = {"before": node.before, "after": node.after}
+            node = s.Define(target, value, line=node.line, start=node.start, end=node.end, **more)
+    if not isinstance(node, s.Define) or not isinstance(node.target, s.Index):
+        return None
+    return node if isinstance(s.constant(node.target.key), str) else None
+
+
 def may_end(block: s.Block) -> bool:
     """Whether a function may come to the end of its block without a ``return``."""
     last = block.statements[-1] if block.statements else None

@@ -46,6 +46,8 @@ def method(node: s.Call, draft: Draft) -> Code:
     if kind.only("module", "object", "class", "options", "nil") or klass is not None:
         count = draft.types.count(node)
         made = code.call(f"{owner.atom}.{method_name(name)}", *draft.arguments(node))
+        if results.gives_total(kind, name):
+            return replace(made, every=f"({made}, {owner.atom}.total_weight_tensor.item())")
         return Code(made.text, spread=count if count is not None or klass else 1)
     if kind.only("storage") and name in ("size", "fill", "totable") and len(node.arguments) < 2:
         return code.call(f"{owner.atom}.{name}", *draft.arguments(node))

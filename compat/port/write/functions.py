@@ -106,7 +106,7 @@ def lambda_of(node: s.Function, draft: Draft) -> Code | None:
         made = Code(f"lua.counted({made})")
     elif made.is_mask:
         made = Code(f"{made.atom}.byte()")
-    text = made.text
+    text = made.every if made.every.startswith("(") else made.text
     if text.startswith("*"):
         text = f"lua.results({text[1:]})"
     if len(text) > _LONGEST and not isinstance(body, s.Table):
@@ -168,6 +168,7 @@ def _bound(node: s.Function, draft: Draft) -> list[str]:
         and v.declared.start < node.start
         and not v.is_parameter
         and v not in draft.types.aliases
+        and (draft.klass is None or v is not draft.klass.variable)
     )
 
 

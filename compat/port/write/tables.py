@@ -207,7 +207,7 @@ def of_table(
                 if not may_miss
                 else code.call("lua.index", owner, draft.value(node.key))
             )
-        if may_miss:
+        if may_miss or (not was_seen and draft.types.may_be_before(node.key)):
             return code.call("lua.index", owner, draft.value(node.key))
         return Code(f"{owner.atom}[{place(node.key, draft)}]")
     key = draft.value(node.key)
