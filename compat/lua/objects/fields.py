@@ -77,16 +77,9 @@ class Fields:
         if key in _RESULTS and isinstance(owner, Convertible):
             return getattr(owner, key)
         if name in fields:
-<<<<<<< HEAD
             if name in getattr(owner, "size_fields", ()) and isinstance(fields[name], list):
                 fields[name] = Storage(fields[name], "torch.LongStorage")
             return fields[name]
-=======
-            value = fields[name]
-            if name in getattr(type(owner), "size_fields", ()) and isinstance(value, list):
-                return Storage(value, "torch.LongStorage")
-            return value
->>>>>>> port-project
         if self._classes.method(type(owner), key) is not None or key.startswith("__"):
             return None
         if name in _UNSET_IN_LUA:
@@ -104,11 +97,6 @@ class Fields:
     def set_field(self, owner: Any, key: str, value: Any) -> None:
         """Set a field, or a method of this object; None takes it away."""
         name = python_name(key)
-<<<<<<< HEAD
-=======
-        if name in getattr(type(owner), "size_fields", ()) and isinstance(value, Storage):
-            value = [int(n) for n in value]
->>>>>>> port-project
         if value is None:
             if name in _RESULTS:
                 setattr(owner, name, None)

@@ -76,7 +76,7 @@ def write(made: Made, out: str | os.PathLike[str] | None, force: bool = False) -
     """
     paths = targets(made, out)
     try:
-        if out is None or Path(out).suffix == ".py" and not Path(out).is_dir():
+        if out is None or (Path(out).suffix == ".py" and not Path(out).is_dir()):
             return _beside(made, paths, None if out is not None else made.program.root)
         return _folder(made, paths, Path(out), force)
     except OSError as error:

@@ -114,7 +114,7 @@ class Places:
     def find(self, load: Load, asking: Path) -> Path | None:
         """The file that a call with a constant name means; None: none of the program's."""
         name = load.name.strip()
-        if not name or load.how == "require" and name in come_along():
+        if not name or (load.how == "require" and name in come_along()):
             return None
         if load.how == "require":
             tried = self._required(name, asking)

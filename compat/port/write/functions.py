@@ -13,8 +13,8 @@ from compat.port.write.assignments import store_code, target_of
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft, expression, statement
 from compat.port.write.heads import IMPORTS
-from compat.port.write.names import global_name, name_of
 from compat.port.write.in_lua import source_of
+from compat.port.write.names import global_name, name_of
 from compat.port.write.python_names import python_name
 
 _LONGEST = 72  # of what a lambda computes
