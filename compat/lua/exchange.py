@@ -9,9 +9,8 @@ from typing import Any
 import torch
 
 from compat.lua.kernels import memory
-from compat.lua.tables import LuaDict
 from compat.lua.values import LuaFunction, LuaSequence, LuaTable, LuaThread, State, handle
-from compat.lua_tables import MixedTable
+from compat.lua_tables import LuaDict, MixedTable
 from compat.moves import moved
 from compat.t7.base.types import Key, Storage
 from compat.t7.objects.registry import find_class

@@ -105,7 +105,7 @@ def test_methods_of_one_object_and_of_classes_are_replaced(
         function nn.Module:describe() return 'a ' .. torch.type(self) end
         """
     )
-    assert runtime.globals().seen == 2
+    assert runtime.globals().seen == 1  # the clone counts by itself
     assert runtime.eval("net:describe()") == "a nn.Sequential"
     assert not hasattr(net, "describe")
 
