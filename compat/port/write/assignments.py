@@ -228,7 +228,7 @@ def store_code(target: s.Index, value: Code, draft: Draft) -> None:
         draft.page.write(f"lua.put({owner}, {draft.value(key)}, {value})")
         return
     if not kind.atoms:
-        draft.page.mark(f"what {s.describe(target.object)} is, is not known", "indices")
+        draft.unknown(target.object, "indices")
     draft.page.write(f"lua.put({owner}, {draft.value(target.key)}, {value})")
 
 
