@@ -8,6 +8,7 @@ import types
 from typing import TYPE_CHECKING, Any
 
 import compat.nn.compiled.passes
+from compat.hints import missing as _missing
 from compat.nn import utils
 from compat.nn.containers.branches import Concat, ConcatTable, DepthConcat, Parallel, ParallelTable
 from compat.nn.containers.container import Container
@@ -19,6 +20,7 @@ from compat.nn.containers.serial import Serial
 from compat.nn.core.module import Module
 from compat.nn.core.native import Native
 from compat.nn.core.parameter import Parameter
+from compat.nn.core.pytorch_names import class_hint as _class_hint
 from compat.nn.core.results import reuse_buffers
 from compat.nn.criterions.base import Criterion
 from compat.nn.criterions.classification import (
@@ -269,7 +271,8 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         if name == "DataParallelTable":
             raise AttributeError("nn.DataParallelTable is dptable's: import dptable brings it")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+        hint = _class_hint(name, globals())
+        raise _missing(__name__, "nn", name, {name: hint} if hint else {}, globals())
 
 
 class _Names(types.ModuleType):

@@ -77,6 +77,8 @@ class File:
     source: bytes
     value: Type = field(default_factory=Type)  # what it returns
     is_script: bool = False  # it starts a program; scripts do not share global variables
+    loads: dict[str, str] = field(default_factory=dict)  # names in require and dofile, and paths
+    is_opaque: bool = False  # it has no draft, and what it says is not known
 
     def shares_with(self, other: File) -> bool:
         """Whether both may be parts of one program."""

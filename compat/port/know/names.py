@@ -6,15 +6,7 @@ from collections.abc import Sequence
 
 from compat.port.know.files import Class, File
 from compat.port.know.scopes import KNOWN, PACKAGES, Variable
-from compat.port.know.shapes import (
-    defined,
-    is_name,
-    is_self,
-    place_of,
-    places_like,
-    required,
-    tried,
-)
+from compat.port.know.shapes import defined, is_name, is_self, places_like, required, tried
 from compat.port.know.types import Type
 from compat.port.read import syntax as s
 from compat.port.write.python_names import is_metamethod
@@ -101,7 +93,7 @@ class Names:
             name = tried(node) if isinstance(node, s.Local) else required(node)
             if name is None or name in KNOWN or not is_name(name):
                 continue
-            if place_of(name, [f.path for f in self.files]) is None:
+            if name not in file.loads:
                 self.absent.add(name)
 
     def _find_classes(self, file: File) -> None:
@@ -261,8 +253,8 @@ class Names:
         name = node.arguments[0]
         if not isinstance(name, s.Constant) or not isinstance(name.value, str):
             return None
-        number = place_of(name.value, [file.path for file in self.files])
-        return None if number is None else self.files[number]
+        path = self.file.loads.get(name.value)
+        return next((file for file in self.files if file.path == path), None)
 
     def files_like(self, node: s.Call) -> list[File]:
         """The files that ``dofile('models/' .. name)`` may mean."""

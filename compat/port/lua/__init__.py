@@ -41,6 +41,7 @@ from compat.port.lua.files import (
 )
 from compat.port.lua.kinds import is_type_of, type, type_name, typename
 from compat.port.lua.lapp import lapp
+from compat.port.lua.modules import function, main, module, named, torch_class
 from compat.port.lua.numbers import (
     add,
     div,
@@ -147,6 +148,7 @@ __all__ = [
     "find",
     "first",
     "format",
+    "function",
     "getmetatable",
     "gmatch",
     "gsub",
@@ -162,14 +164,17 @@ __all__ = [
     "joined",
     "lapp",
     "length",
+    "main",
     "maker",
     "match",
     "method",
     "mod",
     "modf",
+    "module",
     "modulo",
     "mul",
     "must_open",
+    "named",
     "next",
     "numbered",
     "open",
@@ -211,6 +216,7 @@ __all__ = [
     "tmpname",
     "tonumber",
     "torch",
+    "torch_class",
     "tostring",
     "tried",
     "truth",

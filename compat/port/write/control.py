@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from compat.port.read import syntax as s
+from compat.port.read.syntax import PortError
 from compat.port.write import code
 from compat.port.write.assignments import is_there
 from compat.port.write.code import Code
@@ -312,8 +313,7 @@ def jump(node: s.Jump, draft: Draft) -> None:
             _until(ending, draft)
         draft.page.write("continue")
     else:
-        draft.page.mark("Python has no goto", "goto")
-        draft.page.write(f'raise NotImplementedError("goto {node.label}")')
+        raise PortError("Python has no goto")
 
 
 @statement(s.Label)

@@ -60,6 +60,7 @@ class Draft:
         modules: imports of other files; ``loaded`` are loaded for what they do.
         functions: the names of functions that expressions have become, by where they are.
         exports: what other files import, if it returns something.
+        in_lua: functions that have no draft, and why.
     """
 
     def __init__(self, file: File, types: Inference, shared: set[Variable]) -> None:
@@ -82,6 +83,7 @@ class Draft:
         self.modules: set[str] = set()
         self.loaded: list[str] = []
         self.exports: str | None = None
+        self.in_lua: dict[s.Function, str] = {}
 
     # Statements
 

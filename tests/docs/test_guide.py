@@ -1,4 +1,4 @@
-"""The Python in docs/porting.md runs: its blocks, the cells of its tables and the ported script."""
+"""The Python of the porting guide runs: blocks, cells of tables, and the ported script."""
 
 from __future__ import annotations
 
@@ -23,21 +23,22 @@ from dptable import DataParallelTable, checkpoints
 for package in sorted({*registry._HOMES.values()}):
     importlib.import_module(package)
 
-GUIDE = ROOT / "docs" / "porting.md"
+DOCS = ROOT / "docs"
+GUIDE = ("porting", "by_hand", "nets", "files", "loading_data", "mistakes", "script_tools")
 
 
 @dataclass
 class Section:
     """What stands under a heading; the code of a table's row is told with the blocks before it."""
 
-    title: str
+    place: str
     blocks: list[str] = field(default_factory=list)
     rows: list[tuple[int, int, list[str]]] = field(default_factory=list)
 
 
-def sections() -> list[Section]:
-    found, fence, is_table = [Section("")], None, False
-    for number, line in enumerate(GUIDE.read_text(encoding="utf-8").splitlines(), 1):
+def sections(page: str) -> list[Section]:
+    found, fence, is_table = [Section(page)], None, False
+    for number, line in enumerate((DOCS / f"{page}.md").read_text("utf-8").splitlines(), 1):
         here = found[-1]
         if line.startswith("```"):
             if fence is None:
@@ -49,7 +50,7 @@ def sections() -> list[Section]:
         elif fence == "python":
             here.blocks[-1] += line + "\n"
         elif fence is None and line.startswith("## "):
-            found.append(Section(line[3:]))
+            found.append(Section(f"{page}: {line[3:]}"))
         elif line.startswith("|"):
             cells = [cell.strip() for cell in line.strip("|").split(" | ")]
             if cells[-1] in ("Python", "Here"):
@@ -61,10 +62,9 @@ def sections() -> list[Section]:
     return found
 
 
-SECTIONS = {section.title: section for section in sections()}
-SCRIPT = "A whole script, before and after"
+SECTIONS = {section.place: section for page in GUIDE for section in sections(page)}
 # tests/docs/test_readme.py runs it, and looks at what it prints.
-SIDE_BY_SIDE = "A port, side by side"
+SIDE_BY_SIDE = "by_hand: A port, side by side"
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def namespace(tmp_path, monkeypatch) -> dict[str, Any]:
     module = types.ModuleType("porting")  # where worker processes look for the names
     monkeypatch.setitem(sys.modules, "porting", module)
     names = vars(module)
-    for block in SECTIONS["Imports"].blocks:
+    for block in SECTIONS["by_hand: Imports"].blocks:
         exec(block, names)
     return names
 
@@ -92,27 +92,27 @@ def run(names: dict[str, Any], section: Section, blocks: int | None = None) -> N
         if any(name in block for block in section.blocks):
             pytest.importorskip(package)
     for block in section.blocks[:blocks]:
-        exec(compile(block, f"{GUIDE.name}, {section.title}", "exec"), names)
+        exec(compile(block, section.place, "exec"), names)
 
 
 @pytest.mark.parametrize(
-    "title", [t for t, s in SECTIONS.items() if s.blocks and t not in (SCRIPT, SIDE_BY_SIDE)]
+    "place", [p for p, s in SECTIONS.items() if s.blocks and p != SIDE_BY_SIDE]
 )
-def test_blocks(namespace, title):
-    run(namespace, SECTIONS[title])
+def test_blocks(namespace, place):
+    run(namespace, SECTIONS[place])
 
 
 @pytest.mark.parametrize(
-    ("title", "blocks", "code"),
+    ("place", "blocks", "code"),
     [
-        pytest.param(section.title, blocks, code, id=f"line {line}")
+        pytest.param(section.place, blocks, code, id=f"{section.place.split(':')[0]} line {line}")
         for section in SECTIONS.values()
         for line, blocks, code in section.rows
         if code
     ],
 )
-def test_table_rows(namespace, title, blocks, code):
-    run(namespace, SECTIONS[title], blocks)
+def test_table_rows(namespace, place, blocks, code):
+    run(namespace, SECTIONS[place], blocks)
     for text in code:
         try:
             exec(text, namespace)
@@ -128,11 +128,12 @@ def port(namespace, monkeypatch, capsys):
     images = {"data": (60 * data).byte(), "labels": labels.byte()}
     t7.save("images.t7", {"train": images, "val": images})
     small = ["-batchSize", "32", "-nDonkeys", "0"]
+    script = [block for section in sections("whole_script") for block in section.blocks]
 
     def run_script(*arg: str) -> list[tuple[float, float]]:
         monkeypatch.setattr(sys, "argv", ["train.py", *small, *arg])
         names = {"__name__": "__main__"}
-        run(names, SECTIONS[SCRIPT])
+        run(names, Section("whole_script", script))
         names["model"].close()
         found = re.findall(r"epoch \d+: loss ([\d.]+), accuracy ([\d.]+)", capsys.readouterr().out)
         return [(float(loss), float(accuracy)) for loss, accuracy in found]
@@ -160,7 +161,7 @@ def test_the_list_of_script_tools_is_complete():
         count, name = line.split()
         survey[name] = int(count)
     listed = {}
-    text = GUIDE.read_text(encoding="utf-8").split("## What became of the script tools")[1]
+    text = (DOCS / "script_tools.md").read_text(encoding="utf-8")
     for names, counts in re.findall(r"^\| (`.*?) \| ([\d, ]+) \|", text, re.MULTILINE):
         for name, count in zip(re.findall(r"`([^`]+)`", names), counts.split(", "), strict=True):
             assert name not in listed
@@ -170,16 +171,8 @@ def test_the_list_of_script_tools_is_complete():
 
 def test_counts_of_the_image_functions_are_those_of_the_list():
     survey = Path(__file__).with_name("script_tools.txt").read_text()
-    text = GUIDE.read_text(encoding="utf-8")
-    for name, count in re.findall(r"^\| `(image\.\w+)[({].*? \| (\d+) \|", text, re.MULTILINE):
+    text = (DOCS / "loading_data.md").read_text(encoding="utf-8")
+    counts = re.findall(r"^\| `(image\.\w+)[({].*? \| (\d+) \|", text, re.MULTILINE)
+    assert counts
+    for name, count in counts:
         assert f"{count} {name}\n" in survey
-
-
-def test_links_lead_to_headings():
-    text = GUIDE.read_text(encoding="utf-8")
-    headings = {
-        re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
-        for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-    }
-    links = re.findall(r"\]\(#([^)]+)\)", text)
-    assert links and set(links) <= headings
