@@ -50,7 +50,7 @@ class Inference(Guesses):
             self.file = file
             self._find_namespaces(file)
             self._find_classes(file)
-        self.orders = set()
+        self.orders, self.told = set(), set()
         for file in files:
             self.file = file
             self.orders |= set(orders(file.block, self))
