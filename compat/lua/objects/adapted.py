@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from compat import moves
+from compat import storage_changes
 from compat.lua.objects.methods import LuaMethod
 from compat.lua.runtime import Runtime
 from compat.lua.values import LuaFunction, LuaTable
@@ -74,7 +74,7 @@ class Adapted:
 
     def refresh(self, module: Module) -> None:
         """Have Lua look at the parameters again."""
-        moves.moved(t for part in module.parameters() for t in part if t is not None)
+        storage_changes.moved(t for part in module.parameters() for t in part if t is not None)
 
 
 def _plain(module: Module, name: str) -> Callable[..., Any]:

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import check_number, check_tensor, wrong_type
-from compat.moves import moved
 from compat.nn.core import flat_storage
+from compat.storage_changes import moved
 from compat.torch_internals import foreach_add_, foreach_zero_
 
 T = TypeVar("T", bound="Trained")
