@@ -8,6 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from compat.checks import given
+from compat.lua_tables import values
 
 
 def map_tensors(function: Callable[[Tensor], Any], value: Any) -> Any:
@@ -74,7 +75,7 @@ def contents(value: Any) -> Iterator[Any]:
                 yield item
             elif id(item) not in seen:
                 seen.add(id(item))
-                stack.append(iter(item.values() if isinstance(item, dict) else item))
+                stack.append(iter(values(item)))
                 break
         else:
             stack.pop()

@@ -127,7 +127,7 @@ class Runtime:
         # Called before the script ends the process.
         self.before_exit: list[Callable[[], None]] = []
         self._thread = threading.get_ident()
-        self.calls = Calls(self.exchange.classified, self.exchange.has_seen, self.lua.table_from)
+        self.calls = Calls(self.exchange.classified, self.lua.table_from)
         # How many runs of this state there are, each called by Python that the one before called.
         self._depth = 0
         self._t7 = self._load_core()
@@ -179,6 +179,7 @@ class Runtime:
             "this_runtime": lambda: self,
             "classify": self.exchange.classify,
             "represent": self.exchange.representation,
+            "watched": self.exchange.watched,
             "method_names": lambda owner: self.lua.table_from(_method_names(type(owner))),
             "make_dict": lambda: {},
             "make_table": lambda table: LuaTable(self, self._at_home(table)),

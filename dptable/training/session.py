@@ -17,7 +17,7 @@ from compat import optim
 from compat.terminal import printable, say
 from dptable import checkpoints, data
 from dptable.training.curves import plot
-from dptable.training.stopping import INTERRUPTED, stop_requests
+from dptable.training.stopping import outliving_its_output, stop_requests
 from dptable.training.trainer import Tally, Trainer
 
 
@@ -47,14 +47,14 @@ class Session:
         confusion = None
         if self.job.rank == 0:
             self.folder.mkdir(parents=True, exist_ok=True)  # a failure now costs no epoch
-        with stop_requests() as stopped:
+        with stop_requests() as stopped, outliving_its_output(stopped):
             while self.epoch < self.opt.epochs:
                 confusion = self._run_epoch(stopped)
                 self._save()
                 if any(self.job.total(stopped())):
                     print("Interrupted; the checkpoint holds every completed step.")
                     self._print_resume_command()
-                    return INTERRUPTED
+                    return stopped.exit_code
         if confusion is None:
             _, confusion = self.trainer.test(self.dataset.test, self.dataset.classes)
         if self.job.rank == 0:
@@ -69,6 +69,8 @@ class Session:
             f"{len(self.dataset.train):,} images of {channels}x{height}x{width} to train on, "
             f"{len(self.dataset.test):,} to test on, {self.dataset.classes} classes"
         )
+        if exposed := self.job.exposure():
+            print(f"Other machines reach {exposed}: keep strangers out (docs/trust.md)")
         if self.epoch or self.tally.step:
             print(f"Resuming after epoch {self.epoch}, step {self.tally.step}")
         if self.epoch >= self.opt.epochs:
@@ -99,7 +101,6 @@ class Session:
                     f"loss {tally.mean_loss:.4f}, accuracy {tally.accuracy:.1f} %", refresh=False
                 )
                 bar.update(tally.images - bar.n)
-                tally.check_loss(number, f"a learning rate below --lr {self.opt.lr:g}")
             rate = (self.tally.images - begin) / (time.perf_counter() - start)
         if self.tally.images < len(split):
             return None
@@ -118,7 +119,8 @@ class Session:
         )
         print(
             f"epoch {number:3}  loss {tally.mean_loss:.4f}  train {tally.accuracy:5.1f} %  "
-            f"test {100 * confusion.totalValid:5.1f} %  {rate:,.0f} images/s"
+            f"test {100 * confusion.totalValid:5.1f} %  {rate:,.0f} images/s",
+            flush=True,  # who reads it sees it now, or is known to be gone
         )
         self.epoch, self.tally = number, Tally()
         return confusion

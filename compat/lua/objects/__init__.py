@@ -9,7 +9,7 @@ from torch import Tensor
 
 from compat import thread_calls
 from compat.lua.gpu_types import gpu_of
-from compat.lua.objects.adapted import Adapted, nll_forward, nll_updateOutput
+from compat.lua.objects.adapted import Adapted, flatten, nll_forward, nll_updateOutput
 from compat.lua.objects.classes import Classes
 from compat.lua.objects.fields import Fields
 from compat.lua.objects.files import Files
@@ -33,5 +33,10 @@ def install(runtime: Runtime) -> Any:
     functions = {name: function for part in parts for name, function in part.functions().items()}
     return runtime.lua.table_from(
         functions
-        | {"gpu_of": gpu_of, "nll_updateOutput": nll_updateOutput, "nll_forward": nll_forward}
+        | {
+            "gpu_of": gpu_of,
+            "nll_updateOutput": nll_updateOutput,
+            "nll_forward": nll_forward,
+            "flatten": flatten,
+        }
     )

@@ -11,6 +11,7 @@ from compat import storage_changes
 from compat.lua.objects.methods import LuaMethod
 from compat.lua.runtime import Runtime
 from compat.lua.values import LuaFunction, LuaTable
+from compat.nn.core import flat_storage
 from compat.nn.core.module import Module
 from compat.nn.criterions.classification import ClassNLLCriterion
 from compat.tensor_tables import contents
@@ -108,6 +109,14 @@ def _has_own_files(cls: type) -> bool:
     return cls.__module__ == "lua" and any(
         isinstance(getattr(cls, name, None), LuaMethod) for name in ("write", "read")
     )
+
+
+def flatten(tensors: list[Tensor]) -> Tensor:
+    """``nn.Module.flatten``: like ``getParameters``, of any tensors."""
+    _leave(tensors)
+    flat = flat_storage.gather(tensors)
+    storage_changes.moved(tensors)
+    return flat
 
 
 def nll_updateOutput(criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:

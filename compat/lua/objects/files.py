@@ -9,6 +9,7 @@ from torch import Tensor
 
 from compat.lua.objects.methods import BoundLuaMethod
 from compat.lua.runtime import Runtime
+from compat.lua_tables import items
 from compat.t7.base.types import Storage, TorchObject
 from compat.t7.objects.registry import find_class
 
@@ -65,7 +66,7 @@ class Files:
     def next_request(self, reader: Any, value: Any = None, kind: str = "") -> tuple[Any, ...]:
         """What it wants to read next, nothing at the end, for what it wanted last."""
         if kind == "FIELDS" and isinstance(value, list):
-            value = dict(enumerate(value, 1))
+            value = dict(items(value))
         try:
             return _request(reader.send(value))
         except StopIteration:
@@ -79,13 +80,15 @@ class Files:
         """What a storage of sizes holds."""
         return list(flat.tolist())
 
-    def restore(self, owner: Any, version: int, *items: Any) -> None:
-        """Become what a file says: keys and values in turn."""
-        fields = dict(zip(items[::2], items[1::2], strict=True))
+    def restore(self, owner: Any, version: int, *flat: Any) -> Any:
+        """Become what a file says: keys and values in turn. Returns what ``Calls.keep`` does."""
+        values, kept = self.runtime.calls.kept(flat)
+        fields = dict(zip(values[::2], values[1::2], strict=True))
         if hasattr(owner, "t7_restore"):
             owner.t7_restore(fields, version)
         else:
             vars(owner).update(fields)
+        return kept
 
 
 def _request(request: Any) -> tuple[str, int]:

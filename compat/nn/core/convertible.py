@@ -11,7 +11,7 @@ from torch import Tensor
 
 from compat import cutorch, t7
 from compat.checks import wrong_type
-from compat.lua_tables import by_number
+from compat.lua_tables import MixedTable, by_number
 from compat.nn.checks.tensors import objection
 from compat.nn.core.conversion import Conversion
 from compat.notebook import drawn
@@ -276,6 +276,9 @@ def check_lists(fields: dict[str, Any], *names: str) -> None:
         value = fields.get(name, [])
         if isinstance(value, dict) and not value:
             fields[name] = []
+        elif isinstance(value, dict) and 1 in value:
+            fields[name] = table = MixedTable((), value)
+            table.take_entries()
         elif not isinstance(value, list):
             raise wrong_type(value, name, "a table with the keys 1 to n")
 

@@ -109,6 +109,13 @@ def flatten(
     return plans[0].carry_out(), plans[1].carry_out()
 
 
+def gather(tensors: list[Tensor]) -> Tensor:
+    """All ``tensors`` as one flat tensor, whose views they become (Torch7's ``Module.flatten``)."""
+    plan = _Plan(tensors, "tensors")
+    plan.check()
+    return plan.carry_out()
+
+
 def layout(tensors: list[Tensor]) -> list[int | None]:
     """Where ``flatten`` puts each of ``tensors``: its offset in the flat tensor."""
     return _Plan(tensors, "tensors").offsets if tensors else []

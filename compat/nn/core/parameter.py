@@ -81,7 +81,7 @@ class Parameter:
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
-        setattr(owner, gradient_name(name), _Gradient(name))
+        setattr(owner, gradient_name(name), Gradient(name))
 
     def __get__(self, module: Any, owner: type | None = None) -> Any:
         return self if module is None else module.__dict__.get(self.name)
@@ -109,34 +109,42 @@ class Parameter:
     def _kept_gradient(self, fields: dict[str, Any], value: Tensor) -> Tensor:
         old = fields.get(self.name)
         for kept in (fields.pop(f"_pending_{self.name}", None), None if old is None else old.grad):
-            if (
-                kept is not None
-                and kept.shape == value.shape
-                and kept.dtype == value.dtype
-                and kept.device == value.device
-            ):
+            if _fits(kept, value):
                 return kept
         return t7.zeros_like(value)
 
 
-class _Gradient:
+class Gradient:
     """The gradient of a ``Parameter``: the ``grad`` of its tensor."""
 
     def __init__(self, parameter: str) -> None:
         self.parameter = parameter
+        self.name = gradient_name(parameter)
 
     def __get__(self, module: Any, owner: type | None = None) -> Any:
         if module is None:
             return self
         fields = module.__dict__
+        if self.name in fields:
+            return fields[self.name]
         parameter = fields.get(self.parameter)
         if parameter is None:
             return fields.get(f"_pending_{self.parameter}")
         gradient = parameter.grad
         return _handed_out.restore(parameter) if gradient is None else gradient
 
+    def put(self, module: Any, value: Any) -> None:
+        """Set the gradient as Lua does: to whatever it is, such as a table with some rows."""
+        parameter = module.__dict__.get(self.parameter)
+        if value is None or parameter is None or _fits(value, parameter):
+            self.__set__(module, value)
+        else:
+            parameter.grad = None
+            module.__dict__[self.name] = value
+
     def __set__(self, module: Any, value: Tensor | None) -> None:
         fields = module.__dict__
+        fields.pop(self.name, None)
         parameter = fields.get(self.parameter)
         pending = f"_pending_{self.parameter}"
         if parameter is not None:
@@ -148,6 +156,16 @@ class _Gradient:
         else:
             # A port of a Lua constructor may create the gradient before the parameter.
             fields[pending] = value
+
+
+def _fits(gradient: Any, parameter: Tensor) -> bool:
+    """Whether PyTorch takes ``gradient`` as the ``grad`` of ``parameter``."""
+    return (
+        isinstance(gradient, Tensor)
+        and gradient.shape == parameter.shape
+        and gradient.dtype == parameter.dtype
+        and gradient.device == parameter.device
+    )
 
 
 def _gradient_of(parameter: Tensor) -> Tensor | None:
@@ -183,6 +201,13 @@ class Trained:
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
         """The trained tensors and their gradients: two lists, empty when there are none."""
+        own, fields = self._own_parameters(), self.__dict__
+        if any(gradient_name(name) in fields for name in self.parameter_names):
+            # Lua has set another gradient than PyTorch takes.
+            names = [name for name in self.parameter_names if fields.get(name) is not None]
+            return own, [getattr(self, gradient_name(name)) for name in names]
+        return own, [p.grad for p in own]  # type: ignore[misc]
+
         own = self._own_parameters()
         return own, [_gradient_of(p) for p in own]  # type: ignore[misc]
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from compat import lua, nn
+from compat import lua, nn, t7
+from compat.lua_tables import MixedTable
 
 
 @pytest.fixture
@@ -256,3 +257,64 @@ def test_a_table_becomes_an_object(runtime: lua.Runtime) -> None:
     assert runtime.eval("torch.type(m.a), m.a:first(), a[2], m.a == a") == ("Becomes", 1, 2, True)
     assert runtime.eval("m.b[1], m.b.z, m.b == b") == (3, 9, True)
     assert runtime.eval("net:forward(torch.zeros(1))[1], m.net == net") == (0, True)
+
+
+def test_table_layers_read_the_entries_of_any_table(runtime: lua.Runtime) -> None:
+    runtime.execute("""
+        a, b = torch.Tensor{1, 2}, torch.Tensor{3, 4}
+        for _, make in ipairs{
+           function(t) t.x = 5 return t end,
+           function(t) return setmetatable(t, {__index = {size = 3}}) end,
+        } do
+           local sum = nn.Sequential():add(nn.Identity()):add(nn.CAddTable())
+           assert(sum:forward(make{a, b})[2] == 6)
+           local g = sum:backward(make{a, b}, a)
+           assert(#g == 2 and g[1][2] == 2 and g[2][1] == 1 and g.x == nil)
+           assert(nn.JoinTable(1):forward(make{a, make{a, b}[2]}):size(1) == 4)
+           local both = nn.ParallelTable():add(nn.MulConstant(2)):add(nn.Identity())
+           assert(both:forward(make{a, b})[1][2] == 4)
+           assert(#nn.FlattenTable():forward(make{a, make{b, a}}) == 3)
+           local criterion = nn.ParallelCriterion():add(nn.MSECriterion()):add(nn.AbsCriterion())
+           assert(criterion:forward(make{a, b}, make{b, a}) == 6)
+           local t = make{a, b}
+           assert(nn.Identity():forward(t) == t)
+        end
+        named = nn.SelectTable('x'):forward{a, x = b}
+    """)
+    assert runtime.globals().named.tolist() == [3, 4]
+
+
+def test_further_keys_of_modules(runtime: lua.Runtime) -> None:
+    runtime.execute("""
+        net = nn.Sequential():add(nn.Linear(2, 2))
+        net.modules.extra = nn.Linear(2, 3)
+        copy = net:clone():float()
+        loaded = torch.deserialize(torch.serialize(net))
+    """)
+    for name in ("net", "copy", "loaded"):
+        assert runtime.eval(f"#{name}.modules, #{name}:parameters()") == (1, 2)
+    assert runtime.eval("copy.modules.extra.weight:type(), net.modules.extra.weight:type()") == (
+        "torch.FloatTensor",
+        "torch.DoubleTensor",
+    )
+    net = runtime.globals().net
+    assert isinstance(net.modules, MixedTable) and len(net.modules) == 1
+    assert net.modules["extra"].weight.shape == (3, 2)
+
+
+def test_further_keys_in_a_file(runtime: lua.Runtime, tmp_path: Any) -> None:
+    runtime.globals().path = str(tmp_path / "net.t7")
+    runtime.execute("""
+        net = nn.Sequential():add(nn.Linear(2, 2))
+        net.modules.extra = nn.Linear(2, 3)
+        torch.save(path, net)
+    """)
+    net = t7.load(tmp_path / "net.t7")
+    t7.save(tmp_path / "net.t7", net)
+    runtime.execute("again = torch.load(path)")
+    assert runtime.eval("#again.modules, again.modules.extra.weight:size(1)") == (1, 3)
+
+
+def test_python_refuses_dicts_as_before() -> None:
+    with pytest.raises(TypeError, match=r"nn\.JoinTable"):
+        nn.JoinTable(1).forward({1: torch.ones(1), "x": torch.ones(1)})
