@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from compat import moves
+from compat import storage_changes
 from compat.lua.errors import LuaError
 from compat.lua.objects.methods import BoundLuaMethod, LuaMethod
 from compat.lua.runtime import Runtime
@@ -82,7 +82,7 @@ class Adapted:
 
     def refresh(self, module: Module) -> None:
         """Have Lua look at the parameters again."""
-        moves.moved(t for part in module.parameters() for t in part if t is not None)
+        storage_changes.moved(t for part in module.parameters() for t in part if t is not None)
 
 
 def _plain(module: Module, name: str) -> Callable[..., Any]:
@@ -122,7 +122,7 @@ def flatten(tensors: list[Tensor]) -> Tensor:
     """``nn.Module.flatten``: like ``getParameters``, of any tensors."""
     _leave(tensors)
     flat = flat_storage.gather(tensors)
-    moves.moved(tensors)
+    storage_changes.moved(tensors)
     return flat
 
 

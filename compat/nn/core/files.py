@@ -13,7 +13,7 @@ from torch import Tensor
 from compat import t7
 from compat.checks import given, whole
 from compat.lua_tables import List, Table, items
-from compat.nn.core import census
+from compat.nn.core import walk_limits
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.parameter import gradient_name
 from compat.tensor_tables import contents
@@ -173,7 +173,7 @@ class Filed(Convertible, abstract=True):
                 t7.claim(entries=len(fields[name]))
                 fields[name] = [int(n) for n in fields[name]]
         keep_in(fields)
-        census.note(self)
+        walk_limits.note(self)
         self.complete(fields)
         if "gradInput" not in fields and self.nil_stops_gradient:
             fields["gradInput"] = None

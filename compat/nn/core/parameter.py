@@ -12,8 +12,8 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import check_number, check_tensor, wrong_type
-from compat.moves import moved
 from compat.nn.core import flat_storage
+from compat.storage_changes import moved
 from compat.torch_internals import foreach_add_, foreach_zero_
 
 T = TypeVar("T", bound="Trained")
@@ -207,7 +207,6 @@ class Trained:
             names = [name for name in self.parameter_names if fields.get(name) is not None]
             return own, [getattr(self, gradient_name(name)) for name in names]
         return own, [p.grad for p in own]  # type: ignore[misc]
-
 
         own = self._own_parameters()
         return own, [_gradient_of(p) for p in own]  # type: ignore[misc]

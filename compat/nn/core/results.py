@@ -13,10 +13,10 @@ from typing import Any, ClassVar, TypeVar
 from torch import Tensor
 
 from compat.hints import UnknownName, suggestion
-from compat.moves import moved
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.pytorch_names import METHODS
 from compat.nn.core.tree import Tree
+from compat.storage_changes import moved
 from compat.tensor_tables import map_tensors, tensors
 from compat.torch_internals import storage_identity
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from compat.checks import wrong_type
 from compat.hints import UnknownName, suggestion
 from compat.nn.checks.error_place import fail
-from compat.nn.core import census, results
+from compat.nn.core import results, walk_limits
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.differentiated import Graph, without_graph
 from compat.nn.core.dpnn import Batched
@@ -146,7 +146,7 @@ class Criterion(Batched, Convertible):
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Become the criterion that ``fields``, read from a Torch7 file, describe."""
         keep_in(fields)
-        census.note(self)
+        walk_limits.note(self)
         self.complete(fields)
         for name in self.scratch_fields:
             fields.pop(name, None)
