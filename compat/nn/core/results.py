@@ -135,7 +135,8 @@ class Results(Tree, Convertible, abstract=True):
     """What a module does with its results.
 
     Of a class: ``table_fields``, results that are tables, empty ones before the first pass;
-    ``of_pairs``, whether gradInput is a table of two empty tensors before it; ``passes_on``, whether its results are tensors of others, which ``clearState`` leaves alone.
+    ``of_pairs``, whether gradInput is a table of two empty tensors before it; ``passes_on``,
+    whether its results are tensors of others, which ``clearState`` leaves alone.
     ``keep_results`` is as ``keepResults`` set it.
     """
 

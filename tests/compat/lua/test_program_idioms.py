@@ -117,3 +117,23 @@ def test_products_begin_with_two_gradients(runtime: lua.Runtime) -> None:
         return found"""
     )
     assert found == [2] * 7
+
+
+def test_checked_functions_can_be_saved(runtime: lua.Runtime) -> None:
+    assert runtime.execute(
+        """local add = require 'argcheck'{
+           {name = 'x', type = 'number'}, {name = 'y', type = 'number', default = 3},
+           call = function(x, y) return x + y end}
+        local read = torch.deserialize(torch.serialize(add))
+        return {read(1), read{x = 2, y = 5}, (pcall(read, 'a'))}"""
+    ) == [4, 7, False]
+
+
+def test_tuning_calls_of_cutorch_are_taken(runtime: lua.Runtime) -> None:
+    assert runtime.execute(
+        """require 'cutorch'
+        cutorch.setHeapTracking(true)
+        cutorch.reserveBlasHandles(2)
+        cutorch.setBlasHandle(1)
+        return {cutorch.getNumBlasHandles(), cutorch.getBlasHandle()}"""
+    ) == [1, 1]
