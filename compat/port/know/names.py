@@ -30,7 +30,8 @@ class Names:
     _derived: dict[Variable, tuple[str, s.Node]]  # classes and what they derive from
     followed: set[s.Index]  # entries that have methods or entries themselves
     firsts: dict[Variable, int]  # what loops count from
-    told: set[tuple[Variable | None, str]]  # what is not known, and drafts have said so
+    told: set[tuple[Variable | None, str]]  # causes that drafts have marks for
+    sources: dict[Variable, list[s.Node]]  # what is put into variables
     filled: set[s.Call]  # of functions of lists, where the length was looked at
     appended: set[s.Name]  # keys that a loop fills a new table with
     orders: set[s.Call]  # permutations that are indices

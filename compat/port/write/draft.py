@@ -107,35 +107,15 @@ class Draft:
     def unknown(self, node: s.Node, anchor: str) -> None:
         """Mark that what an expression is, is not known: once for each cause of that.
 
-        A variable is marked where it is declared, anything else where it is used first.
+        A variable is marked where it is declared, anything else where it is met first.
         """
-        cause = self._cause(node)
-        name = next((n for n in s.walk(cause) if isinstance(n, s.Name)), None)
-        key = (None if name is None else name.variable, s.describe(cause))
+        cause, key = self.types.cause(node)
         if key in self.types.told:
             return
         self.types.told.add(key)
-        declared = name.variable.declared if name is cause and name is not None else None
+        declared = cause.variable.declared if isinstance(cause, s.Name) else None
         reason = f"what {s.describe(cause)} is, is not known"
         self.page.mark(reason, anchor, None if declared is None else declared.line)
-
-    def _cause(self, node: s.Node) -> s.Node:
-        """The innermost part of an expression that is not known."""
-        while True:
-            if isinstance(node, s.Paren):
-                inner = node.inner
-            elif isinstance(node, s.Index):
-                inner = node.object
-            elif isinstance(node, s.Call):
-                inner = node.function
-            elif isinstance(node, s.Binary):
-                unknown = [n for n in (node.left, node.right) if not self.types.type(n).atoms]
-                inner = unknown[0] if unknown else node
-            else:
-                return node
-            if inner is node or self.types.type(inner).atoms or self.types.dotted(inner):
-                return node
-            node = inner
 
     def tell(self) -> None:
         """Mark a statement that uses the text of an error."""
