@@ -19,6 +19,16 @@ from compat import nn, t7
 from dptable.container.data_parallel_table import DataParallelTable
 from dptable.sharding import ShardedParameters
 
+__all__ = [
+    "exists",
+    "latest",
+    "moved",
+    "save",
+    "save_distributed",
+    "slices",
+    "table",
+]
+
 LATEST = "latest.t7"
 
 
