@@ -34,6 +34,12 @@ from dptable.processes.member import Member
 from dptable.reduce_scatter import on_nccl, reduce_to
 from dptable.torch_internals import all_gather_single
 
+__all__ = [
+    "ShardedParameters",
+    "load_distributed",
+    "slice_bounds",
+]
+
 Optimizer = Callable[..., Any]
 OpFunc = Callable[[Tensor], tuple[Any, Any]]
 

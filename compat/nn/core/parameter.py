@@ -168,7 +168,7 @@ def _fits(gradient: Any, parameter: Tensor) -> bool:
     )
 
 
-def _gradient_of(parameter: Tensor) -> Tensor | None:
+def gradient_of(parameter: Tensor) -> Tensor | None:
     """Return the gradient of a parameter that is about to be handed out."""
     gradient = parameter.grad
     if gradient is None:
@@ -206,10 +206,7 @@ class Trained:
             # Lua has set another gradient than PyTorch takes.
             names = [name for name in self.parameter_names if fields.get(name) is not None]
             return own, [getattr(self, gradient_name(name)) for name in names]
-        return own, [p.grad for p in own]  # type: ignore[misc]
-
-        own = self._own_parameters()
-        return own, [_gradient_of(p) for p in own]  # type: ignore[misc]
+        return own, [gradient_of(p) for p in own]  # type: ignore[misc]
 
     def getParameters(self) -> tuple[Tensor, Tensor]:
         """All parameters in one flat tensor, all gradients in another.
