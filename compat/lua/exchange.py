@@ -11,7 +11,7 @@ import torch
 from compat.lua.kernels import memory
 from compat.lua.values import LuaFunction, LuaSequence, LuaTable, LuaThread, State, handle
 from compat.lua_tables import LuaDict, MixedTable
-from compat.moves import moved
+from compat.storage_changes import moved
 from compat.t7.base.types import Key, Storage
 from compat.t7.objects.registry import find_class
 from compat.tensor_tables import contents
@@ -80,7 +80,7 @@ class Exchange:
     def watched(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function that may give tensors among its arguments other memory or sizes.
 
-        Those of this package say so themselves; see ``compat.moves``.
+        Those of this package say so themselves; see ``compat.storage_changes``.
         """
 
         def watching(*args: Any) -> Any:

@@ -158,6 +158,7 @@ local function load_script(path)
 end
 t7.access = {
    get = function(t, k) return t[k] end,
+   has = function(t, k) return rawget(t, k) ~= nil end,
    set = function(t, k, v) t[k] = v end,
    length = t7.length,
    call = function(t, ...) return t(...) end,

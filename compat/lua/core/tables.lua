@@ -22,8 +22,9 @@ local lent, n_lent, numbers, floor = {}, 0, {}, 0
 local function record(t)
    if getmetatable(t) == face_mt then return rawget(t, REC) end
 end
-local function is_plain(v) return type(v) == 'table' and getmetatable(v) == nil end
-function t7.is_table(v) return type(v) == 'table' and (getmetatable(v) == nil or record(v) ~= nil) end
+-- A table with `__index` is the metatable of others: it keeps its content in Lua.
+local function is_plain(v) return type(v) == 'table' and getmetatable(v) == nil and rawget(v, '__index') == nil end
+function t7.is_table(v) return is_plain(v) or type(v) == 'table' and record(v) ~= nil end
 
 -- Calling Python ------------------------------------------------------------------------------------------
 

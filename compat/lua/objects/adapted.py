@@ -7,11 +7,12 @@ from typing import Any
 
 from torch import Tensor
 
-from compat import moves
+from compat import storage_changes
 from compat.lua.errors import LuaError
 from compat.lua.objects.methods import BoundLuaMethod, LuaMethod
 from compat.lua.runtime import Runtime
 from compat.lua.values import LuaFunction, LuaTable
+from compat.nn.core import flat_storage
 from compat.nn.core.module import Module
 from compat.nn.criterions.classification import ClassNLLCriterion
 from compat.tensor_tables import contents
@@ -81,7 +82,7 @@ class Adapted:
 
     def refresh(self, module: Module) -> None:
         """Have Lua look at the parameters again."""
-        moves.moved(t for part in module.parameters() for t in part if t is not None)
+        storage_changes.moved(t for part in module.parameters() for t in part if t is not None)
 
 
 def _plain(module: Module, name: str) -> Callable[..., Any]:
@@ -115,6 +116,14 @@ def _has_own_files(cls: type) -> bool:
     return cls.__module__ == "lua" and any(
         isinstance(getattr(cls, name, None), LuaMethod) for name in ("write", "read")
     )
+
+
+def flatten(tensors: list[Tensor]) -> Tensor:
+    """``nn.Module.flatten``: like ``getParameters``, of any tensors."""
+    _leave(tensors)
+    flat = flat_storage.gather(tensors)
+    storage_changes.moved(tensors)
+    return flat
 
 
 def nll_updateOutput(criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:

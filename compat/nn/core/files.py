@@ -13,7 +13,7 @@ from torch import Tensor
 from compat import t7
 from compat.checks import given, whole
 from compat.lua_tables import List, Table, items
-from compat.nn.core import census
+from compat.nn.core import walk_limits
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.parameter import gradient_name
 from compat.tensor_tables import contents
@@ -32,6 +32,35 @@ _HOLDERS = {
     "criterion": ("criterion", "criterions"),
 }
 _stand_ins: dict[str, type[t7.TorchObject]] = {}
+
+
+class SizeField:
+    """A field with a list of numbers, in whose place Lua's LongStorage may be.
+
+    Once Lua has seen the storage it stays in the module's ``__dict__``, where either side may
+    write its numbers; Python reads them as a list.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, owner: Any, cls: type | None = None) -> Any:
+        if owner is None:
+            return self
+        try:
+            value = owner.__dict__[self.name]
+        except KeyError:
+            raise AttributeError(f"{owner.typename} has no {self.name} yet") from None
+        if isinstance(value, t7.Storage):
+            whole = value.tensor.untyped_storage()  # Lua may have resized it
+            return value.tensor.new_empty(0).set_(whole).tolist()  # type: ignore[call-overload]
+        return value
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        owner.__dict__[self.name] = value
+
+    def __delete__(self, owner: Any) -> None:
+        del owner.__dict__[self.name]
 
 
 class Filed(Convertible, abstract=True):
@@ -55,6 +84,11 @@ class Filed(Convertible, abstract=True):
     nil_stops_gradient: ClassVar[bool] = True
     dpnn_serialEmpty: list[str] = []
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in cls.__dict__.get("size_fields", ()):
+            setattr(cls, name, SizeField(name))
+
     def t7_fields(self) -> dict[str, Any]:
         """What a Torch7 file holds of this module."""
         fields = {
@@ -77,7 +111,7 @@ class Filed(Convertible, abstract=True):
             elif parameter.grad is not None:
                 if lacking.get(name) != versions((parameter.grad,)):
                     fields[gradient_name(name)] = parameter.grad
-            elif parameter.is_floating_point():
+            elif parameter.is_floating_point() and gradient_name(name) not in fields:
                 # Not nil, which old files have for gradients that were dropped to make them small.
                 fields[gradient_name(name)] = False
         fields["_type"] = self._type
@@ -93,7 +127,7 @@ class Filed(Convertible, abstract=True):
         self.empty_unsaved(fields)
         for name in self.size_fields:
             if name in fields:
-                fields[name] = t7.Storage(fields[name], "torch.LongStorage")
+                fields[name] = t7.Storage(getattr(self, name), "torch.LongStorage")
         for name, kind in self.workspace_fields.items():
             if isinstance(kind, torch.dtype):
                 fields[name] = torch.empty(0, dtype=kind)
@@ -139,11 +173,11 @@ class Filed(Convertible, abstract=True):
                 t7.claim(entries=len(fields[name]))
                 fields[name] = [int(n) for n in fields[name]]
         keep_in(fields)
-        census.note(self)
+        walk_limits.note(self)
         self.complete(fields)
         if "gradInput" not in fields and self.nil_stops_gradient:
             fields["gradInput"] = None
-        frozen, lacking = [], []
+        frozen, lacking, tables = [], [], {}
         for name in self.parameter_names:
             parameter, gradient = fields.get(name), fields.pop(gradient_name(name), None)
             if gradient is False:
@@ -153,6 +187,8 @@ class Filed(Convertible, abstract=True):
                     lacking.append(name)  # left out, to keep the file small
                 elif _fits(gradient, parameter):
                     parameter.grad = _of_shape(gradient, parameter.shape)
+                elif type(self).__module__ == "lua" and not isinstance(gradient, Tensor):
+                    tables[name] = gradient  # such as rows by their numbers
                 else:
                     warnings.warn(
                         f"the file's {self.typename} has a {gradient_name(name)} that is "
@@ -164,6 +200,8 @@ class Filed(Convertible, abstract=True):
                 setattr(self, _python_name(name), value)
         for name in frozen:
             setattr(self, name, None)
+        for name, gradient in tables.items():
+            getattr(type(self), gradient_name(name)).put(self, gradient)
         # They stay out of files until something is written to them.
         own = {name: getattr(self, name) for name in lacking}
         known = {name: versions((p.grad,)) for name, p in own.items() if p.grad is not None}

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from compat import accelerators
-from compat.moves import moved
+from compat.storage_changes import moved
 from compat.torch_internals import version
 
 
@@ -107,6 +107,13 @@ def flatten(
     for plan in plans:
         plan.check()
     return plans[0].carry_out(), plans[1].carry_out()
+
+
+def gather(tensors: list[Tensor]) -> Tensor:
+    """All ``tensors`` as one flat tensor, whose views they become (Torch7's ``Module.flatten``)."""
+    plan = _Plan(tensors, "tensors")
+    plan.check()
+    return plan.carry_out()
 
 
 def layout(tensors: list[Tensor]) -> list[int | None]:
