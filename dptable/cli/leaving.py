@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import io
 import json
+import keyword
 import os
+import sys
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +19,14 @@ from compat import nn
 from compat.nn.source import inputs, naming, proof, written
 from compat.nn.source.computed import Converted
 from compat.t7.base.atomic_file import atomic_file
-from compat.tensor_tables import tensors, with_tensors
+from compat.t7.objects import registry
+from dptable.cli.exporting import export
 from dptable.cli.rewriting import parts_of
 
 KINDS = (".py", ".onnx", ".pt2")
+_LISTED = 8  # of what a file holds
+# What a source, or torch for it, imports; a file of such a name beside it would come first.
+_IMPORTED = {"torch", "safetensors", "numpy", "sympy", "networkx", "typing_extensions", "triton"}
 
 
 @dataclass
@@ -74,19 +79,40 @@ def chosen(value: Any, name: str) -> nn.Module:
     """The net of a file, or that of this name."""
     found = nets(value)
     if name:
+        if "" in found:
+            raise ValueError(f"net is {name}; the file is one net, and needs no --net")
         if name not in found:
             raise ValueError(f"net is {name}; {_listed(found)} is accepted")
         return found[name]
     if not found:
-        raise ValueError("the file holds no net")
+        raise ValueError(f"the file holds no net but {_told(value)}")
     if len(found) > 1:
         raise ValueError(f"the file holds nets at {_listed(found)}; choose one with --net")
     return next(iter(found.values()))
 
 
-def _listed(found: dict[str, nn.Module]) -> str:
-    names = list(found)
-    return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+def _listed(found: Iterable[Any]) -> str:
+    names = list(map(str, found))
+    return ", ".join(names[:_LISTED]) + (", …" if len(names) > _LISTED else "")
+
+
+def _told(value: Any) -> str:
+    """What a value that is no net is, in words."""
+    if isinstance(value, dict):
+        net = value.get("modelFile")
+        place = f"; its net is in {net}" if isinstance(net, str) else ""
+        return f"a table of {_listed(value)}{place}" if value else "an empty table"
+    if isinstance(value, list):
+        return f"a table of {len(value)} entries"
+    known = registry.find_class(type(value))
+    name = getattr(value, "typename", type(value).__name__) if known is None else known.typename
+    return f"a value of the type {name}"
+
+
+def can_be_imported(stem: str) -> bool:
+    """Whether a file of this name can be imported, and keeps no other from being so."""
+    taken = stem in _IMPORTED or stem in sys.stdlib_module_names
+    return stem.isidentifier() and not keyword.iskeyword(stem) and not taken
 
 
 def check_free(path: str, force: bool) -> None:
@@ -98,9 +124,10 @@ def check_free(path: str, force: bool) -> None:
             raise ValueError(f"{file} exists; --force replaces it")
     if not os.access(target.parent, os.W_OK):
         raise ValueError(f"{target.parent} is no folder that can be written to")
-    if target.suffix == ".py" and not target.stem.isidentifier():
+    if target.suffix == ".py" and not can_be_imported(target.stem):
         raise ValueError(
-            f"out is {path}; a name that Python can import, of letters, digits and _, is accepted"
+            f"out is {path}; a name that Python can import, of letters, digits and _, which is "
+            "no word of Python and no module of Python's or torch's, is accepted"
         )
 
 
@@ -124,14 +151,14 @@ def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
     name = naming.class_name(Path(out).stem)
     try:
         result = written.write(net, example.value, name, origin, wish.from_one, example.batched)
-    except RuntimeError as error:
+    except (RuntimeError, TypeError, IndexError, AttributeError) as error:
         given = f"for an input of {example.text}: {str(error).splitlines()[0]}"
         raise ValueError(f"the net fails {given}; --input gives another") from error
     told = Result("", result.difference, result.names, example.text)
     if Path(out).suffix == ".py":
         _write_source(result, out)
     else:
-        told.difference = _export(net, result, example.value, out, wish)
+        told.difference = export(net, result, example.value, out)
     told.text = f"for {example.text}, largest difference {told.difference:.1e}"
     return told
 
@@ -185,92 +212,3 @@ def _write_tensors(file: Any, found: dict[str, Tensor], metadata: dict[str, str]
     for tensor in found.values():
         if tensor.numel():
             file.write(tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy())
-
-
-def needed(module: str, extra: str) -> Any:
-    """A package of an extra."""
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise ImportError(
-            f"this needs the package {module.partition('.')[0]}: pip install 'dptable[{extra}]'"
-        ) from None
-
-
-def _export(net: nn.Module, result: written.Written, example: Any, out: str, wish: Wish) -> float:
-    """Write an .onnx or .pt2 file; the largest difference from the net on two sizes of batches."""
-    program, more = _exported(result, example)
-    cases = [example] if more is None else [example, more]
-    largest = 0.0
-    with atomic_file(out) as file:
-        if out.endswith(".pt2"):
-            archive = io.BytesIO()
-            torch.export.save(program, archive)
-            file.write(archive.getbuffer())
-            run = program.module()
-        else:
-            run = _onnx(program, file)
-        for case in cases:
-            given = _given(result, case)
-            with torch.no_grad():
-                wanted = (
-                    tensors(result.net(*given)) if result.stateful else result.wanted(net, case)
-                )
-            found = tensors(run(*given))
-            for one, two in zip(wanted, found, strict=True):
-                largest = max(largest, proof.difference(two, one))
-        if not largest <= (1e-4 if inputs.dtype_of(result.net) != torch.float16 else 5e-2):
-            raise ValueError(f"what {out} would compute differs from the net by {largest:.1e}")
-    return largest
-
-
-def _given(result: written.Written, case: Any) -> tuple[Any, ...]:
-    """What the source's net is given, with the state after a call where it takes one."""
-    given = tuple(result.given(case))
-    if not result.stateful:
-        return given
-    with torch.no_grad():
-        return (*given, result.net(*given)[1])
-
-
-def larger(example: Any, dim: int = 0) -> Any:
-    """The example with one sample more."""
-    if isinstance(example, Tensor):
-        return torch.cat([example, example.narrow(dim, 0, 1)], dim)
-    return [larger(part, dim) for part in example]
-
-
-def _exported(result: written.Written, example: Any) -> tuple[Any, Any]:
-    """The net as an exported program, and a larger example if its batch is free."""
-    given = _given(result, example)
-    for dim in range(2 if result.steps else 1):  # sequences may have the steps first
-        try:
-            more = larger(example, dim)
-            sizes = zip(tensors(given), tensors(_given(result, more)), strict=True)
-            grown = [[a != b for a, b in zip(x.shape, y.shape, strict=True)] for x, y in sizes]
-            batch = torch.export.Dim("batch", min=1, max=1 << 20)
-            free = [{place: batch for place, is_ in enumerate(one) if is_} for one in grown]
-            if all(len(one) == 1 for one in free):
-                dims = with_tensors(given, free)
-                return torch.export.export(result.net, given, dynamic_shapes=tuple(dims)), more
-        except Exception as error:  # a net for one size of batch: it stays as it is
-            del error
-    return torch.export.export(result.net, given), None
-
-
-def _onnx(program: Any, file: Any) -> Any:
-    """Write an exported program as ONNX; what runs it."""
-    for package in ("onnx", "onnxscript"):
-        needed(package, "onnx")
-    runtime = needed("onnxruntime", "onnx")
-    exported: Any = torch.onnx.export(program, dynamo=True, verbose=False)
-    data = exported.model_proto.SerializeToString()
-    file.write(data)
-    session = runtime.InferenceSession(data, providers=["CPUExecutionProvider"])
-    names = [each.name for each in session.get_inputs()]
-
-    def run(*given: Any) -> list[Tensor]:
-        values = {name: t.numpy() for name, t in zip(names, tensors(given), strict=True)}
-        return [torch.from_numpy(array) for array in session.run(None, values)]
-
-    return run

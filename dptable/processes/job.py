@@ -15,7 +15,13 @@ from torch import Tensor
 
 from dptable.processes.agreement import decided
 from dptable.processes.heartbeat import Heartbeat
-from dptable.processes.rendezvous import end_group, fresh_store, launch
+from dptable.processes.rendezvous import (
+    end_group,
+    fresh_store,
+    is_torchruns,
+    launch,
+    stay_on_this_machine,
+)
 from dptable.tensors.slices import slice_ranges
 
 T = TypeVar("T")
@@ -48,6 +54,8 @@ class Job:
         if backend == "nccl":
             # Counts and messages are CPU tensors, which NCCL cannot carry.
             backend = "cpu:gloo,cuda:nccl"
+        if self.local_size == int(environment.get("WORLD_SIZE", 1)):
+            stay_on_this_machine()
         store, rank, size = fresh_store(patience)
         if rank == 0:
             self.launch = launch(store, self.name, first=not self.restarts)
@@ -55,6 +63,12 @@ class Job:
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
         assert dist.group.WORLD is not None
         self._heartbeat = Heartbeat(dist.group.WORLD)
+
+    def exposure(self) -> str | None:
+        """What other machines can reach of this job, if anything that is known."""
+        if self.size == 1 or not is_torchruns():
+            return None
+        return f"port {os.environ.get('MASTER_PORT')} of torchrun, on every network interface"
 
     def marks(self) -> dict[str, str]:
         """What rank 0 writes into checkpoints, by which another attempt knows them."""

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from compat import accelerators
-from compat.moves import moved
+from compat.lua_tables import MixedTable
 from compat.nn.core.flat_storage import overlap, storage_key
+from compat.storage_changes import moved
 from compat.tensor_types import parse_type, type_name
 from compat.torch_internals import takes_memory
 
@@ -90,6 +91,9 @@ class Conversion:
             new: Any = value
             if not isinstance(value, Tensor):
                 new = {} if isinstance(value, dict) else []
+                if isinstance(value, MixedTable):
+                    new = MixedTable()
+                    waiting.append((value.further(), new.others))
                 waiting.append((value, new))
             elif self._changes(value):
                 new = value.to(device=self._device(value), dtype=self._dtype(value))

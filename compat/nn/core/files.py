@@ -12,8 +12,8 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import given, whole
-from compat.lua_tables import List, Table
-from compat.nn.core import census
+from compat.lua_tables import List, Table, items
+from compat.nn.core import walk_limits
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.parameter import gradient_name
 from compat.tensor_tables import contents
@@ -173,7 +173,7 @@ class Filed(Convertible, abstract=True):
                 t7.claim(entries=len(fields[name]))
                 fields[name] = [int(n) for n in fields[name]]
         keep_in(fields)
-        census.note(self)
+        walk_limits.note(self)
         self.complete(fields)
         if "gradInput" not in fields and self.nil_stops_gradient:
             fields["gradInput"] = None
@@ -257,7 +257,7 @@ def _kinds(fields: dict[str, Any]) -> list[Any]:
         if _TABLES.get(kind.__name__) is not kind or id(value) in seen:
             continue
         seen.add(id(value))
-        entries = dict(value) if isinstance(value, dict) else dict(enumerate(value, 1))
+        entries = dict(items(value))
         numbered = [*entries] == [*range(1, len(entries) + 1)] and None not in map(
             _known, entries.values()
         )
@@ -309,7 +309,7 @@ def _entries(value: Any) -> dict[Any, Any]:
     """The entries of a table of a file by Lua's keys."""
     if isinstance(value, dict):
         return value
-    return dict(enumerate(value, 1)) if isinstance(value, list) else {}
+    return dict(items(value)) if isinstance(value, list) else {}
 
 
 def _torch7_name(name: str) -> str:

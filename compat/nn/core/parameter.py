@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copyreg
+import weakref
 from collections.abc import Iterable
 from typing import Any, ClassVar, TypeVar
 
@@ -11,8 +12,8 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import check_number, check_tensor, wrong_type
-from compat.moves import moved
 from compat.nn.core import flat_storage
+from compat.storage_changes import moved
 from compat.torch_internals import foreach_add_, foreach_zero_
 
 T = TypeVar("T", bound="Trained")
@@ -21,6 +22,49 @@ T = TypeVar("T", bound="Trained")
 def gradient_name(name: str) -> str:
     """Torch7's name of the gradient of a field: ``gradWeight`` of ``weight``."""
     return "grad" + name[0].upper() + name[1:]
+
+
+class _HandedOut:
+    """The gradients of parameters that ``parameters()`` has returned, by parameter.
+
+    ``zero_grad()`` of PyTorch's optimizers sets ``grad`` to None, which means frozen here. The
+    gradient of a parameter that somebody may have given to an optimizer is therefore remembered,
+    and comes back filled with zeros. Setting ``gradWeight`` to None forgets it: that freezes.
+
+    Entries are found by ``id``, with a weak reference that tells whether the tensor still lives.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[int, tuple[weakref.ref[Tensor], Tensor]] = {}
+
+    def remember(self, parameter: Tensor, gradient: Tensor) -> None:
+        """Note ``gradient``, unless it is noted already."""
+        entry = self._entries.get(id(parameter))
+        if entry is None or entry[1] is not gradient:
+            key = id(parameter)
+            gone = weakref.ref(parameter, lambda ref: self._drop(key, ref))
+            self._entries[key] = gone, gradient
+
+    def _drop(self, key: int, ref: weakref.ref[Tensor]) -> None:
+        if self._entries.get(key, (None,))[0] is ref:
+            del self._entries[key]
+
+    def forget(self, parameter: Tensor) -> None:
+        """Leave the parameter without a gradient from now on."""
+        self._entries.pop(id(parameter), None)
+
+    def restore(self, parameter: Tensor) -> Tensor | None:
+        """Set and return the gradient, zeros, of a parameter that lost it to ``zero_grad``."""
+        ref, gradient = self._entries.get(id(parameter), (None, None))
+        if ref is None or gradient is None or ref() is not parameter:
+            return None
+        if gradient.shape != parameter.shape or gradient.type() != parameter.type():
+            gradient = t7.zeros_like(parameter)
+        parameter.grad = gradient.zero_()
+        return gradient
+
+
+_handed_out = _HandedOut()
 
 
 class Parameter:
@@ -86,7 +130,8 @@ class Gradient:
         parameter = fields.get(self.parameter)
         if parameter is None:
             return fields.get(f"_pending_{self.parameter}")
-        return parameter.grad
+        gradient = parameter.grad
+        return _handed_out.restore(parameter) if gradient is None else gradient
 
     def put(self, module: Any, value: Any) -> None:
         """Set the gradient as Lua does: to whatever it is, such as a table with some rows."""
@@ -104,6 +149,8 @@ class Gradient:
         pending = f"_pending_{self.parameter}"
         if parameter is not None:
             parameter.grad = value
+            if value is None:
+                _handed_out.forget(parameter)
         elif value is None:
             fields.pop(pending, None)
         else:
@@ -119,6 +166,15 @@ def _fits(gradient: Any, parameter: Tensor) -> bool:
         and gradient.dtype == parameter.dtype
         and gradient.device == parameter.device
     )
+
+
+def gradient_of(parameter: Tensor) -> Tensor | None:
+    """Return the gradient of a parameter that is about to be handed out."""
+    gradient = parameter.grad
+    if gradient is None:
+        return _handed_out.restore(parameter)
+    _handed_out.remember(parameter, gradient)
+    return gradient
 
 
 class Trained:
@@ -150,7 +206,7 @@ class Trained:
             # Lua has set another gradient than PyTorch takes.
             names = [name for name in self.parameter_names if fields.get(name) is not None]
             return own, [getattr(self, gradient_name(name)) for name in names]
-        return own, [p.grad for p in own]  # type: ignore[misc]
+        return own, [gradient_of(p) for p in own]  # type: ignore[misc]
 
     def getParameters(self) -> tuple[Tensor, Tensor]:
         """All parameters in one flat tensor, all gradients in another.

@@ -12,9 +12,11 @@ from typing import Any, ClassVar, TypeVar
 
 from torch import Tensor
 
-from compat.moves import moved
+from compat.hints import UnknownName, suggestion
 from compat.nn.core.convertible import Convertible
+from compat.nn.core.pytorch_names import METHODS
 from compat.nn.core.tree import Tree
+from compat.storage_changes import moved
 from compat.tensor_tables import map_tensors, tensors
 from compat.torch_internals import storage_identity
 
@@ -160,8 +162,9 @@ class Results(Tree, Convertible, abstract=True):
         # one's, which works, too, as in Lua, and those that lean mode has freed: until there is an
         # output again, of the next forward, reading them is an error.
         if name != "output" and name != "gradInput":
-            why = "; a forward pass sets it" if name in self.pass_fields else ""
-            raise AttributeError(f"{type(self).__name__} has no field or method {name!r}{why}")
+            raise UnknownName(
+                f"{type(self).__name__} has no field or method {name!r}", lambda: self._hint(name)
+            )
         if "_freed" in self.__dict__ and "output" not in self.__dict__:
             if self.__dict__["_freed"] == "compiled":
                 why = "is not there after a compiled pass of the net; its compile(False) keeps it"
@@ -170,6 +173,11 @@ class Results(Tree, Convertible, abstract=True):
             raise RuntimeError(f"{name} of this {self.typename} {why}")
         value = self.__dict__[name] = self._before_passes(name)
         return value
+
+    def _hint(self, name: str) -> str:
+        if name in self.pass_fields:
+            return "; a forward pass sets it"
+        return f": {METHODS[name]}" if name in METHODS else suggestion(name, dir(self))
 
     def set_output(self, value: Any) -> Any:
         """Make ``value``, memory of its own, the output; returns what holds it now."""

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import whole
+from compat.lua_tables import items
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.container import Container
 from compat.nn.core.conversion import Conversion
@@ -318,7 +319,7 @@ class AbstractRecurrent(Container):
 
 def _entry(table: Any, step: Any) -> Any:
     """The entry of a table of a file for a step, counted from 1."""
-    known = dict(enumerate(table, 1)) if isinstance(table, list) else table
+    known = dict(items(table)) if isinstance(table, list) else table
     return known.get(step) if isinstance(known, dict) else None
 
 

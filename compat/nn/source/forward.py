@@ -162,7 +162,13 @@ class Forward:
         for other, text in self.known.items():
             if name and text.text == name and self.left.get(other):
                 return ""
-        return name
+        return "" if self._is_awaited(name, value) else name
+
+    def _is_awaited(self, name: str, but: Value | None = None) -> bool:
+        """Whether what waits still reads a name, leaving out the expression for ``but``."""
+        found = re.compile(rf"\b{re.escape(name)}\b")
+        waiting = (text.text for value, text in self.waiting.items() if value is not but)
+        return bool(name) and any(map(found.search, waiting))
 
     def _settle(self, but: set[Value]) -> None:
         """Write all that waits, but for some."""
@@ -183,6 +189,7 @@ class Forward:
             and v in self.known
             and v not in outside
             and self.known[v].text.isidentifier()
+            and not self._is_awaited(self.known[v].text)
         ]
 
     # Calls.

@@ -10,11 +10,11 @@ from typing import Any
 import torch
 
 from compat.port.lua.objects import script_classes
+from compat.port.lua.runtime import Storage, call_method, package
 from compat.port.lua.tables import index, length, metamethod
 from compat.port.lua.text import Error
 from compat.port.lua.values import results, truth, values
-from compat.port.python_names import module_name
-from compat.port.runtime import Storage, call_method, package
+from compat.port.write.python_names import module_name
 from compat.t7.objects import registry
 from compat.threads import Threads
 

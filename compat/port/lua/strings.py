@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from compat.port import patterns
+from compat.port.library import patterns
 from compat.port.lua import kinds
 from compat.port.lua.numbers import sub_, tonumber
 from compat.port.lua.tables import index, string_methods

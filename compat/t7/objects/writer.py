@@ -7,13 +7,14 @@ written. It holds the structure of the file; the elements of tensors are taken f
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import numpy as np
 import torch
 
 from compat import accelerators
+from compat.lua_tables import MixedTable, items, values
 from compat.t7.base.errors import T7Error
 from compat.t7.base.object_path import describe
 from compat.t7.base.types import TENSOR_DTYPES, Key, LuaFunction, Storage, TorchObject, is_cuda_type
@@ -199,14 +200,11 @@ class Writer:
         return steps
 
     def _table(self, frame: Frame, table: Any) -> _Steps:
-        is_dict = isinstance(table, dict)
-        pairs: Iterable[tuple[Any, Any]] = table.items() if is_dict else enumerate(table, 1)
-        values = table.values() if is_dict else table
-        self._emit(self._encoder.integer(sum(value is not None for value in values)))
-        if is_dict:
-            _check_keys(table)
+        self._emit(self._encoder.integer(sum(value is not None for value in values(table))))
+        if isinstance(table, (dict, MixedTable)):
+            _check_keys(table if isinstance(table, dict) else table.further())
         scalars = self._scalars
-        for key, value in pairs:
+        for key, value in items(table):
             if value is None:
                 continue
             frame.label = key

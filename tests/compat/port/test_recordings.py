@@ -71,7 +71,7 @@ def test_a_script_known_from_a_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from compat.port.program import convert
-    from compat.port.syntax import PortError
+    from compat.port.read.syntax import PortError
 
     folder = OWN if name == "jobs" else SHARED
     script = folder / f"{name}.lua"

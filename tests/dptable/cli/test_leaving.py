@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
+from pathlib import Path
 
 import pytest
 import torch
+from support.environments import environment, run_in
 
 from compat import nn, t7
 from dptable.cli import main
 
 pytestmark = pytest.mark.needs("safetensors")
-
-# Runs a file as the main program where neither library can be imported.
-ALONE = """
-import runpy, sys
-for name in ("compat", "dptable"):
-    sys.modules[name] = None
-runpy.run_path(sys.argv[1], run_name="__main__")
-"""
 
 
 @pytest.fixture
@@ -34,14 +26,22 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_source_proves_itself_without_this_package(folder, capsys):
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory):
+    """An environment of torch, safetensors and what these need."""
+    return environment(tmp_path_factory.mktemp("alone") / "packages", "torch", "safetensors")
+
+
+def test_source_proves_itself_where_torch_and_safetensors_are_alone(folder, packages, capsys):
     assert main(["convert", "net.t7", "net.py"]) == 0
     assert "2x1x8x8" in capsys.readouterr().out
-    run = [sys.executable, "-c", ALONE, "net.py"]
-    assert subprocess.run(run, capture_output=True).returncode == 0
+    run = run_in(packages, "net.py")
+    assert run.returncode == 0, run.stderr
+    (folder / "other.py").write_text("import compat")
+    assert "No module named 'compat'" in run_in(packages, "other.py").stderr
     damaged = (folder / "net.py").read_text().replace("nn.BatchNorm2d(2)", "nn.BatchNorm2d(2, 9.0)")
     (folder / "net.py").write_text(damaged)
-    failed = subprocess.run(run, capture_output=True, text=True)
+    failed = run_in(packages, "net.py")
     assert failed.returncode == 1 and "AssertionError" in failed.stderr
 
 
@@ -61,12 +61,23 @@ def test_files_that_exist_are_replaced_by_force_alone(folder, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["table.t7", "a.py"], "the file holds no net"),
+        (["table.t7", "a.py"], "holds no net but a table of epoch, modelFile; its net is in m.t7"),
+        (["criterion.t7", "a.py"], "no net but a value of the type nn.MSECriterion"),
+        (["empty.t7", "a.py"], "empty.t7, at byte 0, in the root object: found an empty file"),
+        (["missing.t7", "a.py"], "missing.t7: No such file or directory"),
+        (["folder.t7", "a.py"], "folder.t7: Is a directory"),
+        (["function.t7", "a.py"], "nn.Sequential[1] nn.Tanh: cannot be converted, because its fo"),
+        (["net.t7", "class.py"], "no word of Python"),
+        (["net.t7", "torch.py"], "no module of Python's or torch's"),
+        (["net.t7", "a.py", "--net", "b"], "the file is one net, and needs no --net"),
         (["two.t7", "a.py"], "the file holds nets at a, b; choose one with --net"),
         (["two.t7", "a.py", "--net", "c"], "net is c; a, b is accepted"),
         (["unknown.t7", "a.py"], "nn.Sequential[1] nn.MadeUp"),
         (["types.t7", "a.py"], "parameters are of the types float32, float64; --float makes"),
         (["net.t7", "a.py", "--input", "1x2x8x8"], "--input gives another"),
+        (["net.t7", "a.py", "--input", "1x1x8x8,1x1x8x8"], "--input gives another"),
+        (["net.t7", "a.py", "--input", "long:1x1x8x8"], "--input gives another"),
+        (["net.t7", "a.py", "--input", "0x1x8x8"], "sizes like 1x3x224x224"),
         (["net.t7", "a.py", "--input", "big"], "sizes like 1x3x224x224"),
         (["net.t7", "no/a.py"], "no is no folder that can be written to"),
         (["net.t7", "a-b.py"], "a name that Python can import"),
@@ -75,7 +86,13 @@ def test_files_that_exist_are_replaced_by_force_alone(folder, capsys):
     ],
 )
 def test_an_error_is_one_line_and_leaves_no_file(folder, arguments, message, capsys):
-    t7.save("table.t7", {"epoch": 3})
+    t7.save("table.t7", {"epoch": 3, "modelFile": "m.t7"})
+    t7.save("criterion.t7", nn.MSECriterion())
+    Path("empty.t7").touch()
+    Path("folder.t7").mkdir()
+    replaced = nn.Sequential(nn.Tanh())
+    replaced.modules[0].forward = t7.LuaFunction(b"")
+    t7.save("function.t7", replaced)
     t7.save("two.t7", {"a": nn.Linear(2, 2), "b": nn.Linear(2, 2)})
     unknown = nn.Sequential()
     unknown.modules.append(t7.TorchObject("nn.MadeUp", 1, {"weight": torch.ones(2, 3)}))
@@ -112,13 +129,24 @@ def test_exported_program(folder):
 
 @pytest.mark.needs("onnxruntime")
 @pytest.mark.needs("onnxscript")
-@pytest.mark.slow
-def test_onnx(folder):
+@pytest.mark.parametrize("kind", ["layers", "table", "sums"])
+def test_onnx(folder, kind):
     import onnxruntime
 
-    assert main(["convert", "net.t7", "net.onnx"]) == 0
+    shapes = [(2, 1, 8, 8)]
+    if kind == "table":
+        net = nn.Sequential(nn.ParallelTable(nn.Linear(3, 4), nn.Linear(2, 4)), nn.CMulTable())
+        t7.save("net.t7", net.float())
+        shapes = [(2, 3), (2, 2)]
+    if kind == "sums":  # torch.onnx leaves the divisor of a pooling out
+        net = nn.Sequential(nn.SpatialSubSampling(1, 3, 2, 2, 2), nn.Tanh())
+        t7.save("net.t7", net.float())
+    sizes = ",".join("x".join(map(str, shape)) for shape in shapes)
+    assert main(["convert", "net.t7", "net.onnx", "--input", sizes]) == 0
     session = onnxruntime.InferenceSession("net.onnx")
-    images = torch.randn(5, 1, 8, 8)
-    [found] = session.run(None, {session.get_inputs()[0].name: images.numpy()})
-    expected = t7.load("net.t7").evaluate().forward(images)
+    given = [torch.randn(7, *shape[1:]) for shape in shapes]
+    names = [each.name for each in session.get_inputs()]
+    named = {name: tensor.numpy() for name, tensor in zip(names, given, strict=True)}
+    [found] = session.run(None, named)
+    expected = t7.load("net.t7").evaluate().forward(given if len(given) > 1 else given[0])
     torch.testing.assert_close(torch.from_numpy(found), expected, rtol=1e-4, atol=1e-4)

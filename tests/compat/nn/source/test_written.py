@@ -35,6 +35,15 @@ def test_repeated_parts_are_one_class_with_what_differs_as_arguments() -> None:
     assert "DownsamplingBlock(1), DownsamplingBlock(2), DownsamplingBlock(1)" in text
 
 
+def test_a_name_that_something_waiting_reads_is_kept() -> None:
+    """The power waits for the product, while the sigmoid's result is already given a name."""
+    branch = nn.Sequential(nn.Sigmoid(), nn.ConcatTable(nn.Exp(), nn.MulConstant(3)))
+    parts = nn.ConcatTable(nn.Power(2), branch.add(nn.CAddTable()))
+    net = nn.Sequential(nn.Linear(3, 3), parts, nn.CMulTable())
+    input = torch.randn(2, 3)
+    torch.testing.assert_close(source(net, input).net(input), net.forward(input))
+
+
 def test_branches_with_other_layers_stay_apart() -> None:
     parts = [nn.Sequential(nn.Linear(3, 3), layer) for layer in (nn.Tanh(), nn.Sigmoid())]
     text = source(nn.Sequential(nn.ConcatTable(*parts), nn.JoinTable(2))).text
