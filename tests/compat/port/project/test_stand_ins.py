@@ -123,7 +123,11 @@ def test_a_program_does_the_same_whichever_parts_stay_in_lua(
 ) -> None:
     out = ported(source, tmp_path / "out", monkeypatch, *stay)
     done = subprocess.run(
-        [sys.executable, str(out / "train.py")], cwd="/", capture_output=True, text=True, check=False
+        [sys.executable, str(out / "train.py")],
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.stdout == printed, done.stderr
     texts = [path.read_text() for path in out.rglob("*.py")]
@@ -132,7 +136,10 @@ def test_a_program_does_the_same_whichever_parts_stay_in_lua(
 
 
 def test_what_is_still_lua_is_told(
-    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    source: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     from compat.port import command
     from compat.port.project.status import status
