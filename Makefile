@@ -34,6 +34,7 @@ check: $(READY)    ## lint, formatting and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --strict --follow-imports=silent tests/typing
 
 format: $(READY)    ## rewrite the sources in the house format
 	$(BIN)/ruff check --fix .

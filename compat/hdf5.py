@@ -26,6 +26,14 @@ from torch import Tensor
 from compat import t7
 from compat.checks import check_choice, listed, whole, wrong_type
 
+__all__ = [
+    "DataSetOptions",
+    "HDF5DataSet",
+    "HDF5File",
+    "HDF5Group",
+    "open",
+]
+
 _MODES = ("r", "r+", "w", "w-", "a")
 # What a tensor is written as, and what a number of so many bytes is read as: signs get lost.
 _WRITTEN = {

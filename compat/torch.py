@@ -25,7 +25,7 @@ import torch
 from compat import accelerators, cutorch, t7
 from compat.checks import whole
 from compat.cmdline import CmdLine
-from compat.instead import TORCH, missing
+from compat.hints import TORCH, missing
 from compat.random import (
     Generator,
     bernoulli,
@@ -48,6 +48,31 @@ from compat.random import (
     setRNGState,
     uniform,
 )
+from compat.scalar_math import (
+    abs,
+    acos,
+    asin,
+    atan,
+    atan2,
+    ceil,
+    cos,
+    cosh,
+    exp,
+    floor,
+    frac,
+    log,
+    log1p,
+    pow,
+    round,
+    rsqrt,
+    sigmoid,
+    sin,
+    sinh,
+    sqrt,
+    tan,
+    tanh,
+    trunc,
+)
 from compat.t7.objects import registry
 from compat.tensor_types import default_type, parse_type, tensor_type
 from compat.timer import Timer
@@ -56,10 +81,21 @@ __all__ = [
     "CmdLine",
     "Generator",
     "Timer",
+    "abs",
+    "acos",
+    "asin",
+    "atan",
+    "atan2",
     "bernoulli",
     "cauchy",
+    "ceil",
+    "cos",
+    "cosh",
     "deserialize",
+    "exp",
     "exponential",
+    "floor",
+    "frac",
     "geometric",
     "getRNGState",
     "getdefaulttensortype",
@@ -67,25 +103,37 @@ __all__ = [
     "initialSeed",
     "isTensor",
     "load",
+    "log",
+    "log1p",
     "logNormal",
     "manualSeed",
     "multinomial",
     "multinomialAlias",
     "multinomialAliasSetup",
     "normal",
+    "pow",
     "rand",
     "randn",
     "random",
     "randperm",
     "range",
+    "round",
+    "rsqrt",
     "save",
     "seed",
     "serialize",
     "setRNGState",
     "setdefaulttensortype",
     "setnumthreads",
+    "sigmoid",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
     "tic",
     "toc",
+    "trunc",
     "type",
     "typename",
     "uniform",
@@ -202,4 +250,4 @@ def toc(timer: Timer) -> float:
 
 
 def __getattr__(name: str) -> Any:
-    raise missing(__name__, "torch7", name, TORCH)
+    raise missing(__name__, "torch7", name, TORCH, __all__)

@@ -12,6 +12,10 @@ from torch import Tensor
 from compat.checks import check_some
 from dptable.tensors.grouping import grouped
 
+__all__ = [
+    "compute_bucket_assignment_by_size",
+]
+
 
 class _Kind(NamedTuple):
     """Tensors share a bucket only if they agree in these."""

@@ -20,6 +20,16 @@ from compat.checks import given
 from dptable.container.data_parallel_table import DataParallelTable
 from dptable.sharding import ShardedParameters
 
+__all__ = [
+    "exists",
+    "latest",
+    "moved",
+    "save",
+    "save_distributed",
+    "slices",
+    "table",
+]
+
 LATEST = "latest.t7"
 
 

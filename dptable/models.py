@@ -13,6 +13,13 @@ from typing import Any
 from compat import nn, random
 from compat.checks import check_choice, listed
 
+__all__ = [
+    "imagenet_resnet",
+    "lenet",
+    "mlp",
+    "resnet",
+]
+
 
 def lenet(classes: int, channels: int, height: int, width: int) -> nn.Sequential:
     """Two 5×5 convolutions, each followed by 2×2 max pooling, and two linear layers.

@@ -14,6 +14,10 @@ from compat.checks import whole
 from compat.cutorch import DeviceLike
 from dptable.scatter_gather import copy_stream, map_tensors
 
+__all__ = [
+    "Prefetcher",
+]
+
 Batch = TypeVar("Batch")
 
 

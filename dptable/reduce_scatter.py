@@ -17,6 +17,14 @@ from compat.checks import check_tensor
 from dptable.tensors.checks import check_same
 from dptable.torch_internals import reduce_scatter_single
 
+__all__ = [
+    "ReduceScatterBucketer",
+    "ScatterBucket",
+    "on_nccl",
+    "reduce_scatter",
+    "reduce_to",
+]
+
 Callback = Callable[[Tensor], Any]
 
 

@@ -21,6 +21,11 @@ from dptable import comm
 from dptable.bucketing import compute_bucket_assignment_by_size
 from dptable.tensors.streams import Streams
 
+__all__ = [
+    "Bucket",
+    "Reducer",
+]
+
 FIRST_BUCKET_BYTES = 1 << 20
 BUCKET_BYTES = 25 << 20
 

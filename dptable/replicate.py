@@ -19,6 +19,10 @@ from dptable.torch_internals import (
     shallow_copy,
 )
 
+__all__ = [
+    "replicate",
+]
+
 Network = TypeVar("Network", bound=nn.Module)
 
 

@@ -23,8 +23,8 @@ from torch.overrides import TorchFunctionMode
 
 from compat import random
 from compat.checks import listed
-from compat.nn.core.walks import running_statistics
-from compat.optim.support.whole_fields import kept_whole
+from compat.nn.core.net_tensors import running_statistics
+from compat.optim.support.unsliced_fields import unsliced_values
 from compat.tensor_tables import map_tensors, tensors
 from compat.torch_internals import version
 from dptable.container.data_parallel_table import DataParallelTable
@@ -34,13 +34,19 @@ from dptable.processes.member import Member
 from dptable.reduce_scatter import on_nccl, reduce_to
 from dptable.torch_internals import all_gather_single
 
+__all__ = [
+    "ShardedParameters",
+    "load_distributed",
+    "slice_bounds",
+]
+
 Optimizer = Callable[..., Any]
 OpFunc = Callable[[Tensor], tuple[Any, Any]]
 
 
 def _numbers(state: dict[str, Any] | None) -> set[int]:
     """The ids of the tensors of a state that are never slices, whatever their sizes."""
-    return {id(tensor) for value in kept_whole(state or {}) for tensor in tensors(value)}
+    return {id(tensor) for value in unsliced_values(state or {}) for tensor in tensors(value)}
 
 
 def slice_bounds(count: int, size: int) -> list[int]:
@@ -243,7 +249,7 @@ class ShardedParameters:
 
         Every process calls this with its own. Vectors, and the rows of matrices, that have as many
         elements as the process's slice, on every process, are taken for slices, unless their
-        optimizer says otherwise (``compat.optim.support.whole_fields``).
+        optimizer says otherwise (``compat.optim.support.unsliced_fields``).
         """
         sliced = iter(self._sliced(state))
         whole = map_tensors(lambda t: self._collected(t) if next(sliced) else t, state)

@@ -37,7 +37,7 @@ LATE = {
     "dptable/training/__init__.py": "its own files",
     "dptable/cli/__init__.py": "its own files",
     "dptable/cli/convert.py": "safetensors, which may be missing",
-    "dptable/cli/leaving.py": "packages of extras, which may be missing",
+    "dptable/cli/exporting.py": "packages of extras, which may be missing",
 }
 
 

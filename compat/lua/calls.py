@@ -13,17 +13,24 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from torch import Tensor
-
-from compat.lua.tables import LuaDict, Table, filled, keys_and_values
+from compat.lua.tables import Table, filled, keys_and_values
 from compat.lua.values import LuaSequence
-from compat.lua_tables import MixedTable
+from compat.lua_tables import LuaDict, MixedTable
 
-# Before the entries of a table: their number follows. Before the number of a table lent before.
-LIST, DICT, MIXED, SAME = object(), object(), object(), object()
-_MADE: dict[object, type[Any]] = {LIST: list, DICT: LuaDict, MIXED: MixedTable}
-# Before the number of entries of a table with a metatable, which is not lent, and the table.
-FOREIGN = object()
+
+class _Mark:
+    """What Lua puts before a table among values."""
+
+    def __init__(self, make: Any = None) -> None:
+        self.make = make
+
+
+# Before the entries of a table; their number follows.
+LIST, DICT, MIXED = _Mark(list), _Mark(LuaDict), _Mark(MixedTable)
+# The same for a table with a metatable, which is not lent; itself follows on the number.
+FOREIGN = _Mark(LuaSequence)
+# Before the number of a table lent before.
+SAME = _Mark()
 _TABLES = (list, dict, LuaDict, MixedTable)
 
 
@@ -43,7 +50,6 @@ class Calls:
 
     Args:
         classified: what Lua is to make of a value: the value alone, or with its kind and identity.
-        is_as_seen: whether a tensor lies where it lay when Lua last looked.
         table_from: makes a table of Lua of a list.
 
     ``tell_types``, if set, is called with the first argument and the results of each call.
@@ -52,10 +58,9 @@ class Calls:
     def __init__(
         self,
         classified: Callable[[Any], Any],
-        is_as_seen: Callable[[Tensor], bool],
         table_from: Callable[[list[Any]], Any],
     ) -> None:
-        self._classified, self._is_as_seen = classified, is_as_seen
+        self._classified = classified
         self._table_from = table_from
         self.tell_types: Callable[..., None] | None = None
         self._lent: list[_Lent | None] = []
@@ -102,13 +107,17 @@ class Calls:
 
     def keep(self, *flat: Any) -> Any:
         """Tables that are Python's from now on. Returns a table of each, with its identity."""
+        return self.kept(flat)[1]
+
+    def kept(self, flat: Iterable[Any]) -> tuple[list[Any], Any]:
+        """Values with tables that are Python's from now on, and what ``keep`` returns of these."""
         found: list[_Lent | None] = []
-        self._decode(flat, found)
+        values = self._decode(flat, found)
         told: list[Any] = []
         for lent in found:
             assert lent is not None
             told += (lent.table, id(lent.table))
-        return self._table_from(told)
+        return values, self._table_from(told) if told else None
 
     def _answer(self, box: list[Any]) -> Any:
         # Not an argument, to which the caller has a reference in some versions of Python.
@@ -161,32 +170,33 @@ class Calls:
         if self._parts:
             flat, self._parts = (*self._parts, *flat), []
         args: list[Any] = []
-        target = args
-        # The tables around the present value: entries of each, how many there will be, the table.
-        around: list[tuple[list[Any], int, Table]] = []
+        # The table being filled: what it is to hold, how many values are left, the tables around.
+        table, content, left = None, args, -1
+        around: list[Any] = []
         values = iter(flat)
         for value in values:
-            if value is LIST or value is DICT or value is MIXED:
-                table: Table = _MADE[value]()
-                found.append(_Lent(table))
-                target.append(table)
-                target = []
-                around.append((target, next(values), table))
-            elif value is FOREIGN:
-                count, table = next(values), LuaSequence(next(values))
-                target.append(table)
-                target = []
-                around.append((target, count, table))
+            if type(value) is not _Mark:
+                content.append(value)
             elif value is SAME:
                 same = found[first + next(values)]
                 assert same is not None
-                target.append(same.table)
+                content.append(same.table)
             else:
-                target.append(value)
-            while around and len(around[-1][0]) == around[-1][1]:
-                items, _, table = around.pop()
-                filled(table, items)
-                target = around[-1][0] if around else args
+                around.append((table, content, left))
+                left = next(values)
+                if value is FOREIGN:
+                    table = LuaSequence(next(values))
+                else:
+                    table = value.make()
+                    found.append(_Lent(table))
+                content.append(table)
+                content = []
+                left += 1  # for the table, which is a value, too
+            left -= 1
+            while not left:
+                filled(table, content)
+                table, content, left = around.pop()
+                left -= 1
         return args
 
     def settle(self, again: bool = False) -> Any:
@@ -231,11 +241,7 @@ class Calls:
 
     def _is_changed(self, table: Table, before: tuple[Any, ...]) -> bool:
         now = table if type(table) is list else _entries(table)
-        return (
-            len(now) != len(before)
-            or not all(map(_is_same, now, before))
-            or not all(self._is_as_seen(v) for v in now if isinstance(v, Tensor))
-        )
+        return len(now) != len(before) or not all(map(_is_same, now, before))
 
     # Lua runs, called by Python -------------------------------------------------------------------
 

@@ -14,14 +14,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from compat.lua_tables import MixedTable, items
+from compat.lua_tables import LuaDict, MixedTable, items
 from compat.t7.base.types import Key
 
 Table = list[Any] | dict[Any, Any]
-
-
-class LuaDict(dict[Any, Any]):
-    """A table that Lua made without the key 1; a list takes its place if it gets that."""
 
 
 class Tables:
@@ -166,29 +162,28 @@ def keys_and_values(table: Any) -> tuple[list[Any] | None, list[Any]]:
 
 
 def filled(table: Table, content: list[Any]) -> None:
-    """Give an empty table what Lua has in one: the entries of a list, else keys and values."""
-    if isinstance(table, list) and not isinstance(table, MixedTable):
+    """Give an empty table what Lua has in one: the entries of a list, else keys and values.
+
+    For a ``MixedTable`` the number of entries, these, and keys and values.
+    """
+    others: Any = table
+    if isinstance(table, MixedTable):
+        count = content[0]
+        table += content[1 : count + 1]
+        content, others = content[count + 1 :], table.others
+    elif isinstance(table, list):
         table += content
         return
-    found = LuaDict() if isinstance(table, MixedTable) else table
     for key, value in zip(content[::2], content[1::2], strict=True):
-        if type(key) is str:
-            found[key] = value
+        if type(key) is str or (type(key) is int and key > 1):
+            others[key] = value
         else:
-            put_in_dict(found, key, value)
-    if isinstance(table, MixedTable):
-        _divide(found, table)
+            put_in_dict(others, _other(key) if others is not table else key, value)
 
 
-def _divide(found: dict[Any, Any], table: MixedTable) -> None:
-    """Give a table without content the entries and others of a dict."""
-    for key, value in found.items():
-        plain = key.value if isinstance(key, Key) else key
-        if type(plain) is int:
-            table.others[plain] = value
-        else:
-            put_in_dict(table.others, Key(True) if key is True else key, value)
-    table.take_entries()
+def _other(key: Any) -> Any:
+    """The key for that of Lua in a table that has the key 1, which True is to Python."""
+    return Key(True) if key is True else key
 
 
 def _others(table: list[Any]) -> dict[Any, Any]:
@@ -207,8 +202,7 @@ def _put_in_list(table: list[Any], key: Any, value: Any) -> Table | None:
         if isinstance(table, MixedTable):
             table.take_entries()
     elif isinstance(table, MixedTable):
-        # To Python True is 1, which an entry has.
-        put_in_dict(table.further(), Key(True) if key is True else key, value)
+        put_in_dict(table.further(), _other(key), value)
     elif value is not None:
         new: Table = MixedTable(table) if n else LuaDict()
         if isinstance(new, MixedTable):
@@ -222,7 +216,10 @@ def _put_in_list(table: list[Any], key: Any, value: Any) -> Table | None:
 def _listed(table: dict[Any, Any]) -> list[Any]:
     """A dict with the key 1 as a list."""
     mixed = MixedTable()
-    _divide(table, mixed)
+    for key, value in table.items():
+        number = key.value if isinstance(key, Key) else key
+        mixed.others[number if type(number) is int else _other(key)] = value
+    mixed.take_entries()
     return mixed if mixed.others else list(mixed)
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from compat import t7
 from compat.nn.containers.container import Container
-from compat.nn.core import census
+from compat.nn.core import walk_limits
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import type_of
 from compat.nn.core.files import keep_in, stand_in
@@ -56,7 +56,7 @@ class _Kept(t7.TorchObject):
     def t7_restore(self, fields: dict[Any, Any], version: float) -> None:
         """Keep ``fields``."""
         keep_in(fields)
-        census.note(self)  # type: ignore[arg-type]
+        walk_limits.note(self)  # type: ignore[arg-type]
         self.fields = fields
 
     def tell_type(self, name: str) -> None:

@@ -13,9 +13,9 @@ from torch import Tensor
 
 from compat import cutorch
 from compat.checks import whole, wrong_type
-from compat.moves import moved
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import Convertible
+from compat.storage_changes import moved
 from compat.tensor_tables import map_tensors
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from compat.terminal import complain, printable
 from dptable import startup
 from dptable.cli.command_line import parser
+from dptable.cli.errors import in_one_line
 from dptable.memory import keep_freed
 from dptable.training.stopping import INTERRUPTED, drop
 
@@ -37,6 +38,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if sys.argv[1:2] == ["lua"]:  # a script's options are its own
             lua = importlib.import_module("dptable.cli.lua")
             startup.loaded()
+            # Scripts make many tables at once, as when they clone nets.
+            gc.freeze()
+            gc.set_threshold(5_000)
             lua.leave(lua.main(sys.argv[2:]))
     words = sys.argv[1:] if argv is None else list(argv)
     if words[:1] == ["port"]:
@@ -66,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         is_rank = getattr(args, "distributed", False) and "RANK" in os.environ
         rank = f"rank {os.environ['RANK']}: " if is_rank else ""
-        complain(f"dptable: {rank}{_in_one_line(error, args)}")
+        complain(f"dptable: {rank}{in_one_line(error, _files(args))}")
         return 1
     finally:
         if argv is None:
@@ -84,12 +88,7 @@ def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
         complain(line)
 
 
-def _in_one_line(error: Exception, args: argparse.Namespace) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{printable(error.filename)}: {error.strerror}"
-    if isinstance(error, RecursionError):
-        given = next((value for key, value in vars(args).items() if key in _FILES and value), ())
-        named = given if isinstance(given, str) else " ".join(given)
-        return printable(f"{named}: it holds what lies too deep in each other for this")
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+def _files(args: argparse.Namespace) -> str:
+    """The files that the command was given."""
+    given = next((value for key, value in vars(args).items() if key in _FILES and value), ())
+    return given if isinstance(given, str) else " ".join(given)

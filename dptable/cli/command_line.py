@@ -107,13 +107,13 @@ def _add_port(subparsers: Any) -> None:
         "file",
         nargs="+",
         type=_path,
-        help="the Lua script, then the files that it loads, or folders of them",
+        help="the Lua script, which brings the files that it loads, or a folder",
     )
     parser.add_argument(
         "-o",
         "--out",
         type=_path,
-        help="the folder, or for one a file NAME.py (default: beside the Lua)",
+        help="the folder of the program in Python, or one NAME.py (default: beside it)",
     )
     parser.add_argument(
         "--run",
@@ -140,6 +140,24 @@ def _add_port(subparsers: Any) -> None:
         type=_pattern,
         metavar="PATTERN",
         help="with --check, leave out what matches, such as times: a regular expression",
+    )
+    parser.add_argument(
+        "--path",
+        type=_path,
+        metavar="FOLDER",
+        action="append",
+        default=[],
+        help="where require looks, too: a folder, or a template like lib/?.lua; several times",
+    )
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="write into a folder that has files; those that were edited stay as they are",
+    )
+    parser.add_argument(
+        "--status",
+        action="store_true",
+        help="say what is still Lua in a folder that was written, and with --run for how long",
     )
     parser.add_argument(
         "--seconds", type=_seconds, help="end each run after so long, and take what has happened"

@@ -37,8 +37,10 @@ def run(args: argparse.Namespace) -> int:
             f"{len(args.files)} files are given; FILE.t7 OUT, or several with --to and -o, are "
             "accepted"
         )
-    told = _convert(args, *args.files)
-    say(f"{printable(args.files[1])}: {told.text}")
+    file, out = args.files
+    same = os.path.exists(file) and os.path.exists(out) and os.path.samefile(file, out)
+    told = _convert(args, file, out)
+    say(f"{printable(out)}: {told.text}{', in the place of the file given' if same else ''}")
     return 0
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import keyword
 import os
+import sys
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +19,14 @@ from compat import nn
 from compat.nn.source import inputs, naming, proof, written
 from compat.nn.source.computed import Converted
 from compat.t7.base.atomic_file import atomic_file
+from compat.t7.objects import registry
 from dptable.cli.exporting import export
 from dptable.cli.rewriting import parts_of
 
 KINDS = (".py", ".onnx", ".pt2")
+_LISTED = 8  # of what a file holds
+# What a source, or torch for it, imports; a file of such a name beside it would come first.
+_IMPORTED = {"torch", "safetensors", "numpy", "sympy", "networkx", "typing_extensions", "triton"}
 
 
 @dataclass
@@ -72,19 +79,40 @@ def chosen(value: Any, name: str) -> nn.Module:
     """The net of a file, or that of this name."""
     found = nets(value)
     if name:
+        if "" in found:
+            raise ValueError(f"net is {name}; the file is one net, and needs no --net")
         if name not in found:
             raise ValueError(f"net is {name}; {_listed(found)} is accepted")
         return found[name]
     if not found:
-        raise ValueError("the file holds no net")
+        raise ValueError(f"the file holds no net but {_told(value)}")
     if len(found) > 1:
         raise ValueError(f"the file holds nets at {_listed(found)}; choose one with --net")
     return next(iter(found.values()))
 
 
-def _listed(found: dict[str, nn.Module]) -> str:
-    names = list(found)
-    return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+def _listed(found: Iterable[Any]) -> str:
+    names = list(map(str, found))
+    return ", ".join(names[:_LISTED]) + (", …" if len(names) > _LISTED else "")
+
+
+def _told(value: Any) -> str:
+    """What a value that is no net is, in words."""
+    if isinstance(value, dict):
+        net = value.get("modelFile")
+        place = f"; its net is in {net}" if isinstance(net, str) else ""
+        return f"a table of {_listed(value)}{place}" if value else "an empty table"
+    if isinstance(value, list):
+        return f"a table of {len(value)} entries"
+    known = registry.find_class(type(value))
+    name = getattr(value, "typename", type(value).__name__) if known is None else known.typename
+    return f"a value of the type {name}"
+
+
+def can_be_imported(stem: str) -> bool:
+    """Whether a file of this name can be imported, and keeps no other from being so."""
+    taken = stem in _IMPORTED or stem in sys.stdlib_module_names
+    return stem.isidentifier() and not keyword.iskeyword(stem) and not taken
 
 
 def check_free(path: str, force: bool) -> None:
@@ -96,9 +124,10 @@ def check_free(path: str, force: bool) -> None:
             raise ValueError(f"{file} exists; --force replaces it")
     if not os.access(target.parent, os.W_OK):
         raise ValueError(f"{target.parent} is no folder that can be written to")
-    if target.suffix == ".py" and not target.stem.isidentifier():
+    if target.suffix == ".py" and not can_be_imported(target.stem):
         raise ValueError(
-            f"out is {path}; a name that Python can import, of letters, digits and _, is accepted"
+            f"out is {path}; a name that Python can import, of letters, digits and _, which is "
+            "no word of Python and no module of Python's or torch's, is accepted"
         )
 
 
@@ -122,7 +151,7 @@ def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
     name = naming.class_name(Path(out).stem)
     try:
         result = written.write(net, example.value, name, origin, wish.from_one, example.batched)
-    except RuntimeError as error:
+    except (RuntimeError, TypeError, IndexError, AttributeError) as error:
         given = f"for an input of {example.text}: {str(error).splitlines()[0]}"
         raise ValueError(f"the net fails {given}; --input gives another") from error
     told = Result("", result.difference, result.names, example.text)

@@ -13,7 +13,8 @@ from tqdm import tqdm
 from compat import strict_json
 from compat.t7.base.atomic_file import atomic_file
 from compat.terminal import complain, printable, say
-from dptable.cli.leaving import Result
+from dptable.cli.errors import in_one_line
+from dptable.cli.leaving import Result, can_be_imported
 
 REPORT = "report.json"
 
@@ -37,8 +38,7 @@ def convert(files: list[str], form: str, folder: str, one: Callable[[str, str], 
             found = one(file, out)
             row |= {"difference": found.difference, "input": found.input, "names": found.names}
         except Exception as error:
-            lines = str(error).strip().splitlines() or [type(error).__name__]
-            row |= {"result": "failed", "out": None, "reason": lines[0]}
+            row |= {"result": "failed", "out": None, "reason": in_one_line(error, file)}
         rows.append(row)
     with atomic_file(Path(folder, REPORT)) as report:
         report.write(f"{strict_json.dumps(rows, indent=1)}\n".encode())
@@ -56,7 +56,7 @@ def _name(file: str, form: str, taken: set[str]) -> str:
     stem = Path(file).stem
     if form == "py":
         stem = re.sub(r"\W", "_", stem)
-        stem = stem if stem.isidentifier() else f"net_{stem}"
+        stem = stem if can_be_imported(stem) else f"net_{stem}"
     name, count = stem, 1
     while name in taken:
         count += 1

@@ -12,7 +12,7 @@ from torch import Tensor
 from compat import accelerators
 from compat.nn.core.module import Module
 from compat.nn.core.native import Native
-from compat.nn.core.walks import running_statistics
+from compat.nn.core.net_tensors import running_statistics
 from compat.nn.functional import normalization as f
 from compat.nn.layers.normalization import BatchNormalization
 from dptable.tensors.streams import HandedOver

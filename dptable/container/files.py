@@ -13,9 +13,9 @@ from operator import index
 from typing import Any
 
 from compat import cutorch, nn, t7
-from compat.nn.core.census import walked
 from compat.nn.core.files import keep
 from compat.nn.core.flat_storage import flatten
+from compat.nn.core.walk_limits import walked
 from compat.tensor_types import default_type, parse_type, type_name
 from dptable.container.data_parallel_table import DataParallelTable
 from dptable.container.shares import checked

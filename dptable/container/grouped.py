@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import torch
 import torch.distributed as dist
 
-from compat.nn.core.walks import described, named_tensors, running_statistics
+from compat.nn.core.net_tensors import described, named_tensors, running_statistics
 from compat.tensor_tables import map_tensors
 from dptable.container.batch_statistics import AVERAGED, SYNCHRONISED
 from dptable.container.replicated import Replicated

@@ -15,9 +15,9 @@ from torch import Tensor
 from compat import accelerators
 from compat.nn.core import flat_storage
 from compat.nn.core.module import Module
-from compat.nn.core.walks import all_parameters, named_tensors
+from compat.nn.core.net_tensors import all_parameters, named_tensors
 from compat.nn.layers.lookup import LookupTable
-from dptable.container.claims import Claim
+from dptable.container.pass_ownership import PassOwnership
 from dptable.container.replicas import Part, Replicas
 from dptable.tensors.copies import spread
 
@@ -82,9 +82,9 @@ class Link:
         )
 
     @cached_property
-    def claim(self) -> Claim:
+    def ownership(self) -> PassOwnership:
         """That of the first replica, which somebody else may have as a net, too."""
-        return Claim(self.replicas[0])
+        return PassOwnership(self.replicas[0])
 
     @cached_property
     def fingerprint(self) -> int:

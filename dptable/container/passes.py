@@ -13,10 +13,10 @@ from compat.nn.core.module import Module, Scalar
 from compat.tensor_tables import map_tensors, tensors
 from dptable.container import sanity_checks
 from dptable.container.batch_statistics import SYNCHRONISED, Meeting, meeting
-from dptable.container.claims import Claim
 from dptable.container.gradients import GradientSum
 from dptable.container.graphs import Capture, Pass, Replay
 from dptable.container.parameters import Link, ReplicatedParameters
+from dptable.container.pass_ownership import PassOwnership
 from dptable.container.replicas import Part, Replicas
 from dptable.container.split_and_join import concat, distribute, distribute_like, rows
 from dptable.container.timed_steps import TimedSteps
@@ -28,7 +28,7 @@ class LatestPass:
     """The slices of the latest pass: of its input, output and gradients.
 
     A list of each kind, with one entry for each replica that got data. ``replicas`` are those that
-    went forward, ``claim`` and ``begun`` tell whether their results still are of this pass;
+    went forward, ``ownership`` and ``begun`` tell whether their results still are of this pass;
     ``home`` is where the gradient of the input goes; ``meeting``, where they take statistics
     together, if they do; ``weight``, by what the gradient of the output was multiplied where the
     second half of backward is to come.
@@ -45,7 +45,7 @@ class LatestPass:
         self.gradInputGpu: list[Any] = []
         self.maxUsedGpu = 0
         self.replicas: list[Module] = []
-        self.claim: Claim | None = None
+        self.ownership: PassOwnership | None = None
         self.begun: object = None
         self.home = torch.device("cpu")
         self.meeting: Meeting | None = None
@@ -53,11 +53,19 @@ class LatestPass:
 
     def begin(self, link: Link) -> None:
         """Note that the tied replicas go forward."""
-        self.replicas, self.claim, self.begun = link.replicas, link.claim, link.claim.lay()
+        self.replicas, self.ownership, self.begun = (
+            link.replicas,
+            link.ownership,
+            link.ownership.begin(),
+        )
 
     def is_of(self, replicas: list[Module]) -> bool:
         """Whether they went forward in this pass, and the first one in no other since."""
-        return self.replicas is replicas and self.claim is not None and self.claim.holds(self.begun)
+        return (
+            self.replicas is replicas
+            and self.ownership is not None
+            and self.ownership.holds(self.begun)
+        )
 
 
 class Mode(NamedTuple):

@@ -16,7 +16,7 @@ from compat import cutorch
 from compat.cutorch import DeviceLike
 from compat.nn.core.module import Module
 from compat.nn.core.native import Native
-from compat.nn.core.walks import all_parameters
+from compat.nn.core.net_tensors import all_parameters
 from compat.tensor_tables import contents
 from dptable.threads.dispatch import Basic, Job
 

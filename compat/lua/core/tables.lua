@@ -22,8 +22,9 @@ local lent, n_lent, numbers, floor = {}, 0, {}, 0
 local function record(t)
    if getmetatable(t) == face_mt then return rawget(t, REC) end
 end
-local function is_plain(v) return type(v) == 'table' and getmetatable(v) == nil end
-function t7.is_table(v) return type(v) == 'table' and (getmetatable(v) == nil or record(v) ~= nil) end
+-- A table with `__index` is the metatable of others: it keeps its content in Lua.
+local function is_plain(v) return type(v) == 'table' and getmetatable(v) == nil and rawget(v, '__index') == nil end
+function t7.is_table(v) return is_plain(v) or type(v) == 'table' and record(v) ~= nil end
 
 -- Calling Python ------------------------------------------------------------------------------------------
 
@@ -83,14 +84,21 @@ function encode(out, m, v, as_dict, around)
    local n, count = 0, 0
    while v[n + 1] ~= nil do n = n + 1 end
    for _ in next, v do count = count + 1 end
-   if count == n and not as_dict then
-      out[m + 1], out[m + 2] = LIST, n
-      m = m + 2
-      for i = 1, n do m = encode(out, m, v[i], false, around) end
+   if as_dict then n = 0 end
+   if count == n and not as_dict then out[m + 1], out[m + 2] = LIST, n
+   elseif n == 0 then out[m + 1], out[m + 2] = DICT, 2 * count
    else
-      out[m + 1], out[m + 2] = (n == 0 or as_dict) and DICT or MIXED, 2 * count
-      m = m + 2
-      for key, value in next, v do m = encode(out, encode(out, m, key), value, false, around) end
+      -- How many entries there are comes before them.
+      out[m + 1], out[m + 2], out[m + 3] = MIXED, 1 + n + 2 * (count - n), n
+      m = m + 1
+   end
+   m = m + 2
+   for i = 1, n do m = encode(out, m, v[i], false, around) end
+   if count == n then return m end
+   for key, value in next, v do
+      if not (type(key) == 'number' and key >= 1 and key <= n and key % 1 == 0) then
+         m = encode(out, encode(out, m, key), value, false, around)
+      end
    end
    return m
 end
@@ -139,7 +147,9 @@ local function settle(told, again)
 end
 
 -- After a value that could not be given.
+local foreign = {} -- tables with metatables that are being given
 local function forget()
+   for t in next, foreign do foreign[t] = nil end
    for j = floor + 1, n_lent do numbers[lent[j]], lent[j] = nil, nil end
    n_lent = floor
 end
@@ -173,7 +183,7 @@ end
 local function send_with_tables(f, n, ...)
    if n_lent > floor then forget() end
    local out, m = {}, 0
-   for i = 1, n do m = encode(out, m, (select(i, ...)), false, {}) end
+   for i = 1, n do m = encode(out, m, (select(i, ...)), false, foreign) end
    return receive(call(invoke_with_tables, f, send_first(out, m)))
 end
 
@@ -324,18 +334,28 @@ end
 -- Between the two -----------------------------------------------------------------------------------------
 
 -- Makes a table Python's for good, and those in it. Returns Python's list or dict.
+local function keep(new)
+   for j = floor + 1, n_lent do become_face(lent[j], new[2 * (j - floor) - 1], new[2 * (j - floor)]) end
+   forget()
+   return new and new[1]
+end
 local function share(t, as_dict)
    local rec = record(t)
    if rec then return rec.py end
    if n_lent > floor then forget() end
    local out = {}
-   local m = encode(out, 0, t, as_dict)
-   local new = call(calls.keep, send_first(out, m))
-   for j = floor + 1, n_lent do become_face(lent[j], new[2 * (j - floor) - 1], new[2 * (j - floor)]) end
-   forget()
-   return new[1]
+   return keep(call(calls.keep, send_first(out, encode(out, 0, t, as_dict))))
 end
 t7.table_to_python = share
+
+-- Calls a function of Python that keeps the keys and values of a table, but not the table: with them in turn, after
+-- `first` and `second`. It returns the tables among them, as `calls.keep` does.
+function t7.give_content(f, first, second, t)
+   if n_lent > floor then forget() end
+   local out, m = {}, 0
+   for k, v in next, t do m = encode(out, encode(out, m, k), v) end
+   keep(call(f, first, second, send_first(out, m)))
+end
 
 -- The same, as a dict.
 function t7.share_as_dict(t)

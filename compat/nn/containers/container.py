@@ -17,6 +17,7 @@ from compat.nn.core.convertible import check_lists
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
 from compat.nn.core.parameter import subtract
+from compat.nn.core.pytorch_names import NotIndexed
 from compat.torch_internals import foreach_zero_
 
 C = TypeVar("C", bound="Container")
@@ -67,6 +68,8 @@ class Container(Module):
 
     def __len__(self) -> int:
         return len(self.modules)
+
+    __getitem__ = NotIndexed()
 
     def __bool__(self) -> bool:
         return True

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from compat import accelerators
 from compat.lua_tables import MixedTable
-from compat.moves import moved
 from compat.nn.core.flat_storage import overlap, storage_key
+from compat.storage_changes import moved
 from compat.tensor_types import parse_type, type_name
 from compat.torch_internals import takes_memory
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from compat import t7
 from compat.checks import given, whole
 from compat.lua_tables import List, Table, items
-from compat.nn.core import census
+from compat.nn.core import walk_limits
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.parameter import gradient_name
 from compat.tensor_tables import contents
@@ -111,7 +111,7 @@ class Filed(Convertible, abstract=True):
             elif parameter.grad is not None:
                 if lacking.get(name) != versions((parameter.grad,)):
                     fields[gradient_name(name)] = parameter.grad
-            elif parameter.is_floating_point():
+            elif parameter.is_floating_point() and gradient_name(name) not in fields:
                 # Not nil, which old files have for gradients that were dropped to make them small.
                 fields[gradient_name(name)] = False
         fields["_type"] = self._type
@@ -173,11 +173,11 @@ class Filed(Convertible, abstract=True):
                 t7.claim(entries=len(fields[name]))
                 fields[name] = [int(n) for n in fields[name]]
         keep_in(fields)
-        census.note(self)
+        walk_limits.note(self)
         self.complete(fields)
         if "gradInput" not in fields and self.nil_stops_gradient:
             fields["gradInput"] = None
-        frozen, lacking = [], []
+        frozen, lacking, tables = [], [], {}
         for name in self.parameter_names:
             parameter, gradient = fields.get(name), fields.pop(gradient_name(name), None)
             if gradient is False:
@@ -187,6 +187,8 @@ class Filed(Convertible, abstract=True):
                     lacking.append(name)  # left out, to keep the file small
                 elif _fits(gradient, parameter):
                     parameter.grad = _of_shape(gradient, parameter.shape)
+                elif type(self).__module__ == "lua" and not isinstance(gradient, Tensor):
+                    tables[name] = gradient  # such as rows by their numbers
                 else:
                     warnings.warn(
                         f"the file's {self.typename} has a {gradient_name(name)} that is "
@@ -198,6 +200,8 @@ class Filed(Convertible, abstract=True):
                 setattr(self, _python_name(name), value)
         for name in frozen:
             setattr(self, name, None)
+        for name, gradient in tables.items():
+            getattr(type(self), gradient_name(name)).put(self, gradient)
         # They stay out of files until something is written to them.
         own = {name: getattr(self, name) for name in lacking}
         known = {name: versions((p.grad,)) for name, p in own.items() if p.grad is not None}

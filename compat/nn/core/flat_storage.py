@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from compat import accelerators
-from compat.moves import moved
+from compat.storage_changes import moved
 from compat.torch_internals import version
 
 

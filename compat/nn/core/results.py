@@ -12,9 +12,11 @@ from typing import Any, ClassVar, TypeVar
 
 from torch import Tensor
 
-from compat.moves import moved
+from compat.hints import UnknownName, suggestion
 from compat.nn.core.convertible import Convertible
+from compat.nn.core.pytorch_names import METHODS
 from compat.nn.core.tree import Tree
+from compat.storage_changes import moved
 from compat.tensor_tables import map_tensors, tensors
 from compat.torch_internals import storage_identity
 
@@ -133,7 +135,8 @@ class Results(Tree, Convertible, abstract=True):
     """What a module does with its results.
 
     Of a class: ``table_fields``, results that are tables, empty ones before the first pass;
-    ``passes_on``, whether its results are tensors of others, which ``clearState`` leaves alone.
+    ``of_pairs``, whether gradInput is a table of two empty tensors before it; ``passes_on``,
+    whether its results are tensors of others, which ``clearState`` leaves alone.
     ``keep_results`` is as ``keepResults`` set it.
     """
 
@@ -141,29 +144,40 @@ class Results(Tree, Convertible, abstract=True):
     gradInput: Any
     keep_results: bool | None = None
     table_fields: ClassVar[tuple[str, ...]] = ()
+    of_pairs: ClassVar[bool] = False
     passes_on: ClassVar[bool] = False
 
     def begin_results(self) -> None:
         """Have the results of a new module."""
         for name in ("output", "gradInput"):
-            setattr(self, name, [] if name in self.table_fields else self._empty())
+            setattr(self, name, self._before_passes(name))
+
+    def _before_passes(self, name: str) -> Any:
+        if name == "gradInput" and self.of_pairs:
+            return [self._empty(), self._empty()]
+        return [] if name in self.table_fields else self._empty()
 
     def __getattr__(self, name: str) -> Any:
         # Asked only for what is not there: results of a class whose __init__ does not call this
         # one's, which works, too, as in Lua, and those that lean mode has freed: until there is an
         # output again, of the next forward, reading them is an error.
         if name != "output" and name != "gradInput":
-            why = "; a forward pass sets it" if name in self.pass_fields else ""
-            raise AttributeError(f"{type(self).__name__} has no field or method {name!r}{why}")
+            raise UnknownName(
+                f"{type(self).__name__} has no field or method {name!r}", lambda: self._hint(name)
+            )
         if "_freed" in self.__dict__ and "output" not in self.__dict__:
             if self.__dict__["_freed"] == "compiled":
                 why = "is not there after a compiled pass of the net; its compile(False) keeps it"
             else:
                 why = "was freed when the net went back; keepResults(True) keeps it"
             raise RuntimeError(f"{name} of this {self.typename} {why}")
-        value: Any = [] if name in self.table_fields else self._empty()
-        self.__dict__[name] = value
+        value = self.__dict__[name] = self._before_passes(name)
         return value
+
+    def _hint(self, name: str) -> str:
+        if name in self.pass_fields:
+            return "; a forward pass sets it"
+        return f": {METHODS[name]}" if name in METHODS else suggestion(name, dir(self))
 
     def set_output(self, value: Any) -> Any:
         """Make ``value``, memory of its own, the output; returns what holds it now."""

@@ -10,13 +10,15 @@ import torch
 from torch import Tensor
 
 from compat.checks import wrong_type
+from compat.hints import UnknownName, suggestion
 from compat.nn.checks.error_place import fail
-from compat.nn.core import census, results
+from compat.nn.core import results, walk_limits
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.differentiated import Graph, without_graph
 from compat.nn.core.dpnn import Batched
 from compat.nn.core.files import keep_in
 from compat.nn.core.node import Node, symbolic
+from compat.nn.core.pytorch_names import METHODS
 from compat.tensor_tables import form, map_tensors
 from compat.tensor_types import default_type
 from compat.torch_internals import version
@@ -62,7 +64,11 @@ class Criterion(Batched, Convertible):
 
     def __getattr__(self, name: str) -> Any:
         if name != "gradInput":
-            raise AttributeError(f"{type(self).__name__} has no {name}", name=name, obj=self)
+            hint = f": {METHODS[name]}" if name in METHODS else None
+            raise UnknownName(
+                f"{type(self).__name__} has no field or method {name!r}",
+                lambda: hint or suggestion(name, dir(self)),
+            )
         self.gradInput = self._unset()
         return self.gradInput
 
@@ -140,7 +146,7 @@ class Criterion(Batched, Convertible):
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Become the criterion that ``fields``, read from a Torch7 file, describe."""
         keep_in(fields)
-        census.note(self)
+        walk_limits.note(self)
         self.complete(fields)
         for name in self.scratch_fields:
             fields.pop(name, None)

@@ -18,6 +18,7 @@ from compat.nn.criterions.base import Criterion
 from compat.nn.interchange import counterparts
 from compat.nn.interchange.saving import tell_when_saved
 from compat.nn.unknown import Unknown, UnknownCriterion
+from compat.t7.base.types import LuaFunction
 
 L = TypeVar("L", bound=torch.nn.Module)
 Converter = Callable[[Any, "ToTorch"], torch.nn.Module]
@@ -61,6 +62,7 @@ class ToTorch:
         known = self._modules.get(id(module))
         if known is None:
             try:
+                _check_methods(module)
                 convert = self.converter(type(module))
                 converted = self.missing(module) if convert is None else convert(module, self)
             except Exception as error:
@@ -133,6 +135,16 @@ def converter_of(cls: type) -> Converter | None:
         if "compute" in vars(base) or "updateOutput" in vars(base):
             break
     return None
+
+
+def _check_methods(module: Any) -> None:
+    """Refuse a module whose file replaces what it computes by functions, which are not run."""
+    for name in ("forward", "updateOutput", "backward", "updateGradInput", "accGradParameters"):
+        if isinstance(vars(module).get(name), LuaFunction):
+            raise ValueError(
+                f"cannot be converted, because its {name} is a function of the file, which is not "
+                "run; a module without it is accepted"
+            )
 
 
 def _refusal(module: Any) -> ValueError:

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import check_tensor, number, whole
-from compat.moves import moved
 from compat.nn.checks.tensors import MIXED, check_dims, check_gradOutput
 from compat.nn.core.module import Scalar
 from compat.nn.functional import linear
@@ -18,6 +17,7 @@ from compat.nn.functional import noise_contrastive as f
 from compat.nn.layers.initialisation import draw
 from compat.nn.layers.linear import Linear, check_features
 from compat.random import AliasMultinomial
+from compat.storage_changes import moved
 
 t7.register("torch.AliasMultinomial", AliasMultinomial)
 

@@ -18,6 +18,7 @@ from compat.nn.source.needs import ANY, BATCH, Need, Sizes, Table, need_of
 from compat.tensor_tables import map_tensors, tensors
 from compat.torch_internals import fake_tensors
 
+_INPUT = re.compile(r"(?:(long|float|double|half):)?([1-9]\d*(?:x[1-9]\d*)*)")
 _TRIES = 64  # of sizes for entries of tables of which nothing is known
 
 
@@ -37,7 +38,7 @@ def parsed(text: str, dtype: torch.dtype) -> Example:
     """
     parts = []
     for part in text.split(","):
-        match = re.fullmatch(r"(?:(long|float|double|half):)?(\d+(?:x\d+)*)", part.strip())
+        match = _INPUT.fullmatch(part.strip())
         if match is None:
             raise ValueError(
                 f"input is {text!r}; sizes like 1x3x224x224, for indices long:1x10, and commas "

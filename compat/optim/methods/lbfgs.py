@@ -6,12 +6,12 @@ import torch
 
 from compat.optim.support.opfunc import OpFunc, evaluate
 from compat.optim.support.options import Table, option, tables
+from compat.optim.support.unsliced_fields import declare_unsliced
 from compat.optim.support.vectors import buffer, flat, same_class
-from compat.optim.support.whole_fields import keeps_whole
 
 # One for each step of the history.
 NUMBERS = ("ro", "al")
-keeps_whole(*NUMBERS)
+declare_unsliced(*NUMBERS)
 
 
 def lbfgs(

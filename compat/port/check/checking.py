@@ -55,6 +55,8 @@ def check(
     ignore: str | None = None,
     seconds: float | None = None,
     place: str | os.PathLike[str] | None = None,
+    root: Path | None = None,
+    home: Path | None = None,
 ) -> Outcome:
     """Run a script in Lua and its draft in Python, each in a copy of the script's folder.
 
@@ -71,21 +73,25 @@ def check(
         seconds: how long each may run; then the lines are compared that both have printed.
         place: a folder for the copies: the next check there goes on with the files that this one
             has left.
+        root: the folder that is copied; None: the script's.
+        home: the folder in it where both run.
 
     Raises:
         PortError: the script prints nothing and saves no ``.t7`` file.
     """
     script, draft = Path(script).resolve(), Path(draft).resolve()
     pattern = re.compile(ignore) if ignore else None
+    source = script.parent if root is None else root.resolve()
+    inside = Path() if home is None else home.resolve().relative_to(source)
     with tempfile.TemporaryDirectory(prefix=FOLDER) as own:
         root = Path(own if place is None else place)
         is_marked = _OVERWRITTEN in draft.read_text(errors="replace")
         languages = ["lua", "python", "kept"] if is_marked else ["lua", "python"]
-        given = {language: _begun(script.parent, root, language) for language in languages}
+        given = {language: _begun(source, root, language) for language in languages}
 
         def ran(language: str, program: Path) -> subprocess.CompletedProcess[str]:
             seeded = [sys.executable, "-m", "compat.port.check.seeded", language, str(program)]
-            return _run([*seeded, *arguments], root / language, seconds)
+            return _run([*seeded, *arguments], root / language / inside, seconds)
 
         def outcome(language: str) -> Outcome:
             lua = ran(language, script)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 from pathlib import Path
 
 # The folder of a run, in what ``paths.concat`` makes, for Lua's is absolute.
@@ -18,6 +19,11 @@ def changes(folder: Path) -> dict[Path, int]:
     return {
         p.relative_to(folder): p.stat().st_mtime_ns for p in folder.rglob("*.t7") if p.is_file()
     }
+
+
+def copy_of(home: Path, root: Path, folder: Path) -> Path:
+    """Where a folder of the program's, whose ``root`` was copied into ``folder``, is there."""
+    return folder / home.relative_to(root)
 
 
 def copied(source: Path, folder: Path) -> None:
@@ -36,7 +42,12 @@ def copied(source: Path, folder: Path) -> None:
         files += len(names)
         for name in names:
             entry, target = Path(path, name), folder / place / name
-            size = entry.stat().st_size if entry.exists() else left + 1
+            if entry.is_symlink() and not entry.exists():
+                continue  # it leads nowhere, or in a circle
+            state = entry.stat()
+            if not stat.S_ISREG(state.st_mode):
+                continue  # a pipe or socket, which a copy would wait for
+            size = state.st_size
             if size > left or entry.suffix == ".lua":
                 target.symlink_to(entry.resolve())  # also where the folder is a copy itself
                 continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compat.port.know.files import Class
+from compat.port.know.scopes import LOADERS
 from compat.port.know.shapes import constant, is_open
 from compat.port.know.types import Signature, Table, Type, tensor
 from compat.port.know.values import Values
@@ -199,6 +200,10 @@ class Calls(Values):
             if target.shape is not None:
                 target.shape.uses.add("meta")
                 self._join(target.shape.meta, arguments[1])
+                for event in ("__index", "__newindex", "__call", "__tostring", "__len", "__unm"):
+                    handler = target.shape.event(event).signature
+                    if handler is not None:
+                        self._join(handler.parameter(0), target)
             meta = node.arguments[1]
             if isinstance(meta, s.Call) and self.dotted(meta.function) == "torch.getmetatable":
                 return [Type("module")]
@@ -223,7 +228,7 @@ class Calls(Values):
             return self._unpacked(shape) or [shape.items]
         if path in ("table.remove", "unpack", "table.unpack") and arguments:
             return [shape.items if shape is not None else Type()]
-        if path == "require" or path in ("dofile", "paths.dofile"):
+        if path in LOADERS:
             return [self._required(node)]
         if path == "torch.randperm" and len(arguments) == 1:
             return [tensor(["Long" if node in self.orders else "Default"], [1])]
@@ -324,6 +329,8 @@ class Calls(Values):
             found = len(self.results(node))
             is_several = bool(node.arguments) or node.method not in ("max", "min")
             return None if found == 1 and node.method in results.SEVERAL and is_several else found
+        if results.gives_total(owner, node.method):
+            return 2
         if owner.is_string:
             return results.count(f"string.{node.method}", node)
         if owner.only("module"):

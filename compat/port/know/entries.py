@@ -137,6 +137,16 @@ class Entries(Seen, ABC):
         length = key.left if isinstance(key.left, s.Unary) and key.left.operator == "#" else None
         return is_one and length is not None and self.type(length.operand).shape is table
 
+    def may_be_before(self, key: s.Node) -> bool:
+        """Whether a key may be below 1: ``i - 1``, but not of a loop that begins later."""
+        if isinstance(key, s.Constant):
+            return isinstance(key.value, int) and key.value < 1
+        if not isinstance(key, s.Binary) or key.operator != "-":
+            return isinstance(key, s.Unary) and key.operator == "-"
+        less, name = s.constant(key.right), key.left
+        first = self.firsts.get(name.variable, 1) if isinstance(name, s.Name) else 1
+        return isinstance(less, int) and less >= first
+
     def _in_any_order(self, key: s.Node) -> bool:
         """Whether entries are written by functions that are called later, in any order."""
         if not isinstance(key, s.Name) or key.variable.scope is None:
@@ -219,7 +229,9 @@ class Entries(Seen, ABC):
             return found if is_name else shape.items
         if kind.is_number and not isinstance(key, s.Constant):
             shape.uses.add("by number")
-        return any_entry(shape) if kind.is_string else shape.items
+        if kind.is_string:
+            return any_entry(shape)
+        return shape.items.joined(Type("nil")) if self.may_be_before(key) else shape.items
 
     def _inherit(self, klass: Class, name: str) -> None:
         """A field is the same in a class and in those that it derives from."""

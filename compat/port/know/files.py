@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from compat.port.know.scopes import Scopes, Variable
 from compat.port.know.types import Table, Type
 from compat.port.read import syntax as s
+
+_MAKES = re.compile("_*(init|new|create|reset|build|load)", re.IGNORECASE)
 
 
 @dataclass(eq=False)
@@ -39,6 +42,22 @@ class Class:
             klass = classes.get(klass.parent or "")
         return None
 
+    def sets_first(self, name: str, classes: Mapping[str, Class]) -> bool:
+        """Whether what makes an object, a function of the class's or a method such as init, sets
+        a field of this name.
+        """
+        klass: Class | None = self
+        while klass is not None:
+            for method, define in klass.methods.items():
+                if define.is_method and not _MAKES.match(method):
+                    continue
+                for node in s.walk(define.function.body):
+                    targets = node.targets if isinstance(node, s.Assign) else []
+                    if any(isinstance(t, s.Index) and s.constant(t.key) == name for t in targets):
+                        return True
+            klass = classes.get(klass.parent or "")
+        return False
+
     @property
     def object(self) -> Type:
         """The type of its objects."""
@@ -58,6 +77,8 @@ class File:
     source: bytes
     value: Type = field(default_factory=Type)  # what it returns
     is_script: bool = False  # it starts a program; scripts do not share global variables
+    loads: dict[str, str] = field(default_factory=dict)  # names in require and dofile, and paths
+    is_opaque: bool = False  # it has no draft, and what it says is not known
 
     def shares_with(self, other: File) -> bool:
         """Whether both may be parts of one program."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from compat.port.know.files import Class, File
 from compat.port.know.scopes import KNOWN, PACKAGES, Variable
-from compat.port.know.shapes import is_name, is_self, place_of, places_like, required, tried
+from compat.port.know.shapes import defined, is_name, is_self, places_like, required, tried
 from compat.port.know.types import Type
 from compat.port.read import syntax as s
 from compat.port.write.python_names import is_metamethod
@@ -29,6 +29,10 @@ class Names:
     variables: dict[Variable, Type]
     _derived: dict[Variable, tuple[str, s.Node]]  # classes and what they derive from
     followed: set[s.Index]  # entries that have methods or entries themselves
+    firsts: dict[Variable, int]  # what loops count from
+    told: set[tuple[Variable | None, str]]  # causes that drafts have marks for
+    sources: dict[Variable, list[s.Node]]  # what is put into variables
+    filled: set[s.Call]  # of functions of lists, where the length was looked at
     appended: set[s.Name]  # keys that a loop fills a new table with
     orders: set[s.Call]  # permutations that are indices
     tests: dict[s.Name, str]  # where a test has told what a variable is,
@@ -90,28 +94,31 @@ class Names:
             name = tried(node) if isinstance(node, s.Local) else required(node)
             if name is None or name in KNOWN or not is_name(name):
                 continue
-            if place_of(name, [f.path for f in self.files]) is None:
+            if name not in file.loads:
                 self.absent.add(name)
 
-    def _find_classes(self, block: s.Block) -> None:
-        for statement in block.statements:
-            self._find_class(statement)
-            for child in statement.children():
-                if isinstance(child, s.Block):
-                    self._find_classes(child)
-            if isinstance(statement, s.Define) and isinstance(statement.target, s.Index):
-                klass = self.class_of(statement.target.object)
-                key = statement.target.key
-                if klass is not None and isinstance(key, s.Constant):
-                    klass.methods[str(key.value)] = statement
-                    parameters = statement.function.parameters
-                    is_method = statement.is_method or is_self(statement.function)
-                    if str(key.value) in _OF_TWO:
-                        for name in parameters:
-                            self.of(name.variable).join(klass.object)
-                    elif is_method or is_metamethod(str(key.value)):
-                        for name in parameters[:1]:
-                            self.of(name.variable).join(klass.object)
+    def _find_classes(self, file: File) -> None:
+        """Classes, and their methods: the first of a name that stands in the class's own block."""
+        for block in [n for n in s.walk(file.block) if isinstance(n, s.Block)]:
+            for statement in block.statements:
+                self._find_class(statement)
+            own = set(block.statements)
+            for i, statement in enumerate(block.statements):
+                define = defined(statement)
+                klass = None if define is None else self.class_of(define.target.object)
+                if define is None or klass is None or klass.node not in own:
+                    continue
+                name = str(define.target.key.value)
+                if name not in klass.methods and name != "__index":
+                    block.statements[i] = klass.methods[name] = define
+                    self._give_self(name, define, klass)
+
+    def _give_self(self, name: str, define: s.Define, klass: Class) -> None:
+        """Note that a method's first parameter, an operator's both, are objects of its class."""
+        is_method = define.is_method or is_self(define.function) or is_metamethod(name)
+        parameters = define.function.parameters
+        for parameter in parameters if name in _OF_TWO else parameters[: int(is_method)]:
+            self.of(parameter.variable).join(klass.object)
 
     def _find_namespaces(self, file: File) -> None:
         """Tables that only hold functions: ``local M = {}``, ``function M.f() … end``."""
@@ -152,7 +159,7 @@ class Names:
     def _add_class(self, owner: s.Name, node: s.Node) -> None:
         made = Class(owner.id, owner.variable, None, False, node, self.file.module)
         made.parent, made.deriving = self._derived.get(owner.variable, (None, None))
-        self.classes[f"{owner.id}@{self.file.path}"] = made
+        self.classes[f"{owner.id}@{self.file.path}:{owner.variable.declared_at}"] = made
         self.of(owner.variable).join(self._class_type(made))
 
     def _find_parent(self, target: s.Node | None, call: s.Node | None) -> None:
@@ -200,7 +207,7 @@ class Names:
                     parent_name = None
                 variable = names[0].variable if names and isinstance(names[0], s.Name) else None
                 made = Class(first.value, variable, parent_name, True, node, self.file.module)
-                self.classes[made.name] = made
+                self.classes[self._key(made)] = made
                 if variable is not None:
                     self.of(variable).join(self._class_type(made))
                 made.holder = next((a for a in call.arguments[1:] if isinstance(a, s.Name)), None)
@@ -218,8 +225,12 @@ class Names:
             and isinstance(node.values[0], s.Name)
             and node.values[0].variable is owner.variable
             and len(owner.variable.writes) == 1
-        ) and f"{owner.id}@{self.file.path}" not in self.classes:
+        ) and all(klass.variable is not owner.variable for klass in self.classes.values()):
             self._add_class(owner, node)
+
+    def _key(self, made: Class) -> str:
+        """The name of a class, or where several files have one of the name, with the file."""
+        return f"{made.name}@{self.file.path}" if made.name in self.classes else made.name
 
     def _class_type(self, klass: Class) -> Type:
         made = Type("class", table=klass.members)
@@ -244,11 +255,13 @@ class Names:
         """The file of the program that a ``require`` or ``dofile`` names."""
         if not isinstance(node, s.Call) or not node.arguments:
             return None
-        name = node.arguments[0]
+        # ``torch.include('package', 'part.lua')`` names the package first
+        is_included = self.dotted(node.function) == "torch.include"
+        name = node.arguments[-1 if is_included else 0]
         if not isinstance(name, s.Constant) or not isinstance(name.value, str):
             return None
-        number = place_of(name.value, [file.path for file in self.files])
-        return None if number is None else self.files[number]
+        path = self.file.loads.get(name.value)
+        return next((file for file in self.files if file.path == path), None)
 
     def files_like(self, node: s.Call) -> list[File]:
         """The files that ``dofile('models/' .. name)`` may mean."""

@@ -66,6 +66,34 @@ def _measured(node: s.Node) -> tuple[s.Name, int] | None:
     return (length.operand, number.value) if isinstance(number.value, int) else None
 
 
+def filled(block: s.Block) -> Iterator[s.Call]:
+    """Calls that are given a list first and stand where its length was looked at."""
+    for node in s.walk(block):
+        if isinstance(node, (s.If, s.While, s.ForRange, s.ForEach)):
+            lists = {s.describe(n) for part in _tests(node) for n in _measured_lists(part)} - {"…"}
+            for call in s.walk(node):
+                if isinstance(call, s.Call) and s.describe((call.arguments or [call])[0]) in lists:
+                    yield call
+
+
+def _tests(node: s.Statement) -> list[s.Node]:
+    """The expressions that decide whether a statement's body is reached."""
+    if isinstance(node, s.If):
+        return [condition for condition, _ in node.clauses if condition is not None]
+    if isinstance(node, s.ForRange):
+        return [node.first, node.last]
+    return node.values if isinstance(node, s.ForEach) else [next(node.children())]
+
+
+def _measured_lists(node: s.Node) -> Iterator[s.Node]:
+    """What ``#x`` and ``ipairs(x)`` ask for the length of."""
+    for part in s.walk(node):
+        if isinstance(part, s.Unary) and part.operator == "#":
+            yield part.operand
+        elif isinstance(part, s.Call) and part.arguments and s.describe(part.function) == "ipairs":
+            yield part.arguments[0]
+
+
 def _guarded(block: s.Block) -> Iterator[tuple[s.Node, s.Node]]:
     """Conditions, and the parts of the source that are reached only where they are true."""
     for node in s.walk(block):

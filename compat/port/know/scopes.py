@@ -18,6 +18,8 @@ PACKAGES = {
 }
 # And those that need no import in Python.
 SILENT = {"pl", "env", "trepl", "nnx", "lfs", "dok", "totem", "torchx"}
+# Functions that load a file.
+LOADERS = {"require", "dofile", "paths.dofile", "include", "torch.include"}
 KNOWN = PACKAGES | SILENT | {"lapp", "class", "argcheck"}
 
 
@@ -53,6 +55,11 @@ class Variable:
     python: str = ""
     boxed: bool = False  # each turn of a loop has its own
     zero_based: bool = False  # a loop's number that is only used as an index
+
+    @property
+    def declared_at(self) -> int:
+        """Where it is declared in its file."""
+        return 0 if self.declared is None else self.declared.start
 
     @property
     def is_global(self) -> bool:

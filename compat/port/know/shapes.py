@@ -26,16 +26,6 @@ def required(node: s.Node | None) -> str | None:
     return None
 
 
-def place_of(name: str, paths: Sequence[str]) -> int | None:
-    """Which of the files ``require`` or ``dofile`` means by a name."""
-    wanted = _plain(name)
-    for number, path in enumerate(paths):
-        own = _plain(path)
-        if own == wanted or own.endswith(f"/{wanted}") or own.endswith(f"{wanted}/init"):
-            return number
-    return None
-
-
 def places_like(node: s.Node, paths: Sequence[str]) -> list[int]:
     """Which of the files an expression for a name may mean: ``'models/' .. name``."""
     pattern = _pattern(node)
@@ -56,21 +46,6 @@ def _pattern(node: s.Node) -> str:
     if isinstance(node, s.Binary) and node.operator == "..":
         return _pattern(node.left) + _pattern(node.right)
     return _pattern(node.inner) if isinstance(node, s.Paren) else ".+"
-
-
-def scripts(blocks: Sequence[s.Block], paths: Sequence[str]) -> set[int]:
-    """The files that start a program: the first, and those that no other loads or could load."""
-    loaded = set()
-    for block in blocks:
-        if loads_by_name(block):
-            return {0}
-        for call in calls(block):
-            first = call.arguments[0] if call.arguments else None
-            if isinstance(first, s.Constant) and isinstance(first.value, str):
-                loaded.add(place_of(first.value, paths))
-    ends = [block.statements[-1] if block.statements else None for block in blocks]
-    others = {n for n, end in enumerate(ends) if not isinstance(end, (s.Return, type(None)))}
-    return {0} | others - loaded
 
 
 def tried(node: s.Local) -> str | None:
@@ -195,6 +170,32 @@ def loads_by_name(block: s.Block) -> bool:
         if name in ("require", "dofile") and is_computed:
             return True
     return False
+
+
+def sources(block: s.Block) -> Iterator[tuple[Any, s.Node]]:
+    """Variables, and what is put into them; of loops through tables the tables' entries."""
+    for node in s.walk(block):
+        if isinstance(node, (s.Local, s.Assign)):
+            targets = node.names if isinstance(node, s.Local) else node.targets
+            for target, value in zip(targets, node.values, strict=False):
+                if isinstance(target, s.Name):
+                    yield target.variable, value
+        elif isinstance(node, s.ForEach) and isinstance(node.values[0], s.Call):
+            for name in node.names[1:]:
+                for table in node.values[0].arguments[:1]:
+                    yield name.variable, s.Index(table, s.Vararg())
+
+
+def defined(node: s.Statement) -> s.Define | None:
+    """``function owner.name() … end``, also written ``owner.name = function() … end``."""
+    if isinstance(node, s.Assign) and len(node.targets) == len(node.values) == 1:
+        target, value = node.targets[0], node.values[0]
+        if isinstance(target, s.Index) and isinstance(value, s.Function):
+            more = {"before": node.before, "after": node.after}
+            node = s.Define(target, value, line=node.line, start=node.start, end=node.end, **more)
+    if not isinstance(node, s.Define) or not isinstance(node.target, s.Index):
+        return None
+    return node if isinstance(s.constant(node.target.key), str) else None
 
 
 def may_end(block: s.Block) -> bool:

@@ -107,6 +107,13 @@ class Type:
         """Whether its tables may have metatables."""
         return self.shape is not None and "meta" in self.shape.uses
 
+    def joined(self, other: Type) -> Type:
+        """What is either."""
+        both = Type()
+        both.join(self)
+        both.join(other)
+        return both
+
     def without(self, *atoms: str) -> Type:
         """The same less some possibilities."""
         copy = Type(*(self.atoms - set(atoms)), table=self.table, function=self.function)

@@ -11,6 +11,11 @@ from compat.port.know.types import Type, tensor
 from compat.port.library import results
 from compat.port.read import syntax as s
 
+_EVENTS = {
+    **{"+": "__add", "-": "__sub", "*": "__mul", "/": "__div", "%": "__mod", "^": "__pow"},
+    "..": "__concat",
+}
+
 
 class Values(Entries, ABC):
     """What expressions may be; ``Calls`` adds those that call."""
@@ -86,7 +91,7 @@ class Values(Entries, ABC):
         if operator in ("==", "~=", "<", ">", "<=", ">="):
             return Type("boolean")
         if operator == "..":
-            return Type("string")
+            return Type("string") if self.operator_of("..", left, right) is None else Type()
         if operator == "and":
             if left.only("nil"):
                 return left
@@ -106,7 +111,24 @@ class Values(Entries, ABC):
             return copy if left.atoms or right.atoms else Type()
         return self._arithmetic(operator, left, right)
 
+    def operator_of(self, operator: str, *operands: Type) -> s.Define | None:
+        """The method of a class of the script's that an operator calls."""
+        for kind in operands:
+            klass = kind.shape.klass if kind.only("object") and kind.shape is not None else None
+            if klass is not None:
+                define = klass.method(_EVENTS[operator], self.classes)
+                if define is not None:
+                    found: s.Define = define
+                    return found
+        return None
+
     def _arithmetic(self, operator: str, left: Type, right: Type) -> Type:
+        define = self.operator_of(operator, left, right)
+        if define is not None:
+            signature = self.signature(define.function)
+            for i, kind in enumerate((left, right)[: len(define.function.parameters)]):
+                self._join(signature.parameter(i), kind)
+            return signature.result(0)
         if left.only("pointer"):
             return left
         if operator == "-" and right.only("module"):  # a node of nngraph's

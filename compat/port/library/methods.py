@@ -46,6 +46,8 @@ def method(node: s.Call, draft: Draft) -> Code:
     if kind.only("module", "object", "class", "options", "nil") or klass is not None:
         count = draft.types.count(node)
         made = code.call(f"{owner.atom}.{method_name(name)}", *draft.arguments(node))
+        if results.gives_total(kind, name):
+            return replace(made, every=f"({made}, {owner.atom}.total_weight_tensor.item())")
         return Code(made.text, spread=count if count is not None or klass else 1)
     if kind.only("storage") and name in ("size", "fill", "totable") and len(node.arguments) < 2:
         return code.call(f"{owner.atom}.{name}", *draft.arguments(node))
@@ -65,7 +67,7 @@ def method(node: s.Call, draft: Draft) -> Code:
         made = code.call(f"{owner.atom}.{python_attribute(name)}", *draft.arguments(node))
         return Code(made.text, spread=draft.types.count(node))
     if not kind.atoms:
-        draft.page.mark(f"what {s.describe(node.function)} is, is not known", "calls")
+        draft.unknown(node.function, "calls")
     made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
     count = draft.types.count(node)
     return Code(made.text, spread=count)
@@ -123,7 +125,7 @@ def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
         (a for a, k in zip(node.arguments, kinds, strict=False) if results.kind_of(k) == "?"), None
     )
     if unknown is not None and not last_open:
-        draft.page.mark(f"what {s.describe(unknown)} is, is not known", "calls")
+        draft.unknown(unknown, "calls")
     owner = draft.prefix(node.function)
     made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
     return Code(made.text, spread=draft.types.count(node))

@@ -8,7 +8,7 @@ from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
-from compat.port.write.text import formatted, may_be_sizes
+from compat.port.write.text import formatted, may_be_nil, may_be_sizes
 
 
 def print_(node: s.Call, draft: Draft) -> Code | None:
@@ -21,8 +21,7 @@ def print_(node: s.Call, draft: Draft) -> Code | None:
     if not is_open and all(k.is_number or k.is_string for k in kinds):
         if len(kinds) == 1 and (kinds[0].is_string or kinds[0].is_int):
             made = draft.value(last)
-            may_be_nil = ".get(" in made.text and not made.text.startswith('f"')
-            is_shown = may_be_nil or may_be_sizes(last, draft)
+            is_shown = may_be_nil(last, made, draft) or may_be_sizes(last, draft)
             return code.call("lua.print" if is_shown else "print", made)
         return code.call("print", formatted(node.arguments, draft, "\t"))
     return code.call("lua.print", *draft.arguments(node))
@@ -32,6 +31,8 @@ def tostring(node: s.Call, draft: Draft) -> Code | None:
     """``tostring``."""
     kind = draft.types.type(node.arguments[0])
     made = draft.value(node.arguments[0])
+    if may_be_nil(node.arguments[0], made, draft):
+        return code.call("lua.tostring", made)
     if kind.is_string:
         return made
     if kind.is_int:
@@ -90,7 +91,8 @@ def _directed(directive: re.Match[str], argument: s.Node, draft: Draft) -> tuple
     kind = draft.types.type(argument)
     made = draft.value(argument)
     if letter == "s":
-        text = made.text if kind.is_string or kind.is_int else f"lua.tostring({made})"
+        is_plain = (kind.is_string or kind.is_int) and not may_be_nil(argument, made, draft)
+        text = made.text if is_plain else f"lua.tostring({made})"
         if (kind.is_int and (width or precision)) or set(flags) - {"-"}:
             return None
         side = "" if not width else "<" if "-" in flags else ">"

@@ -269,6 +269,8 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
     if name == "get":
         return [Type("module")]
     known = next(iter(owner.classes)) if len(owner.classes) == 1 else ""
+    if gives_total(owner, name):
+        return [Type("float"), Type("float")]
     if name in ("forward", "updateOutput") and known.endswith("Criterion"):
         return [Type("float")]
     if name in ("forward", "backward", "updateOutput", "updateGradInput"):
@@ -284,7 +286,13 @@ def _result(owner: Type) -> Type:
 
 
 # Their ``forward`` gives the total weight of the targets after the loss.
-WITH_TOTAL = {"nn.ClassNLLCriterion", "nn.SpatialClassNLLCriterion"}
+_WITH_TOTAL = {"nn.ClassNLLCriterion", "nn.SpatialClassNLLCriterion"}
+
+
+def gives_total(owner: Type, method: str | None) -> bool:
+    """Whether a call of a criterion's method gives two numbers."""
+    is_pass = method in ("forward", "updateOutput") and owner.only("module")
+    return is_pass and bool(owner.classes) and owner.classes <= _WITH_TOTAL
 
 
 def module_count(name: str) -> int | None:

@@ -9,7 +9,7 @@ from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
-from compat.port.write.places import place
+from compat.port.write.places import place, whole
 
 
 def sub(node: s.Call, draft: Draft) -> Code | None:
@@ -55,7 +55,10 @@ def gsub(node: s.Call, draft: Draft) -> Code | None:
 
 
 def rep(node: s.Call, draft: Draft) -> Code | None:
-    """``string.rep`` with a separator."""
+    """``string.rep``."""
+    if len(node.arguments) == 2:
+        owner, times = draft.value(node.arguments[0]), whole(node.arguments[1], draft)
+        return code.binary(owner, "*", times)
     if len(node.arguments) != 3 or not draft.types.type(node.arguments[2]).is_string:
         return None
     text, count, between = map(draft.value, node.arguments)

@@ -48,9 +48,13 @@ def remove(node: s.Call, draft: Draft) -> Code | None:
     owner = draft.value(node.arguments[0])
     if "nil" in draft.types.type(node).atoms:
         return None
-    if len(node.arguments) == 1:
-        return code.call(f"{owner.atom}.pop")
-    return code.call(f"{owner.atom}.pop", place(node.arguments[1], draft))
+    last = [] if len(node.arguments) == 1 else [place(node.arguments[1], draft)]
+    made = code.call(f"{owner.atom}.pop", *last)
+    if draft.types.was_seen(node) or node in draft.types.filled:
+        return made
+    if draft.asked is node or last or "(" in owner.text:
+        return None
+    return code.ternary(made, owner, Code("None"))
 
 
 def sort(node: s.Call, draft: Draft) -> Code | None:

@@ -35,7 +35,6 @@ TEMPLATES = {
     "string.lower": "{1.}.lower()",
     "string.len": "len({1})",
     "string.reverse": "{1.}[::-1]",
-    "string.rep": "{1.} * {2.}",
     "string.char": "lua.char({*})",
     "string.find": "lua.find({*})#?",
     "string.match": "lua.match({*})#?",

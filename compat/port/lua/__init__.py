@@ -41,6 +41,7 @@ from compat.port.lua.files import (
 )
 from compat.port.lua.kinds import is_type_of, type, type_name, typename
 from compat.port.lua.lapp import lapp
+from compat.port.lua.modules import function, main, module, named, torch_class
 from compat.port.lua.numbers import (
     add,
     div,
@@ -68,6 +69,7 @@ from compat.port.lua.tables import (
     insert,
     ipairs,
     iterate,
+    joined,
     length,
     next,
     pairs,
@@ -146,6 +148,7 @@ __all__ = [
     "find",
     "first",
     "format",
+    "function",
     "getmetatable",
     "gmatch",
     "gsub",
@@ -158,16 +161,20 @@ __all__ = [
     "iterate",
     "iterdirs",
     "iterfiles",
+    "joined",
     "lapp",
     "length",
+    "main",
     "maker",
     "match",
     "method",
     "mod",
     "modf",
+    "module",
     "modulo",
     "mul",
     "must_open",
+    "named",
     "next",
     "numbered",
     "open",
@@ -209,6 +216,7 @@ __all__ = [
     "tmpname",
     "tonumber",
     "torch",
+    "torch_class",
     "tostring",
     "tried",
     "truth",

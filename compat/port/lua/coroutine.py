@@ -59,7 +59,7 @@ def _values(found: Any) -> tuple[Any, ...]:
 
 
 def _results(found: tuple[Any, ...]) -> Any:
-    return None if not found else found[0] if len(found) == 1 else found
+    return found[0] if len(found) == 1 else found
 
 
 def create(function: Callable[..., Any]) -> Coroutine:
@@ -96,6 +96,6 @@ class wrap(Iterator[Any]):
 
     def __next__(self) -> Any:
         found = self()
-        if found is None:
+        if found is None or found == () or (isinstance(found, tuple) and found[0] is None):
             raise StopIteration
         return found

@@ -84,7 +84,8 @@ def start() -> None:
     _made()
 
 
-def _runtime() -> Any:
+def draft_runtime() -> Any:
+    """The runtime, with the default type that is in force."""
     made = _made()
     default = torch7.getdefaulttensortype()
     made.execute(
@@ -95,21 +96,22 @@ def _runtime() -> Any:
 
 @functools.cache
 def _made() -> Any:
-    from compat.lua import Runtime
+    from compat.port.lua.embedded import DraftRuntime
 
     default = torch7.getdefaulttensortype()
-    made = Runtime(default)
+    made = DraftRuntime(default)
     made.require("trepl")
     made.execute(_PRINT, lambda text: sys.stdout.write(text))
     state = torch7.getRNGState()
     made.require("nn")  # draws random numbers
     torch7.setRNGState(state)
+    made.know_objects()
     return made
 
 
 @functools.cache
 def _function(code: str) -> Any:
-    return _runtime().eval(code)
+    return draft_runtime().eval(code)
 
 
 def _given(value: Any) -> Any:
@@ -140,7 +142,7 @@ def _taken(value: Any, is_storage: bool) -> Any:
 
 def _called(function: Any, *args: Any) -> Any:
     """Call a function, or the method of this name of the first argument."""
-    _runtime()
+    draft_runtime()
     storages = " ".join(
         str(i) for i, v in enumerate(args, 1) if isinstance(v, (Storage, _torch.Size))
     )
@@ -187,7 +189,7 @@ def original_typename(owner: Original) -> str | None:
 
 def call_operator(operator: str, a: Any, b: Any) -> Any:
     """``a operator b`` in Lua: on tensors as Torch7 computes it."""
-    _runtime()
+    draft_runtime()
     return _function(f"function(a, b) return a {operator} b end")(_given(a), _given(b))
 
 
@@ -201,14 +203,25 @@ class Package:
         if name.startswith("__"):
             raise AttributeError(name)
         if self._name == "torch" and name.startswith("Cuda"):
-            _runtime().require("cutorch")
+            draft_runtime().require("cutorch")
         found = _function(f"function(name) return ({self._found()})[name] end")(name)
+        if isinstance(found, dict):
+            return _Entries(found)
         return _Function(found) if callable(found) else found
 
     def _found(self) -> str:
         if self._name == "_G":
             return "_G"
         return f"_G['{self._name}'] or require '{self._name}'"
+
+
+class _Entries(dict[Any, Any]):
+    """A table of a package: ``package("package").preload.name``; what is not there is None."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.get(name)
 
 
 class _Function:

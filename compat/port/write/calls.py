@@ -7,7 +7,6 @@ from dataclasses import replace
 from compat.port.know.shapes import is_open
 from compat.port.know.types import Type
 from compat.port.library import functions, methods, tensors
-from compat.port.library.results import WITH_TOTAL
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.classes import name_of_method
@@ -113,10 +112,6 @@ def note_results(node: s.Node, draft: Draft) -> None:
         return
     seen = draft.types.facts.get((draft.types.file.path, -node.start, node.end), [])
     if draft.types.called(node) is not None or all(int(count) == given for count in seen):
-        owner = draft.types.type(node.function)
-        gives_two = owner.classes & WITH_TOTAL and node.method in ("forward", "updateOutput")
-        if node.method is None or not owner.only("module") or not gives_two:
-            return
-        seen = ["2"]
+        return
     counts = " or ".join(sorted(seen))
     draft.page.mark(f"{s.describe(node)} gives {counts} results in Lua, here {given}", "results")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from compat.port.read import syntax as s
+from compat.port.read.syntax import PortError
 from compat.port.write import code
 from compat.port.write.assignments import is_there
 from compat.port.write.code import Code
@@ -202,7 +203,8 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
         owner = Code(owner.text[5:-1])
     no_key = not node.names[0].variable.reads and len(node.names) == 2
     plain = kind.only("table") and shape is not None and "meta" not in shape.uses
-    if plain and shape is not None and shape.is_list:
+    has_holes = path == "ipairs" and shape is not None and "nil" in shape.items.atoms
+    if plain and shape is not None and shape.is_list and not has_holes:
         if no_key and len(node.names) == 2:
             del names[0]
             return owner
@@ -226,7 +228,7 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
             return owner
         return Code(f"{owner.atom}.items()")
     if not kind.atoms:
-        draft.page.mark(f"what {s.describe(table)} is, is not known", "loops")
+        draft.unknown(table, "loops")
     made = code.call(f"lua.{path}", owner)
     if len(names) == 1:
         names.append("_")
@@ -264,6 +266,9 @@ def return_(node: s.Return, draft: Draft) -> None:
             return
         if made.is_mask:
             made = Code(f"{made.atom}.byte()")
+        if made.every.startswith("("):
+            draft.page.write(f"return {made.every[1:-1]}")
+            return
         own = draft.types.count(last)
         if count > 1 and own is not None and own < count:
             values = [f"*{made.atom}" if own > 1 else made.text] + ["None"] * (count - max(own, 1))
@@ -308,8 +313,7 @@ def jump(node: s.Jump, draft: Draft) -> None:
             _until(ending, draft)
         draft.page.write("continue")
     else:
-        draft.page.mark("Python has no goto", "goto")
-        draft.page.write(f'raise NotImplementedError("goto {node.label}")')
+        raise PortError("Python has no goto")
 
 
 @statement(s.Label)

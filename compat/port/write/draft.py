@@ -60,6 +60,7 @@ class Draft:
         modules: imports of other files; ``loaded`` are loaded for what they do.
         functions: the names of functions that expressions have become, by where they are.
         exports: what other files import, if it returns something.
+        in_lua: functions that have no draft, and why.
     """
 
     def __init__(self, file: File, types: Inference, shared: set[Variable]) -> None:
@@ -82,6 +83,7 @@ class Draft:
         self.modules: set[str] = set()
         self.loaded: list[str] = []
         self.exports: str | None = None
+        self.in_lua: dict[s.Function, str] = {}
 
     # Statements
 
@@ -101,6 +103,19 @@ class Draft:
             found |= set(scope.variables)
             scope = scope.parent
         return found
+
+    def unknown(self, node: s.Node, anchor: str) -> None:
+        """Mark that what an expression is, is not known: once for each cause of that.
+
+        A variable is marked where it is declared, anything else where it is met first.
+        """
+        cause, key = self.types.cause(node)
+        if key in self.types.told:
+            return
+        self.types.told.add(key)
+        declared = cause.variable.declared if isinstance(cause, s.Name) else None
+        reason = f"what {s.describe(cause)} is, is not known"
+        self.page.mark(reason, anchor, None if declared is None else declared.line)
 
     def tell(self) -> None:
         """Mark a statement that uses the text of an error."""

@@ -13,6 +13,7 @@ from compat.port.write.assignments import store_code, target_of
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft, expression, statement
 from compat.port.write.heads import IMPORTS
+from compat.port.write.in_lua import source_of
 from compat.port.write.names import global_name, name_of
 from compat.port.write.python_names import python_name
 
@@ -65,7 +66,7 @@ def function(node: s.Function, draft: Draft, name: str) -> Code:
 
 def lambda_of(node: s.Function, draft: Draft) -> Code | None:
     """A function as a lambda; None where it is more than one expression."""
-    if len(node.body.statements) > 1 or node.body.ending:
+    if len(node.body.statements) > 1 or node.body.ending or node in draft.in_lua:
         return None
     signature = draft.types.signature(node).root()
     if not node.body.statements:
@@ -105,7 +106,7 @@ def lambda_of(node: s.Function, draft: Draft) -> Code | None:
         made = Code(f"lua.counted({made})")
     elif made.is_mask:
         made = Code(f"{made.atom}.byte()")
-    text = made.text
+    text = made.every if made.every.startswith("(") else made.text
     if text.startswith("*"):
         text = f"lua.results({text[1:]})"
     if len(text) > _LONGEST and not isinstance(body, s.Table):
@@ -143,7 +144,8 @@ def _parameters(node: s.Function, draft: Draft, skip: int = 0) -> str:
         or most > len(node.parameters)
         or (signature.escapes and not parts and not signature.calls)
     ):
-        parts.append("*_" if "_" not in parts else "*__")
+        taken = {*parts, *(v.python for v in draft.file.scopes.of_function[node].used)}
+        parts.append("*" + next(name for name in ("_", "__", "___") if name not in taken))
     bound = _bound(node, draft)
     if bound:
         if parts and not any(p.startswith("*") for p in parts):
@@ -166,13 +168,20 @@ def _bound(node: s.Function, draft: Draft) -> list[str]:
         and v.declared.start < node.start
         and not v.is_parameter
         and v not in draft.types.aliases
+        and (draft.klass is None or v is not draft.klass.variable)
     )
 
 
 def define_function(
     name: str, node: s.Function, draft: Draft, decorator: str | None = None
 ) -> None:
-    """``def``."""
+    """``def``; a function that has no draft runs in Lua."""
+    if node in draft.in_lua:
+        text, names = source_of(node, draft)
+        draft.page.mark(f"this function runs in Lua: {draft.in_lua[node]}", "lua")
+        made = f"lua.function({text}, globals(), {names})"
+        draft.page.write(f"{name} = {decorator}({made})" if decorator else f"{name} = {made}")
+        return
     if decorator:
         draft.page.write(f"@{decorator}")
     draft.page.write(f"def {name}({_parameters(node, draft)}):")

@@ -18,7 +18,7 @@ def import_as(node: s.Local, draft: Draft) -> bool:
     variable = node.names[0].variable
     call = node.values[0]
     file = draft.types.file_of(call) if isinstance(call, s.Call) else None
-    result = _returned(file) if file is not None and required(call) is not None else None
+    result = returned(file) if file is not None and required(call) is not None else None
     if file is None or result is None or len(variable.writes) != 1:
         return False
     name = str(variable.python)
@@ -41,7 +41,7 @@ def imported(node: s.Call, draft: Draft) -> Code:
     """``require`` or ``dofile`` of a file of the program."""
     file = draft.types.file_of(node)
     assert file is not None
-    result = _returned(file)
+    result = returned(file)
     if result is None:
         draft.page.write(f'importlib.import_module("{file.module}")')
         return NONE
@@ -56,8 +56,26 @@ def imported(node: s.Call, draft: Draft) -> Code:
     if result == "exports" or is_taken or other:
         name = f"{own}_{result}" if result == "exports" or other else f"{own}_"
     text = f"from {file.module} import {result}"
-    draft.modules.add(text if name == result else f"{text} as {name}")
+    text = text if name == result else f"{text} as {name}"
+    if draft.scope is not draft.file.scopes.file and _leads_back(file, draft):
+        draft.page.write(text)  # when the function runs, both files are there
+    else:
+        draft.modules.add(text)
     return Code(name)
+
+
+def _leads_back(file: File, draft: Draft) -> bool:
+    """Whether a file loads the one that is written, itself or by others."""
+    by_path = {other.path: other for other in draft.types.files}
+    seen, waiting = set(), [file]
+    while waiting:
+        found = waiting.pop()
+        if found is draft.file:
+            return True
+        if found.path not in seen:
+            seen.add(found.path)
+            waiting += [by_path[path] for path in found.loads.values() if path in by_path]
+    return False
 
 
 def load(file: File, draft: Draft, at_once: bool) -> None:
@@ -83,7 +101,7 @@ def _names_import(name: str, draft: Draft) -> bool:
     return len(found) == 1 and len(found[0].writes) == 1
 
 
-def _returned(file: File) -> str | None:
+def returned(file: File) -> str | None:
     """The name of what a file returns."""
     last = file.block.statements[-1] if file.block.statements else None
     if not isinstance(last, s.Return) or not last.values:

@@ -12,6 +12,8 @@ from compat.port.write.places import dims
 from compat.port.write.tables import index
 from compat.port.write.text import concatenation
 
+_PYTHON = {"^": "**"}
+
 
 @expression(s.Unary)
 def unary(node: s.Unary, draft: Draft, _hint: str) -> Code:
@@ -41,7 +43,7 @@ def length(operand: Code, kind: Type, node: s.Unary, draft: Draft) -> Code:
     if kind.only("table", "nil") and kind.shape is not None and kind.shape.is_list:
         return code.call("len", operand)
     if not kind.atoms:
-        draft.page.mark(f"what {s.describe(node.operand)} is, is not known", "lengths")
+        draft.unknown(node.operand, "lengths")
     return code.call("lua.length", operand)
 
 
@@ -72,6 +74,8 @@ def arithmetic(
     draft.page.resolve("open" if not known else draft.how(node.left))
     if left.only("pointer") or (operator == "-" and right.only("module")):
         return code.binary(a, operator, b)  # the second is nngraph's x - nn.Tanh()
+    if draft.types.operator_of(operator, left, right) is not None:
+        return code.binary(a, _PYTHON.get(operator, operator), b)
     if left.is_number and right.is_number:
         zero = isinstance(node.right, s.Constant) and node.right.value == 0
         if operator in "/%" and zero:
@@ -103,12 +107,12 @@ def arithmetic(
         and not (unknown.atoms & {"string", "table"})
     ):
         return code.binary(a, operator, b)
-    names = {"+": "add", "-": "sub", "*": "mul", "/": "div", "%": "mod", "^": "pow"}
+    names = {"+": "add", "-": "sub_", "*": "mul", "/": "div", "%": "mod", "^": "pow"}
     if not known and operator in "+-" and not (left.may("string") and left.atoms):
         return code.binary(a, operator, b)
     if not known:
         either = node.left if not left.atoms else node.right
-        draft.page.mark(f"what {s.describe(either)} is, is not known", "operators")
+        draft.unknown(either, "operators")
     return code.call(f"lua.{names[operator]}", a, b)
 
 
@@ -135,7 +139,7 @@ def equality(node: s.Binary, draft: Draft) -> Code:
         return code.negated(given) if positive else given
     a, b = draft.value(left), draft.value(right)
     if isinstance(right, s.Constant) and right.value is None:
-        a = parameters_or_nil(left, draft) or a
+        a = parameters_or_nil(left, draft) or _tested(left, draft)
     a = dims_beside(left, "==", right, draft) or a
     if isinstance(right, s.Constant) and (
         right.value is None or right.value is True or right.value is False
@@ -282,10 +286,7 @@ def truth(node: s.Node, draft: Draft) -> Code:
     if condition is not None:
         return condition
     kind = draft.types.type(node)
-    if isinstance(node, s.Index) and (kind.may("nil") or _may_be_past(node, draft)):
-        made = index(node, draft, is_test=True)
-    else:
-        made = draft.value(node)
+    made = _tested(node, draft)
     if kind.only("boolean", "nil") and "boolean" in kind.atoms:
         return made
     if kind.only("nil"):  # no more is known of it
@@ -298,6 +299,14 @@ def truth(node: s.Node, draft: Draft) -> Code:
     if not kind.atoms:
         draft.page.resolve("open")
     return code.call("lua.truth", made)
+
+
+def _tested(node: s.Node, draft: Draft) -> Code:
+    """An expression that is asked for whether it is there."""
+    kind = draft.types.type(node)
+    if isinstance(node, s.Index) and (kind.may("nil") or _may_be_past(node, draft)):
+        return index(node, draft, is_test=True)
+    return draft.value(node)
 
 
 def _may_be_past(node: s.Node, draft: Draft) -> bool:

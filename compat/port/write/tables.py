@@ -145,7 +145,7 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
         return Code(f"{owner.atom}.get({draft.value(node.key)})")
     if kind.atoms and not kind.may("table", "tensor", "module", "options"):
         return code.call("lua.index", owner, draft.value(node.key))
-    draft.page.mark(f"what {s.describe(node.object)} is, is not known", "indices")
+    draft.unknown(node.object, "indices")
     return code.call("lua.index", owner, draft.value(node.key))
 
 
@@ -207,7 +207,7 @@ def of_table(
                 if not may_miss
                 else code.call("lua.index", owner, draft.value(node.key))
             )
-        if may_miss:
+        if may_miss or (not was_seen and draft.types.may_be_before(node.key)):
             return code.call("lua.index", owner, draft.value(node.key))
         return Code(f"{owner.atom}[{place(node.key, draft)}]")
     key = draft.value(node.key)

@@ -12,8 +12,17 @@ from compat.port.write.draft import Draft
 
 
 def concatenation(node: s.Binary, draft: Draft) -> Code:
-    """``..``: an f-string."""
-    return formatted(_put_together(node), draft)
+    """``..``: an f-string; of what has a metamethod for it a call."""
+    parts = _put_together(node)
+    kinds = [draft.types.type(p) for p in parts]
+    shapes = [k.shape for k in kinds if k.has_meta and k.shape is not None]
+    is_own = draft.types.operator_of("..", *kinds) is not None
+    if not is_own and not any(shape.event("__concat").atoms for shape in shapes):
+        return formatted(parts, draft)
+    made = draft.value(parts[-1])
+    for part in reversed(parts[:-1]):
+        made = code.call("lua.joined", draft.value(part), made)
+    return made
 
 
 def formatted(parts: list[s.Node], draft: Draft, separator: str = "") -> Code:
@@ -38,15 +47,26 @@ def shown(node: s.Node, kind: Type, draft: Draft) -> tuple[str, str]:
     """An expression in the braces of an f-string, and its format."""
     made = draft.value(node)
     text = f"({made})" if made.level <= code.LAMBDA else made.text
-    if re.search(r"\.get\([^()]*\)$", text):  # it may be missing
-        return f"lua.tostring({text})", ""
-    if may_be_sizes(node, draft):
+    if may_be_nil(node, made, draft) or may_be_sizes(node, draft):
         return f"lua.tostring({text})", ""
     if kind.is_string or kind.is_int:
         return text, ""
     if kind.is_number:
         return text, ".14g"
     return f"lua.tostring({text})", ""
+
+
+def may_be_nil(node: s.Node, made: Code, draft: Draft) -> bool:
+    """Whether a value may be missing, though its type does not say so."""
+    if re.search(r"\.get\([^()]*\)$| else None$|^lua\.index\([^()]*\)$", made.text):
+        return True
+    if not isinstance(node, s.Index) or draft.types.was_seen(node):
+        return False
+    kind, name = draft.types.type(node.object), s.constant(node.key)
+    shape = kind.shape if kind.only("object") else None
+    if shape is None or shape.klass is None or name in shape.always:
+        return False
+    return not shape.klass.sets_first(name, draft.types.classes)
 
 
 def may_be_sizes(node: s.Node, draft: Draft) -> bool:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import dptable  # noqa: F401  # registers its classes
 from compat import nn, t7
-from compat.nn.core import census
+from compat.nn.core import walk_limits
 from compat.nn.graph.drawing import diagram
 
 Make = Callable[[list[Any]], Any]
@@ -126,8 +126,8 @@ def test_a_net_that_lies_in_itself_is_refused_with_its_place(kind: str) -> None:
 @pytest.mark.parametrize("kind", HOLDERS)
 def test_walks_go_as_deep_as_nets_of_files_do(kind: str) -> None:
     # Between two of these there are tables, too.
-    deepest = census.DEEPEST // 2 if kind == "unknown module" else census.DEEPEST - 1
-    for levels, fits in ((deepest, True), (2 * census.DEEPEST, False)):
+    deepest = walk_limits.DEEPEST // 2 if kind == "unknown module" else walk_limits.DEEPEST - 1
+    for levels, fits in ((deepest, True), (2 * walk_limits.DEEPEST, False)):
         net = layer()
         for _ in range(levels):
             net = HOLDERS[kind]([net])
@@ -167,7 +167,7 @@ def test_a_net_of_python_that_has_no_end_fails_at_once() -> None:
     around = nn.Sequential(nn.Linear(2, 2))
     around.add(around)
     for net in (deep, around):
-        for walk in (*WALKS.values(), operator.methodcaller("forward", torch.ones(1, 2))):
+        for walk in (operator.methodcaller("forward", torch.ones(1, 2)), *WALKS.values()):
             started = time.perf_counter()
             try:
                 walk(net)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 import torch
@@ -60,12 +61,23 @@ def test_files_that_exist_are_replaced_by_force_alone(folder, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["table.t7", "a.py"], "the file holds no net"),
+        (["table.t7", "a.py"], "holds no net but a table of epoch, modelFile; its net is in m.t7"),
+        (["criterion.t7", "a.py"], "no net but a value of the type nn.MSECriterion"),
+        (["empty.t7", "a.py"], "empty.t7, at byte 0, in the root object: found an empty file"),
+        (["missing.t7", "a.py"], "missing.t7: No such file or directory"),
+        (["folder.t7", "a.py"], "folder.t7: Is a directory"),
+        (["function.t7", "a.py"], "nn.Sequential[1] nn.Tanh: cannot be converted, because its fo"),
+        (["net.t7", "class.py"], "no word of Python"),
+        (["net.t7", "torch.py"], "no module of Python's or torch's"),
+        (["net.t7", "a.py", "--net", "b"], "the file is one net, and needs no --net"),
         (["two.t7", "a.py"], "the file holds nets at a, b; choose one with --net"),
         (["two.t7", "a.py", "--net", "c"], "net is c; a, b is accepted"),
         (["unknown.t7", "a.py"], "nn.Sequential[1] nn.MadeUp"),
         (["types.t7", "a.py"], "parameters are of the types float32, float64; --float makes"),
         (["net.t7", "a.py", "--input", "1x2x8x8"], "--input gives another"),
+        (["net.t7", "a.py", "--input", "1x1x8x8,1x1x8x8"], "--input gives another"),
+        (["net.t7", "a.py", "--input", "long:1x1x8x8"], "--input gives another"),
+        (["net.t7", "a.py", "--input", "0x1x8x8"], "sizes like 1x3x224x224"),
         (["net.t7", "a.py", "--input", "big"], "sizes like 1x3x224x224"),
         (["net.t7", "no/a.py"], "no is no folder that can be written to"),
         (["net.t7", "a-b.py"], "a name that Python can import"),
@@ -74,7 +86,13 @@ def test_files_that_exist_are_replaced_by_force_alone(folder, capsys):
     ],
 )
 def test_an_error_is_one_line_and_leaves_no_file(folder, arguments, message, capsys):
-    t7.save("table.t7", {"epoch": 3})
+    t7.save("table.t7", {"epoch": 3, "modelFile": "m.t7"})
+    t7.save("criterion.t7", nn.MSECriterion())
+    Path("empty.t7").touch()
+    Path("folder.t7").mkdir()
+    replaced = nn.Sequential(nn.Tanh())
+    replaced.modules[0].forward = t7.LuaFunction(b"")
+    t7.save("function.t7", replaced)
     t7.save("two.t7", {"a": nn.Linear(2, 2), "b": nn.Linear(2, 2)})
     unknown = nn.Sequential()
     unknown.modules.append(t7.TorchObject("nn.MadeUp", 1, {"weight": torch.ones(2, 3)}))

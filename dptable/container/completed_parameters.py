@@ -30,7 +30,7 @@ def _tells(module: Module) -> bool:
     )
 
 
-class Announcements:
+class CompletedParameters:
     """The units of a net: the largest parts that are told of as a whole.
 
     These are the modules in containers that tell when they have gone back. What other modules do

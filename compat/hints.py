@@ -1,27 +1,71 @@
-"""Torch7's names that are not here, and what stands in their place: what errors about them say."""
+"""Hints in errors about unknown names: what a name of Torch7 or PyTorch is called here.
+
+The tables have Torch7's packages and the names of its package ``torch`` that have no namesake here.
+Other packages keep tables of their own, and pass them to ``missing``.
+"""
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib.abc import MetaPathFinder
 from typing import Any
 
 
-def missing(module: str, shown: str, name: str, instead: Mapping[str, str]) -> AttributeError:
-    """The error for a name that a module has not.
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Return `` (did you mean …?)`` for the known word nearest to ``word``, or nothing.
+
+    Capitals count less than letters: ``Spatialconvolution`` is near to ``SpatialConvolution``.
+    """
+    spelt = {each.lower(): each for each in known if not each.startswith("_")}
+    nearest = difflib.get_close_matches(word.lower(), spelt, 1, 0.7) if word else []
+    return f" (did you mean {spelt[nearest[0]]}?)" if nearest else ""
+
+
+class UnknownName(AttributeError):
+    """An unknown field, method or name, with a hint that is made when somebody reads the message.
+
+    Many of these errors are never read: ``hasattr`` and ``getattr`` with a default drop them.
+
+    Args:
+        message: what is always said.
+        hint: returns the rest.
+    """
+
+    def __init__(self, message: str, hint: Callable[[], str]) -> None:
+        super().__init__(message)
+        self._hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.args[0]}{self._hint()}"
+
+    def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
+        return AttributeError, (str(self),)
+
+
+def missing(
+    module: str, shown: str, name: str, hints: Mapping[str, str], known: Iterable[str] = ()
+) -> AttributeError:
+    """Return the error for a name that a module lacks.
 
     Args:
         module: its ``__name__``.
         shown: what scripts call it.
-        instead: the names that Torch7's package of that name had, and what to write for them.
+        hints: for names that people expect there, what to write instead.
+        known: the module's public names. The nearest one is suggested for any other name.
     """
-    if name in instead:
-        return AttributeError(f"{shown}.{name} does not exist here: {instead[name]}", name=name)
-    return AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
+    if name in hints:
+        return AttributeError(f"{shown}.{name} does not exist here: {hints[name]}", name=name)
+    return UnknownName(
+        f"module {module!r} has no attribute {name!r}", lambda: suggestion(name, known)
+    )
 
 
-_PATHS = "use pathlib: Path('a', 'b'), Path.is_file, Path.is_dir, Path.mkdir, Path.iterdir"
+_PATHS = (
+    "use pathlib: Path('a', 'b') for paths.concat, and its is_file for filep, is_dir for dirp, "
+    "mkdir, iterdir for dir and files, name for basename, parent for dirname; os.getcwd for cwd"
+)
 
 # Packages of Lua Torch7 that are no modules here.
 PACKAGES = {
@@ -53,7 +97,7 @@ PACKAGES = {
     "qtwidget": "use matplotlib",
     "signal": "use torch.fft",
     "stn": "use torch.nn.functional.affine_grid and grid_sample",
-    "sys": "use time.perf_counter, subprocess and os",
+    "sys": "use time.perf_counter for sys.clock, subprocess.run for sys.execute, time.sleep, os",
     "tds": "tables of files hold tds.Hash and tds.Vec; in scripts, use a dict and a list",
     "tnt": "use torch.utils.data; optim.ConfusionMatrix and a sum and a count are its meters",
     "torchnet": "use torch.utils.data; optim.ConfusionMatrix and a sum and a count are its meters",
@@ -78,7 +122,10 @@ class MissingPackages(MetaPathFinder):
             raise ModuleNotFoundError(message, name=fullname)
 
 
-_FILE = "use open(…) of Python, and torch7.load and torch7.save for objects"
+_FILE = (
+    "use open(…) of Python; t7.load(path, many=True) reads all objects of a file, t7.save writes "
+    "one, or with many=True several"
+)
 _STORAGE = "t7.Storage([1, 2]) is one of a file; sizes are lists; a tensor has x.untyped_storage()"
 _LUA = "it belongs to Lua's objects; Python has classes and attributes"
 _TEST = "use pytest and torch.testing.assert_close"
@@ -89,12 +136,11 @@ _CONVOLUTION = "use torch.nn.functional.{0}, which correlates; image.convolve fo
 _SAME = re.findall(
     r"\w+",
     """
-    abs acos add addbmm addcdiv addcmul addmm addmv addr all any asin atan atan2 baddbmm bmm ceil
-    chunk clamp cos cosh cross cumprod cumsum diag dist div dot eq equal exp eye floor fmod frac
-    gather ge geqrf ger gt histc inverse kthvalue le lerp linspace log log1p logspace lt mean median
-    mm mode mul mv ne neg nonzero norm numel ones orgqr ormqr permute pow prod remainder renorm
-    reshape rsqrt scatter sigmoid sign sin sinh sort split sqrt squeeze std sum tan tanh topk trace
-    tril triu trunc var zeros
+    add addbmm addcdiv addcmul addmm addmv addr all any baddbmm bmm chunk clamp cross cumprod
+    cumsum diag dist div dot eq equal eye fmod gather ge geqrf ger gt histc inverse kthvalue le
+    lerp linspace logspace lt mean median mm mode mul mv ne neg nonzero norm numel ones orgqr
+    ormqr permute prod remainder renorm reshape scatter sign sort split squeeze std sum topk
+    trace tril triu var zeros
     """,
 )
 # PyTorch calls these differently.
@@ -206,7 +252,6 @@ TORCH = {
     "pointer": "use id(m), or x.data_ptr() for the elements of a tensor",
     "pushudata": _LUA,
     "repeatTensor": "use x.repeat(2, 1)",
-    "round": "use torch.round, which takes halves to the even number, Torch7 away from 0",
     "saveobj": "use torch7.save",
     "serializeToStorage": "use torch7.serialize(object)",
     "setErrorHandler": "errors are Python's exceptions",

@@ -1,0 +1,15 @@
+"""What the command says of an error: one line."""
+
+from __future__ import annotations
+
+from compat.terminal import printable
+
+
+def in_one_line(error: Exception, given: str) -> str:
+    """What happened, in one line; ``given`` names the files of the command."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{printable(error.filename)}: {error.strerror}"
+    if isinstance(error, RecursionError):
+        return printable(f"{given}: it holds what lies too deep in each other for this")
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
