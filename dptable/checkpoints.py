@@ -33,7 +33,7 @@ LATEST = "latest.t7"
 
 
 def exists(folder: str | os.PathLike[str]) -> bool:
-    """Whether ``folder`` holds a checkpoint."""
+    """Return whether ``folder`` holds a checkpoint."""
     return (Path(folder) / LATEST).is_file()
 
 
@@ -98,7 +98,7 @@ def save_distributed(
 
 
 def slices(folder: str | os.PathLike[str]) -> Path | None:
-    """The folder of slices of a checkpoint, if it has one, for ``load_distributed``."""
+    """Return the folder of slices of a checkpoint, if it has one, for ``load_distributed``."""
     name = table(folder).get("stateFolder")
     return None if name is None else Path(folder) / Path(name).name
 
@@ -155,7 +155,9 @@ def _load_on_one_device(path: Path) -> nn.Module:
 
 
 def moved(optimState: dict[str, Any], like: Tensor) -> dict[str, Any]:
-    """An optimizer's state with its floating-point tensors of the device and type of ``like``."""
+    """Return an optimizer's state with its floating-point tensors of the device and type of
+    ``like``.
+    """
     return {
         key: value.to(like) if isinstance(value, Tensor) and value.is_floating_point() else value
         for key, value in optimState.items()

@@ -265,7 +265,7 @@ def _sum_groups(
 
 
 def _uniform(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
-    """The tensors, all of one layout."""
+    """Return the tensors, all of one layout."""
     if len({tensor.layout for tensor in tensors}) == 1:
         return tensors
     return [t if t.layout == torch.strided else t.to_dense() for t in tensors]
@@ -437,7 +437,7 @@ def _targets(
 def _root_first(
     inputs: Sequence[object], homes: Sequence[torch.device], destination: DeviceLike | None
 ) -> tuple[int, list[int]]:
-    """The position of the first input on ``destination``, and the other positions."""
+    """Return the position of the first input on ``destination``, and the other positions."""
     check_some(inputs, "inputs", "tensor")
     target = _current() if destination is None else cutorch.device(destination)
     if target not in homes:

@@ -65,7 +65,8 @@ def resnet(
     shortcut_type: str = "A",
     preactivation: bool = False,
 ) -> nn.Sequential:
-    """The CIFAR residual net of fb.resnet.torch: depth 6n+2, stages of 16, 32 and 64 features.
+    """Return the CIFAR residual net of fb.resnet.torch: depth 6n+2, stages of 16, 32 and 64
+    features.
 
     ``shortcut_type`` is what bridges two stages: "A" a strided identity padded with zero features,
     "B" a 1×1 convolution; "C" puts a 1×1 convolution beside every block. From K. He et al., "Deep
@@ -109,7 +110,7 @@ def imagenet_resnet(
     shortcut_type: str = "B",
     preactivation: bool = False,
 ) -> nn.Sequential:
-    """The ImageNet residual net of fb.resnet.torch: depth 18, 34, 50, 101, 152 or 200.
+    """Return the ImageNet residual net of fb.resnet.torch: depth 18, 34, 50, 101, 152 or 200.
 
     From depth 50 on its blocks are bottlenecks. ``shortcut_type`` and ``preactivation`` are as in
     ``resnet``.
@@ -167,7 +168,7 @@ class _ResidualBlocks:
         return self._block(((features, 3, stride), (features, 3, 1)), stride, activated)
 
     def bottleneck(self, features: int, stride: int, activated: str) -> nn.Module:
-        """A 3×3 convolution between two of 1×1; the block gives four times ``features``."""
+        """Return a 3×3 convolution between two of 1×1; the block gives four times ``features``."""
         layers = (features, 1, 1), (features, 3, stride), (4 * features, 1, 1)
         return self._block(layers, stride, activated)
 

@@ -87,7 +87,7 @@ class _Flight(Generic[Batch]):
         return tensor.to(self.device, non_blocking=True)
 
     def land(self) -> Batch:
-        """The batch, safe to use on the current stream."""
+        """Return the batch, safe to use on the current stream."""
         current = accelerators.current_stream(self.device)
         current.wait_event(self.arrived)
 

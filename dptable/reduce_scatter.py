@@ -29,7 +29,9 @@ Callback = Callable[[Tensor], Any]
 
 
 def on_nccl(tensor: Tensor, group: dist.ProcessGroup | None = None) -> bool:
-    """Whether NCCL carries such tensors; in a group, each type of device can have its backend."""
+    """Return whether NCCL carries such tensors; in a group, each type of device can have its
+    backend.
+    """
     return f"{tensor.device.type}:nccl" in dist.get_backend_config(group)
 
 
@@ -222,7 +224,7 @@ class ReduceScatterBucketer:
             bucket.teardown()
 
     def _get_shard_size(self, element_size: int, num_shards: int) -> int:
-        """How many elements of each process a bucket holds."""
+        """Return how many elements of each process a bucket holds."""
         return max(0, int(self.bucket_cap_mb * (1 << 20) // (element_size * num_shards)))
 
     def _get_bucket(self, tensor: Tensor, group: dist.ProcessGroup) -> ScatterBucket:

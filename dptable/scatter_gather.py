@@ -96,12 +96,12 @@ def _agreed(values: list[Any]) -> Any:
 
 
 def map_tensors(function: Callable[[Tensor], Tensor], structure: Any) -> Any:
-    """The same structure with ``function(tensor)`` in place of every tensor."""
+    """Return the same structure with ``function(tensor)`` in place of every tensor."""
     return unzipped(structure, lambda tensor, place: [function(tensor)], 1)[0]
 
 
 def copy_stream(device: torch.device) -> torch.Stream | None:
-    """The background stream that copies to a GPU; None for a device that has no streams."""
+    """Return the background stream that copies to a GPU; None for a device that has no streams."""
     if not accelerators.has_streams(device):
         return None
     with _lock:

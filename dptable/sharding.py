@@ -45,7 +45,7 @@ OpFunc = Callable[[Tensor], tuple[Any, Any]]
 
 
 def _numbers(state: dict[str, Any] | None) -> set[int]:
-    """The ids of the tensors of a state that are never slices, whatever their sizes."""
+    """Return the ids of the tensors of a state that are never slices, whatever their sizes."""
     return {id(tensor) for value in unsliced_values(state or {}) for tensor in tensors(value)}
 
 
@@ -90,7 +90,7 @@ class ShardedParameters:
         self.bounds = slice_bounds(parameters.numel(), self.size)
 
     def _flat(self, what: int) -> Tensor:
-        """The whole flat parameters (0) or gradients (1), wherever they lie now."""
+        """Return the whole flat parameters (0) or gradients (1), wherever they lie now."""
         if self.dpt.group is not self._member:
             raise RuntimeError("the container has left the group of this ShardedParameters")
         self.dpt.moduleParameters()  # moves them together again if they have come apart
@@ -245,7 +245,7 @@ class ShardedParameters:
     # The optimizer's state as a whole, for files.
 
     def gather_state(self, state: dict[str, Any]) -> dict[str, Any] | None:
-        """The state as one process would have it, on rank 0's CPU; None on the others.
+        """Return the state as one process would have it, on rank 0's CPU; None on the others.
 
         Every process calls this with its own. Vectors, and the rows of matrices, that have as many
         elements as the process's slice, on every process, are taken for slices, unless their
@@ -256,7 +256,7 @@ class ShardedParameters:
         return whole if self.rank == 0 else None
 
     def _sliced(self, state: dict[str, Any]) -> list[bool]:
-        """Which of the tensors in a state are slices; the same in all processes."""
+        """Return which of the tensors in a state are slices; the same in all processes."""
         mine = self._width(self.rank)
         everybody: list[Any] = [None] * self.size
         numbers = _numbers(state)
@@ -304,7 +304,7 @@ class ShardedParameters:
         return filled(skeleton)
 
     def agreed(self, value: Any) -> Any:
-        """What rank 0 gives as ``value``."""
+        """Return what rank 0 gives as ``value``."""
         return agreed(value, self._member.checked, self._member.control)
 
     def _width(self, rank: int) -> int:
@@ -344,7 +344,7 @@ class ShardedParameters:
 
 
 def load_distributed(folder: str | os.PathLike[str], dpt: DataParallelTable) -> dict[str, Any]:
-    """What ``ShardedParameters.save_distributed`` wrote, read as a whole, for one process.
+    """Return what ``ShardedParameters.save_distributed`` wrote, read as a whole, for one process.
 
     Fills the parameters and running statistics and returns the optimizer's state. As one of several
     processes, all of them call this.
@@ -497,7 +497,7 @@ class _Totals(TorchFunctionMode):
 
 
 def _cut(bounds: Sequence[int], begin: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """The owners of the elements ``begin`` to ``end``, each with the range that it owns."""
+    """Yield the owners of the elements ``begin`` to ``end``, each with the range that it owns."""
     for owner, (low, high) in enumerate(pairwise(bounds)):
         start, stop = max(begin, low), min(end, high)
         if start < stop:

@@ -57,7 +57,7 @@ class Wish:
 
 
 def nets(value: Any) -> dict[str, nn.Module]:
-    """The nets in a file by where they are, without those inside others."""
+    """Return the nets in a file by where they are, without those inside others."""
     found: dict[str, nn.Module] = {}
     seen: set[int] = set()
 
@@ -76,7 +76,7 @@ def nets(value: Any) -> dict[str, nn.Module]:
 
 
 def chosen(value: Any, name: str) -> nn.Module:
-    """The net of a file, or that of this name."""
+    """Return the net of a file, or that of this name."""
     found = nets(value)
     if name:
         if "" in found:
@@ -97,7 +97,7 @@ def _listed(found: Iterable[Any]) -> str:
 
 
 def _told(value: Any) -> str:
-    """What a value that is no net is, in words."""
+    """Return what a value that is no net is, in words."""
     if isinstance(value, dict):
         net = value.get("modelFile")
         place = f"; its net is in {net}" if isinstance(net, str) else ""
@@ -110,7 +110,7 @@ def _told(value: Any) -> str:
 
 
 def can_be_imported(stem: str) -> bool:
-    """Whether a file of this name can be imported, and keeps no other from being so."""
+    """Return whether a file of this name can be imported, and keeps no other from being so."""
     taken = stem in _IMPORTED or stem in sys.stdlib_module_names
     return stem.isidentifier() and not keyword.iskeyword(stem) and not taken
 
@@ -174,7 +174,9 @@ def _check_types(net: nn.Module) -> None:
 
 
 def _takes(net: nn.Module, value: Any) -> bool:
-    """Whether a net takes an input in evaluation; other than PyTorch, Torch7 broadcasts nothing."""
+    """Return whether a net takes an input in evaluation; other than PyTorch, Torch7 broadcasts
+    nothing.
+    """
     try:
         proof.of_torch7(net, value)
     except ValueError:

@@ -38,7 +38,7 @@ def draw(file: str, out: str) -> str:
 
 
 def _nets(value: Any) -> Iterator[tuple[str, Any]]:
-    """The nets in ``value`` that lie in no other, with their places."""
+    """Yield the nets in ``value`` that lie in no other, with their places."""
     stack: list[tuple[str, Any]] = [("", value)]
     seen = set()
     inside: set[int] = set()

@@ -50,7 +50,9 @@ class Meeting:
         ]
 
     def total(self, rank: int, offer: Tensor) -> Tensor:
-        """The sum of what all replicas offer, on this one's device; in order of their ranks."""
+        """Return the sum of what all replicas offer, on this one's device; in order of
+        their ranks.
+        """
         self._offers[rank] = HandedOver(offer)
         self._barrier.wait()
         if rank == 0:
@@ -164,7 +166,9 @@ class Kernels:
 
 
 def _layout(input: Tensor) -> tuple[list[int], list[int]]:
-    """The dimensions over which sums are taken, and the size of one number for each feature."""
+    """Return the dimensions over which sums are taken, and the size of one number for
+    each feature.
+    """
     return [d for d in range(input.dim()) if d != 1], [1, -1, *[1] * (input.dim() - 2)]
 
 

@@ -21,7 +21,7 @@ _TELLING: dict[type[Container], list[object]] = {
 
 
 def _tells(module: Module) -> bool:
-    """Whether a module tells when its children have gone back."""
+    """Return whether a module tells when its children have gone back."""
     kind = next((kind for kind in _TELLING if isinstance(module, kind)), None)
     return (
         kind is not None
@@ -68,7 +68,9 @@ class CompletedParameters:
 
 
 def _units(net: Module) -> Iterator[tuple[tuple[int, int], Module]]:
-    """Each unit with its container and place; the net itself, if it tells nothing, with none."""
+    """Yield each unit with its container and place; the net itself, if it tells nothing,
+    with none.
+    """
     # A container that also lies inside a unit tells of passes that are part of that one's.
     inside = {
         id(inner)

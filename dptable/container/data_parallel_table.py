@@ -183,7 +183,7 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
         return self
 
     def getParameters(self) -> tuple[Tensor, Tensor]:
-        """The first replica's flat parameters and gradients; flattens all replicas.
+        """Return the first replica's flat parameters and gradients; flattens all replicas.
 
         Parameters that are frozen, whose gradient is None, are left out.
         """
@@ -207,7 +207,7 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
         ]
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
-        """The first replica's parameters and gradients."""
+        """Return the first replica's parameters and gradients."""
         if not self.modules:
             return [], []
         parameters, gradients = self.modules[0].parameters()
@@ -316,7 +316,7 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
         return self._timing.profiled()
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
-        """The gradient of the latest forward's input; see ``backward``."""
+        """Return the gradient of the latest forward's input; see ``backward``."""
         return self._through("updateGradInput", gradOutput)
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:

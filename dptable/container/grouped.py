@@ -96,7 +96,7 @@ class Grouped(Replicated, abstract=True):
         return self
 
     def total_loss(self, loss: float) -> float:
-        """The loss over the rows of all processes, of which ``loss`` is that of this one's.
+        """Return the loss over the rows of all processes, of which ``loss`` is that of this one's.
 
         A mean by the rows of the latest pass, or with ``average=False`` the sum; without a group
         ``loss`` itself. Every process calls this after its ``backward`` or ``skip``, for optimizers

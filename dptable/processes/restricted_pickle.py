@@ -51,7 +51,7 @@ class Noted:
         self.state = state
 
     def __getitem__(self, key: str) -> Any:
-        """An entry of the state."""
+        """Return an entry of the state."""
         return self.state[key]
 
 
@@ -69,7 +69,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def read(data: bytes, allowed: Collection[str]) -> Any:
-    """The plain data of a pickle, with ``Noted`` for what it names.
+    """Return the plain data of a pickle, with ``Noted`` for what it names.
 
     Args:
         data: the pickle.
