@@ -147,7 +147,7 @@ class Unknown(_Kept, Container, abstract=True):
         return new
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """The field ``key``, or ``default``; with a number, the module of that number."""
+        """Return the field ``key``, or ``default``; with a number, the module of that number."""
         is_number = isinstance(key, int) and key not in self.fields
         return Container.get(self, key) if is_number else super().get(key, default)
 

@@ -75,7 +75,7 @@ class Sequential(Relaying):
                 break
 
     def _inputs(self, input: Any) -> Iterator[tuple[int, Any]]:
-        """The places of the modules, the last first, each with its input."""
+        """Yield the places of the modules, the last first, each with its input."""
         modules = self._some()
         for position in range(len(modules) - 1, 0, -1):
             yield position, modules[position - 1].output

@@ -116,7 +116,7 @@ def pointed(buffer: Any, value: Any) -> Any:
 
 
 def cleared(value: Any, empty: Tensor, is_of_others: bool) -> Any:
-    """What is in the place of a result that is cleared: ``empty``, or an empty table.
+    """Return what is in the place of a result that is cleared: ``empty``, or an empty table.
 
     A buffer that is filled again goes on, without its memory: who kept it sees that.
     """
