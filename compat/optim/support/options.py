@@ -17,7 +17,9 @@ NUMBERS = (int, float, torch.Tensor, numbers.Real)
 
 
 def table(name: str, value: Any) -> Table:
-    """The argument ``name``, empty where it is None. Raises TypeError where it is no dict."""
+    """Return the argument ``name``, empty where it is None. Raises TypeError where it is
+    no dict.
+    """
     if value is None:
         return {}
     if not isinstance(value, MutableMapping):
@@ -49,6 +51,6 @@ def option(config: Table, key: str, default: Any) -> Any:
 
 
 def learning_rate(config: Table, default: float, steps: float) -> float:
-    """The learning rate after so many steps, which ``learningRateDecay`` makes smaller."""
+    """Return the learning rate after so many steps, which ``learningRateDecay`` makes smaller."""
     rate = option(config, "learningRate", default)
     return rate / (1 + steps * option(config, "learningRateDecay", 0))
