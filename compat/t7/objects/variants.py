@@ -47,7 +47,7 @@ class Variant:
             raise
 
     def read(self, options: ReadOptions, many: bool) -> Any:
-        """The object of the file, or the list of its objects."""
+        """Return the object of the file, or the list of its objects."""
         cursor = self._cursor(8 if self._long_size == "auto" else int(self._long_size))
         try:
             try:
@@ -61,14 +61,16 @@ class Variant:
             raise
 
     def cursors(self) -> Iterator[Cursor]:
-        """A cursor at the start for each size of longs that the file may have, the likely first."""
+        """Yield a cursor at the start for each size of longs that the file may have, the likely
+        first.
+        """
         for size in (8, 4) if self._long_size == "auto" else (int(self._long_size),):
             yield self._cursor(size)
 
     def _read_otherwise(
         self, error: T7Error, reached: int, options: ReadOptions, many: bool
     ) -> Any:
-        """A second attempt with the other size of longs.
+        """Return a second attempt with the other size of longs.
 
         If it fails too, the error stands before which more of the file was read: that attempt was
         the right one.
@@ -91,7 +93,7 @@ class Variant:
         raise error
 
     def _fits(self, long_size: int, options: ReadOptions) -> bool:
-        """Whether the file reads well, to its last byte, with longs of this size."""
+        """Return whether the file reads well, to its last byte, with longs of this size."""
         cursor = self._cursor(long_size)
         try:
             Reader(cursor, options).read()
