@@ -28,7 +28,7 @@ _Rows = tuple[tuple[float, float, float], ...]
 
 
 def _planes(input: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The three planes as Torch7 computes with them: those of byte images from 0 to 1."""
+    """Return the three planes as Torch7 computes with them: those of byte images from 0 to 1."""
     _check(input)
     scaled = input.to(wide(input.dtype))
     r, g, b = scaled / 255 if input.dtype == torch.uint8 else scaled
@@ -87,7 +87,9 @@ def rgb2y(input: Tensor) -> Tensor:
 
 
 def _hue(planes: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The hue from 0 to 1, the largest and the smallest of the three, and whether they are one."""
+    """Return the hue from 0 to 1, the largest and the smallest of the three, and whether they are
+    one.
+    """
     r, g, b = planes
     most, least = torch.maximum(torch.maximum(r, g), b), torch.minimum(torch.minimum(r, g), b)
     d = most - least

@@ -122,7 +122,7 @@ def loadPPM(filename: _Path, depth: int | None = None, tensortype: str | None = 
 
 
 def decompress(tensor: Tensor, depth: int | None = None, tensortype: str | None = None) -> Tensor:
-    """The image in the bytes of a JPEG or PNG file (Torch7: ``image.decompress``).
+    """Return the image in the bytes of a JPEG or PNG file (Torch7: ``image.decompress``).
 
     Args:
         tensor: the bytes, torch.uint8, of one dimension.
@@ -163,7 +163,7 @@ def getSize(filename: _Path) -> Tensor:
 
 
 def is_supported(suffix: str) -> bool:
-    """Whether files with this suffix can be written."""
+    """Return whether files with this suffix can be written."""
     return suffix in _SAVERS
 
 
@@ -259,7 +259,7 @@ def savePGM(filename: _Path, tensor: Tensor) -> None:
 
 
 def compressJPG(tensor: Tensor, quality: int = 75) -> Tensor:
-    """The bytes of a JPEG file of an image (Torch7: ``image.compressJPG``).
+    """Return the bytes of a JPEG file of an image (Torch7: ``image.compressJPG``).
 
     Args:
         tensor: an image, as for ``save``.
@@ -271,5 +271,5 @@ def compressJPG(tensor: Tensor, quality: int = 75) -> Tensor:
 
 
 def compressPNG(tensor: Tensor) -> Tensor:
-    """The bytes of a PNG file of an image (Torch7: ``image.compressPNG``)."""
+    """Return the bytes of a PNG file of an image (Torch7: ``image.compressPNG``)."""
     return torch.frombuffer(bytearray(_png(tensor)), dtype=torch.uint8)

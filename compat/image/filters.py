@@ -28,7 +28,7 @@ def gaussian(
     mean_vert: float = 0.5,
     tensor: Tensor | None = None,
 ) -> Tensor:
-    """A Gaussian in two dimensions (Torch7: ``image.gaussian``).
+    """Return a Gaussian in two dimensions (Torch7: ``image.gaussian``).
 
     Args:
         size, width, height: its size; ``size`` stands for both sides.
@@ -59,7 +59,7 @@ def _sides(size: int, height: int | None, width: int | None) -> tuple[int, int]:
 
 
 def _distances(size: int, mean: float, sigma: float) -> Tensor:
-    """How far each pixel is from the middle, in standard deviations."""
+    """Return how far each pixel is from the middle, in standard deviations."""
     places = torch.arange(1, size + 1, dtype=torch.float64)
     return (places - (mean * size + 0.5)) / (sigma * size)
 
@@ -72,7 +72,9 @@ def gaussian1D(
     mean: float = 0.5,
     tensor: Tensor | None = None,
 ) -> Tensor:
-    """A Gaussian in one dimension (Torch7: ``image.gaussian1D``); arguments as of ``gaussian``."""
+    """Return a Gaussian in one dimension (Torch7: ``image.gaussian1D``); arguments as of
+    ``gaussian``.
+    """
     if tensor is not None:
         if check_tensor(tensor, "tensor").dim() != 1 or not tensor.numel():
             raise ValueError(f"tensor has shape {tuple(tensor.shape)}; one dimension is accepted")
@@ -94,7 +96,7 @@ def laplacian(
     mean_horz: float = 0.5,
     mean_vert: float = 0.5,
 ) -> Tensor:
-    """A Laplacian of a Gaussian (Torch7: ``image.laplacian``); arguments as of ``gaussian``.
+    """Return a Laplacian of a Gaussian (Torch7: ``image.laplacian``); arguments as of ``gaussian``.
 
     As in Torch7 the horizontal arguments go with the rows where the kernel is not square.
     """
@@ -112,7 +114,7 @@ def laplacian(
 
 
 def convolve(*args: Any) -> Tensor:
-    """An image convolved with a kernel (Torch7: ``image.convolve``).
+    """Return an image convolved with a kernel (Torch7: ``image.convolve``).
 
     ::
 
@@ -167,7 +169,8 @@ def _convolved(src: Tensor, kernel: Tensor, full: bool) -> Tensor:
 
 
 def gaussianpyramid(*args: Any) -> list[Tensor]:
-    """An image in several sizes, each from the one before, blurred (``image.gaussianpyramid``).
+    """Return an image in several sizes, each from the one before, blurred
+    (``image.gaussianpyramid``).
 
     ::
 
@@ -236,7 +239,7 @@ def dilate(im: Tensor, kern: Tensor | None = None, pad: float = 0) -> Tensor:
 
 
 def _covered(im: Tensor, kernel: Tensor, pad: float) -> Tensor:
-    """How many ones of the kernel lie on ones of the image, for every place of it."""
+    """Return how many ones of the kernel lie on ones of the image, for every place of it."""
     check_image(im, "im", (2,))
     down, across = (side // 2 for side in check_image(kernel, "kern", (2,)).shape)
     padded = functional.pad(im, (across, across, down, down), value=pad)

@@ -21,7 +21,8 @@ def minmax(
     saturate: bool = False,
     tensorOut: Tensor | None = None,
 ) -> Tensor:
-    """Values moved and scaled so that ``min`` becomes 0 and ``max`` 1 (Torch7: ``image.minmax``).
+    """Return values moved and scaled so that ``min`` becomes 0 and ``max`` 1 (Torch7:
+    ``image.minmax``).
 
     Args:
         tensor: the values.
@@ -124,7 +125,7 @@ def drawRect(
     y2: int | None = None,
     opts: dict[str, Any] | None = None,
 ) -> Tensor:
-    """A rectangle drawn on an image (Torch7: ``image.drawRect``).
+    """Return a rectangle drawn on an image (Torch7: ``image.drawRect``).
 
     Args:
         src: an image, 3×H×W.
@@ -185,7 +186,7 @@ def jetColormap(nbColor: int) -> Tensor:
 
 
 def y2jet(*args: Tensor) -> Tensor:
-    """A grey image of the levels 1 to L in the colours of ``jetColormap`` (``image.y2jet``).
+    """Return a grey image of the levels 1 to L in the colours of ``jetColormap`` (``image.y2jet``).
 
     ::
 
