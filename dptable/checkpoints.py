@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from compat import nn, t7
+from compat.checks import given
 from dptable.container.data_parallel_table import DataParallelTable
 from dptable.sharding import ShardedParameters
 
@@ -99,8 +100,8 @@ def save_distributed(
 
 def slices(folder: str | os.PathLike[str]) -> Path | None:
     """Return the folder of slices of a checkpoint, if it has one, for ``load_distributed``."""
-    name = table(folder).get("stateFolder")
-    return None if name is None else Path(folder) / Path(name).name
+    held = table(folder)
+    return _file(Path(folder), held, "stateFolder") if "stateFolder" in held else None
 
 
 def _without_bfloat16(value: Any) -> Any:
@@ -114,7 +115,7 @@ def _without_bfloat16(value: Any) -> Any:
 def table(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """Read the table ``latest.t7`` of a checkpoint folder.
 
-    Raises ``FileNotFoundError`` where there is no checkpoint.
+    Raises ``FileNotFoundError`` where there is no checkpoint, ``ValueError`` for something else.
     """
     if not exists(folder):
         path = Path(folder)
@@ -122,7 +123,10 @@ def table(folder: str | os.PathLike[str]) -> dict[str, Any]:
         if path.is_dir():
             lack = f"there is no {LATEST} in this folder"
         raise FileNotFoundError(f"{folder}: no checkpoint, {lack}")
-    return t7.load(Path(folder) / LATEST)
+    held = t7.load(Path(folder) / LATEST)
+    if not isinstance(held, dict):
+        raise ValueError(f"{Path(folder) / LATEST} holds {given(held)}; a table is accepted")
+    return held
 
 
 def latest(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], nn.Module, dict[str, Any]]:
@@ -130,7 +134,7 @@ def latest(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], nn.Module, d
 
     A ``DataParallelTable`` in the model file is unwrapped; it need not fit the devices there are
     now. Raises ``FileNotFoundError`` where there is no checkpoint, ``ValueError`` for one of
-    slices.
+    slices, or whose files hold something else.
     """
     folder = Path(folder)
     held = table(folder)
@@ -139,9 +143,23 @@ def latest(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], nn.Module, d
             f"{folder} holds slices; a checkpoint of files is accepted: load_distributed of "
             "dptable.sharding reads slices"
         )
+    modelFile, optimFile = (_file(folder, held, key) for key in ("modelFile", "optimFile"))
+    # A table without entries is read as a list.
+    model, optimState = _load_on_one_device(modelFile), t7.load(optimFile) or {}
+    if not isinstance(model, nn.Module):
+        raise ValueError(f"{modelFile} holds {given(model)}; a net is accepted")
+    if not isinstance(optimState, dict):
+        raise ValueError(f"{optimFile} holds {given(optimState)}; a table is accepted")
+    return held, model, optimState
+
+
+def _file(folder: Path, held: dict[str, Any], key: str) -> Path:
+    """The file of the folder that the table names."""
+    name = held.get(key)
+    if not isinstance(name, str):
+        raise ValueError(f"{folder / LATEST}: {key} is {given(name)}; a file's name is accepted")
     # Early scripts stored the files' paths from where they ran.
-    modelFile, optimFile = (folder / Path(held[key]).name for key in ("modelFile", "optimFile"))
-    return held, _load_on_one_device(modelFile), t7.load(optimFile)
+    return folder / Path(name).name
 
 
 def _load_on_one_device(path: Path) -> nn.Module:

@@ -167,7 +167,11 @@ class Runtime:
         for code in compiled_core(self.implementation):
             load(code, t7)
         language.install(lua, t7)
-        self.exchange.core = t7
+        # Looked up now: where a coroutine runs, lupa gives with an entry what is on the main
+        # thread's stack.
+        self._invoke = t7.invoke
+        self._access = dict(t7.access.items())
+        self.exchange.knows_tensor, self.exchange.refresh = t7.knows_tensor, t7.refresh
         return t7
 
     def _helpers(self) -> dict[str, Callable[..., Any]]:
@@ -258,7 +262,7 @@ class Runtime:
         if not is_called and not self._is_worker:
             self.settings.begin()
         try:
-            answer = self._t7.invoke(told, is_called, function, *args)
+            answer = self._invoke(told, is_called, function, *args)
             if answer is True:
                 return None
             ok, *results = answer
@@ -280,7 +284,7 @@ class Runtime:
 
     def access(self, name: str, *args: Any) -> Any:
         """Call one of the functions of core/exchange.lua."""
-        return self.invoke(self._t7.access[name], *args)
+        return self.invoke(self._access[name], *args)
 
     def refresh(self, tensors: Iterable[torch.Tensor]) -> None:
         """Look again at tensors whose memory is another now."""

@@ -12,6 +12,7 @@ import torch
 import torch.distributed as dist
 
 from compat import accelerators, cutorch, nn, random
+from compat.checks import wrong_type
 from dptable import checkpoints, data
 from dptable import devices as hardware
 from dptable.models import MODELS
@@ -107,6 +108,8 @@ def _beginning(args: argparse.Namespace, job: Job, held: contextlib.ExitStack) -
         else:
             latest = checkpoints.table(args.resume)
     saved = latest.get("opt") or _options_in(optimState)
+    if not isinstance(saved, dict):
+        raise wrong_type(saved, "opt", "a table")
     _refuse_another_net(saved, args)
     opt = Options.merged(saved, vars(args))
     if vars(args).get("checkpoint_format") == "distributed":

@@ -94,18 +94,21 @@ def write(
     _check_group(group)
     folder = Path(folder)
     unfinished = folder.with_name(f".{folder.name}.partial")
-    decided(
-        lambda: _begin(folder, unfinished, {"rest": rest, "slices": list(slices)}, group),
-        checked,
-        group,
-    )
+    first = dist.get_rank(group) == 0
     mine = {name: value for name, value in slices.items() if value.numel()}
-    if dist.get_rank(group) == 0:
+    if first:
         mine |= wholes
     planner = _SavePlanner(part, frozenset(slices))
-    options = {"storage_writer": _Writer(unfinished, folder), "planner": planner}
-    save = partial(dcp.save, mine, process_group=group, **options)
-    _attempt("write", lambda: checked(save), group)
+    told = {"rest": rest, "slices": list(slices)}
+    try:
+        decided(lambda: _begin(folder, unfinished, told, group), checked, group)
+        options = {"storage_writer": _Writer(unfinished, folder), "planner": planner}
+        save = partial(dcp.save, mine, process_group=group, **options)
+        _attempt("write", folder, lambda: checked(save), group)
+    except BaseException:
+        if first:
+            shutil.rmtree(unfinished, ignore_errors=True)
+        raise
 
 
 def _begin(folder: Path, unfinished: Path, told: dict[str, Any], group: dist.ProcessGroup) -> None:
@@ -117,7 +120,7 @@ def _begin(folder: Path, unfinished: Path, told: dict[str, Any], group: dist.Pro
         t7.save(unfinished / _REST, told)
     except OSError as error:
         named = _global_rank(group, 0)
-        raise OSError(f"rank {named} could not write its part: {error}") from error
+        raise OSError(f"{folder}: rank {named} could not write its part: {error}") from error
 
 
 def read(
@@ -162,7 +165,7 @@ def read(
     planner = _LoadPlanner(chunks)
 
     load = partial(dcp.load, values, storage_reader=reader, planner=planner, process_group=group)
-    _attempt("read", lambda: checked(load), group)
+    _attempt("read", folder, lambda: checked(load), group)
     return values, rest
 
 
@@ -198,7 +201,9 @@ def _global_rank(group: dist.ProcessGroup | None, rank: int) -> int:
     return rank if group is None else dist.get_global_rank(group, rank)
 
 
-def _attempt(verb: str, function: Callable[[], Any], group: dist.ProcessGroup | None) -> None:
+def _attempt(
+    verb: str, folder: Path, function: Callable[[], Any], group: dist.ProcessGroup | None
+) -> None:
     try:
         with warnings.catch_warnings():
             # It warns without a process group, where one process is meant to do it alone.
@@ -209,7 +214,8 @@ def _attempt(verb: str, function: Callable[[], Any], group: dist.ProcessGroup | 
     except dcp.CheckpointException as error:
         rank, (cause, _) = min(error.failures.items())
         named = _global_rank(group, rank)
-        raise OSError(f"rank {named} could not {verb} its part: {cause}") from error
+        said = f"{folder}: rank {named} could not {verb} its part: {cause}"
+        raise OSError(said) from error
 
 
 def take_out(value: Any, name: str, into: dict[str, Tensor]) -> Any:

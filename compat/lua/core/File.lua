@@ -109,7 +109,8 @@ function File:writeObject(object, name, hook)
          if kind == FUNCTION then
             local upvalues = {}
             local i = 1
-            local origin = dumped[object]
+            local source = t7.source_of(object)
+            local origin = source and {text = string.dump(loadstring(source)), upvalues = 0} or dumped[object]
             while not origin or i <= origin.upvalues do
                local key, value = debug.getupvalue(object, i)
                if not key then break end

@@ -29,7 +29,7 @@ def install(runtime: Runtime) -> Any:
     runtime.home = threading.get_ident()
     runtime.settings.set(switch, "on", runtime.reuses_buffers)
     classes = Classes(runtime, Adapted(runtime).methods())
-    parts = (classes, Fields(runtime, classes), Files(runtime))
+    parts = (classes, Fields(runtime, classes), Files(runtime, classes))
     functions = {name: function for part in parts for name, function in part.functions().items()}
     return runtime.lua.table_from(
         functions

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
@@ -15,7 +14,7 @@ from compat.lua_tables import MixedTable, by_number
 from compat.nn.checks.tensors import objection
 from compat.nn.core.conversion import Conversion
 from compat.notebook import drawn
-from compat.tensor_tables import contents
+from compat.tensor_tables import contents, deep_copy
 from compat.tensor_types import default_type, empty_tensor, parse_type, type_name
 
 T = TypeVar("T", bound="Convertible")
@@ -254,7 +253,7 @@ class Convertible:
         new = self.__class__.__new__(self.__class__)
         memo[id(self)] = new
         for name, value in self.__getstate__().items():
-            new.__dict__[name] = copy.deepcopy(value, memo)
+            new.__dict__[name] = deep_copy(value, memo)
         return new
 
     def __getstate__(self) -> dict[str, Any]:

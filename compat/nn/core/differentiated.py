@@ -17,7 +17,7 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import listed
-from compat.tensor_tables import map_tensors, pairs, tensors, with_tensors
+from compat.tensor_tables import contents, map_tensors, pairs, tensors, with_tensors
 from compat.torch_internals import foreach_add_, run_engine, set_versions, versions
 
 
@@ -156,7 +156,7 @@ def without_graph(value: Any) -> Any:
     if type(value) is Tensor:
         return value.detach() if value.requires_grad else value
     value = t7.plain(value)
-    if any(tensor.requires_grad for tensor in tensors(value)):
+    if any(isinstance(item, Tensor) and item.requires_grad for item in contents(value)):
         return map_tensors(Tensor.detach, value)
     return value
 

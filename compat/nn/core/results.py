@@ -135,7 +135,8 @@ class Results(Tree, Convertible, abstract=True):
     """What a module does with its results.
 
     Of a class: ``table_fields``, results that are tables, empty ones before the first pass;
-    ``passes_on``, whether its results are tensors of others, which ``clearState`` leaves alone.
+    ``of_pairs``, whether gradInput is a table of two empty tensors before it; ``passes_on``,
+    whether its results are tensors of others, which ``clearState`` leaves alone.
     ``keep_results`` is as ``keepResults`` set it.
     """
 
@@ -143,12 +144,18 @@ class Results(Tree, Convertible, abstract=True):
     gradInput: Any
     keep_results: bool | None = None
     table_fields: ClassVar[tuple[str, ...]] = ()
+    of_pairs: ClassVar[bool] = False
     passes_on: ClassVar[bool] = False
 
     def begin_results(self) -> None:
         """Have the results of a new module."""
         for name in ("output", "gradInput"):
-            setattr(self, name, [] if name in self.table_fields else self._empty())
+            setattr(self, name, self._before_passes(name))
+
+    def _before_passes(self, name: str) -> Any:
+        if name == "gradInput" and self.of_pairs:
+            return [self._empty(), self._empty()]
+        return [] if name in self.table_fields else self._empty()
 
     def __getattr__(self, name: str) -> Any:
         # Asked only for what is not there: results of a class whose __init__ does not call this
@@ -164,8 +171,7 @@ class Results(Tree, Convertible, abstract=True):
             else:
                 why = "was freed when the net went back; keepResults(True) keeps it"
             raise RuntimeError(f"{name} of this {self.typename} {why}")
-        value: Any = [] if name in self.table_fields else self._empty()
-        self.__dict__[name] = value
+        value = self.__dict__[name] = self._before_passes(name)
         return value
 
     def _hint(self, name: str) -> str:

@@ -120,6 +120,7 @@ class Index(_OfIndices):
 
     takes = MIXED
     table_fields = ("gradInput",)
+    of_pairs = True
 
     def __init__(self, dimension: int) -> None:
         super().__init__()

@@ -42,6 +42,8 @@ class DotProduct(_OfVectors):
     PyTorch: ``torch.linalg.vecdot``.
     """
 
+    of_pairs = True
+
     def updateOutput(self, input: Any) -> Tensor:
         return self.set_output(f.dot_product(*vectors(input)))
 
@@ -60,6 +62,7 @@ class CosineDistance(_OfVectors):
     PyTorch: ``torch.nn.CosineSimilarity``.
     """
 
+    of_pairs = True
     cleared_fields = ("w1", "w22", "w", "w32", "ones")
     pass_fields = ("w1", "w22", "w32", "w")
 
@@ -125,6 +128,7 @@ class MM(FromTable):
     PyTorch: ``torch.matmul``.
     """
 
+    of_pairs = True
     transA: bool = False
     transB: bool = False
 
@@ -167,6 +171,7 @@ class MV(FromTable):
     PyTorch: ``torch.mv``.
     """
 
+    of_pairs = True
     trans: bool = False
 
     @nil_is_default

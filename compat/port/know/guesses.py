@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.port.know.calls import OF_LISTS
-from compat.port.know.shapes import constant
+from compat.port.know.scopes import Variable
+from compat.port.know.shapes import constant, required
 from compat.port.know.statements import Statements
 from compat.port.know.types import Table, Type, tensor
 from compat.port.library import results
 from compat.port.read import syntax as s
+
+Cause = tuple[Variable | None, str]
+OF_PACKAGE: Cause = (None, "package")
 
 
 class Guesses(Statements):
@@ -119,6 +123,43 @@ class Guesses(Statements):
                 self._take(kind, guess)
                 self.namesakes.add(variable)
                 found = True
+        return found
+
+    def cause(self, node: s.Node) -> tuple[s.Node, Cause]:
+        """Why what an expression is, is not known: the part of the program, and a key for it.
+
+        A variable is followed to what is put into it; of lists all entries are one.
+        """
+        left, seen, found = [node], set(), None
+        while left:
+            part = left.pop()
+            name = next((n for n in s.walk(part) if isinstance(n, s.Name)), None)
+            variable = None if name is None else name.variable
+            path = required(part) or self.dotted(part)
+            if path is not None and (part is not name or path.split(".")[0] in self.absent):
+                return part, OF_PACKAGE  # which has its own mark
+            inner: s.Node | None = None
+            if isinstance(part, s.Paren):
+                inner = part.inner
+            elif isinstance(part, s.Index):
+                inner = part.object
+            elif isinstance(part, s.Call):
+                inner = part.function
+            elif isinstance(part, s.Binary):
+                unknown = [n for n in (part.left, part.right) if not self.type(n).atoms]
+                inner = unknown[0] if unknown else None
+            if isinstance(part, s.Name) and part.variable not in seen:
+                seen.add(part.variable)
+                left += self.sources.get(part.variable, [])
+            if inner is not None and (not self.type(inner).atoms or self.dotted(inner)):
+                left.append(inner)
+                continue
+            word = s.constant(part.key) if isinstance(part, s.Index) else None
+            kind = type(part).__name__ if not isinstance(word, str) else word
+            key: Cause = (variable, kind)
+            if key in self.told or found is None:
+                found = part, key
+        assert found is not None
         return found
 
     def _take(self, unknown: Type, guess: Type) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from compat.port.know.files import Class, File
-from compat.port.know.guesses import Guesses
+from compat.port.know.guesses import OF_PACKAGE, Guesses
 from compat.port.know.narrowing import filled, narrowed
 from compat.port.know.permutations import orders
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import appended, calls, followed, loads_by_name
+from compat.port.know.shapes import appended, calls, followed, loads_by_name, sources
 from compat.port.know.types import Signature, Table, Type
 from compat.port.read import syntax as s
 
@@ -50,7 +50,11 @@ class Inference(Guesses):
             self.file = file
             self._find_namespaces(file)
             self._find_classes(file)
-        self.orders = set()
+        self.orders, self.told = set(), {OF_PACKAGE}
+        self.sources = {}
+        for file in files:
+            for variable, value in sources(file.block):
+                self.sources.setdefault(variable, []).append(value)
         for file in files:
             self.file = file
             self.orders |= set(orders(file.block, self))

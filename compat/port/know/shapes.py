@@ -172,6 +172,20 @@ def loads_by_name(block: s.Block) -> bool:
     return False
 
 
+def sources(block: s.Block) -> Iterator[tuple[Any, s.Node]]:
+    """Variables, and what is put into them; of loops through tables the tables' entries."""
+    for node in s.walk(block):
+        if isinstance(node, (s.Local, s.Assign)):
+            targets = node.names if isinstance(node, s.Local) else node.targets
+            for target, value in zip(targets, node.values, strict=False):
+                if isinstance(target, s.Name):
+                    yield target.variable, value
+        elif isinstance(node, s.ForEach) and isinstance(node.values[0], s.Call):
+            for name in node.names[1:]:
+                for table in node.values[0].arguments[:1]:
+                    yield name.variable, s.Index(table, s.Vararg())
+
+
 def defined(node: s.Statement) -> s.Define | None:
     """``function owner.name() … end``, also written ``owner.name = function() … end``."""
     if isinstance(node, s.Assign) and len(node.targets) == len(node.values) == 1:

@@ -67,7 +67,7 @@ def method(node: s.Call, draft: Draft) -> Code:
         made = code.call(f"{owner.atom}.{python_attribute(name)}", *draft.arguments(node))
         return Code(made.text, spread=draft.types.count(node))
     if not kind.atoms:
-        draft.page.mark(f"what {s.describe(node.function)} is, is not known", "calls")
+        draft.unknown(node.function, "calls")
     made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
     count = draft.types.count(node)
     return Code(made.text, spread=count)
@@ -125,7 +125,7 @@ def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
         (a for a, k in zip(node.arguments, kinds, strict=False) if results.kind_of(k) == "?"), None
     )
     if unknown is not None and not last_open:
-        draft.page.mark(f"what {s.describe(unknown)} is, is not known", "calls")
+        draft.unknown(unknown, "calls")
     owner = draft.prefix(node.function)
     made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
     return Code(made.text, spread=draft.types.count(node))

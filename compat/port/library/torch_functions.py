@@ -48,7 +48,7 @@ def torch_function(name: str, node: s.Call, draft: Draft) -> Code:
         (a for a, k in zip(node.arguments, kinds, strict=False) if results.kind_of(k) == "?"), None
     )
     if unknown is not None and name in tensors.names("functions"):
-        draft.page.mark(f"what {s.describe(unknown)} is, is not known", "calls")
+        draft.unknown(unknown, "calls")
     draft.page.resolve("open" if unknown is not None else "code")
     own = f"lua.torch.{name}"
     if name == "class":

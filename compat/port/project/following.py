@@ -66,6 +66,8 @@ def follow(
             continue
         shown = _shown(path, search.home)
         source = first if path == first.path else read(path, shown)
+        if source.problem is not None and not source.text.strip() and path not in named:
+            source.problem = None  # what an empty file does is nothing
         if source.problem is not None and path in named:
             if path not in from_folders:
                 raise PortError(source.problem)

@@ -126,10 +126,12 @@ class Places:
         return self._ending(name, load.how == "require")
 
     def _required(self, name: str, asking: Path) -> Iterator[Path]:
-        inner = name.replace(".", "/")
+        inner = name.replace(".", "/").lstrip("/")  # Lua's ``../x`` is ``///x``, too
         folders = [self.home, *self._around(asking)]
         for folder in folders:
             yield from (folder / f"{inner}.lua", folder / inner / "init.lua")
+            if name.endswith(".lua"):
+                yield folder / name
         for template in self.templates:
             for place in (self.home, asking.parent):
                 yield place / template.replace("?", inner)

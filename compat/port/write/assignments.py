@@ -171,6 +171,8 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     value_node = values[0]
     if isinstance(name, str) and name == "__index" and draft.types.class_of(target.object):
         return
+    if draft.types.dotted(target) in ("package.path", "package.cpath"):
+        return  # the files of the program were found when the draft was made
     is_nil = isinstance(value_node, s.Constant) and value_node.value is None
     if is_nil and _delete(target, draft):
         return
@@ -228,7 +230,7 @@ def store_code(target: s.Index, value: Code, draft: Draft) -> None:
         draft.page.write(f"lua.put({owner}, {draft.value(key)}, {value})")
         return
     if not kind.atoms:
-        draft.page.mark(f"what {s.describe(target.object)} is, is not known", "indices")
+        draft.unknown(target.object, "indices")
     draft.page.write(f"lua.put({owner}, {draft.value(target.key)}, {value})")
 
 

@@ -228,7 +228,7 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
             return owner
         return Code(f"{owner.atom}.items()")
     if not kind.atoms:
-        draft.page.mark(f"what {s.describe(table)} is, is not known", "loops")
+        draft.unknown(table, "loops")
     made = code.call(f"lua.{path}", owner)
     if len(names) == 1:
         names.append("_")

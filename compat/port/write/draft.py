@@ -104,6 +104,19 @@ class Draft:
             scope = scope.parent
         return found
 
+    def unknown(self, node: s.Node, anchor: str) -> None:
+        """Mark that what an expression is, is not known: once for each cause of that.
+
+        A variable is marked where it is declared, anything else where it is met first.
+        """
+        cause, key = self.types.cause(node)
+        if key in self.types.told:
+            return
+        self.types.told.add(key)
+        declared = cause.variable.declared if isinstance(cause, s.Name) else None
+        reason = f"what {s.describe(cause)} is, is not known"
+        self.page.mark(reason, anchor, None if declared is None else declared.line)
+
     def tell(self) -> None:
         """Mark a statement that uses the text of an error."""
         self.page.mark("the text of this error is Python's", "errors")

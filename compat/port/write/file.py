@@ -28,6 +28,7 @@ def written(draft: Draft) -> str:
         page.write('torch7.setdefaulttensortype("torch.DoubleTensor")', "as in Lua")
     _first_values(draft)
     draft.body(file.block)
+    page.place_later()
     if any(re.search(r"\blua\.(method|torch|package)\b", n.text) for n in page.lines):
         start = Line(0, "lua.start()", "for what only Torch7 has")
         page.lines.insert(1 if file.is_script else 0, start)

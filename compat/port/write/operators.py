@@ -43,7 +43,7 @@ def length(operand: Code, kind: Type, node: s.Unary, draft: Draft) -> Code:
     if kind.only("table", "nil") and kind.shape is not None and kind.shape.is_list:
         return code.call("len", operand)
     if not kind.atoms:
-        draft.page.mark(f"what {s.describe(node.operand)} is, is not known", "lengths")
+        draft.unknown(node.operand, "lengths")
     return code.call("lua.length", operand)
 
 
@@ -112,7 +112,7 @@ def arithmetic(
         return code.binary(a, operator, b)
     if not known:
         either = node.left if not left.atoms else node.right
-        draft.page.mark(f"what {s.describe(either)} is, is not known", "operators")
+        draft.unknown(either, "operators")
     return code.call(f"lua.{names[operator]}", a, b)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from compat.port.read import syntax as s
 
 GUIDE = "docs/porting.md"
+_ONCE = {"packages", "globals", "flat"}  # what is marked where it is met first in a file
 _WITH_BODY = (s.If, s.While, s.ForEach, s.ForRange, s.Define, s.Scope, s.Repeat)
 
 
@@ -42,6 +43,8 @@ class Page:
         self.indent = 0
         self.line = 0
         self.marks: list[tuple[str, str]] = []  # of the statement, which will stand above it
+        self.told: set[str] = set()
+        self.later: dict[int, list[tuple[str, str]]] = {}  # of others, by their lines
 
     def write(self, text: str, comment: str | None = None) -> None:
         """Add a line."""
@@ -57,8 +60,16 @@ class Page:
             self.write("pass")
         self.indent -= 1
 
-    def mark(self, reason: str, anchor: str) -> None:
-        """Note that something stayed open in this statement."""
+    def mark(self, reason: str, anchor: str, line: int | None = None) -> None:
+        """Note that something stayed open in this statement, or in the one at ``line`` of Lua."""
+        if anchor in _ONCE:
+            cause = re.sub(r"^(\w+)\.\S+ is Lua's own", r"\1 is Lua's own", reason)
+            if cause in self.told:
+                return
+            self.told.add(cause)
+        if line is not None and line != self.line:
+            self.later.setdefault(line, []).append((reason, anchor))
+            return
         unset = [r.removesuffix("is set nowhere") for r, _ in self.marks if "is set nowhere" in r]
         told = any(re.match(rf"what {re.escape(name.strip())}\b", reason) for name in unset)
         if not told and (reason, anchor) not in self.marks:
@@ -114,11 +125,21 @@ class Page:
         """Whether a line is of the block that is being written, not of one inside it."""
         return line.indent == self.indent and bool(line.text.strip())
 
-    def shown_marks(self) -> list[Line]:
+    def place_later(self) -> None:
+        """Put the marks of other statements than the one that found them above theirs."""
+        for number, marks in sorted(self.later.items()):
+            at = next((k for k, n in enumerate(self.lines) if n.source == number and n.text), 0)
+            self.line, self.indent = number, self.lines[at].indent
+            while at and self.lines[at - 1].text.startswith("@"):
+                at -= 1
+            self.lines[at:at] = self.shown_marks(marks)
+
+    def shown_marks(self, marks: list[tuple[str, str]] | None = None) -> list[Line]:
         """The marks of a statement, those of one kind together."""
         shown = []
-        for anchor in dict.fromkeys(a for _, a in self.marks):
-            reasons = [r for r, a in self.marks if a == anchor]
+        marks = self.marks if marks is None else marks
+        for anchor in dict.fromkeys(a for _, a in marks):
+            reasons = [r for r, a in marks if a == anchor]
             unknown = [r[5:-17] for r in reasons if re.fullmatch("what .* is, is not known", r)]
             others = [r for r in reasons if not re.fullmatch("what .* is, is not known", r)]
             if len(unknown) > 1:

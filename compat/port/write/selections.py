@@ -17,7 +17,11 @@ def element(owner: Code, node: s.Index, kind: Type, draft: Draft) -> Code:
     if is_number or (is_number is None and result.is_number):
         return Code(f"{made.atom}.item()")
     if is_number is None and not result.is_tensor:
-        draft.page.mark(f"whether {s.describe(node)} is a number is not known", "views")
+        name = next((n for n in s.walk(node.object) if isinstance(n, s.Name)), None)
+        key = (None if name is None else name.variable, f"a number in {s.describe(node.object)}")
+        if key not in draft.types.told:
+            draft.types.told.add(key)
+            draft.page.mark(f"whether {s.describe(node)} is a number is not known", "views")
         return code.call("lua.item", made)
     return made
 
@@ -34,7 +38,7 @@ def selection(owner: Code, key: s.Node, kind: Type, draft: Draft) -> tuple[Code,
         return Code(f"{owner.atom}[{mask(key, draft)}]"), False
     if key_kind.only("sizes", "storage"):
         return Code(f"{owner.atom}[tuple(i - 1 for i in {draft.value(key)})]"), True
-    draft.page.mark(f"what {s.describe(key)} is, is not known", "indices")
+    draft.unknown(key, "indices")
     return code.call("lua.index", owner, draft.value(key)), False
 
 
@@ -61,7 +65,7 @@ def slices(owner: Code, key: s.Table, kind: Type, draft: Draft) -> tuple[Code, b
             parts.append(str(place(value, draft)))
             taken += 1
         else:
-            draft.page.mark(f"what {s.describe(value)} is, is not known", "indices")
+            draft.unknown(value, "indices")
             return code.call("lua.index", owner, draft.any(key)), None
     if not parts:
         return owner, False

@@ -145,7 +145,7 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
         return Code(f"{owner.atom}.get({draft.value(node.key)})")
     if kind.atoms and not kind.may("table", "tensor", "module", "options"):
         return code.call("lua.index", owner, draft.value(node.key))
-    draft.page.mark(f"what {s.describe(node.object)} is, is not known", "indices")
+    draft.unknown(node.object, "indices")
     return code.call("lua.index", owner, draft.value(node.key))
 
 

@@ -59,7 +59,8 @@ def atomic_file(
             os.unlink(unfinished)
         raise
     if durable:
-        _sync_folder(folder)
+        with _named(path):
+            _sync_folder(folder)
 
 
 @contextmanager
