@@ -1,4 +1,4 @@
-"""Checkpoint folders as the Torch7 training scripts (fb.resnet.torch and its kin) lay them out.
+"""Checkpoint folders as the Torch7 training scripts (fb.resnet.torch and others) lay them out.
 
 ``latest.t7`` is a table ``{epoch, modelFile, optimFile, …}``, where ``modelFile`` and ``optimFile``
 name the files of the network and of the optimizer's state in the same folder. Where these would be
@@ -154,7 +154,7 @@ def latest(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], nn.Module, d
 
 
 def _file(folder: Path, held: dict[str, Any], key: str) -> Path:
-    """The file of the folder that the table names."""
+    """Return the file of the folder that the table names."""
     name = held.get(key)
     if not isinstance(name, str):
         raise ValueError(f"{folder / LATEST}: {key} is {given(name)}; a file's name is accepted")

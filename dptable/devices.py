@@ -99,7 +99,8 @@ def choose(count: int | None = None) -> tuple[torch.device, ...]:
         count: how many; default: all that are idle, that is all with at least half the free memory
             of the freest.
 
-    Raises ValueError if there are not as many.
+    Raises:
+        ValueError: if there are not as many.
     """
     listed = devices()
     gpus = [device for device in dict.fromkeys(listed) if accelerators.is_accelerator(device)]

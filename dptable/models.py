@@ -22,9 +22,14 @@ __all__ = [
 
 
 def lenet(classes: int, channels: int, height: int, width: int) -> nn.Sequential:
-    """Two 5×5 convolutions, each followed by 2×2 max pooling, and two linear layers.
+    """Build two 5×5 convolutions, each followed by 2×2 max pooling, and two linear layers.
 
     The convolutions are padded (LeNet's are not), so that images from 4×4 pixels on fit.
+
+    Example:
+        >>> import torch
+        >>> lenet(10, 1, 8, 8).float().forward(torch.rand(2, 1, 8, 8)).shape
+        torch.Size([2, 10])
     """
     if min(height, width) < 4:
         raise ValueError(f"images are {height}x{width}; for lenet, 4x4 or larger are accepted")
@@ -46,7 +51,19 @@ def lenet(classes: int, channels: int, height: int, width: int) -> nn.Sequential
 def mlp(
     classes: int, channels: int, height: int, width: int, hidden: Sequence[int] = (256, 128)
 ) -> nn.Sequential:
-    """Linear layers with ReLU between them; ``hidden`` are their sizes."""
+    """Build linear layers with ReLU between them.
+
+    Args:
+        classes: the number of scores for each image.
+        channels: planes of an image.
+        height: rows of an image, in pixels.
+        width: columns of an image, in pixels.
+        hidden: the sizes of the layers before the last one.
+
+    Example:
+        >>> [str(m.weight.shape) for m in mlp(10, 1, 8, 8).findModules("nn.Linear")[0]]
+        ['torch.Size([256, 64])', 'torch.Size([128, 256])', 'torch.Size([10, 128])']
+    """
     features = channels * height * width
     model = nn.Sequential().add(nn.View(features).setNumInputDims(3))
     for size in hidden:

@@ -1,4 +1,4 @@
-"""Sums over processes of which each process gets its part; many small ones made one large one.
+"""Sums over processes, of which each process gets its part. Small sums travel as one large sum.
 
 The interface is that of ``fairscale.internal.reduce_scatter_bucketer``.
 """
@@ -64,7 +64,8 @@ def reduce_to(
 ) -> Callable[[], Any]:
     """Begin to sum ``tensor`` over the processes in the memory of one rank of the group.
 
-    Returns what waits for the sum. On the other ranks the tensor's values are then undefined.
+    Returns:
+        What waits for the sum. On the other ranks the tensor's values are then undefined.
     """
     root = rank if group is None else dist.get_global_rank(group, rank)
     if on_nccl(tensor, group):
@@ -179,7 +180,8 @@ class ReduceScatterBucketer:
             group: the processes.
             callback_fn: called once with the sum, when it is there.
 
-        Raises ValueError for inputs of another number or of different kinds.
+        Raises:
+            ValueError: inputs of another number or of different kinds.
         """
         size = group.size()
         if len(input_list) != size:

@@ -50,7 +50,12 @@ def _numbers(state: dict[str, Any] | None) -> set[int]:
 
 
 def slice_bounds(count: int, size: int) -> list[int]:
-    """Where the slices of ``count`` elements begin and end: equal ones, the last with the rest."""
+    """Return where slices of ``count`` elements begin and end. The last one takes the rest.
+
+    Example:
+        >>> slice_bounds(10, 3)
+        [0, 3, 6, 10]
+    """
     return [*(rank * (count // size) for rank in range(size)), count]
 
 
@@ -102,7 +107,7 @@ class ShardedParameters:
         return self.dpt.flattenedParams[0][what]
 
     def slice(self, whole: Tensor) -> Tensor:
-        """This process's slice of a vector with one element for each parameter."""
+        """Return this process's slice of a vector with one element for each parameter."""
         if whole.numel() != self.bounds[-1]:
             raise ValueError(
                 f"whole has {whole.numel()} elements; one for each of the {self.bounds[-1]} "
@@ -127,7 +132,7 @@ class ShardedParameters:
         config: dict[str, Any] | None = None,
         state: dict[str, Any] | None = None,
     ) -> tuple[Any, ...]:
-        """One call of ``optimizer`` on this process's slice, after which all parameters are whole.
+        """Call ``optimizer`` on this process's slice, and make the flat parameters whole again.
 
         Args:
             optimizer: one of ``compat.optim``, or any function called like them that works on each
@@ -138,11 +143,13 @@ class ShardedParameters:
             config: the optimizer's table.
             state: that for its state, of which each vector is a slice; default: ``config``.
 
-        Returns what the optimizer does, with the whole parameters. The loss is that of all
-        processes: a mean by their rows, or with ``average=False`` the sum.
+        Returns:
+            What the optimizer does, with the whole parameters. The loss is that of all processes: a
+            mean by their rows, or with ``average=False`` the sum.
 
-        Raises ValueError when an optimizer does what slices cannot do alike: draws at random, or
-        combines parameters in another way.
+        Raises:
+            ValueError: when an optimizer does what slices cannot do alike: draws at random, or
+                combines parameters in another way.
         """
         config = {} if config is None else config
         state = config if state is None else state
@@ -197,7 +204,9 @@ class ShardedParameters:
         number of processes; so does ``torch.distributed.checkpoint.load``, where the vectors are
         called ``parameters`` and ``state.NAME`` for each in the state.
 
-        Raises FileExistsError if there is such a folder, OSError naming a rank that cannot write.
+        Raises:
+            FileExistsError: if there is such a folder.
+            OSError: naming a rank that cannot write.
         """
         from dptable.processes import (
             sliced_files,  # only here: PyTorch's part for it takes half a second
@@ -228,8 +237,9 @@ class ShardedParameters:
 
         Every process calls this, and reads its slices only.
 
-        Raises FileNotFoundError if there is no such folder, ValueError if it is that of a net with
-        other parameters.
+        Raises:
+            FileNotFoundError: if there is no such folder.
+            ValueError: if it is that of a net with other parameters.
         """
         from dptable.processes import sliced_files
 

@@ -99,7 +99,7 @@ def shallow_copy(module: nn.Module) -> Any:
 def held_modules(module: nn.Module) -> dict[str, nn.Module | None]:
     """Return the dictionary of the modules directly in one, those that are None too.
 
-    It waits, as the next two do, for ``named_children`` and its kin to tell these.
+    It waits, as the next two do, for ``named_children`` and similar methods to tell these.
     """
     return module._modules
 

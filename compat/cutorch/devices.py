@@ -77,7 +77,8 @@ def device(gpu: DeviceLike) -> torch.device:
     """Return the ``torch.device`` of a GPU id (int, from 1) or of a PyTorch name (str,
     ``torch.device``).
 
-    Raises ValueError for 0, for an id beyond the list and for a device that the machine lacks.
+    Raises:
+        ValueError: 0, for an id beyond the list and for a device that the machine lacks.
     """
     return _lookup(gpu, devices())
 
@@ -227,7 +228,8 @@ def getDevice() -> int:
 def gpu_id(gpu: DeviceLike) -> int:
     """Return the GPU id, counted from 1, of a logical device that may be named otherwise.
 
-    Raises ValueError for a device that is not in the list.
+    Raises:
+        ValueError: a device that is not in the list.
     """
     target, listed = device(gpu), devices()
     if not isinstance(gpu, _NAMES):

@@ -79,7 +79,8 @@ def rgb2y(input: Tensor) -> Tensor:
     Args:
         input: an image, 3×H×W; a destination may come before it.
 
-    Returns an image of one plane, 1×H×W.
+    Returns:
+        An image of one plane, 1×H×W.
     """
     _check(input)
     (grey,) = _mixed(_TO_YUV[:1], input.double().unbind())
@@ -168,7 +169,8 @@ def rgb2lab(input: Tensor) -> Tensor:
         input: an image, 3×H×W, of a floating point type, from 0 to 1; a destination may come before
             it.
 
-    Returns an image of the lightness from 0 to 100 and the two axes of colour.
+    Returns:
+        An image of the lightness from 0 to 100 and the two axes of colour.
     """
     _check(input, floating=True)
     x = input.double()

@@ -93,7 +93,8 @@ def load(filename: _Path, depth: int | None = None, tensortype: str | None = Non
         tensortype: ``"float"`` or ``"double"``, from 0 to 1, or ``"byte"``, from 0 to 255; by
             default the default type.
 
-    Returns a tensor, K×H×W; as in Torch7 H×W for a coloured image that is made grey.
+    Returns:
+        A tensor, K×H×W; as in Torch7 H×W for a coloured image that is made grey.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -265,7 +266,8 @@ def compressJPG(tensor: Tensor, quality: int = 75) -> Tensor:
         tensor: an image, as for ``save``.
         quality: from 0 to 100.
 
-    Returns a tensor of torch.uint8, of one dimension.
+    Returns:
+        A tensor of torch.uint8, of one dimension.
     """
     return torch.frombuffer(bytearray(_jpeg(tensor, quality)), dtype=torch.uint8)
 

@@ -38,7 +38,8 @@ def gaussian(
         mean_horz, mean_vert: where its middle is, as parts of the size.
         tensor: gets the kernel, whose size is then this tensor's.
 
-    Returns a tensor, height × width, of the default type, or ``tensor``.
+    Returns:
+        A tensor, height × width, of the default type, or ``tensor``.
     """
     if tensor is not None:
         if check_tensor(tensor, "tensor").dim() != 2 or not tensor.numel():
@@ -126,7 +127,8 @@ def convolve(*args: Any) -> Tensor:
         mode: ``"valid"``, the default: where the kernel lies inside the image, H-h+1 × W-w+1;
             ``"full"``: where they touch, H+h-1 × W+w-1; ``"same"``: the middle of that, H×W.
 
-    Returns a new image, or ``dst``; for ``"same"`` a view of the full result, as in Torch7.
+    Returns:
+        A new image, or ``dst``; for ``"same"`` a view of the full result, as in Torch7.
     """
     *tensors, mode = args if isinstance(args[-1], str) else (*args, "valid")
     check_choice(mode, "mode", ("valid", "full", "same"))
@@ -204,7 +206,8 @@ def lcn(im: Tensor, ker: Tensor | None = None) -> Tensor:
         im: an image, H×W or 1×H×W.
         ker: weighs the neighbours; by default a Gaussian of 9×9.
 
-    Returns a double image, smaller by the kernel.
+    Returns:
+        A double image, smaller by the kernel.
     """
     check_image(im, "im")
     if im.dim() == 3 and len(im) != 1:

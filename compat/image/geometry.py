@@ -31,8 +31,9 @@ def crop(*args: Any) -> Tensor:
         format: where the part is: ``"c"``, in the centre, or in a corner, ``"tl"`` (top left),
             ``"tr"``, ``"bl"`` or ``"br"``.
 
-    Returns a new image, or ``dst``. Elements of double images are rounded to single precision, as
-    in Torch7.
+    Returns:
+        A new image, or ``dst``. Elements of double images are rounded to single precision, as in
+        Torch7.
 
     Raises:
         ValueError: a part that reaches outside the image.

@@ -189,7 +189,8 @@ def warp(
             gives, or ``"pad"``, ``pad_value``.
         pad_value: 0 by default; for ``"pad"`` alone.
 
-    Returns an image, h×w or K×h×w.
+    Returns:
+        An image, h×w or K×h×w.
     """
     check_choice(mode, "mode", _WARPS)
     check_choice(clamp_mode, "clamp_mode", ("clamp", "pad"))

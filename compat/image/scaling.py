@@ -32,9 +32,10 @@ def scale(*args: Any) -> Tensor:
             lines between those that become several; ``"bicubic"``; or ``"simple"``, the pixel that
             is there.
 
-    Returns a new image of the type of ``src``, or ``dst``. The numbers are Torch7's, which scales
-    rows first, then columns, rounds bytes in between, and computes in single precision for the
-    most part.
+    Returns:
+        A new image of the type of ``src``, or ``dst``. The numbers are Torch7's, which scales rows
+        first, then columns, rounds bytes in between, and computes in single precision for the most
+        part.
 
     Raises:
         ValueError: a size or mode that is none of these.

@@ -32,7 +32,8 @@ def minmax(
         saturate: cut off what is outside a range that is given.
         tensorOut: gets the result.
 
-    Returns a new tensor of the default type, ``tensor`` or ``tensorOut``.
+    Returns:
+        A new tensor of the default type, ``tensor`` or ``tensorOut``.
     """
     check_tensor(tensor, "tensor")
     if tensorOut is not None:
@@ -77,7 +78,8 @@ def toDisplayTensor(
         scaleeach: scale each image by itself.
         min, max, symmetric, saturate: as ``minmax`` takes them.
 
-    Returns a tensor of the default type, with the brightest value between the images.
+    Returns:
+        A tensor of the default type, with the brightest value between the images.
     """
     if isinstance(input, Tensor):
         packed = input.to(torch.get_default_dtype(), copy=True)

@@ -92,7 +92,8 @@ class Unknown(_Kept, Container, abstract=True):
     parameters, and those of the modules that it holds: ``modules``, which are those of that field,
     or without it all among its fields but those ``around`` it, that hold it themselves.
 
-    Raises NotImplementedError where a net computes through it.
+    Raises:
+        NotImplementedError: where a net computes through it.
     """
 
     weight = _Field()
@@ -183,7 +184,8 @@ class Unknown(_Kept, Container, abstract=True):
 class UnknownCriterion(_Kept, Criterion, abstract=True):
     """A criterion of a class that is not registered, as ``Unknown`` for modules.
 
-    Raises NotImplementedError where it is computed.
+    Raises:
+        NotImplementedError: where it is computed.
     """
 
     _base = "Criterion"

@@ -239,7 +239,8 @@ def gamma_(
 ) -> torch.Tensor:
     """Fill as ``gamma``; tensors hold a ``shape`` or ``scale`` per element, broadcast if need be.
 
-    Raises ValueError unless all are above 0.
+    Raises:
+        ValueError: unless all are above 0.
     """
     _check_tensor(tensor, _REALS)
     parameters = []
@@ -262,8 +263,9 @@ def bernoulli_(
 ) -> torch.Tensor:
     """Fill a tensor with 0 and 1; a floating tensor ``p`` holds a probability per element.
 
-    Raises ValueError unless all probabilities are within [0, 1] and, if ``p`` is a tensor, as
-    many as ``tensor`` has elements.
+    Raises:
+        ValueError: unless all probabilities are within [0, 1] and, if ``p`` is a tensor, as many as
+            ``tensor`` has elements.
     """
     _check_tensor(tensor, _RANDOM_SPAN)
     if not isinstance(p, torch.Tensor):

@@ -175,7 +175,12 @@ def save(
 
 
 def dumps(obj: Any, **options: Any) -> bytes:
-    """Return the bytes that ``save`` would write, like Torch7's ``torch.serialize``."""
+    """Return the bytes that ``save`` would write, like Torch7's ``torch.serialize``.
+
+    Example:
+        >>> loads(dumps({"rate": 0.5, "sizes": [3, 4]})).rate
+        0.5
+    """
     buffer = io.BytesIO()
     save(buffer, obj, **options)
     return buffer.getvalue()

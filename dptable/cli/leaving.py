@@ -134,7 +134,8 @@ def check_free(path: str, force: bool) -> None:
 def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
     """Write the net of a file's value in the form that ``out`` names.
 
-    Raises ValueError with what to do where it cannot be written.
+    Raises:
+        ValueError: with what to do where it cannot be written.
     """
     check_free(out, wish.force)
     net = chosen(value, wish.net)

@@ -17,7 +17,11 @@ from dptable.cli.rewriting import parts_of
 def draw(file: str, out: str) -> str:
     """Draw the nets of ``file`` into ``out``; of several each into a file of its own.
 
-    Returns what was drawn where. Raises ValueError for a file without nets.
+    Returns:
+        What was drawn where.
+
+    Raises:
+        ValueError: a file without nets.
     """
     found = list(_nets(t7.load(file, mmap=True, map_location="cpu", plain=True)))
     if not found:

@@ -186,7 +186,8 @@ def meeting(
         parallel: whether they run at once.
         widen: as for ``Meeting``.
 
-    Raises RuntimeError where they cannot.
+    Raises:
+        RuntimeError: where they cannot.
     """
     if not parallel and len(replicas) > 1:
         raise RuntimeError(

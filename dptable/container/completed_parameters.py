@@ -55,7 +55,7 @@ class CompletedParameters:
                 self._count[i] += 1
 
     def listener(self, complete: Callable[[int], None]) -> Listener:
-        """Who listens during one pass and calls ``complete`` with the numbers of parameters."""
+        """Return a listener for one pass, which calls ``complete`` with a parameter's number."""
         missing = list(self._count)
 
         def hear(container: Container, position: int) -> None:

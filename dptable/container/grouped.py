@@ -44,8 +44,9 @@ class Grouped(Replicated, abstract=True):
         Every process calls this, and then ``backward`` equally often: ``skip`` stands for a pass
         without data.
 
-        Raises ValueError where the nets differ, in their parameters, modules or options; the
-        message names the rank and the first difference.
+        Raises:
+            ValueError: where the nets differ, in their parameters, modules or options; the message
+                names the rank and the first difference.
         """
         if not bucket_cap_mb > 0:
             raise ValueError(f"bucket_cap_mb is {bucket_cap_mb}; a positive number is accepted")

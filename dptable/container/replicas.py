@@ -142,7 +142,8 @@ class Replicas(Part):
     def take_over_methods(self) -> bool:
         """Have the other replicas do what was set as a method of an object of the first one.
 
-        Returns whether there is anything new.
+        Returns:
+            Whether there is anything new.
         """
         new = [] if self._structure is None else self._structure.new_methods()
         if new:

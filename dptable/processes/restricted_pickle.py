@@ -75,7 +75,8 @@ def read(data: bytes, allowed: Collection[str]) -> Any:
         data: the pickle.
         allowed: the names that it may have, each with its module.
 
-    Raises ValueError for any other name or operation, and for what is no pickle.
+    Raises:
+        ValueError: any other name or operation, and for what is no pickle.
     """
     try:
         for operation, _, _ in pickletools.genops(data):

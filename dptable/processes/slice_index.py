@@ -73,7 +73,9 @@ def described(metadata: layout.Metadata) -> bytes:
 def read(folder: Path) -> layout.Metadata:
     """Return the index of a folder, checked against its files.
 
-    Raises ValueError for one that is damaged, OSError where there is none.
+    Raises:
+        ValueError: one that is damaged.
+        OSError: where there is none.
     """
     path = folder / INDEX
     if not path.is_file():

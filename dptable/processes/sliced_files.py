@@ -88,8 +88,10 @@ def write(
         group: the processes; its collectives reach the host's memory.
         checked: runs what exchanges something with the others.
 
-    Raises FileExistsError if the folder exists, OSError naming the rank if one cannot write,
-    RuntimeError for a group that this PyTorch cannot write in.
+    Raises:
+        FileExistsError: if the folder exists.
+        OSError: naming the rank if one cannot write.
+        RuntimeError: a group that this PyTorch cannot write in.
     """
     _check_group(group)
     folder = Path(folder)
@@ -138,8 +140,10 @@ def read(
 
     If there is a group of processes, all of them call this. No code of the folder is run.
 
-    Raises FileNotFoundError if there is no such folder, ValueError if its vectors have other sizes
-    or its index is damaged, RuntimeError for a group that this PyTorch cannot read in.
+    Raises:
+        FileNotFoundError: if there is no such folder.
+        ValueError: if its vectors have other sizes or its index is damaged.
+        RuntimeError: a group that this PyTorch cannot read in.
     """
     _check_group(group)
     folder = Path(folder)

@@ -100,7 +100,8 @@ def groups(tensors: Sequence[Tensor], limit: int) -> Iterator[list[int]]:
 def joined(tensors: Sequence[Tensor], dim: int, target: torch.device) -> Tensor:
     """Tensors joined along ``dim``, counted from 0, on ``target``.
 
-    Raises ValueError for tensors that do not fit together.
+    Raises:
+        ValueError: tensors that do not fit together.
     """
     shape = joined_size(tensors, dim)
     recorded = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)

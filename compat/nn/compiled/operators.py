@@ -74,8 +74,9 @@ def divided(
     Args:
         names: of the inputs.
 
-    Returns what computes the first results, and then what is kept, what computes the others, and
-    the names of what each takes: ``("kept", 0)`` is the first that is kept.
+    Returns:
+        What computes the first results, and then what is kept, what computes the others, and the
+        names of what each takes: ``("kept", 0)`` is the first that is kept.
     """
     from functorch.compile import min_cut_rematerialization_partition
 

@@ -96,7 +96,8 @@ class Bottle(Decorator):
         nInputDim: how many dimensions it takes.
         nOutputDim: how many its output has; as many by default.
 
-    Raises ValueError where the output has another number of dimensions.
+    Raises:
+        ValueError: where the output has another number of dimensions.
 
     Differs from Torch7: ``accUpdateGradParameters`` gives the module the merged input.
     """

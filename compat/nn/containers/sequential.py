@@ -109,7 +109,7 @@ class Sequential(Relaying):
             self.gone_back(0)
 
     def _down_to_first(self, gradOutput: Any, scale: Scalar) -> Any:
-        """Go back through all modules but the first; returns what that one gets."""
+        """Go back through all modules but the first; return the gradient for the first."""
         modules, hear = self._some(), completion.listener()
         lean = self.keep_results is False
         position = len(modules)

@@ -160,7 +160,8 @@ class DpnnMethods(Batched):
             cutoffNorm: the bound; 0 and less leave the gradients as they are.
             moduleLocal: bound that of each module by itself; a field of this name goes first.
 
-        Returns the norm that they had.
+        Returns:
+            The norm that they had.
         """
         cutoffNorm = number(_setting(self, "cutoffNorm", cutoffNorm), "cutoffNorm")
         if cutoffNorm <= 0:

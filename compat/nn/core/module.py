@@ -318,7 +318,8 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
         ``compat.nn.interchange``. Parameters and running statistics are copied; what is shared
         stays shared. The result takes batches, and lists where this net takes tables.
 
-        Raises ValueError for a module without equivalent, with its place in the net.
+        Raises:
+            ValueError: a module without equivalent, with its place in the net.
         """
         return type(self).torch_converter(self)
 

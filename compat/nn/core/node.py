@@ -35,7 +35,8 @@ class Node:
         children: the nodes whose outputs it takes; in ``forwardnodes`` of a gModule those that take
             its output.
 
-    Raises ValueError for one input given twice, which Torch7's files cannot tell.
+    Raises:
+        ValueError: one input given twice, which Torch7's files cannot tell.
     """
 
     id: int = 0

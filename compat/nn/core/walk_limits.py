@@ -32,7 +32,8 @@ def note(thing: Convertible) -> None:
 def check(things: Iterable[Any]) -> None:
     """Ask for what walks through these nets take; a net may lie in another.
 
-    Raises T7Error for one that lies in itself, or too deep, or in too many places.
+    Raises:
+        T7Error: one that lies in itself, or too deep, or in too many places.
     """
     things = list(things)
     if any(hasattr(type(thing), "around") for thing in things):

@@ -61,8 +61,9 @@ class gModule(Relaying):
     Field: ``modules``, those of the nodes in the order in which they are computed, which is
     Torch7's. ``forwardnodes`` are the nodes in that order, ``backwardnodes`` those of the way back.
 
-    Raises ValueError for inputs that lead to no output, and for nodes that take from the graph but
-    do not lead to an output.
+    Raises:
+        ValueError: inputs that lead to no output, and for nodes that take from the graph but do not
+            lead to an output.
 
     Differs from Torch7: ``accUpdateGradParameters`` works; the nodes given are not changed, and
     those of ``forwardnodes`` are made when first asked for: to put another module into the net, use

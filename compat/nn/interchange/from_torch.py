@@ -49,7 +49,8 @@ def from_torch(module: torch.nn.Module) -> Module:
 
     Parameters and running statistics are copied; what is shared stays shared.
 
-    Raises ValueError for a module without equivalent, with its path in the net.
+    Raises:
+        ValueError: a module without equivalent, with its path in the net.
     """
     counterparts.load_all()
     return FromTorch()(module)

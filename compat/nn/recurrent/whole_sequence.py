@@ -29,8 +29,9 @@ class WholeSequence(Module, abstract=True):
     it, empty where the next is to start from zeros; ``gates``, and of an LSTM ``cell``, of all
     steps.
 
-    Raises ValueError for states of other sizes than the input needs, as for another number of
-    sequences while states are remembered.
+    Raises:
+        ValueError: states of other sizes than the input needs, as for another number of sequences
+            while states are remembered.
 
     Differs from Torch7: ``updateGradInput`` leaves the gradients of the parameters to
     ``accGradParameters``, ``scale`` may be any number, and ``backwardUpdate`` works.

@@ -101,7 +101,8 @@ def _line_search(
     There are ``left`` more evaluations at most. ``moved(step)`` gives loss and slope a step further
     on.
 
-    Returns the loss and the distance where the Wolfe-Powell conditions hold, None if nowhere.
+    Returns:
+        The loss and the distance where the Wolfe-Powell conditions hold, None if nowhere.
     """
     rho, sig = option(config, "rho", 0.01), option(config, "sig", 0.5)
     inner, outer = option(config, "int", 0.1), option(config, "ext", 3.0)

@@ -10,7 +10,8 @@ DPI = 100
 def new_figure(width: int, height: int) -> Any:
     """Return a matplotlib figure of so many pixels, which needs no screen.
 
-    Raises ImportError where matplotlib is missing.
+    Raises:
+        ImportError: where matplotlib is missing.
     """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg

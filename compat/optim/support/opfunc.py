@@ -43,7 +43,9 @@ def evaluate(opfunc: OpFunc, x: torch.Tensor) -> tuple[Any, torch.Tensor]:
     That is a view where the gradient is contiguous, so that what an optimizer adds to it shows in
     the caller's tensor, as in Torch7.
 
-    Raises ValueError where the gradient does not fit ``x``, TypeError where there is none.
+    Raises:
+        ValueError: where the gradient does not fit ``x``.
+        TypeError: where there is none.
     """
     flat(x)
     result = called(opfunc, x)

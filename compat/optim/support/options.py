@@ -39,7 +39,8 @@ def tables(config: Table | None, state: Table | None) -> tuple[Table, Table]:
 def option(config: Table, key: str, default: Any) -> Any:
     """``config[key]``, or the default where it is absent or None (Lua's nil).
 
-    Raises TypeError where the default is a number or a boolean and the value is neither.
+    Raises:
+        TypeError: where the default is a number or a boolean and the value is neither.
     """
     value = config.get(key)
     if value is None:

@@ -21,7 +21,9 @@ PIECE = 1 << 19
 def flat(x: torch.Tensor) -> torch.Tensor:
     """Return a one-dimensional view of the parameters ``x``.
 
-    Raises ValueError for parameters that have none, TypeError for anything but a float tensor.
+    Raises:
+        ValueError: parameters that have none.
+        TypeError: anything but a float tensor.
     """
     check_floating(x, "x")
     if not x.is_contiguous():
@@ -35,7 +37,9 @@ def flat(x: torch.Tensor) -> torch.Tensor:
 def factors(config: Table, key: str, x: torch.Tensor) -> torch.Tensor | None:
     """Return the vector ``config[key]`` with one number for each element of ``x``, if there is one.
 
-    Raises TypeError where it is no tensor, ValueError where it has another number of elements.
+    Raises:
+        TypeError: where it is no tensor.
+        ValueError: where it has another number of elements.
     """
     vector = config.get(key)
     if vector is None:
@@ -63,8 +67,9 @@ def buffer(
     A tensor of another dtype or device (a state read from a file, say) is converted once.
     ``fill=None`` leaves a new tensor uninitialised, for buffers that are written before being read.
 
-    Raises TypeError where ``state[key]`` is no tensor, ValueError where it has another number of
-    elements.
+    Raises:
+        TypeError: where ``state[key]`` is no tensor.
+        ValueError: where it has another number of elements.
     """
     found = state.get(key)
     dtype = like.dtype if dtype is None else dtype

@@ -154,7 +154,8 @@ class Cursor(ABC):
             count: how many at most.
             known: where such tables are added by their index; ``None`` leaves them to others.
 
-        Returns how many entries it were. The next one may still be of that kind.
+        Returns:
+            How many entries it were. The next one may still be of that kind.
         """
         return 0
 

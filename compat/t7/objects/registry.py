@@ -159,7 +159,8 @@ _kept: dict[str, Registration] = {}
 def borrow(typename: str, make: Callable[[], C]) -> tuple[C, dict[str, Any], Any]:
     """Make a class of this name, and register it nowhere.
 
-    Returns the class, and where and what to register while it is to be the one of the name.
+    Returns:
+        The class, and where and what to register while it is to be the one of the name.
     """
     provide(typename)
     before = _entries.get(typename)

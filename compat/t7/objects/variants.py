@@ -26,7 +26,9 @@ class Variant:
     8 bytes is tried with 4, and then must read well to its last byte. (That way round, because a
     file with 8 may seem sound if read with 4.)
 
-    Raises ValueError for an unknown option, T7Error for what is no .t7 file.
+    Raises:
+        ValueError: an unknown option.
+        T7Error: what is no .t7 file.
     """
 
     def __init__(
