@@ -5,7 +5,7 @@ from __future__ import annotations
 import copyreg
 import weakref
 from collections.abc import Iterable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeGuard, TypeVar
 
 import torch
 from torch import Tensor
@@ -158,7 +158,7 @@ class Gradient:
             fields[pending] = value
 
 
-def _fits(gradient: Any, parameter: Tensor) -> bool:
+def _fits(gradient: Any, parameter: Tensor) -> TypeGuard[Tensor]:
     """Whether PyTorch takes ``gradient`` as the ``grad`` of ``parameter``."""
     return (
         isinstance(gradient, Tensor)
