@@ -3,7 +3,7 @@
 import sys
 from typing import Any
 
-from compat.instead import MissingPackages, missing
+from compat.hints import MissingPackages, missing
 
 _packages = MissingPackages(__name__)
 # The last: what is there is found before it.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NoReturn, SupportsIndex, TypeVar
 
 from compat.notebook import drawn
@@ -171,6 +172,90 @@ class List(list[Any]):
         return plain(self)
 
 
+class LuaDict(dict[Any, Any]):
+    """A table that Lua made without the key 1; a list takes its place if it gets that."""
+
+
+class MixedTable(list[Any]):
+    """A Lua table with the keys 1…n and others: a list of the entries, counted from 0.
+
+    Whoever takes a list takes it, as Torch7's code reads 1…n of a table and leaves the rest alone.
+    ``table["name"]`` is one of the others. It equals a dict of all its keys.
+
+    Attributes:
+        others: the values of the other keys. A key that an entry has taken since does not count.
+    """
+
+    def __init__(
+        self, entries: Iterable[Any] = (), others: Mapping[Any, Any] | None = None
+    ) -> None:
+        super().__init__(entries)
+        self.others: dict[Any, Any] = dict(others or {})
+
+    def take_entries(self) -> None:
+        """Have those of the other keys that follow on the entries be entries."""
+        while len(self) + 1 in self.others:
+            self.append(self.others.pop(len(self) + 1))
+
+    def further(self) -> dict[Any, Any]:
+        """``others``, without keys that entries have taken."""
+        taken = [key for key in self.others if type(key) is int and 0 < key <= len(self)]
+        for key in taken:
+            del self.others[key]
+        return self.others
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.others[index] if isinstance(index, str) else super().__getitem__(index)
+
+    def clear(self) -> None:
+        super().clear()
+        self.others.clear()
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, dict):
+            return dict(items(self)) == other
+        further = other.further() if isinstance(other, MixedTable) else {}
+        return self.further() == further and list.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"MixedTable({list.__repr__(self)}, {self.further()!r})"
+
+
+def items(table: Any) -> Iterator[tuple[Any, Any]]:
+    """The keys, as Lua counts them, and the values of a list, tuple or dict."""
+    if isinstance(table, dict):
+        yield from table.items()
+        return
+    yield from enumerate(table, 1)
+    if isinstance(table, MixedTable):
+        yield from table.further().items()
+
+
+def with_values(table: Any, new: Sequence[Any]) -> Any:
+    """A table with the keys of ``table``, and these values."""
+    if isinstance(table, dict):
+        return dict(zip(table, new, strict=True))
+    if isinstance(table, MixedTable):
+        others = zip(table.further(), new[len(table) :], strict=True)
+        return MixedTable(new[: len(table)], dict(others))
+    return list(new)
+
+
+def values(table: Any) -> Iterable[Any]:
+    """The values of a list, tuple or dict."""
+    if isinstance(table, dict):
+        return table.values()
+    if isinstance(table, MixedTable):
+        return chain(table, table.further().values())
+    found: Iterable[Any] = table
+    return found
+
+
 class _NoEntry(IndexError, KeyError):
     """Both what a list and what a dict raises."""
 
@@ -180,7 +265,7 @@ class _NoEntry(IndexError, KeyError):
 def by_number(fields: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """The fields of these names that are lists, as dicts whose keys are 1…n."""
     lists = {name: fields[name] for name in names if isinstance(fields.get(name), list)}
-    return {name: dict(enumerate(entries, 1)) for name, entries in lists.items()}
+    return {name: dict(items(entries)) for name, entries in lists.items()}
 
 
 def plain(value: Any) -> Any:

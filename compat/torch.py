@@ -25,7 +25,7 @@ import torch
 from compat import accelerators, cutorch, t7
 from compat.checks import whole
 from compat.cmdline import CmdLine
-from compat.instead import TORCH, missing
+from compat.hints import TORCH, missing
 from compat.random import (
     Generator,
     bernoulli,
@@ -48,6 +48,31 @@ from compat.random import (
     setRNGState,
     uniform,
 )
+from compat.scalar_math import (
+    abs,
+    acos,
+    asin,
+    atan,
+    atan2,
+    ceil,
+    cos,
+    cosh,
+    exp,
+    floor,
+    frac,
+    log,
+    log1p,
+    pow,
+    round,
+    rsqrt,
+    sigmoid,
+    sin,
+    sinh,
+    sqrt,
+    tan,
+    tanh,
+    trunc,
+)
 from compat.t7.objects import registry
 from compat.tensor_types import default_type, parse_type, tensor_type
 from compat.timer import Timer
@@ -56,10 +81,21 @@ __all__ = [
     "CmdLine",
     "Generator",
     "Timer",
+    "abs",
+    "acos",
+    "asin",
+    "atan",
+    "atan2",
     "bernoulli",
     "cauchy",
+    "ceil",
+    "cos",
+    "cosh",
     "deserialize",
+    "exp",
     "exponential",
+    "floor",
+    "frac",
     "geometric",
     "getRNGState",
     "getdefaulttensortype",
@@ -67,25 +103,37 @@ __all__ = [
     "initialSeed",
     "isTensor",
     "load",
+    "log",
+    "log1p",
     "logNormal",
     "manualSeed",
     "multinomial",
     "multinomialAlias",
     "multinomialAliasSetup",
     "normal",
+    "pow",
     "rand",
     "randn",
     "random",
     "randperm",
     "range",
+    "round",
+    "rsqrt",
     "save",
     "seed",
     "serialize",
     "setRNGState",
     "setdefaulttensortype",
     "setnumthreads",
+    "sigmoid",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
     "tic",
     "toc",
+    "trunc",
     "type",
     "typename",
     "uniform",
@@ -107,12 +155,12 @@ def save(
 
 
 def serialize(object: Any, mode: str = "binary") -> bytes:
-    """The bytes that ``save`` writes."""
+    """Return the bytes that ``save`` writes."""
     return t7.dumps(object, format=mode)
 
 
 def deserialize(data: bytes, mode: str = "auto") -> Any:
-    """The object that ``serialize`` made bytes of."""
+    """Return the object that ``serialize`` made bytes of."""
     return t7.loads(data, format=mode)
 
 
@@ -142,7 +190,7 @@ def type(object: Any) -> str:
 
 
 def isTensor(object: Any) -> bool:
-    """Whether it is a tensor."""
+    """Return whether it is a tensor."""
     return isinstance(object, torch.Tensor)
 
 
@@ -164,12 +212,13 @@ def setdefaulttensortype(name: str) -> None:
 
 
 def getdefaulttensortype() -> str:
-    """The type of new tensors."""
+    """Return the type of new tensors."""
     return default_type()
 
 
 def range(first: float, last: float, step: float = 1) -> torch.Tensor:
-    """The numbers from ``first`` to ``last``, which is one of them, a tensor of the default type.
+    """Return the numbers from ``first`` to ``last``, which is one of them, a tensor of the default
+    type.
 
     Raises:
         ValueError: ``step`` is 0 or leads away from ``last``.
@@ -187,19 +236,19 @@ def setnumthreads(number: int) -> None:
 
 
 def getnumthreads() -> int:
-    """How many threads an operation may use: ``torch.get_num_threads``."""
+    """Return how many threads an operation may use: ``torch.get_num_threads``."""
     return torch.get_num_threads()
 
 
 def tic() -> Timer:
-    """A running timer."""
+    """Return a running timer."""
     return Timer()
 
 
 def toc(timer: Timer) -> float:
-    """The seconds on the clock since ``tic``."""
+    """Return the seconds on the clock since ``tic``."""
     return timer.time().real
 
 
 def __getattr__(name: str) -> Any:
-    raise missing(__name__, "torch7", name, TORCH)
+    raise missing(__name__, "torch7", name, TORCH, __all__)

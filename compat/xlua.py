@@ -2,7 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tqdm import tqdm
+
+from compat.hints import missing
+
+__all__ = ["progress"]
+
+# The rest of Torch7's package.
+_HINTS = {
+    "OptionParser": "use torch7.CmdLine(), or argparse",
+    "Profiler": "use torch7.Timer() or torch.profiler",
+    "clear": "use del",
+    "clearall": "use del",
+    "envparams": "use os.environ",
+    "error": "raise an exception",
+    "formatTime": "use str(datetime.timedelta(seconds=s))",
+    "installed": "use importlib.util.find_spec(name)",
+    "log": "use logging, or optim.Logger",
+    "print": "use pprint.pprint(x)",
+    "require": "use import",
+    "table2string": "use pprint.pformat(x)",
+    "trycatch": "use try and except",
+    "unpack": "use Python's arguments with defaults",
+    "unpack_class": "use Python's arguments with defaults",
+    "usage": "write a docstring; help(f) shows it",
+    "usage_module": "write a docstring; help(module) shows it",
+    "who": "use dir()",
+}
 
 _bar: tqdm | None = None
 
@@ -23,3 +51,7 @@ def progress(current: float, goal: float) -> None:
     if current >= goal:
         _bar.close()
         _bar = None
+
+
+def __getattr__(name: str) -> Any:
+    raise missing(__name__, "xlua", name, _HINTS, __all__)

@@ -1,6 +1,7 @@
-"""The generated parts of docs/architecture.md: ``python docs/make_architecture.py`` writes them.
+"""Write docs/sources_*.md and two pictures: ``python docs/make_architecture.py``.
 
-These are the list of every file, made of the first lines of their docstrings, and two pictures.
+The pages list every file with the first line of its docstring. The pictures show the rooms, and a
+batch on its way through the container.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from pathlib import Path
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
-START, END = "<!-- made by docs/make_architecture.py -->", "<!-- end -->"
 
 # The rooms of the picture, in rows from the top down: those of dptable, those of compat.
 ROWS: list[tuple[list[tuple[str, str]], list[tuple[str, str]]]] = [
@@ -59,7 +59,7 @@ BACK: list[tuple[str, str]] = [
     ("container/gradients.py", "stand ready to sum"),
     ("threads/dispatch.py, worker.py", "each in its thread"),
     ("compat/nn/core/module.py, containers/container.py", "each module's backward"),
-    ("container/announcements.py, reducer.py", "sum full buckets onto replica 1"),
+    ("container/completed_parameters.py, reducer.py", "sum full buckets onto replica 1"),
     ("processes/member.py, exchange.py", "sum over the processes"),
 ]
 
@@ -69,24 +69,44 @@ def first_line(path: Path) -> str:
     return (ast.get_docstring(ast.parse(path.read_text())) or "").splitlines()[0]
 
 
-def index() -> str:
-    """The list of every file by folder."""
+def list_of_files(folders: Sequence[str], but: Sequence[str] = ()) -> str:
+    """List every file below ``folders``, by folder, except what is below ``but``."""
     lines = []
-    files = sorted(p for package in ("compat", "dptable") for p in ROOT.glob(f"{package}/**/*.py"))
+    files = sorted(
+        path
+        for path in (p for folder in folders for p in ROOT.glob(f"{folder}/**/*.py"))
+        if not any(path.is_relative_to(ROOT / other) for other in but)
+    )
     for folder, members in groupby(sorted(files, key=lambda p: p.parent.parts), lambda p: p.parent):
         paths = list(members)
-        lines += ["", f"**{folder.relative_to(ROOT).as_posix()}/** {first_line(paths[0])}", ""]
+        lines += ["", f"## {folder.relative_to(ROOT).as_posix()}/", "", first_line(paths[0]), ""]
         for path in paths:
             if path.name != "__init__.py" or re.search("^(def|class) ", path.read_text(), re.M):
                 lines.append(f"- `{path.name}`: {first_line(path)}")
     return "\n".join(lines).replace("``", "`")
 
 
-def page() -> str:
-    """The page with its generated part."""
-    text = (DOCS / "architecture.md").read_text()
-    body = f"{START}\n{index()}\n\n{END}"
-    return re.sub(re.escape(START) + ".*" + re.escape(END), lambda _: body, text, flags=re.S)
+# The pages that list files: title, folders, folders that have a page of their own.
+SOURCES: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "compat": ("compat", ("compat",), ("compat/nn", "compat/lua", "compat/port")),
+    "nn": ("compat.nn", ("compat/nn",), ("compat/nn/interchange", "compat/nn/source")),
+    "leaving": ("the way out of compat.nn", ("compat/nn/interchange", "compat/nn/source"), ()),
+    "lua": ("compat.lua", ("compat/lua",), ()),
+    "port": ("compat.port", ("compat/port",), ()),
+    "dptable": ("dptable", ("dptable",), ()),
+}
+
+
+def pages() -> dict[str, str]:
+    """The generated files below ``docs``, by name."""
+    made = {"rooms.svg": rooms(), "batch.svg": batch()}
+    for name, (title, folders, but) in SOURCES.items():
+        made[f"sources_{name}.md"] = (
+            f"# Files of {title}\n\nMade from the docstrings by `docs/make_architecture.py`. "
+            "[Architecture](architecture.md) says how the folders depend on one another.\n"
+            f"{list_of_files(folders, but)}\n"
+        )
+    return made
 
 
 def _svg(width: int, height: int, shapes: Sequence[str]) -> str:
@@ -158,6 +178,5 @@ def batch() -> str:
 
 
 if __name__ == "__main__":
-    (DOCS / "architecture.md").write_text(page())
-    (DOCS / "rooms.svg").write_text(rooms())
-    (DOCS / "batch.svg").write_text(batch())
+    for name, text in pages().items():
+        (DOCS / name).write_text(text)

@@ -1,14 +1,17 @@
-"""docs/modules.md, made of the docstrings: ``python docs/make_modules.py > docs/modules.md``."""
+"""Write docs/modules.md and docs/differences.md: ``python docs/make_modules.py``."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from compat import cudnn, nn
+
+DOCS = Path(__file__).parent
 
 INTRODUCTION = """\
 # Modules and criterions
@@ -25,7 +28,8 @@ were in Torch7. Gradients there may differ (`nn.LeakyReLU` in place, `nn.ELU`, `
 Each class computes as Torch7's: in backward it reads what that one reads, its `output`, the input
 that it is given or a field. Layers in place overwrite their input, and gradOutput in backward.
 
-This page is generated: `python docs/make_modules.py > docs/modules.md`."""
+[Deliberate differences](differences.md) from Torch7 have a page of their own. Both are generated:
+`python docs/make_modules.py`."""
 
 
 def classes(namespace: ModuleType, home: str) -> list[type]:
@@ -100,8 +104,8 @@ def _functions(prefix: str, namespace: ModuleType) -> Iterator[str]:
             yield f"- `{prefix}.{name}`: {summary(function)}"
 
 
-def page() -> str:
-    """The page."""
+def pages() -> dict[str, str]:
+    """The generated files below ``docs``, by name."""
     recurrent = classes(nn, "compat.nn.recurrent")
     everything = [cls for cls in classes(nn, "compat.nn") if cls not in recurrent]
     criterions = [cls for cls in everything if issubclass(cls, nn.Criterion)]
@@ -120,13 +124,15 @@ def page() -> str:
             lines += ["", f"## {title}", "", *_table(namespace, listed)]
     lines += ["", "## Functions", "", *_functions("nn.tables", nn.tables)]
     lines += _functions("nn.utils", nn.utils)
-    lines += ["", "## Deliberate differences", ""]
+    differ = ["# Deliberate differences", ""]
+    differ += ["Where a class of [modules](modules.md) differs from Torch7's on purpose.", ""]
     for _, namespace, listed in sections:
         for cls in listed:
             if differences(cls):
-                lines.append(f"- `{_prefix(namespace)}.{cls.__name__}`: {differences(cls)}")
-    return "\n".join(lines) + "\n"
+                differ.append(f"- `{_prefix(namespace)}.{cls.__name__}`: {differences(cls)}")
+    return {"modules.md": "\n".join(lines) + "\n", "differences.md": "\n".join(differ) + "\n"}
 
 
 if __name__ == "__main__":
-    print(page(), end="")
+    for file, text in pages().items():
+        (DOCS / file).write_text(text)

@@ -12,8 +12,8 @@ ROOT = Path(__file__).parents[1]
 CUDAS = {
     "compat/accelerators.py": "what each kind of device can do",
     "compat/torch_internals.py": "the version of its driver",
-    "compat/port/flattened.py": "the name of a Torch7 method",
-    "compat/port/results.py": "the name of a Torch7 method",
+    "compat/port/know/flattened_again.py": "the name of a Torch7 method",
+    "compat/port/library/results.py": "the name of a Torch7 method",
     "dptable/container/cuda_recorder.py": "its graphs",
     "dptable/devices.py": "what NVML says, by CUDA's numbers",
     "dptable/tensors/nccl.py": "NCCL",

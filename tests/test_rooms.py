@@ -26,7 +26,7 @@ ROOMS = re.findall(
 LATE = {
     "compat/lua/objects/classes.py": "the classes that Lua names",
     "compat/notebook.py": "the page, where a notebook shows a value",
-    "compat/port/draft/imports.py": "nobody: the drafts that it writes do",
+    "compat/port/write/imports.py": "nobody: the drafts that it writes do",
     "compat/port/library/packages.py": "the packages whose names scripts use",
     "compat/port/lua/calls.py": "the files whose names scripts compute",
     "compat/lua/runtime.py": "what Lua code of this package asks for",
@@ -37,7 +37,7 @@ LATE = {
     "dptable/training/__init__.py": "its own files",
     "dptable/cli/__init__.py": "its own files",
     "dptable/cli/convert.py": "safetensors, which may be missing",
-    "dptable/cli/leaving.py": "packages of extras, which may be missing",
+    "dptable/cli/exporting.py": "packages of extras, which may be missing",
 }
 
 

@@ -72,7 +72,7 @@ from compat.cutorch.streams import (
     streamWaitFor,
     streamWaitForMultiDevice,
 )
-from compat.instead import missing
+from compat.hints import missing as _missing
 
 __all__ = [
     "ENVIRONMENT_VARIABLE",
@@ -126,7 +126,7 @@ __all__ = [
 
 _PEERS = "PyTorch uses peer access wherever getPeerToPeerAccess says it can"
 _HANDLES = "PyTorch keeps a BLAS handle per thread and stream on its own"
-_INSTEAD = {
+_HINTS = {
     "createCudaUVATensor": "use createCudaHostTensor and copy",
     "createFloatUVATensor": "use createCudaHostTensor",
     "toCudaUVATensor": "use tensor.to(device)",
@@ -141,4 +141,4 @@ _INSTEAD = {
 
 
 def __getattr__(name: str) -> Any:
-    raise missing(__name__, "cutorch", name, _INSTEAD)
+    raise _missing(__name__, "cutorch", name, _HINTS, __all__)

@@ -16,6 +16,7 @@ Pillow, the extra ``dptable[image]``.
 
 from typing import Any
 
+from compat.hints import missing as _missing
 from compat.image.colors import (
     hsl2rgb,
     hsv2rgb,
@@ -60,7 +61,6 @@ from compat.image.geometry import crop, flip, hflip, translate, vflip
 from compat.image.sampling import affinetransform, logpolar, polar, rotate, warp
 from compat.image.scaling import scale
 from compat.image.viewing import colormap, drawRect, jetColormap, minmax, toDisplayTensor, y2jet
-from compat.instead import missing
 
 __all__ = [
     "affinetransform",
@@ -120,7 +120,7 @@ _WINDOW = "there are no windows: image.save(filename, image.toDisplayTensor(…)
 _PICTURE = "no picture comes along; image.load one of your own"
 _SIZE = "use image.getSize(filename)"
 # What Torch7's image has and this has not, and what to do instead.
-_INSTEAD = {
+_HINTS = {
     "display": _WINDOW,
     "window": _WINDOW,
     "lena": _PICTURE,
@@ -137,4 +137,4 @@ _INSTEAD = {
 
 
 def __getattr__(name: str) -> Any:
-    raise missing(__name__, "image", name, _INSTEAD)
+    raise _missing(__name__, "image", name, _HINTS, __all__)

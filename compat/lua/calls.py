@@ -13,13 +13,25 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from torch import Tensor
+from compat.lua.tables import Table, filled, keys_and_values
+from compat.lua.values import LuaSequence
+from compat.lua_tables import LuaDict, MixedTable
 
-from compat.lua.tables import LuaDict, Table, put_in_dict
 
-# Before the entries of a table: their number follows. Before the number of a table lent before.
-LIST, DICT, SAME = object(), object(), object()
-_TABLES = (list, dict, LuaDict)
+class _Mark:
+    """What Lua puts before a table among values."""
+
+    def __init__(self, make: Any = None) -> None:
+        self.make = make
+
+
+# Before the entries of a table; their number follows.
+LIST, DICT, MIXED = _Mark(list), _Mark(LuaDict), _Mark(MixedTable)
+# The same for a table with a metatable, which is not lent; itself follows on the number.
+FOREIGN = _Mark(LuaSequence)
+# Before the number of a table lent before.
+SAME = _Mark()
+_TABLES = (list, dict, LuaDict, MixedTable)
 
 
 class _Lent:
@@ -38,7 +50,6 @@ class Calls:
 
     Args:
         classified: what Lua is to make of a value: the value alone, or with its kind and identity.
-        is_as_seen: whether a tensor lies where it lay when Lua last looked.
         table_from: makes a table of Lua of a list.
 
     ``tell_types``, if set, is called with the first argument and the results of each call.
@@ -47,10 +58,9 @@ class Calls:
     def __init__(
         self,
         classified: Callable[[Any], Any],
-        is_as_seen: Callable[[Tensor], bool],
         table_from: Callable[[list[Any]], Any],
     ) -> None:
-        self._classified, self._is_as_seen = classified, is_as_seen
+        self._classified = classified
         self._table_from = table_from
         self.tell_types: Callable[..., None] | None = None
         self._lent: list[_Lent | None] = []
@@ -68,7 +78,9 @@ class Calls:
         return {name: getattr(self, name) for name in names} | {
             "LIST": LIST,
             "DICT": DICT,
+            "MIXED": MIXED,
             "SAME": SAME,
+            "FOREIGN": FOREIGN,
         }
 
     # Calling --------------------------------------------------------------------------------------
@@ -95,13 +107,17 @@ class Calls:
 
     def keep(self, *flat: Any) -> Any:
         """Tables that are Python's from now on. Returns a table of each, with its identity."""
+        return self.kept(flat)[1]
+
+    def kept(self, flat: Iterable[Any]) -> tuple[list[Any], Any]:
+        """Values with tables that are Python's from now on, and what ``keep`` returns of these."""
         found: list[_Lent | None] = []
-        self._decode(flat, found)
+        values = self._decode(flat, found)
         told: list[Any] = []
         for lent in found:
             assert lent is not None
             told += (lent.table, id(lent.table))
-        return self._table_from(told)
+        return values, self._table_from(told) if told else None
 
     def _answer(self, box: list[Any]) -> Any:
         # Not an argument, to which the caller has a reference in some versions of Python.
@@ -133,10 +149,11 @@ class Calls:
 
     def take(self, table: Table) -> tuple[Any, Any, int]:
         """Keys (None for 1…n) and classified values of a table that is Lua's from now on."""
+        keys, found = keys_and_values(table)
         make = self._table_from
-        if isinstance(table, dict):
-            return make(list(table)), make(self._classified_all(table.values())), len(table)
-        return None, make(self._classified_all(table)), len(table)
+        table.clear()  # what nobody else has is the caller's alone
+        count = len(found)
+        return keys if keys is None else make(keys), make(self._classified_all(found)), count
 
     # Lending --------------------------------------------------------------------------------------
 
@@ -146,35 +163,40 @@ class Calls:
         args = self._decode(flat, self._lent, first)
         for lent in self._lent[first:]:
             assert lent is not None
-            table = lent.table
-            lent.before = tuple(table) if isinstance(table, list) else _entries(table)
+            lent.before = _entries(lent.table)
         return args
 
     def _decode(self, flat: Iterable[Any], found: list[_Lent | None], first: int = 0) -> list[Any]:
         if self._parts:
             flat, self._parts = (*self._parts, *flat), []
         args: list[Any] = []
-        target = args
-        # The tables around the present value: entries of each, how many there will be, the table.
-        around: list[tuple[list[Any], int, Table]] = []
+        # The table being filled: what it is to hold, how many values are left, the tables around.
+        table, content, left = None, args, -1
+        around: list[Any] = []
         values = iter(flat)
         for value in values:
-            if value is LIST or value is DICT:
-                table: Table = [] if value is LIST else LuaDict()
-                found.append(_Lent(table))
-                target.append(table)
-                target = []
-                around.append((target, next(values), table))
+            if type(value) is not _Mark:
+                content.append(value)
             elif value is SAME:
                 same = found[first + next(values)]
                 assert same is not None
-                target.append(same.table)
+                content.append(same.table)
             else:
-                target.append(value)
-            while around and len(around[-1][0]) == around[-1][1]:
-                items, _, table = around.pop()
-                _fill(table, items)
-                target = around[-1][0] if around else args
+                around.append((table, content, left))
+                left = next(values)
+                if value is FOREIGN:
+                    table = LuaSequence(next(values))
+                else:
+                    table = value.make()
+                    found.append(_Lent(table))
+                content.append(table)
+                content = []
+                left += 1  # for the table, which is a value, too
+            left -= 1
+            while not left:
+                filled(table, content)
+                table, content, left = around.pop()
+                left -= 1
         return args
 
     def settle(self, again: bool = False) -> Any:
@@ -201,10 +223,7 @@ class Calls:
                     lent.table, lent.is_kept, lent.before = table, True, ()
                     continue
             elif lent.is_kept or self._is_changed(table, lent.before):
-                keys = None if isinstance(table, list) else self._table_from(list(table))
-                values = self._classified_all(table if isinstance(table, list) else table.values())
-                told += (number + 1, "changed", keys, self._table_from(values), len(table))
-                table.clear()
+                told += (number + 1, "changed", *self.take(table))
             else:
                 table.clear()
             self._lent[number] = None
@@ -221,12 +240,8 @@ class Calls:
                     self._lent[i] = None
 
     def _is_changed(self, table: Table, before: tuple[Any, ...]) -> bool:
-        now = table if isinstance(table, list) else _entries(table)
-        return (
-            len(now) != len(before)
-            or not all(map(_is_same, now, before))
-            or not all(self._is_as_seen(v) for v in now if isinstance(v, Tensor))
-        )
+        now = table if type(table) is list else _entries(table)
+        return len(now) != len(before) or not all(map(_is_same, now, before))
 
     # Lua runs, called by Python -------------------------------------------------------------------
 
@@ -245,23 +260,15 @@ class Calls:
         self._floor = before
 
 
-def _fill(table: Table, items: list[Any]) -> None:
-    if isinstance(table, list):
-        table += items
-        return
-    for key, value in zip(items[::2], items[1::2], strict=True):
-        if type(key) is str:
-            table[key] = value
-        else:
-            put_in_dict(table, key, value)
-
-
 def _has_gaps(table: Table) -> bool:
     return isinstance(table, list) and any(value is None for value in table)
 
 
 def _entries(table: Any) -> tuple[Any, ...]:
-    return (*table, *table.values())
+    if type(table) is list:
+        return tuple(table)
+    keys, values = keys_and_values(table)
+    return (*(keys or ()), *values)
 
 
 def _references_in_loop() -> int:

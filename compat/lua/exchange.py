@@ -9,14 +9,17 @@ from typing import Any
 import torch
 
 from compat.lua.kernels import memory
-from compat.lua.tables import LuaDict
-from compat.lua.values import LuaFunction, LuaTable, LuaThread, State, handle
+from compat.lua.values import LuaFunction, LuaSequence, LuaTable, LuaThread, State, handle
+from compat.lua_tables import LuaDict, MixedTable
+from compat.storage_changes import moved
 from compat.t7.base.types import Key, Storage
 from compat.t7.objects.registry import find_class
+from compat.tensor_tables import contents
 
 # What both languages have.
 _PLAIN = frozenset((bool, int, float, str))
-# So many tensors are remembered at most.
+_TABLES = frozenset((list, dict, LuaDict, MixedTable))
+# So many tensors, and objects, are remembered at most.
 _MANY = 1 << 12
 
 
@@ -37,13 +40,17 @@ class Exchange:
     def __init__(self, state: State, raw_kind: type) -> None:
         self._state = state
         self.raw_kind = raw_kind
-        # The table of the core, once there is one.
-        self.core: Any = None
+        # Functions of the core, once there is one: whether Lua has the tensor of an identity, and
+        # to look again at one.
+        self.knows_tensor: Callable[[int], bool] = lambda identity: False
+        self.refresh: Callable[[torch.Tensor], Any] = lambda tensor: None
         # The classes whose objects are tables in Lua; see compat.lua.objects.
         self.instance_kinds: tuple[type, ...] = ()
         self._representations: list[tuple[type, Callable[[Any], Any]]] = []
         # Tensors that have other memory than when Lua saw them.
         self._moved: list[weakref.ref[torch.Tensor]] = []
+        # The classes of objects as Lua knows them, by their identities.
+        self._classes: dict[int, type] = {}
         # How tensors were when Lua last looked, by their identities.
         self._seen: dict[int, tuple[Any, ...]] = {}
 
@@ -64,6 +71,29 @@ class Exchange:
         self._seen[id(tensor)] = _looks(tensor)
         return memory.describe_tensor(tensor)
 
+    def note_class(self, owner: Any) -> None:
+        """Note that Lua has an object as one of its present class."""
+        if len(self._classes) > _MANY:
+            self._classes.clear()
+        self._classes[id(owner)] = type(owner)
+
+    def watched(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that may give tensors among its arguments other memory or sizes.
+
+        Those of this package say so themselves; see ``compat.storage_changes``.
+        """
+
+        def watching(*args: Any) -> Any:
+            before = [
+                (value, _looks(value)) for value in contents(args) if type(value) is torch.Tensor
+            ]
+            try:
+                return function(*args)
+            finally:
+                moved([tensor for tensor, looks in before if _looks(tensor) != looks])
+
+        return watching
+
     def has_seen(self, tensor: torch.Tensor) -> bool:
         """Whether a tensor is as it was when Lua last looked."""
         return self._seen.get(id(tensor)) == _looks(tensor)
@@ -73,7 +103,7 @@ class Exchange:
         kind = type(value)
         if value is None or kind in _PLAIN:
             return value
-        if kind is list or kind is dict or kind is LuaDict:
+        if kind in _TABLES:
             return value, "table", id(value)
         if kind is torch.Tensor and not self._moved:
             identity = id(value)
@@ -81,6 +111,8 @@ class Exchange:
             return (value, "seen", identity) if seen else (value, "tensor")
         if kind is self.raw_kind:
             return value
+        if self._classes.get(id(value)) is kind:
+            return value, "known", id(value)
         found = self.classify(value)
         return (value, found) if isinstance(found, str) else (value, *found)
 
@@ -91,7 +123,7 @@ class Exchange:
         if type(value) is torch.Tensor:
             # Where it is as it was, there is nothing to describe.
             return ("seen", id(value)) if self.has_seen(value) else "tensor"
-        if isinstance(value, (list, dict)):
+        if isinstance(value, (list, dict)) and type(value) is not LuaSequence:
             return "table", id(value)
         if any(isinstance(value, kind) for kind, _ in self._representations):
             return "represented"
@@ -114,7 +146,10 @@ class Exchange:
             return "items"
         if isinstance(value, (bytes, bytearray)):
             return "bytes"
-        if isinstance(value, (LuaFunction, LuaTable)) and handle(value, self._state) is not None:
+        if (
+            isinstance(value, (LuaFunction, LuaTable, LuaSequence))
+            and handle(value, self._state) is not None
+        ):
             return "handle"
         if isinstance(value, LuaThread) and handle(value, self._state) is not None:
             return "thread"
@@ -129,5 +164,5 @@ class Exchange:
         while self._moved:
             tensor = self._moved.pop()()
             # Lua would keep what it is shown, known or not, until it collects garbage.
-            if tensor is not None and self.core.knows_tensor(id(tensor)):
-                self.core.refresh(tensor)
+            if tensor is not None and self.knows_tensor(id(tensor)):
+                self.refresh(tensor)

@@ -2,9 +2,9 @@
 
 A table of Lua that Python keeps, in a field of a module for one, is a list or dict from then on;
 the table in Lua is its face, without content of its own (core/tables.lua). So each table has one
-owner. A list is a table with the keys 1…n; None is nil. When Lua writes what a list cannot hold, a
-dict takes its place wherever Python has it, and a list that of such a dict whose keys have become
-1…n.
+owner. A list is a table with the keys 1…n, a ``MixedTable`` one with the key 1 and others, a dict
+one without the key 1; None is nil. When Lua writes what a list or dict cannot hold, another kind
+takes its place wherever Python has it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from compat.lua_tables import LuaDict, MixedTable, items
 from compat.t7.base.types import Key
 
 Table = list[Any] | dict[Any, Any]
-
-
-class LuaDict(dict[Any, Any]):
-    """A table that Lua made, and a list cannot hold; a list takes its place if its keys are 1…n."""
 
 
 class Tables:
@@ -54,7 +51,9 @@ class Tables:
         if isinstance(table, list):
             if type(key) is int and 0 < key <= len(table):
                 return self._classified(table[key - 1])
-            return None
+            if type(table) is list:
+                return None
+            table = _others(table)
         return self._classified(table.get(_stored(table, key)))
 
     def length(self, table: Table) -> int:
@@ -63,55 +62,36 @@ class Tables:
             n = len(table)
             while n and table[n - 1] is None:
                 n -= 1
-            return n
-        n = 0
+            table = _others(table) if n == len(table) else {}
+        else:
+            n = 0
         while table.get(n + 1) is not None:
             n += 1
         return n
 
     def keys(self, table: Table) -> tuple[Any, int]:
         """The keys that have values, and how many."""
-        if isinstance(table, list):
-            found: list[Any] = [i for i, value in enumerate(table, 1) if value is not None]
-        else:
-            found = [key for key, value in table.items() if value is not None]
+        found = [key for key, value in items(table) if value is not None]
         return self._table_from(found), len(found)
 
     def items(self, table: Table) -> tuple[Any, Any, int]:
         """Keys (None for 1…n), values, how many."""
+        keys, values = keys_and_values(table)
         make = self._table_from
-        if isinstance(table, dict):
-            return make(list(table)), make(list(table.values())), len(table)
-        return None, make(list(table)), len(table)
+        return keys if keys is None else make(keys), make(values), len(values)
 
     def put(self, table: Table, key: Any, value: Any) -> tuple[Table, int] | None:
         """Set a value; None removes it.
 
         Returns what the table has become, and its identity, if that is another object.
         """
-        new = self._put_in_list(table, key, value) if isinstance(table, list) else None
-        if isinstance(table, dict):
+        if isinstance(table, list):
+            new = _put_in_list(table, key, value)
+        else:
             put_in_dict(table, key, value)
-            n = len(table)
-            is_list = isinstance(table, LuaDict) and 1 in table and n in table and key != n + 1
-            if is_list and all(type(k) is int and 0 < k <= n for k in table):
-                new = [table[i] for i in range(1, n + 1)]
+            is_begun = type(key) is int and key == 1 and value is not None
+            new = _listed(table) if is_begun and isinstance(table, LuaDict) else None
         return None if new is None else (new, id(new))
-
-    def _put_in_list(self, table: list[Any], key: Any, value: Any) -> Table | None:
-        n = len(table)
-        if type(key) is int and 0 < key <= n:
-            table[key - 1] = value
-            while table and table[-1] is None:
-                table.pop()
-        elif type(key) is int and key == n + 1:
-            if value is not None:
-                table.append(value)
-        elif value is not None:
-            new = _dict_of(table)
-            put_in_dict(new, key, value)
-            return new
-        return None
 
     def as_dict(self, table: Table) -> tuple[Table, int] | None:
         """What the table becomes to be a dict for good; None if it is one."""
@@ -120,7 +100,7 @@ class Tables:
                 return None
             made = dict(table)
             return made, id(made)
-        new: Table = dict(_dict_of(table))
+        new: Table = {key: value for key, value in items(table) if value is not None}
         return new, id(new)
 
     def replace(self, old: Table, new: Any, holder: Any = None) -> None:
@@ -173,19 +153,86 @@ def _stored(table: dict[Any, Any], key: Any) -> Any:
     return key
 
 
+def keys_and_values(table: Any) -> tuple[list[Any] | None, list[Any]]:
+    """Keys (None for 1…n) and values of a list, tuple or dict."""
+    if isinstance(table, (dict, MixedTable)):
+        found = list(items(table))
+        return [key for key, _ in found], [value for _, value in found]
+    return None, list(table)
+
+
+def filled(table: Table, content: list[Any]) -> None:
+    """Give an empty table what Lua has in one: the entries of a list, else keys and values.
+
+    For a ``MixedTable`` the number of entries, these, and keys and values.
+    """
+    others: Any = table
+    if isinstance(table, MixedTable):
+        count = content[0]
+        table += content[1 : count + 1]
+        content, others = content[count + 1 :], table.others
+    elif isinstance(table, list):
+        table += content
+        return
+    for key, value in zip(content[::2], content[1::2], strict=True):
+        if type(key) is str or (type(key) is int and key > 1):
+            others[key] = value
+        else:
+            put_in_dict(others, _other(key) if others is not table else key, value)
+
+
+def _other(key: Any) -> Any:
+    """The key for that of Lua in a table that has the key 1, which True is to Python."""
+    return Key(True) if key is True else key
+
+
+def _others(table: list[Any]) -> dict[Any, Any]:
+    """What a list has under other keys than 1…n."""
+    return table.further() if isinstance(table, MixedTable) else {}
+
+
+def _put_in_list(table: list[Any], key: Any, value: Any) -> Table | None:
+    n = len(table)
+    if type(key) is int and 0 < key <= n:
+        table[key - 1] = value
+        while table and table[-1] is None:
+            table.pop()
+    elif type(key) is int and key == n + 1 and value is not None:
+        table.append(value)
+        if isinstance(table, MixedTable):
+            table.take_entries()
+    elif isinstance(table, MixedTable):
+        put_in_dict(table.further(), _other(key), value)
+    elif value is not None:
+        new: Table = MixedTable(table) if n else LuaDict()
+        if isinstance(new, MixedTable):
+            _put_in_list(new, key, value)
+        else:
+            put_in_dict(new, key, value)
+        return new
+    return None
+
+
+def _listed(table: dict[Any, Any]) -> list[Any]:
+    """A dict with the key 1 as a list."""
+    mixed = MixedTable()
+    for key, value in table.items():
+        number = key.value if isinstance(key, Key) else key
+        mixed.others[number if type(number) is int else _other(key)] = value
+    mixed.take_entries()
+    return mixed if mixed.others else list(mixed)
+
+
 def _references(table: Table) -> int:
     return sys.getrefcount(table)
-
-
-def _dict_of(table: list[Any]) -> LuaDict:
-    return LuaDict((i, value) for i, value in enumerate(table, 1) if value is not None)
 
 
 def _replace_in(holder: Any, old: Table, new: Any) -> None:
     fields = holder if isinstance(holder, (list, dict)) else getattr(holder, "__dict__", None)
     if isinstance(fields, list):
         fields[:] = [new if value is old else value for value in fields]
-    elif isinstance(fields, dict):
+        fields = _others(fields)
+    if isinstance(fields, dict):
         for key, value in fields.items():
             if value is old:
                 fields[key] = new

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -68,6 +69,20 @@ class LuaTable:
         return self
 
 
+class LuaSequence(list[Any]):
+    """What a table of Lua with a metatable has under 1…n, for a call; in Lua it is the table.
+
+    So functions take it that take lists, as Torch7's read 1…n of whatever can be indexed.
+    """
+
+    def __init__(self, table: LuaTable) -> None:
+        super().__init__()
+        self.__dict__.update(vars(table))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> list[Any]:
+        return copy.deepcopy(list(self), memo)
+
+
 class LuaFunction:
     """A function of Lua. Several results are a tuple."""
 
@@ -98,7 +113,7 @@ class LuaThread:
         self._state, self._handle = state, box
 
 
-def handle(value: LuaTable | LuaFunction | LuaThread, state: State) -> Any:
+def handle(value: LuaTable | LuaSequence | LuaFunction | LuaThread, state: State) -> Any:
     """What a value is in its state; None if it belongs to another one."""
     known = vars(value)
     return known["_handle"] if known["_state"] is state else None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from compat.hints import missing as _missing
 from compat.optim.from_torch import from_torch
 from compat.optim.methods.adadelta import adadelta
 from compat.optim.methods.adagrad import adagrad
@@ -47,3 +50,27 @@ __all__ = [
     "rprop",
     "sgd",
 ]
+
+# PyTorch's optimizers that Torch7 has under another name.
+_HINTS = {
+    name: f"use optim.{torch7}(feval, params, config), or optim.from_torch(torch.optim.{name})"
+    for name, torch7 in {
+        "ASGD": "asgd",
+        "Adadelta": "adadelta",
+        "Adagrad": "adagrad",
+        "Adam": "adam",
+        "Adamax": "adamax",
+        "LBFGS": "lbfgs",
+        "RMSprop": "rmsprop",
+        "Rprop": "rprop",
+        "SGD": "sgd",
+    }.items()
+} | {
+    "AdamW": "use optim.from_torch(torch.optim.AdamW)",
+    "NAdam": "use optim.from_torch(torch.optim.NAdam)",
+    "lr_scheduler": "set config['learningRate'], or learningRateDecay for optim.sgd",
+}
+
+
+def __getattr__(name: str) -> Any:
+    raise _missing(__name__, "optim", name, _HINTS, __all__)

@@ -1,16 +1,22 @@
-"""The command: a script's draft, what stayed open in it, and whether it does the same."""
+"""The command: a program's draft, what stayed open in it, and whether it does the same."""
 
 from __future__ import annotations
 
+import os
 import shlex
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from compat.port import checking
-from compat.port.copies import FOLDER, copied
-from compat.port.program import Converted, convert, lua_files, started, summary, targets, write
-from compat.port.syntax import PortError
+from compat.port.check import checking
+from compat.port.check.copies import FOLDER, copied, copy_of
+from compat.port.program import make, planned, started, summary
+from compat.port.project import status
+from compat.port.project.drafting import Made
+from compat.port.project.folder import targets, write
+from compat.port.project.following import follow
+from compat.port.project.modules import place
+from compat.port.read.syntax import PortError
 from compat.terminal import printable, say
 
 
@@ -22,11 +28,16 @@ def run(
     keep: bool = False,
     ignore: str | None = None,
     seconds: float | None = None,
+    path: Sequence[str] = (),
+    force: bool = False,
+    show_status: bool = False,
 ) -> int:
-    """Convert Lua files, the script first, and say what was made. Returns the exit code.
+    """Convert a program, its script first, and say what was made. Returns the exit code.
 
     Args:
-        out: the folder to write, or for one file NAME.py; None: beside the Lua.
+        files: the script, which brings the files that it loads; others that belong to the program,
+            or a folder of all.
+        out: the folder to write, or for one NAME.py; None: beside the Lua.
         run: command lines to see the script's types with, one after the other in one copy of its
             folder; what they see is put together. One that begins with the name of another of the
             files runs that one.
@@ -36,51 +47,80 @@ def run(
             compare.
         ignore: a regular expression for what may differ in what they print.
         seconds: how long each run may take; what has happened by then counts.
+        path: folders, or templates like ``lib/?.lua``, where ``require`` looks, too.
+        force: write into a folder that has files; edited ones stay as they are.
+        show_status: say what is still Lua in the folder of a program in Python, and nothing else;
+            ``run`` then measures how much of the time that is.
 
     Raises:
         PortError: a file cannot be converted, arguments cannot be read, the script fails in its
             run, or there is nothing to compare.
     """
+    runs = [_split(arguments) for arguments in run]
     checks = [_split(arguments) for arguments in check]
+    if show_status:
+        if len(files) != 1 or check or keep or out is not None:
+            raise PortError("--status takes the folder of a program in Python, and --run besides")
+        return status.show(files[0], runs, seconds)
     if keep and (run or not checks):
         raise PortError("--keep takes drafts as they are: it needs --check, and no --run")
+    program = follow(files, path)
     if keep:
-        made = convert(files)
-        paths = list(targets(made, out))
+        made = planned(program)
+        paths = targets(made, out)
         missing = [str(path) for path in paths if not path.is_file()]
         if missing:
             raise PortError(f"{missing[0]} does not exist; without --keep it is written")
         return _compared(made, paths, checks, ignore, seconds)
-    runs = [_split(arguments) for arguments in run]
     with tempfile.TemporaryDirectory() as folder:
         if runs:
-            copied(lua_files(files)[0].resolve().parent, Path(folder))
-        made = convert(files, runs, folder, seconds)
-    written = write(made, out)
-    for path, before in written.items():
-        named = printable(path)
-        say(named if before is None else f"{named} (what was there is {printable(before.name)})")
-    for one in made:
+            copied(program.root, Path(folder))
+        made = make(program, runs, copy_of(program.home, program.root, Path(folder)), seconds)
+    written = write(made, out, force)
+    for target in written.files:
+        say(printable(target))
+    for target, old in written.aside.items():
+        say(f"{printable(target)}: what was there is {printable(old.name)}")
+    for target, new in written.kept.items():
+        say(f"{printable(target)} was edited and stays; the new draft is {printable(new.name)}")
+    _tell(made)
+    return _compared(made, written.files, checks, ignore, seconds)
+
+
+def _tell(made: Made) -> None:
+    """Say what is called otherwise, what cannot be read, and what stayed open."""
+    for reason in made.program.left:
+        say(f"{printable(reason)}; it is left out")
+    for source, reason in made.renamed.items():
+        module = next(one.module for one in made.files if one.source == source)
+        shown = os.path.relpath(source, made.program.root)
+        say(f"{printable(shown)} becomes {place(module)}: {reason}")
+    for one in made.files:
         for line, reason, anchor in one.report.marks:
-            say(f"{printable(one.source)}:{line}: {reason} [docs/porting.md#port-{anchor}]")
-    say(summary(made))
-    return _compared(made, list(written), checks, ignore, seconds)
+            say(f"{printable(_shown(one.source))}:{line}: {reason} [docs/porting.md#port-{anchor}]")
+    say(summary(made.files))
+
+
+def _shown(path: Path) -> str:
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
 def _compared(
-    made: Sequence[Converted],
+    made: Made,
     paths: Sequence[Path],
     checks: Sequence[Sequence[str]],
     ignore: str | None,
     seconds: float | None,
 ) -> int:
     """Compare script and drafts, and say what was found. Returns the exit code."""
+    program = made.program
     with tempfile.TemporaryDirectory(prefix=FOLDER) as place:
         for words in checks:
-            number, arguments = started([one.source for one in made], words)
+            number, arguments = started([one.source for one in made.files], words)
             outcome = checking.check(
-                made[number].source, paths[number], arguments,
-                ignore=ignore, seconds=seconds, place=place,
+                made.files[number].source, paths[number], arguments,
+                ignore=ignore, seconds=seconds, place=place, root=program.root, home=program.home,
             )  # fmt: skip
             if outcome.difference is not None:
                 say(outcome.difference)

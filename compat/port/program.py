@@ -6,60 +6,24 @@ import os
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from compat.port import layout
-from compat.port.draft import Draft, Report
-from compat.port.inference import File, Inference, scripts
-from compat.port.parser import parse
-from compat.port.python_names import module_name
-from compat.port.scopes import Scopes, Variable
-from compat.port.syntax import PortError
-from compat.port.trace import Facts, traced
+from compat.port.know.files import File
+from compat.port.know.inference import Inference
+from compat.port.know.scopes import Scopes, Variable
+from compat.port.know.shapes import loads_by_name
+from compat.port.know.trace import Facts, traced
+from compat.port.project.drafting import Converted, Made, convert_file
+from compat.port.project.following import Program, follow
+from compat.port.project.modules import module_names
+from compat.port.project.sources import Source
+from compat.port.read import syntax as s
+from compat.port.read.parser import parse
+from compat.port.read.syntax import PortError
+from compat.port.write import layout
+from compat.port.write.page import Report
 
 _OPENS = re.compile("open|No such file|not found")  # in errors about files
-
-
-@dataclass
-class Converted:
-    """A file of the program and its draft."""
-
-    source: Path
-    module: str
-    text: str
-    report: Report
-
-
-def lua_files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
-    """The Lua files that are meant: those named, and all in folders.
-
-    Raises:
-        PortError: a path is missing or no Lua, or a folder has none.
-    """
-    found: list[Path] = []
-    for given in map(Path, paths):
-        if given.is_dir():
-            inside = sorted(p for p in given.rglob("*.lua") if p.is_file())
-            if not inside:
-                raise PortError(f"{given} has no .lua files")
-            found += inside
-        elif not given.is_file():
-            raise PortError(f"{given} does not exist")
-        else:
-            found.append(given)
-    return list(dict.fromkeys(found))
-
-
-def module_names(paths: Sequence[Path]) -> list[str]:
-    """Names for Python's import: those of the files, from their common folder on."""
-    roots = [p.resolve().parent for p in paths]
-    common = Path(os.path.commonpath(roots)) if roots else Path()
-    names: list[str] = []
-    for path in paths:
-        parts = path.resolve().relative_to(common).with_suffix("").parts
-        names.append(".".join(module_name(part, not i) for i, part in enumerate(parts)))
-    return names
 
 
 def convert(
@@ -68,7 +32,19 @@ def convert(
     folder: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
 ) -> list[Converted]:
-    """The drafts of Lua files; the first is the script that starts the program.
+    """The drafts of a program's files; the first is the script that starts it. See ``make``."""
+    return make(follow(paths), runs, folder, seconds).files
+
+
+def make(
+    program: Program,
+    runs: Sequence[Sequence[str]] = (),
+    folder: str | os.PathLike[str] | None = None,
+    seconds: float | None = None,
+) -> Made:
+    """The drafts of a program.
+
+    A file, or a function, that cannot be drafted stays Lua; its draft says why.
 
     Args:
         runs: the arguments of each run of the script, to see its types; none: do not run it. Where
@@ -77,58 +53,133 @@ def convert(
         seconds: how long each run takes at most.
 
     Raises:
-        PortError: a file cannot be converted, or the script fails in a run.
+        PortError: the script fails in a run.
     """
     layout.need_ruff()
-    listed = lua_files(paths)
-    if not listed:
-        raise PortError("no file is given; a .lua file or a folder of them is accepted")
-    lines = [started(listed, words) for words in runs]
-    files = _read(listed, {number for number, _ in lines})
+    lines = [started([source.path for source in program.sources], words) for words in runs]
+    files, renamed = _files(program, {number for number, _ in lines})
     facts: Facts = {}
     for number, arguments in lines:
         seen, problem = traced(files, arguments, folder, seconds, number)
         if problem is not None:
-            hint = "; paths begin in the script's folder" if _OPENS.search(problem) else ""
+            hint = f"; paths begin in {program.home}" if _OPENS.search(problem) else ""
             raise PortError(f"the script fails in its run: {problem}{hint}")
         for place, kinds in seen.items():
             facts[place] = sorted({*facts.get(place, ()), *kinds})
-    types = Inference(files, facts)
-    shared = _shared(files)
-    texts, reports = {}, []
-    for file in files:
-        draft = Draft(file, types, shared)
-        draft.sets_default = file.is_script
-        try:
-            texts[file.module] = draft.text()
-        except PortError as error:
-            raise PortError(f"{file.path}: {error}") from None
-        reports.append(draft.report)
-    texts = layout.laid_out(texts)
-    return [
-        Converted(Path(file.path), file.module, texts[file.module], report)
-        for file, report in zip(files, reports, strict=True)
+    reasons = {source.path: _reason(source) for source in program.sources}
+    types = _inferred(files, facts, reasons)
+    shared = _shared(files, {s.path for s in program.sources if s.is_data})
+    made = [
+        convert_file(file, types, shared, source, reasons[source.path])
+        for file, source in zip(files, program.sources, strict=True)
     ]
+    own = {one.module.split(".")[0] for one in made} | {"shared"}
+    for one in made:
+        if one.is_script and "." in one.module and _imports(one.text, own):
+            one.text = _with_path(one.text, one.module.count("."))
+    texts = layout.laid_out({one.module: one.text for one in made})
+    for one in made:
+        one.text = texts[one.module]
+    return Made(program, made, renamed)
 
 
-def _read(paths: Sequence[Path], started: set[int]) -> list[File]:
+def planned(program: Program) -> Made:
+    """The files of drafts that are there, without their texts."""
+    files, renamed = _files(program, set())
+    made = [Converted(Path(file.path), file.module, "", Report(), file.is_script) for file in files]
+    return Made(program, made, renamed)
+
+
+def _imports(text: str, modules: set[str]) -> bool:
+    """Whether a draft imports one of these."""
+    found = re.findall(r"^\s*(?:from|import) (\w+)|import_module\(\"(\w+)", text, re.M)
+    return any({*words} & modules for words in found)
+
+
+def _with_path(text: str, depth: int) -> str:
+    """A script that stands in a folder of the program: it finds the program's modules."""
+    lines = text.splitlines(keepends=True)
+    first = next((i for i, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    head = (
+        f"import sys\nfrom pathlib import Path\n\n"
+        f"sys.path.insert(0, str(Path(__file__).resolve().parents[{depth}]))\n\n"
+    )
+    return "".join([*lines[:first], head, *lines[first:]])
+
+
+def _reason(source: Source) -> str:
+    """Why a file cannot be drafted, as far as that is known from its text."""
+    if source.problem is None:
+        return ""
+    return source.problem.partition(": ")[2]
+
+
+def _files(program: Program, started_too: set[int]) -> tuple[list[File], dict[Path, str]]:
     """The files. Each script has the global variables of its own,
     and all share those of the other files.
     """
-    sources = [path.read_bytes() for path in paths]
-    blocks = [parse(source, str(path)) for source, path in zip(sources, paths, strict=True)]
-    begins = scripts(blocks, [str(path) for path in paths]) | started
+    sources = program.sources
+    begins = _scripts(program) | started_too
     common: dict[str, Variable] = {}
+    blocks = [
+        parse(b"return unknown()") if source.is_data or source.problem else source.block
+        for source in sources
+    ]
     # What the other files use is known before the scripts are read.
     scopes = {
         number: Scopes(blocks[number], dict(common) if number in begins else common)
-        for number in sorted(range(len(paths)), key=lambda number: number in begins)
+        for number in sorted(range(len(sources)), key=lambda number: number in begins)
     }
-    parts = zip(paths, module_names(paths), blocks, sources, strict=True)
-    return [
-        File(str(path), module, block, scopes[number], source, is_script=number in begins)
-        for number, (path, module, block, source) in enumerate(parts)
-    ]
+    loaded = {path for source in sources for path in source.loads.values()}
+    paths = [source.path for source in sources]
+    names, renamed = module_names(paths, program.root, loaded)
+    files = [
+        File(
+            str(source.path), name, blocks[number], scopes[number], source.text,
+            is_script=number in begins,
+            loads={text: str(path) for text, path in source.loads.items()},
+            is_opaque=source.is_data or source.problem is not None,
+        )
+        for number, (source, name) in enumerate(zip(sources, names, strict=True))
+    ]  # fmt: skip
+    return files, renamed
+
+
+def _scripts(program: Program) -> set[int]:
+    """The files that start a program: the first, and those that were named and nobody loads."""
+    sources = program.sources
+    if any(loads_by_name(source.block) for source in sources):
+        return {0}
+    loaded = {path for source in sources for path in source.loads.values()}
+    found = {0}
+    for number, source in enumerate(sources[: program.named]):
+        last = source.block.statements[-1] if source.block.statements else None
+        if source.path not in loaded and not isinstance(last, (s.Return, type(None))):
+            found.add(number)
+    return found
+
+
+def _inferred(files: list[File], facts: Facts, reasons: dict[Path, str]) -> Inference:
+    """The types of a program; a file that they cannot be told of is one for Lua."""
+    while True:
+        types = Inference.__new__(Inference)
+        try:
+            types.__init__(files, facts)  # type: ignore[misc]
+            return types
+        except (
+            RecursionError,
+            AssertionError,
+            LookupError,
+            TypeError,
+            ValueError,
+            AttributeError,
+        ) as problem:
+            file = getattr(types, "file", files[0])
+            if file.is_opaque:
+                raise
+            reasons[Path(file.path)] = f"its types cannot be told ({type(problem).__name__})"
+            file.block, file.is_opaque = parse(b"return unknown()"), True
+            file.scopes = Scopes(file.block, file.scopes.globals)
 
 
 def started(paths: Sequence[Path], words: Sequence[str]) -> tuple[int, Sequence[str]]:
@@ -140,16 +191,17 @@ def started(paths: Sequence[Path], words: Sequence[str]) -> tuple[int, Sequence[
     return 0, words
 
 
-def _shared(files: Sequence[File]) -> set[Variable]:
-    """Globals that one file writes and another reads."""
+def _shared(files: Sequence[File], data: set[Path]) -> set[Variable]:
+    """Globals that one file writes and another reads; what Lua files do is not known."""
     if len(files) == 1:
         return set()
+    unknown = any(file.is_opaque and Path(file.path) not in data for file in files)
     found: set[Variable] = set()
     for file in files:
         others = [f for f in files if f is not file]
         for variable in file.scopes.written_globals:
             used = (f.scopes.read_globals | f.scopes.written_globals for f in others)
-            if any(variable in u for u in used):
+            if unknown or any(variable in u for u in used):
                 found.add(variable)
     return found
 
@@ -167,58 +219,3 @@ def summary(made: Sequence[Converted]) -> str:
         f"{files}, {lines} lines. {total} places depend on types: {sites['run']} known from the "
         f"run, {sites['code']} from the code, {sites['open']} open. {marks} marks."
     )
-
-
-def targets(made: Sequence[Converted], out: str | os.PathLike[str] | None) -> dict[Path, str]:
-    """Where drafts go, and their texts: into the folder ``out``; one into the file ``out``, if that
-    ends in ``.py``. Without ``out`` each goes beside its Lua file.
-
-    Raises:
-        PortError: ``out`` is one file for several drafts.
-    """
-    root = Path(out) if out is not None else made[0].source.parent
-    if out is not None and root.suffix == ".py" and not root.is_dir():
-        if len(made) > 1:
-            raise PortError(f"{out} is one file, and there are {len(made)} drafts: name a folder")
-        return {root: made[0].text}
-    if len(made) == 1 and out is None:
-        return {made[0].source.with_name(f"{made[0].module}.py"): made[0].text}
-    found = {root.joinpath(*m.module.split(".")).with_suffix(".py"): m.text for m in made}
-    if any("shared." in m.text for m in made):
-        found[root / "shared.py"] = '"""The global variables of the Lua program."""\n\n\n' + _SHARED
-    return found
-
-
-def write(made: Sequence[Converted], out: str | os.PathLike[str] | None) -> dict[Path, Path | None]:
-    """Write drafts to their ``targets``. Another file that was there stays as ``NAME.py~``.
-
-    Returns:
-        For each file, where what was there is now; None if nothing was, or the same.
-
-    Raises:
-        PortError: ``out`` is one file for several drafts, or a file where a folder must be.
-    """
-    written: dict[Path, Path | None] = {}
-    for target, text in targets(made, out).items():
-        written[target] = None
-        if target.is_file() and target.read_text(encoding="utf-8", errors="replace") != text:
-            written[target] = target.replace(target.with_name(f"{target.name}~"))
-        _save(target, text)
-    return written
-
-
-_SHARED = '''def __getattr__(name: str) -> None:
-    """A variable that was not set is None, as in Lua."""
-    if name.startswith("__"):
-        raise AttributeError(name)
-'''
-
-
-def _save(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except FileExistsError:
-        raise PortError(f"{path.parent} is a file; name a folder") from None
-    whole = path.with_name(f".{path.name}.tmp")
-    whole.write_text(text, encoding="utf-8")
-    whole.replace(path)

@@ -1,6 +1,6 @@
 """The .t7 file format of Torch7: load, save, inspect."""
 
-from compat.lua_tables import List, Table, plain
+from compat.lua_tables import List, MixedTable, Table, plain
 from compat.t7.api import dumps, inspect, load, loads, save
 from compat.t7.base.errors import Refusal, T7Error
 from compat.t7.base.memory_allowance import claim, when_read, zeros_like
@@ -23,6 +23,7 @@ __all__ = [
     "Key",
     "List",
     "LuaFunction",
+    "MixedTable",
     "Refusal",
     "Storage",
     "T7Error",

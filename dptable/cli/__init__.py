@@ -9,6 +9,7 @@ import argparse
 import gc
 import importlib
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from dptable import startup
 from dptable.cli.command_line import parser
 from dptable.cli.errors import in_one_line
 from dptable.memory import keep_freed
-from dptable.training.stopping import INTERRUPTED
+from dptable.training.stopping import INTERRUPTED, drop
 
 # The arguments that are files.
 _FILES = ("file", "files", "data", "resume")
@@ -29,11 +30,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; an error becomes one line on stderr and exit code 1."""
     if argv is None:
         # The process is the command's alone.
+        for stream in ("stdout", "stderr"):
+            if getattr(sys, stream) is None:  # it was closed before the command began
+                setattr(sys, stream, open(os.devnull, "w"))  # noqa: SIM115
         keep_freed()
         warnings.showwarning = _show_warning
         if sys.argv[1:2] == ["lua"]:  # a script's options are its own
             lua = importlib.import_module("dptable.cli.lua")
             startup.loaded()
+            # Scripts make many tables at once, as when they clone nets.
+            gc.freeze()
+            gc.set_threshold(5_000)
             lua.leave(lua.main(sys.argv[2:]))
     words = sys.argv[1:] if argv is None else list(argv)
     if words[:1] == ["port"]:
@@ -54,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except BrokenPipeError:
         # The reader (head, say) has what it wanted; keep the interpreter from flushing again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop(sys.stdout)
         return 1
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -65,6 +72,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         rank = f"rank {os.environ['RANK']}: " if is_rank else ""
         complain(f"dptable: {rank}{in_one_line(error, _files(args))}")
         return 1
+    finally:
+        if argv is None:
+            # What PyTorch does at exit takes a while. Ctrl-C ends it without a traceback.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
@@ -78,6 +89,6 @@ def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
 
 
 def _files(args: argparse.Namespace) -> str:
-    """The files that the command was given."""
+    """Return the files that the command was given."""
     given = next((value for key, value in vars(args).items() if key in _FILES and value), ())
     return given if isinstance(given, str) else " ".join(given)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import re
-from collections.abc import Iterable
 from typing import Any, NoReturn
 
+from compat.hints import suggestion
 from compat.terminal import printable
 
 
@@ -47,9 +46,3 @@ class _Formatter(argparse.HelpFormatter):
         if text.startswith("examples:"):
             return text
         return super()._fill_text(text, width, indent)
-
-
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return `` (did you mean …?)`` for the known word nearest to ``word``, or nothing."""
-    nearest = difflib.get_close_matches(word, list(known), 1) if word else []
-    return f" (did you mean {nearest[0]}?)" if nearest else ""

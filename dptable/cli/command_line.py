@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import math
 import platform
+import re
 from collections.abc import Callable
 from importlib import metadata
 from typing import Any
 
 from dptable.cli.argument_parser import ArgumentParser
-from dptable.training.options import POSITIVE, Options
+from dptable.training.options import SECONDS, Options
 
 # What the help of the command ends with, and that of each sub-command: commands, and what they do.
 EXAMPLES_OF_ALL = (
@@ -57,7 +57,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+    """Return the parser of the whole command line."""
     whole = ArgumentParser(
         prog="dptable",
         description="Run, open, convert and port what Torch7 left behind, and train networks on "
@@ -104,10 +104,16 @@ def _add_port(subparsers: Any) -> None:
         "the script sees; with --check, script and draft both run, and what they do is compared.",
     )
     parser.add_argument(
-        "file", nargs="+", help="the Lua script, then the files that it loads, or folders of them"
+        "file",
+        nargs="+",
+        type=_path,
+        help="the Lua script, which brings the files that it loads, or a folder",
     )
     parser.add_argument(
-        "-o", "--out", help="the folder, or for one a file NAME.py (default: beside the Lua)"
+        "-o",
+        "--out",
+        type=_path,
+        help="the folder of the program in Python, or one NAME.py (default: beside it)",
     )
     parser.add_argument(
         "--run",
@@ -131,11 +137,30 @@ def _add_port(subparsers: Any) -> None:
     )
     parser.add_argument(
         "--ignore",
+        type=_pattern,
         metavar="PATTERN",
         help="with --check, leave out what matches, such as times: a regular expression",
     )
     parser.add_argument(
-        "--seconds", type=float, help="end each run after so long, and take what has happened"
+        "--path",
+        type=_path,
+        metavar="FOLDER",
+        action="append",
+        default=[],
+        help="where require looks, too: a folder, or a template like lib/?.lua; several times",
+    )
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="write into a folder that has files; those that were edited stay as they are",
+    )
+    parser.add_argument(
+        "--status",
+        action="store_true",
+        help="say what is still Lua in a folder that was written, and with --run for how long",
+    )
+    parser.add_argument(
+        "--seconds", type=_seconds, help="end each run after so long, and take what has happened"
     )
 
 
@@ -149,15 +174,15 @@ def _versions() -> str:
 
 
 def _parser(field: dataclasses.Field[Any]) -> Callable[[str], Any]:
-    """What makes a value of the text on the command line."""
+    """Return what makes a value of the text on the command line."""
     kind: Any = type(field.default)
 
     def parse(text: str) -> Any:
         value = kind(text)
         if "choices" not in field.metadata:  # argparse says it better
             try:
-                Options.check(field.name, value)
-            except ValueError as error:
+                Options.checked(field.name, value)
+            except (ValueError, TypeError) as error:
                 raise argparse.ArgumentTypeError(str(error)) from None
         return value
 
@@ -165,11 +190,31 @@ def _parser(field: dataclasses.Field[Any]) -> Callable[[str], Any]:
     return parse
 
 
-def _timeout(text: str) -> float:
+def _seconds(text: str) -> float:
     value = float(text)
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"timeout is {text}; {POSITIVE} is accepted")
+    if value not in SECONDS:
+        raise argparse.ArgumentTypeError(f"{text} is given; {SECONDS} of seconds is accepted")
     return value
+
+
+_seconds.__name__ = "float"  # what errors call it
+
+
+def _path(text: str) -> str:
+    """Return the name of a file or folder, which may not be empty."""
+    if not text or "\0" in text:
+        raise argparse.ArgumentTypeError(f"{text!r} is given; the name of a file is accepted")
+    return text
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is given; a regular expression is accepted, in which {error} does not occur"
+        ) from None
+    return text
 
 
 def _add_train(subparsers: Any) -> None:
@@ -197,11 +242,15 @@ def _add_train(subparsers: Any) -> None:
     )
     parser.add_argument(
         "--output",
+        type=_path,
         help="folder of checkpoints and curves (default: that of --resume, or a new one: "
         "runs/MODEL, runs/MODEL-2, …)",
     )
     parser.add_argument(
-        "--resume", metavar="FOLDER", help="go on from the checkpoint in this folder"
+        "--resume",
+        type=_path,
+        metavar="FOLDER",
+        help="go on from the checkpoint in this folder",
     )
     parser.add_argument(
         "--distributed",
@@ -211,7 +260,7 @@ def _add_train(subparsers: Any) -> None:
     )
     parser.add_argument(
         "--timeout",
-        type=_timeout,
+        type=_seconds,
         help="seconds to wait for another process (default: %(default)s)",
     )
     parser.add_argument(
@@ -238,7 +287,7 @@ def _add_inspect(subparsers: Any) -> None:
         description="Show the tables, objects, tensors and values of .t7 files as trees, with "
         "classes, options, sizes and element types. The data of tensors is not read.",
     )
-    parser.add_argument("file", nargs="+", help="a .t7 file, or a folder of such")
+    parser.add_argument("file", nargs="+", type=_path, help="a .t7 file, or a folder of such")
     parser.add_argument("--all", action="store_true", help="list a file of any size to its end")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON instead of a tree")
@@ -265,14 +314,14 @@ def _add_convert(subparsers: Any) -> None:
         "       %(prog)s [options] FILE.t7 ... --to FORM -o FOLDER",
     )
     parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="the .t7 file, then the file to write"
+        "files", nargs="+", type=_path, metavar="FILE", help="the .t7 file, then the file to write"
     )
     parser.add_argument(
         "--to",
         choices=("py", "onnx", "pt2", "safetensors", "pt"),
         help="with -o, the form in which every file is written",
     )
-    parser.add_argument("-o", "--out", metavar="FOLDER", help="where --to writes")
+    parser.add_argument("-o", "--out", type=_path, metavar="FOLDER", help="where --to writes")
     parser.add_argument("--force", action="store_true", help="replace .py, .onnx and .pt2 files")
     net = parser.add_argument_group("for .py, .onnx and .pt2")
     _add_input(net)
@@ -322,8 +371,10 @@ def _add_view(subparsers: Any) -> None:
         "tables to fold and unfold, parameters, memory, multiply-adds, histograms of weights, "
         "curves, filters and images.",
     )
-    parser.add_argument("file", help="the .t7 file")
-    parser.add_argument("-o", "--out", help="the page (default: the file's name with .html, here)")
+    parser.add_argument("file", type=_path, help="the .t7 file")
+    parser.add_argument(
+        "-o", "--out", type=_path, help="the page (default: the file's name with .html, here)"
+    )
     parser.add_argument("--force", action="store_true", help="replace a page that exists")
     parser.add_argument("--no-browser", action="store_true", help="do not open the page")
     _add_input(parser)
@@ -349,7 +400,7 @@ def _add_devices(subparsers: Any) -> None:
     form.add_argument("--json", action="store_true", help="print JSON instead of a table")
     form.add_argument(
         "--watch",
-        type=float,
+        type=_seconds,
         metavar="SECONDS",
         nargs="?",
         const=2.0,

@@ -17,4 +17,7 @@ def run(args: Any) -> int:
         keep=args.keep,
         ignore=args.ignore,
         seconds=args.seconds,
+        path=args.path,
+        force=args.force,
+        show_status=args.status,
     )

@@ -12,10 +12,12 @@ import torch
 import torch.distributed as dist
 
 from compat import accelerators, cutorch, nn, random
+from compat.checks import listed, wrong_type
 from dptable import checkpoints, data
 from dptable import devices as hardware
 from dptable.models import MODELS
 from dptable.processes.job import Job, started_by_torchrun, started_with
+from dptable.training import run_folder
 from dptable.training.options import STATE, Options
 from dptable.training.session import Session, new_folder
 from dptable.training.trainer import Trainer, replicated
@@ -23,6 +25,7 @@ from dptable.training.trainer import Trainer, replicated
 
 def run(args: argparse.Namespace) -> int:
     """Train, test, save; returns 0, or 130 after Ctrl-C."""
+    _check_backend(args.backend, args.distributed)
     if not args.distributed:
         if (size := started_with()) > 1:
             raise RuntimeError(
@@ -39,8 +42,27 @@ def run(args: argparse.Namespace) -> int:
         return _run(args, job, gpus)
 
 
+def _check_backend(name: str | None, distributed: bool) -> None:
+    if name is None:
+        return
+    if not distributed:
+        raise ValueError(f"backend is {name!r}; with --distributed, one is accepted")
+    known = [n for n in dist.Backend.backend_list if n not in ("undefined", "fake")]
+    for part in name.split(","):
+        if part.rpartition(":")[2] not in known:
+            raise ValueError(
+                f"backend is {name!r}; {listed(known)}, or pairs such as 'cpu:gloo,cuda:nccl', are "
+                "accepted"
+            )
+
+
 def _run(args: argparse.Namespace, job: Job, gpus: list[int] | None = None) -> int:
-    start = job.decided(lambda: _beginning(args, job))
+    with contextlib.ExitStack() as held:
+        start = job.decided(lambda: _beginning(args, job, held))
+        return _train(args, job, gpus, start)
+
+
+def _train(args: argparse.Namespace, job: Job, gpus: list[int] | None, start: Beginning) -> int:
     opt, model = start.opt, start.model
     dataset = data.load(opt.data or None, zero_based=opt.labels_from_zero).normalized()
     if gpus is None:
@@ -61,8 +83,7 @@ def _run(args: argparse.Namespace, job: Job, gpus: list[int] | None = None) -> i
         trainer = Trainer(table, criterion, opt, start.optimState, job, start.slices)
         driven = job.everybody([str(cutorch.device(gpu)) for gpu in gpus])
         places = [place for mine in driven for place in mine]
-        folder = start.folder or job.decided(lambda: new_folder(opt.model))
-        return Session(trainer, dataset, folder, start.latest, places).run()
+        return Session(trainer, dataset, start.folder, start.latest, places).run()
     finally:
         table.close_group()
         table.close()
@@ -73,7 +94,7 @@ class Beginning(NamedTuple):
     """What a run starts from.
 
     ``latest``, ``model``, ``optimState`` and ``slices`` are those of a checkpoint, if there is one;
-    ``opt`` are the options, ``folder`` is where to write, if it has a name.
+    ``opt`` are the options, ``folder`` is where to write, which no other run has.
     """
 
     latest: dict[str, Any]
@@ -81,13 +102,18 @@ class Beginning(NamedTuple):
     optimState: dict[str, Any] | None
     slices: Path | None
     opt: Options
-    folder: Path | None
+    folder: Path
 
 
-def _beginning(args: argparse.Namespace, job: Job) -> Beginning:
+def _beginning(args: argparse.Namespace, job: Job, held: contextlib.ExitStack) -> Beginning:
+    """Read what the run starts from, and have its folder ``held`` until that is closed."""
     args = argparse.Namespace(**vars(args))
     if interrupted := _folder_of_the_last_attempt(args, job):
         args.resume = args.output = str(interrupted)
+    if args.resume:
+        checkpoints.table(args.resume)  # no folder is made for what is not there
+    if (folder := _output_folder(args)) is not None:
+        held.enter_context(run_folder.held(folder))
     latest: dict[str, Any] = {}
     model, optimState, slices = None, None, None
     if args.resume:
@@ -97,11 +123,16 @@ def _beginning(args: argparse.Namespace, job: Job) -> Beginning:
         else:
             latest = checkpoints.table(args.resume)
     saved = latest.get("opt") or _options_in(optimState)
+    if not isinstance(saved, dict):
+        raise wrong_type(saved, "opt", "a table")
     _refuse_another_net(saved, args)
     opt = Options.merged(saved, vars(args))
     if vars(args).get("checkpoint_format") == "distributed":
         _refuse_slices(opt, job, described=model is None or "model" in saved)
-    return Beginning(latest, model, optimState, slices, opt, _output_folder(args))
+    if folder is None:
+        folder = new_folder(opt.model)
+        held.enter_context(run_folder.held(folder, new=True))
+    return Beginning(latest, model, optimState, slices, opt, folder)
 
 
 def _refuse_slices(opt: Options, job: Job, described: bool) -> None:
@@ -139,7 +170,7 @@ def _folder_of_the_last_attempt(args: argparse.Namespace, job: Job) -> Path | No
 
 
 def _backend(gpus: list[int], job: Job) -> str:
-    """What carries tensors between processes: NCCL between GPUs that processes do not share.
+    """Return what carries tensors between processes: NCCL between GPUs that processes do not share.
 
     Between accelerators of another kind it is what PyTorch has for them.
     """
@@ -153,7 +184,7 @@ def _backend(gpus: list[int], job: Job) -> str:
 
 
 def _options_in(optimState: dict[str, Any] | None) -> dict[str, Any]:
-    """What the state of a script's optimizer tells, for a checkpoint without options."""
+    """Return what the state of a script's optimizer tells, for a checkpoint without options."""
     if not optimState:
         return {}
     told = {name: optimState[key] for name, key in STATE.items() if key in optimState}
@@ -163,7 +194,8 @@ def _options_in(optimState: dict[str, Any] | None) -> dict[str, Any]:
 def _chosen_gpus(
     devices: str | None, ngpus: int, asked: int | None = None, job: Job | None = None
 ) -> list[int]:
-    """The GPU ids of a list like "1,2" or "cpu,cpu", or else the first ``ngpus`` logical devices.
+    """Return the GPU ids of a list like "1,2" or "cpu,cpu", or else the first ``ngpus`` logical
+    devices.
 
     Names become the list of logical devices; so do devices used several times over, where there
     are fewer than ``ngpus``. "auto" stands for the best devices, as many as were ``asked`` for.
@@ -199,7 +231,9 @@ def _chosen_gpus(
 
 
 def _output_folder(args: argparse.Namespace) -> Path | None:
-    """The folder to write to, if it has a name: never one with the checkpoint of another run."""
+    """Return the folder to write to, if it has a name: never one with the checkpoint of another
+    run.
+    """
     if args.output is None and args.resume is not None:
         return Path(args.resume)
     if args.output is not None:

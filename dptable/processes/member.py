@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import zip_longest
@@ -23,9 +23,8 @@ from dptable.processes.heartbeat import Heartbeat
 from dptable.processes.rendezvous import end_group
 from dptable.torch_internals import device_types, sibling
 
+_NOTHING = "nothing more"
 _siblings: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
-
-Description = tuple[str, tuple[int, ...], str]
 
 
 class Member:
@@ -40,9 +39,10 @@ class Member:
             process with the whole batch. Without it gradients are summed as they are.
         exchange: makes of the group what puts gradients together.
         statistics: whether statistics will be exchanged during passes.
+        facts: what else must be the same in all processes, in lines.
 
     The construction verifies that all processes hold the same tensors, by name, shape and dtype,
-    and broadcasts those of rank 0.
+    and know the same facts, and broadcasts those of rank 0.
 
     Fields: ``exchange``, how gradients are put together; ``weight``, this process's in the latest
     pass; ``bytes_sent``, how many bytes of gradients it has given to be summed; ``control``, a
@@ -59,6 +59,7 @@ class Member:
         average: bool = True,
         exchange: Callable[[dist.ProcessGroup], Exchange] = AllReduce,
         statistics: bool = False,
+        facts: Iterable[str] = (),
     ) -> None:
         if not dist.is_available() or not dist.is_initialized():
             raise RuntimeError(
@@ -86,7 +87,8 @@ class Member:
         # Counts are CPU tensors, which NCCL cannot carry.
         self.control = self.group if _reaches_host(self.group) else _sibling(self.group, "gloo")
         try:
-            self._verify([(name, tuple(t.shape), str(t.dtype)) for name, t in tensors])
+            mine = [f"{name} of size {tuple(t.shape)} and {t.dtype}" for name, t in tensors]
+            self._verify([*mine, *facts])
         except BaseException:
             self.close()
             raise
@@ -104,15 +106,15 @@ class Member:
         # What the gradients must be multiplied by when that assumption was wrong.
         self._correction = 1.0
 
-    def _verify(self, mine: list[Description]) -> None:
+    def _verify(self, mine: list[str]) -> None:
         everybody: list[Any] = [None] * self.size
         self.checked(partial(dist.all_gather_object, everybody, mine, group=self.control))
         for rank, other in enumerate(everybody):
             for a, b in zip_longest(everybody[0], other):
                 if a != b:
                     raise ValueError(
-                        f"rank {self.names[rank]} has {_described(b)} where rank {self.names[0]} "
-                        f"has {_described(a)}; the same net in all processes is accepted"
+                        f"rank {self.names[rank]} has {b or _NOTHING} where rank {self.names[0]} "
+                        f"has {a or _NOTHING}; the same net in all processes is accepted"
                     )
 
     def broadcast(self, tensors: Sequence[Tensor]) -> None:
@@ -182,7 +184,7 @@ class Member:
             self.weight *= self._correction
 
     def total(self, value: float) -> float:
-        """The sum over the processes of a number, by the weights of the latest pass.
+        """Return the sum over the processes of a number, by the weights of the latest pass.
 
         Of each process's loss it makes the loss that the gradients belong to.
         """
@@ -268,10 +270,3 @@ def _reaches_host(group: dist.ProcessGroup) -> bool:
 def _sibling(group: dist.ProcessGroup, backend: str) -> dist.ProcessGroup:
     name = group.group_name
     return sibling(group, backend, f"{name}/sibling {next(_siblings[name])}")
-
-
-def _described(entry: Description | None) -> str:
-    if entry is None:
-        return "nothing more"
-    name, shape, dtype = entry
-    return f"{name} of size {shape} and {dtype}"

@@ -9,12 +9,13 @@ from dptable.training.options import Options
 
 if TYPE_CHECKING:
     from dptable.training.session import Session, new_folder
-    from dptable.training.stopping import INTERRUPTED, stop_requests
+    from dptable.training.stopping import INTERRUPTED, Requests, stop_requests
     from dptable.training.trainer import Tally, Trainer, replicated
 
 __all__ = [
     "INTERRUPTED",
     "Options",
+    "Requests",
     "Session",
     "Tally",
     "Trainer",
@@ -27,6 +28,7 @@ _HOMES = {
     "Session": "session",
     "new_folder": "session",
     "INTERRUPTED": "stopping",
+    "Requests": "stopping",
     "stop_requests": "stopping",
     "Tally": "trainer",
     "Trainer": "trainer",

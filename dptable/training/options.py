@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from compat.checks import check_choice
+from compat.checks import check_choice, number, whole, wrong_type
 
 # The options that optim.sgd keeps in its state, under Torch7's names.
 STATE = {
@@ -21,7 +21,33 @@ STATE = {
 
 # The names in dptable.models.MODELS: the command tells them without loading the nets.
 MODELS = ("lenet", "mlp", "resnet")
-POSITIVE, NOT_NEGATIVE = "a positive number", "a positive number or 0"
+
+
+@dataclass(frozen=True)
+class Range:
+    """The numbers that an option accepts: ``least`` to ``most``, without ``least`` if ``above``."""
+
+    least: float
+    most: float
+    above: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        return self.least <= value <= self.most and not (self.above and value == self.least)
+
+    def __str__(self) -> str:
+        least = f"above {_digits(self.least)}, up" if self.above else f"from {_digits(self.least)}"
+        return f"a number {least} to {_digits(self.most)}"
+
+
+def _digits(number: float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:g}"
+
+
+# float32 holds it, with room for products.
+LARGEST = 1e30
+# A checkpoint keeps numbers as doubles, and each process adds its rank times 2^32.
+SEEDS = 2**52
+SECONDS = Range(0, 1_000_000, above=True)
 
 
 def _option(default: Any, explanation: str, **more: Any) -> Any:
@@ -30,7 +56,7 @@ def _option(default: Any, explanation: str, **more: Any) -> Any:
     Args:
         default: its default, which tells its type.
         explanation: what the command's help says of it.
-        more: ``choices``, the values that are accepted, or ``accepted``, one of the above.
+        more: ``choices``, the values that are accepted, or ``accepted``, a ``Range``.
     """
     return dataclasses.field(default=default, metadata={"help": explanation, **more})
 
@@ -45,33 +71,41 @@ class Options:
     )
     labels_from_zero: bool = _option(False, "the file's labels are 0…K-1: add 1 to each")
     model: str = _option("lenet", "the network", choices=MODELS)
-    depth: int = _option(20, "layers of the residual net, 6n+2")
+    depth: int = _option(20, "layers of the residual net, 6n+2", accepted=Range(8, 1202))
     shortcut: str = _option("A", "shortcuts of the residual net", choices=["A", "B", "C"])
-    ngpus: int = _option(2, "train on this many devices", accepted=POSITIVE)
+    ngpus: int = _option(2, "train on this many devices", accepted=Range(1, 1024))
     threads: bool = _option(True, "one worker thread per device")
     capture: bool = _option(False, "replay the steps as CUDA graphs")
     compile: bool = _option(False, "compute through code that PyTorch's compiler makes")
-    epochs: int = _option(20, "passes over the training images, in all", accepted=POSITIVE)
-    batch_size: int = _option(64, "images per step, on all devices together", accepted=POSITIVE)
+    epochs: int = _option(
+        20, "passes over the training images, in all", accepted=Range(1, 1_000_000_000)
+    )
+    batch_size: int = _option(
+        64, "images per step, on all devices together", accepted=Range(1, 1_000_000_000)
+    )
     sharded: bool = _option(False, "spread the optimizer's state over the processes")
     checkpoint_format: str = _option(
         "t7",
         "files that Torch7 reads, or of a sharded run distributed: each process writes its slices",
         choices=["t7", "distributed"],
     )
-    lr: float = _option(0.05, "learning rate", accepted=POSITIVE)
+    lr: float = _option(0.05, "learning rate", accepted=Range(0, LARGEST, above=True))
     schedule: str = _option(
         "cosine", "learning rate over the epochs: constant, cosine, or divided by 10 after 30,40,…"
     )
     lr_decay: float = _option(
         0.0,
         "learning rate decay per step, Torch7's learningRateDecay",
-        accepted=NOT_NEGATIVE,
+        accepted=Range(0, LARGEST),
     )
-    momentum: float = _option(0.9, "momentum", accepted=NOT_NEGATIVE)
+    momentum: float = _option(0.9, "momentum", accepted=Range(0, 1))
     nesterov: bool = _option(True, "Nesterov's momentum")
-    weight_decay: float = _option(5e-4, "weight decay", accepted=NOT_NEGATIVE)
-    seed: int = _option(1, "seed of the initial weights and of the order of the images")
+    weight_decay: float = _option(5e-4, "weight decay", accepted=Range(0, LARGEST))
+    seed: int = _option(
+        1,
+        "seed of the initial weights and of the order of the images",
+        accepted=Range(-SEEDS, SEEDS),
+    )
 
     @classmethod
     def merged(cls, *tables: dict[str, Any]) -> Options:
@@ -81,21 +115,30 @@ class Options:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            self.check(field.name, getattr(self, field.name))
+            setattr(self, field.name, self.checked(field.name, getattr(self, field.name)))
         # A misspelt schedule is an error now, not after an epoch.
         self.learningRate(1)
 
     @classmethod
-    def check(cls, name: str, value: Any) -> None:
-        """Raise ValueError for a value that the option ``name`` cannot have."""
-        metadata = cls.__dataclass_fields__[name].metadata
-        choices, accepted = metadata.get("choices"), metadata.get("accepted")
+    def checked(cls, name: str, value: Any) -> Any:
+        """``value`` as the option ``name`` has it.
+
+        Raises TypeError or ValueError for one that it cannot have: files hold options, too.
+        """
+        field = cls.__dataclass_fields__[name]
+        kind: Any = type(field.default)
+        if kind is int:
+            value = whole(value, name)
+        elif kind is float:
+            value = float(number(value, name))
+        elif not isinstance(value, kind):
+            raise wrong_type(value, name, "True or False" if kind is bool else "a string")
+        choices, accepted = field.metadata.get("choices"), field.metadata.get("accepted")
         if choices is not None:
             check_choice(value, name, choices)
-        if accepted is not None and not (
-            0 < value < math.inf or (accepted == NOT_NEGATIVE and value == 0)
-        ):
+        if accepted is not None and value not in accepted:
             raise ValueError(f"{name} is {value}; {accepted} is accepted")
+        return value
 
     def learningRate(self, epoch: int) -> float:
         """The learning rate of an epoch, counted from 1."""
@@ -104,7 +147,7 @@ class Options:
         if self.schedule == "cosine":
             return self.lr * (1 + math.cos(math.pi * min(1.0, (epoch - 1) / self.epochs))) / 2
         try:
-            drops = [int(text) for text in self.schedule.split(",")]
+            drops = [whole(int(text), "epoch", 1) for text in self.schedule.split(",")]
         except ValueError:
             raise ValueError(
                 f"schedule is {self.schedule!r}; 'constant', 'cosine' or epochs such as '30,40' is "

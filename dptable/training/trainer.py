@@ -16,11 +16,13 @@ import torch
 from torch import Tensor
 
 from compat import accelerators, cutorch, nn, optim, random
+from compat.checks import number, whole, wrong_type
 from dptable import checkpoints, data
 from dptable.container.data_parallel_table import DataParallelTable
 from dptable.prefetch import Prefetcher
 from dptable.processes.job import Job
 from dptable.sharding import ShardedParameters, load_distributed
+from dptable.training import faults
 from dptable.training.options import STATE, Options
 
 
@@ -32,6 +34,16 @@ class Tally:
     images: int = 0
     loss: float = 0.0
     correct: int = 0
+
+    @classmethod
+    def of(cls, held: Any) -> Tally:
+        """The sums that a file holds."""
+        held = held or {}
+        if not isinstance(held, dict):
+            raise wrong_type(held, "tally", "a table")
+        sums = {name: number(held.get(name, 0), f"tally: {name}") for name in vars(cls())}
+        counts = {name: whole(sums[name], f"tally: {name}", 0) for name in sums if name != "loss"}
+        return cls(**{**sums, **counts})
 
     def add(self, images: float, loss: float, correct: float) -> None:
         """Count a step: its images, the sum of their losses and how many were recognised."""
@@ -109,12 +121,36 @@ class Trainer:
         rest = order[tally.images :].split(self.opt.batch_size) if tally.images < len(split) else ()
         batches = ((split.data[i], split.labels[i]) for i in map(self.job.share, rest))
         for input, target in Prefetcher(batches, self.params.device):
-            counts = self._counts(self.step(input, target), target)
+            counts = self._counts(self._explained_step(input, target, epoch, tally), target)
             *sums, stop = self.job.total(*counts, stopped())
             tally.add(*sums)
             yield tally
             if stop:
                 return
+
+    def _explained_step(self, input: Tensor, target: Tensor, epoch: int, tally: Tally) -> float:
+        """``step``; its errors tell which step it was, and what may help."""
+        step = f"step {tally.step + 1} of epoch {epoch}"
+        try:
+            return self.step(input, target)
+        except ArithmeticError as error:
+            rate = f"try a learning rate below --lr {self.opt.lr:g}"
+            raise ArithmeticError(f"{error} in {step}; {rate}") from error
+        except (RuntimeError, MemoryError) as error:
+            if not faults.is_out_of_memory(error):
+                raise
+            size, cause = self.opt.batch_size, str(error).strip().partition("\n")[0]
+            cause = cause or type(error).__name__
+            raise RuntimeError(
+                f"too little memory for {step}, a batch of {len(input):,} images: try --batch-size "
+                f"{max(1, size // 2)} (it is {size}), or more devices by --ngpus; {cause}"
+            ) from error
+
+    def _check_finite(self, what: str, value: Tensor, input: Tensor, target: Tensor) -> None:
+        """Raise ArithmeticError with the place where it arose, before anything is updated."""
+        if not faults.is_finite(value):
+            place = faults.origin(self.model, self.criterion, input, target)
+            raise ArithmeticError(f"{what} is not finite{f', from {place}' if place else ''},")
 
     def _counts(self, loss: float, target: Tensor) -> tuple[int, float, int]:
         """What a tally counts of the latest forward pass."""
@@ -132,7 +168,9 @@ class Trainer:
             self.model.zeroGradParameters()
             if len(target):
                 loss = self.criterion.forward(self.model.forward(input), target)
+                self._check_finite("the loss", torch.as_tensor(loss), input, target)
                 self.model.backward(input, self.criterion.backward(self.model.output, target))
+                self._check_finite("the gradient", self.gradParams, input, target)
             else:
                 self.model.skip()
             return loss, self.gradParams

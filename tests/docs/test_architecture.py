@@ -1,4 +1,4 @@
-"""docs/architecture.md is current, and the files that it names are there."""
+"""The pages about the code are current, and the files that they name are there."""
 
 from __future__ import annotations
 
@@ -10,30 +10,20 @@ import pytest
 from docs import make_architecture
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "architecture.md"
+PAGES = [ROOT / "docs" / name for name in ("architecture.md", "journeys.md")]
 
 
-def test_the_page_and_its_pictures_are_current() -> None:
-    for name, made in (
-        ("architecture.md", make_architecture.page()),
-        ("rooms.svg", make_architecture.rooms()),
-        ("batch.svg", make_architecture.batch()),
-    ):
+def test_the_generated_pages_are_current() -> None:
+    for name, made in make_architecture.pages().items():
         assert (ROOT / "docs" / name).read_text() == made, "run docs/make_architecture.py"
 
 
 def named() -> set[str]:
-    hand_written = PAGE.read_text().split(make_architecture.START)[0]
-    return set(re.findall(r"`([\w/]+\.py)`", hand_written))
+    return {path for page in PAGES for path in re.findall(r"`([\w/]+\.py)`", page.read_text())}
 
 
 @pytest.mark.parametrize("path", sorted(named()))
-def test_files_that_it_names_are_there(path: str) -> None:
+def test_files_that_they_name_are_there(path: str) -> None:
     homes = [ROOT, *(ROOT / p for p in ("dptable/container", "dptable/threads"))]
     homes += [ROOT / "compat/nn/core", ROOT / "compat/nn/interchange"]
     assert any((home / path).is_file() for home in homes), path
-
-
-def test_the_layer_that_it_shows_runs() -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
-    exec(block, {"__name__": "layer"})

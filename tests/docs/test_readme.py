@@ -67,13 +67,13 @@ def test_the_picture_shows_what_the_readme_shows(readme):
 
 
 def test_the_ported_script_trains(tmp_path, monkeypatch, capsys):
-    guide = (ROOT / "docs" / "porting.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "by_hand.md").read_text(encoding="utf-8")
     section = guide.split("## A port, side by side")[1]
     script = re.findall(r"```python\n(.*?)```", section, re.DOTALL)[0]
     monkeypatch.chdir(tmp_path)
     cutorch.configure(["cpu", "cpu"])
     random.manualSeed(1)
-    exec(compile(script, "porting.md", "exec"), {})
+    exec(compile(script, "by_hand.md", "exec"), {})
     losses = [float(line.split()[1]) for line in capsys.readouterr().out.splitlines()]
     assert len(losses) == 50
     assert losses[-1] < losses[0] / 4

@@ -47,10 +47,18 @@ def test_the_index_has_torch7s_names(site):
         assert f"<code>{name}</code>" in names
 
 
+PHONE = {"width": 390, "height": 800}
+SERIOUS = ("serious", "critical")
+
+
+def pages(site: Path) -> list[Path]:
+    return [file for file in sorted(site.rglob("*.html")) if file.name != "404.html"]
+
+
 @pytest.fixture
-def page(site) -> Iterator[Any]:
-    with chromium() as browser:
-        yield browser.new_page(viewport={"width": 390, "height": 800})
+def browser(site) -> Iterator[Any]:
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture
@@ -72,21 +80,48 @@ def address(site) -> Iterator[str]:
     server.stdout.close()
 
 
-def test_every_page_loads_on_a_phone_without_errors(page, site, address):
+def test_every_page_loads_on_a_phone_without_errors(browser, site, address):
+    page = browser.new_page(viewport=PHONE)
     problems: list[str] = []
     page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
     page.on("pageerror", lambda error: problems.append(str(error)))
-    for file in sorted(site.rglob("*.html")):
-        if file.name == "404.html":
-            continue
+    for file in pages(site):
         page.goto(f"{address}/{file.relative_to(site).as_posix()}")
         width = page.evaluate("document.documentElement.scrollWidth")
         assert width <= 390, (file.name, width)
     assert not problems
 
 
-def test_the_search_finds_a_class(page, address):
-    page.set_viewport_size({"width": 1200, "height": 800})
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(browser, site, address, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page = browser.new_page(color_scheme=scheme, viewport=PHONE)
+    for file in pages(site):
+        if file.name.startswith(("sources_", "names", "modules")):
+            continue  # long lists of the same few elements, which take axe minutes
+        page.goto(f"{address}/{file.relative_to(site).as_posix()}")
+        found = axe.run(page).response["violations"]
+        serious = [
+            (each["id"], each["nodes"][0]["html"]) for each in found if each["impact"] in SERIOUS
+        ]
+        assert not serious, file.name
+
+
+def test_code_can_be_copied(browser, address):
+    page = browser.new_page()
+    page.goto(f"{address}/start.html")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    block = page.locator("pre", has_text="dptable inspect").or_(page.locator("pre")).first
+    block.hover()
+    block.locator("button[data-md-type=copy]").or_(
+        page.locator("nav .md-code__button")
+    ).first.click()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.strip() and copied.strip() in page.locator("article").inner_text()
+
+
+def test_the_search_finds_a_class(browser, address):
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
     page.goto(f"{address}/index.html")
     page.locator("[data-md-component=search-query]").click()
     page.keyboard.type("SpatialConvolutionMM")

@@ -10,6 +10,9 @@ local NIL, NUMBER, STRING, TABLE, TORCH, BOOLEAN, OLD_FUNCTION, LEGACY_FUNCTION,
 -- Functions that define a class of this name when a file holds an object of it.
 t7.classes_of_files = {}
 
+local single = t7.single_in_files
+local read_int, write_int, read_double, write_double = single.Int.read, single.Int.write, single.Double.read, single.Double.write
+
 function File:writeBool(value) self:writeInt(value and 1 or 0) end
 function File:readBool() return self:readInt() == 1 end
 
@@ -56,11 +59,11 @@ local function place(names)
    return table.concat(parts, '.')
 end
 
-local function write_text(self, text)
-   self:writeInt(#text)
-   self:writeChar(torch.CharStorage():string(text))
+local function write_text(f, text)
+   write_int(f, #text)
+   single.Text.write(f, text)
 end
-local function read_text(self) return self:readChar(self:readInt()):string() end
+local function read_text(f) return single.Text.read(f, read_int(f)) end
 
 local function same(object) return object end
 
@@ -69,11 +72,12 @@ local dumped = setmetatable({}, {__mode = 'k'})
 
 function File:writeObject(object, name, hook)
    hook = hook or same
-   local memory = memory(self)
+   local memory, f = memory(self), getfenv(self)
+   if not (f.open and f.writable) then self:writeInt(NIL) end -- says why not
    local original = object
    object = hook(object)
    if object == nil then
-      self:writeInt(NIL)
+      write_int(f, NIL)
       return
    end
    local names = memory.names
@@ -84,15 +88,15 @@ function File:writeObject(object, name, hook)
       memory.names = {}
       error(string.format('Unwritable object <%s> at %s', type(object), where))
    end
-   self:writeInt(kind)
-   if kind == NUMBER then self:writeDouble(object)
-   elseif kind == BOOLEAN then self:writeBool(object)
-   elseif kind == STRING then write_text(self, object)
+   write_int(f, kind)
+   if kind == NUMBER then write_double(f, object)
+   elseif kind == BOOLEAN then write_int(f, object and 1 or 0)
+   elseif kind == STRING then write_text(f, object)
    else
       local pointer = torch.pointer(original)
       local index = memory.written[pointer]
       if index and not memory.force then
-         self:writeInt(index)
+         write_int(f, index)
       else
          index = memory.count + 1
          if not memory.force then
@@ -101,12 +105,13 @@ function File:writeObject(object, name, hook)
             -- Two userdata may stand for one storage: the record is what must live.
             if type(original) == 'userdata' then memory.kept[#memory.kept + 1] = getfenv(original) end
          end
-         self:writeInt(index)
+         write_int(f, index)
          memory.count = index
          if kind == FUNCTION then
             local upvalues = {}
             local i = 1
-            local origin = dumped[object]
+            local source = t7.source_of(object)
+            local origin = source and {text = string.dump(loadstring(source)), upvalues = 0} or dumped[object]
             while not origin or i <= origin.upvalues do
                local key, value = debug.getupvalue(object, i)
                if not key then break end
@@ -123,12 +128,12 @@ function File:writeObject(object, name, hook)
                upvalues[i] = {name = key, id = id, value = value}
                i = i + 1
             end
-            write_text(self, origin and origin.text or string.dump(object))
+            write_text(f, origin and origin.text or string.dump(object))
             self:writeObject(upvalues, UPVALUES, hook)
          elseif kind == TORCH then
             local class = torch.typename(object)
-            write_text(self, 'V ' .. torch.version(object))
-            write_text(self, class)
+            write_text(f, 'V ' .. torch.version(object))
+            write_text(f, class)
             local write = hook_of(object, 'write')
             if write then write(object, self)
             elseif type(object) == 'table' then
@@ -146,7 +151,7 @@ function File:writeObject(object, name, hook)
          else
             local size = 0
             for _ in pairs(object) do size = size + 1 end
-            self:writeInt(size)
+            write_int(f, size)
             for key, value in pairs(object) do
                self:writeObject(key, nil, hook)
                local label = (type(key) == 'string' or type(key) == 'number') and tostring(key) or nil
@@ -188,21 +193,23 @@ local function load_function(text, trusted)
 end
 
 function File:readObject()
-   local memory = memory(self)
-   local kind = self:readInt()
+   local f = getfenv(self)
+   if not (f.open and f.readable) then self:readInt() end -- says why not
+   local kind = read_int(f)
    if kind == NIL then return nil
-   elseif kind == NUMBER then return self:readDouble()
-   elseif kind == BOOLEAN then return self:readBool()
-   elseif kind == STRING then return read_text(self)
+   elseif kind == NUMBER then return read_double(f)
+   elseif kind == BOOLEAN then return read_int(f) == 1
+   elseif kind == STRING then return read_text(f)
    elseif kind == OLD_FUNCTION then
-      local f = load_function(read_text(self), getfenv(self).trusted)
+      local loaded = load_function(read_text(f), f.trusted)
       local upvalues = self:readObject()
-      if f then for i, value in ipairs(upvalues) do debug.setupvalue(f, i, value) end end
-      return f
+      if loaded then for i, value in ipairs(upvalues) do debug.setupvalue(loaded, i, value) end end
+      return loaded
    elseif kind ~= TABLE and kind ~= TORCH and kind ~= FUNCTION and kind ~= LEGACY_FUNCTION then
       error('unknown object')
    end
-   local index = self:readInt()
+   local memory = memory(self)
+   local index = read_int(f)
    local known = memory.read
    if known[index] ~= nil and not memory.force then return known[index] end
    local function keep(object)
@@ -210,26 +217,26 @@ function File:readObject()
       return object
    end
    if kind == FUNCTION or kind == LEGACY_FUNCTION then
-      local f = keep(load_function(read_text(self), getfenv(self).trusted))
+      local loaded = keep(load_function(read_text(f), f.trusted))
       local upvalues = self:readObject()
-      if not f then return f end
+      if not loaded then return loaded end
       for i, upvalue in ipairs(upvalues) do
-         if kind == LEGACY_FUNCTION then debug.setupvalue(f, i, upvalue)
-         elseif upvalue.name == '_ENV' then debug.setupvalue(f, i, _G)
+         if kind == LEGACY_FUNCTION then debug.setupvalue(loaded, i, upvalue)
+         elseif upvalue.name == '_ENV' then debug.setupvalue(loaded, i, _G)
          else
-            debug.setupvalue(f, i, upvalue.value)
+            debug.setupvalue(loaded, i, upvalue.value)
             if debug.upvaluejoin and upvalue.id then
                local other = memory.closures[upvalue.id]
-               if other then debug.upvaluejoin(f, i, other.f, other.i)
-               else memory.closures[upvalue.id] = {f = f, i = i} end
+               if other then debug.upvaluejoin(loaded, i, other.f, other.i)
+               else memory.closures[upvalue.id] = {f = loaded, i = i} end
             end
          end
       end
-      return f
+      return loaded
    elseif kind == TORCH then
-      local version = read_text(self)
+      local version = read_text(f)
       local number = tonumber(version:match('^V (.*)$'))
-      local class = number and read_text(self) or version
+      local class = number and read_text(f) or version
       local define = t7.classes_of_files[class]
       if define and not torch.factory(class) then define(class) end
       local factory = torch.factory(class)
@@ -246,7 +253,7 @@ function File:readObject()
       end
       return object
    end
-   local size = self:readInt()
+   local size = read_int(f)
    local object = keep({})
    for _ = 1, size do
       local key = self:readObject()

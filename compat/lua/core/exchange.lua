@@ -9,8 +9,7 @@ local python_of = setmetatable({}, {__mode = 'k'})
 t7.python_of = python_of
 
 -- Ways to Python for objects of classes: `exporters[metatable] = function(object)`; and back, in Runtime.
-local exporters = {}
-t7.exporters = exporters
+local exporters = t7.exporters
 
 function t7.storage_to_python(v) return t7.export_storage(v) end
 
@@ -46,7 +45,11 @@ t7.to_python = to_python
 
 local to_lua
 local function wrap_python(f)
-   local function g(...) return t7.from_python_call(f, ...) end
+   local watched
+   local function g(...)
+      if not watched then watched = call(python.watched, f) end
+      return t7.from_python_call(watched, ...)
+   end
    python_of[g] = f
    return g
 end
@@ -58,6 +61,7 @@ local function to_lua_as(v, kind, id)
    elseif kind == 'seen' then return t7.known_tensor(id) or t7.import_tensor(v)
    elseif kind == 'table' then return t7.table_from_python(v, id)
    elseif kind == 'fresh' then return t7.take_table(v)
+   elseif kind == 'known' then return t7.known_instance(v, id)
    elseif kind == 'instance' then return t7.instance(v)
    elseif kind == 'storage' then
       local flat = t7.import_tensor(call(python.storage_tensor, v))
@@ -154,6 +158,7 @@ local function load_script(path)
 end
 t7.access = {
    get = function(t, k) return t[k] end,
+   has = function(t, k) return rawget(t, k) ~= nil end,
    set = function(t, k, v) t[k] = v end,
    length = t7.length,
    call = function(t, ...) return t(...) end,
@@ -213,10 +218,14 @@ function torch.getnumcores() return call(python.processor_count) end
 
 -- A Python module, or any object of Python, whose functions take and give Lua's values.
 local function face(object)
+   local watched
    return setmetatable({}, {
       __index = function(_, name) return to_lua(call(python.attribute, object, name)) end,
       __newindex = function(_, name, value) call(python.set_attribute, object, name, to_python(value)) end,
-      __call = function(_, ...) return t7.from_python_call(object, ...) end,
+      __call = function(_, ...)
+         if not watched then watched = call(python.watched, object) end
+         return t7.from_python_call(watched, ...)
+      end,
       __metatable = 'python',
    })
 end

@@ -222,18 +222,51 @@ local function write_record(f, kind, rec, n)
    return n
 end
 
-for kind, size in pairs(SIZES) do
-   local C = t7.class_named[kind]
+-- Single numbers and texts, which objects are made of.
+local single = {}
+t7.single_in_files = single
+local function single_numbers(kind)
+   local C, size = t7.class_named[kind], SIZES[kind]
    local scratch = t7.new_record(C, 1)
-   local pattern = ffi and CTYPES[kind] .. '*'
+   local function read(f)
+      local place = f.take and f.binary and not narrow_longs(f, kind) and readable(f).take(size)
+      if place then ffi.copy(scratch.ptr, place, size)
+      else
+         C.set(scratch, 0, 0)
+         read_record(f, kind, scratch, 1)
+      end
+      return C.get(scratch, 0)
+   end
+   local function write(f, v)
+      C.set(scratch, 0, v)
+      write_record(f, kind, scratch, 1)
+   end
+   return {read = read, write = write}
+end
+single.Text = {
+   read = function(f, n)
+      local text = f.read(held(readable(f), 'Char', n))
+      if not f.binary and f.spacing and n > 0 then
+         local c = f.read(1)
+         if c ~= '\n' and c ~= '' then f.back(c) end
+      end
+      if #text < n then failed(f, ('read error: read %d blocks instead of %d'):format(#text, n)) end
+      return text
+   end,
+   write = function(f, text)
+      writable(f).write(text)
+      if not f.binary and f.spacing and #text > 0 then f.write('\n') end
+   end,
+}
+
+for kind in pairs(SIZES) do
+   local C = t7.class_named[kind]
+   single[kind] = single_numbers(kind)
    File['read' .. kind] = function(...)
       local u, what = ...
       local f = state(u)
       local narg = select('#', ...)
-      if narg == 1 then
-         C.set(scratch, 0, 0)
-         read_record(f, kind, scratch, 1)
-         return C.get(scratch, 0)
+      if narg == 1 then return single[kind].read(f)
       elseif narg == 2 then
          if tonumber(what) then
             local n = long(what, 2)
@@ -252,10 +285,7 @@ for kind, size in pairs(SIZES) do
       local u, what = ...
       local f = state(u)
       if select('#', ...) == 2 then
-         if tonumber(what) then
-            C.set(scratch, 0, tonumber(what))
-            write_record(f, kind, scratch, 1)
-            return
+         if tonumber(what) then return single[kind].write(f, tonumber(what))
          elseif getmetatable(what) == C.smt then
             local rec = getfenv(what)
             return write_record(f, kind, rec, rec.n)
@@ -503,6 +533,12 @@ local function over_memory(f, rec, length)
       return C.make_storage(f.rec)
    end
    if ffi then
+      -- Where so many bytes are; nothing if there are fewer.
+      function f.take(n)
+         if position + n > length then return nil end
+         position = position + n
+         return f.rec.ptr + (position - n)
+      end
       function f.read_into(ptr, size, n)
          local got = math.min(n, math.floor((length - position) / size))
          if got > 0 then
@@ -571,7 +607,7 @@ local function equip(C)
    end)
    rawset(C.smt, 'read', function(u, file)
       local rec, f, start = getfenv(u), getfenv(file), getfenv(file).tell() or 0
-      local n = file:readLong()
+      local n = single.Long.read(f)
       local most = held(f, kind == 'Half' and 'Short' or kind, n)
       if most < n then
          fail(('%s: found a storage of %d elements, expected at most the %d that the file holds'):format(place_in(f, start), n, most))
@@ -599,13 +635,15 @@ local function equip(C)
    rawset(C.mt, 'read', function(u, file)
       local f, start = getfenv(file), getfenv(file).tell() or 0
       local function refuse(defect) fail(('%s: %s'):format(place_in(f, start), defect)) end
-      local n = file:readInt()
-      local defect = call(python.check_geometry, n)
+      local n = single.Int.read(f)
+      local defect = (n < 0 or n > 4) and call(python.check_geometry, n)
       if defect then refuse(defect) end
       local sz, st = {}, {}
-      if n > 0 then sz, st = t7.longs_of(file:readLong(n)), t7.longs_of(file:readLong(n))
-      elseif not f.binary then file:readLong(0) file:readLong(0) end
-      local off = file:readLong() - 1
+      if f.binary then
+         for d = 1, n do sz[d] = single.Long.read(f) end
+         for d = 1, n do st[d] = single.Long.read(f) end
+      else sz, st = t7.longs_of(file:readLong(n)), t7.longs_of(file:readLong(n)) end
+      local off = single.Long.read(f) - 1
       local storage = file:readObject()
       if storage ~= nil and getmetatable(storage) ~= C.smt then
          refuse(('found %s, expected a %s or nil'):format(torch.type(storage), C.sname))

@@ -47,6 +47,10 @@ local index, newindex, root
 -- Methods that differ in Lua from those of Python, of classes of Python: `adapted[metatable][key]`.
 local adapted = {}
 
+-- What files hold of methods that are Python's or ours: the source of a function that calls them by their names.
+local sources = setmetatable({}, {__mode = 'k'})
+function t7.source_of(f) return sources[f] end
+
 local function method_of(mt, key)
    local known = cache[mt][key]
    if known ~= nil then return known or nil end
@@ -56,7 +60,7 @@ local function method_of(mt, key)
    while at do
       local other = adapted[at] and adapted[at][key]
       -- What a script puts in the place of a method of ours is newer than ours.
-      if other and not (at == here and kind == 'lua') then kind, f = 'lua', other break end
+      if other and not (at == here and kind == 'lua') then kind, f = 'ours', other break end
       if at == here then break end
       at = getmetatable(at)
       if at == root then at = nil end
@@ -64,6 +68,9 @@ local function method_of(mt, key)
    -- That there is none is known, too.
    if kind == nil then f = false
    elseif kind == 'python' then f = python_caller(f)
+   end
+   if f and kind ~= 'lua' then
+      sources[f] = ('return torch.getmetatable(%q)[%q](...)'):format(registry[kind == 'ours' and at or here or mt], key)
    end
    cache[mt][key] = f
    return f or nil
@@ -168,6 +175,8 @@ local function instance(obj)
    return self
 end
 t7.instance = instance
+-- The same for one of the identity and class that it had when it was described.
+function t7.known_instance(obj, id) return proxies[id] or instance(obj) end
 
 local function export(self)
    local mt = getmetatable(self)
@@ -248,29 +257,27 @@ function t7.storage_to_python(v)
    if torch.typename(v) == 'torch.LongStorage' then return call(objects.numbers, flat) end
    return flat
 end
+local function with_storages(f, ...)
+   local before = as_fields
+   as_fields = true
+   local ok, result = pcall(f, ...)
+   as_fields = before
+   if not ok then error(result, 0) end
+   return result
+end
 local function as_field(v)
    local kind = type(v)
    if kind == 'userdata' and not t7.storage_classes[getmetatable(v)] or kind ~= 'userdata' and not t7.is_table(v) then
       return to_python(v)
    end
-   local before = as_fields
-   as_fields = true
-   local ok, result = pcall(to_python, v)
-   as_fields = before
-   if not ok then error(result, 0) end
-   return result
+   return with_storages(to_python, v)
 end
 
 t7.as_field = as_field
 
 -- Has an object become what a file says: `fields` is nobody's afterwards.
 local function restore(obj, fields, version)
-   local items, m = {}, 0
-   for k, v in next, fields do
-      items[m + 1], items[m + 2] = k, as_field(v)
-      m = m + 2
-   end
-   call(objects.restore, obj, version or 1, unpack(items, 1, m))
+   with_storages(t7.give_content, objects.restore, obj, version or 1, fields)
 end
 
 -- Files

@@ -8,10 +8,10 @@ local t7 = ...
 local python, call = t7.python, t7.call
 local tables, calls = python.tables, python.calls
 local invoke, invoke_with_tables = calls.invoke, calls.invoke_with_tables
-local LIST, DICT, SAME = calls.LIST, calls.DICT, calls.SAME
+local LIST, DICT, MIXED, SAME, FOREIGN = calls.LIST, calls.DICT, calls.MIXED, calls.SAME, calls.FOREIGN
 local type, select, rawequal = type, select, rawequal
 local next, pairs, rawget, rawset, unpack = next, pairs, rawget, rawset, unpack
-local setmetatable, getmetatable = setmetatable, debug.getmetatable
+local setmetatable, getmetatable, pcall = setmetatable, debug.getmetatable, pcall
 
 local REC = {}                                   -- the key of its record in a face
 local face_mt = {}                               -- the metatable of faces
@@ -22,16 +22,55 @@ local lent, n_lent, numbers, floor = {}, 0, {}, 0
 local function record(t)
    if getmetatable(t) == face_mt then return rawget(t, REC) end
 end
-local function is_plain(v) return type(v) == 'table' and getmetatable(v) == nil end
-function t7.is_table(v) return type(v) == 'table' and (getmetatable(v) == nil or record(v) ~= nil) end
+-- A table with `__index` is the metatable of others: it keeps its content in Lua.
+local function is_plain(v) return type(v) == 'table' and getmetatable(v) == nil and rawget(v, '__index') == nil end
+function t7.is_table(v) return is_plain(v) or type(v) == 'table' and record(v) ~= nil end
 
 -- Calling Python ------------------------------------------------------------------------------------------
 
 local to_python, to_lua, to_lua_as
+-- Ways to Python for objects of classes: `exporters[metatable] = function(object)`; see exchange.lua.
+local exporters = {}
+t7.exporters = exporters
+
+-- Whether a value is no table that may have entries for Python: an object or a face stands for itself.
+local function is_one(v)
+   if type(v) ~= 'table' then return true end
+   local mt = getmetatable(v)
+   return mt ~= nil and (mt == face_mt or exporters[mt] ~= nil)
+end
+
+-- What # gives in Torch7's LuaJIT.
+local function length_of(t)
+   local mt = getmetatable(t)
+   local len = mt and rawget(mt, '__len')
+   if len then return len(t) end
+   return #t
+end
+t7.length = length_of
+
+local encode
+-- A table with a metatable as an argument: what it has under 1…n goes along.
+local function encode_foreign(out, m, v, around)
+   local has_length, n = pcall(length_of, v)
+   local table = to_python(v)
+   if not has_length or n == 0 or around[v] then
+      out[m + 1] = table
+      return m + 1
+   end
+   around[v] = true
+   out[m + 1], out[m + 2], out[m + 3] = FOREIGN, n, table
+   m = m + 3
+   for i = 1, n do m = encode(out, m, v[i], false, around) end
+   around[v] = nil
+   return m
+end
 
 -- Writes a value into `out` behind `m` others: what tables hold after marks. Returns how many there are then.
-local function encode(out, m, v, as_dict)
+-- `around`, where it is an argument: the tables with metatables that it lies in.
+function encode(out, m, v, as_dict, around)
    if not is_plain(v) then
+      if around and not is_one(v) then return encode_foreign(out, m, v, around) end
       out[m + 1] = to_python(v)
       return m + 1
    end
@@ -45,14 +84,21 @@ local function encode(out, m, v, as_dict)
    local n, count = 0, 0
    while v[n + 1] ~= nil do n = n + 1 end
    for _ in next, v do count = count + 1 end
-   if count == n and not as_dict then
-      out[m + 1], out[m + 2] = LIST, n
-      m = m + 2
-      for i = 1, n do m = encode(out, m, v[i]) end
+   if as_dict then n = 0 end
+   if count == n and not as_dict then out[m + 1], out[m + 2] = LIST, n
+   elseif n == 0 then out[m + 1], out[m + 2] = DICT, 2 * count
    else
-      out[m + 1], out[m + 2] = DICT, 2 * count
-      m = m + 2
-      for key, value in next, v do m = encode(out, encode(out, m, key), value) end
+      -- How many entries there are comes before them.
+      out[m + 1], out[m + 2], out[m + 3] = MIXED, 1 + n + 2 * (count - n), n
+      m = m + 1
+   end
+   m = m + 2
+   for i = 1, n do m = encode(out, m, v[i], false, around) end
+   if count == n then return m end
+   for key, value in next, v do
+      if not (type(key) == 'number' and key >= 1 and key <= n and key % 1 == 0) then
+         m = encode(out, encode(out, m, key), value, false, around)
+      end
    end
    return m
 end
@@ -101,7 +147,9 @@ local function settle(told, again)
 end
 
 -- After a value that could not be given.
+local foreign = {} -- tables with metatables that are being given
 local function forget()
+   for t in next, foreign do foreign[t] = nil end
    for j = floor + 1, n_lent do numbers[lent[j]], lent[j] = nil, nil end
    n_lent = floor
 end
@@ -135,7 +183,7 @@ end
 local function send_with_tables(f, n, ...)
    if n_lent > floor then forget() end
    local out, m = {}, 0
-   for i = 1, n do m = encode(out, m, (select(i, ...))) end
+   for i = 1, n do m = encode(out, m, (select(i, ...)), false, foreign) end
    return receive(call(invoke_with_tables, f, send_first(out, m)))
 end
 
@@ -144,13 +192,13 @@ function t7.send(f, n, ...)
    if n == 0 then return receive(call(invoke, f))
    elseif n == 1 then
       local a = ...
-      if not is_plain(a) then return receive(call(invoke, f, to_python(a))) end
+      if is_one(a) then return receive(call(invoke, f, to_python(a))) end
    elseif n == 2 then
       local a, b = ...
-      if not is_plain(a) and not is_plain(b) then return receive(call(invoke, f, to_python(a), to_python(b))) end
+      if is_one(a) and is_one(b) then return receive(call(invoke, f, to_python(a), to_python(b))) end
    elseif n == 3 then
       local a, b, c = ...
-      if not is_plain(a) and not is_plain(b) and not is_plain(c) then
+      if is_one(a) and is_one(b) and is_one(c) then
          return receive(call(invoke, f, to_python(a), to_python(b), to_python(c)))
       end
    end
@@ -286,18 +334,28 @@ end
 -- Between the two -----------------------------------------------------------------------------------------
 
 -- Makes a table Python's for good, and those in it. Returns Python's list or dict.
+local function keep(new)
+   for j = floor + 1, n_lent do become_face(lent[j], new[2 * (j - floor) - 1], new[2 * (j - floor)]) end
+   forget()
+   return new and new[1]
+end
 local function share(t, as_dict)
    local rec = record(t)
    if rec then return rec.py end
    if n_lent > floor then forget() end
    local out = {}
-   local m = encode(out, 0, t, as_dict)
-   local new = call(calls.keep, send_first(out, m))
-   for j = floor + 1, n_lent do become_face(lent[j], new[2 * (j - floor) - 1], new[2 * (j - floor)]) end
-   forget()
-   return new[1]
+   return keep(call(calls.keep, send_first(out, encode(out, 0, t, as_dict))))
 end
 t7.table_to_python = share
+
+-- Calls a function of Python that keeps the keys and values of a table, but not the table: with them in turn, after
+-- `first` and `second`. It returns the tables among them, as `calls.keep` does.
+function t7.give_content(f, first, second, t)
+   if n_lent > floor then forget() end
+   local out, m = {}, 0
+   for k, v in next, t do m = encode(out, encode(out, m, k), v) end
+   keep(call(f, first, second, send_first(out, m)))
+end
 
 -- The same, as a dict.
 function t7.share_as_dict(t)

@@ -10,10 +10,11 @@ from compat.lua.gpu_types import tell_types
 from compat.lua.objects.classes import Classes
 from compat.lua.objects.methods import BoundLuaMethod, lua_name, python_name
 from compat.lua.runtime import Runtime
-from compat.lua.values import LuaFunction, handle
+from compat.lua.values import handle
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.files import ENGINE_FIELDS
 from compat.nn.core.module import Module
+from compat.nn.core.parameter import Gradient
 from compat.nn.criterions.base import Criterion
 from compat.nn.graph.gmodule import gModule
 from compat.t7.base.types import Storage
@@ -38,6 +39,7 @@ class Fields:
     def describe(self, owner: Any) -> tuple[int, int, Any, Any]:
         """Identity of an object, that of its class, the class, and the methods of its own."""
         cls = type(owner)
+        self.runtime.exchange.note_class(owner)
         own = [key for key, value in owner.__dict__.items() if isinstance(value, BoundLuaMethod)]
         names = self.runtime.lua.table_from(own) if own else None
         return id(owner), id(cls), cls, names
@@ -56,7 +58,7 @@ class Fields:
         kind = type(value)
         if kind is int or kind is float or kind is str or kind is bool:
             return value
-        is_sizes = kind is list and key in getattr(owner, "size_fields", ())
+        is_sizes = kind is list and key in getattr(type(owner), "size_fields", ())
         if value is None or is_sizes or kind is BoundLuaMethod or kind is types.MethodType:
             value = self._field(owner, key)
             if value is None:
@@ -75,10 +77,9 @@ class Fields:
         if key in _RESULTS and isinstance(owner, Convertible):
             return getattr(owner, key)
         if name in fields:
-            value = fields[name]
-            if name in getattr(owner, "size_fields", ()) and isinstance(value, list):
-                return Storage(value, "torch.LongStorage")
-            return value
+            if name in getattr(owner, "size_fields", ()) and isinstance(fields[name], list):
+                fields[name] = Storage(fields[name], "torch.LongStorage")
+            return fields[name]
         if self._classes.method(type(owner), key) is not None or key.startswith("__"):
             return None
         if name in _UNSET_IN_LUA:
@@ -96,25 +97,22 @@ class Fields:
     def set_field(self, owner: Any, key: str, value: Any) -> None:
         """Set a field, or a method of this object; None takes it away."""
         name = python_name(key)
-        if name in getattr(owner, "size_fields", ()) and isinstance(value, Storage):
-            value = [int(n) for n in value]
         if value is None:
             if name in _RESULTS:
                 setattr(owner, name, None)
-            elif name in owner.__dict__ and name not in getattr(owner, "parameter_names", ()):
+            elif name in owner.__dict__ and name not in getattr(type(owner), "parameter_names", ()):
                 delattr(owner, name)
             elif hasattr(owner, name) and not callable(getattr(type(owner), name, None)):
                 setattr(owner, name, None)
             return
-        if isinstance(value, LuaFunction):
-            value = BoundLuaMethod(value, owner)
-        elif (callable(value) and self._classes.original(value) is not value) or isinstance(
-            value, types.FunctionType
-        ):
-            value = types.MethodType(self._classes.original(value), owner)
-        if name in getattr(owner, "parameter_names", ()):
+        value = self._classes.bound(value, owner)
+        if name in getattr(type(owner), "parameter_names", ()):
             # In Torch7 a parameter has no gradient until one is set.
             getattr(type(owner), name).put(owner, value, with_gradient=False)
+            return
+        gradient = getattr(type(owner), name, None)
+        if isinstance(gradient, Gradient):
+            gradient.put(owner, value)
             return
         setattr(owner, name, value)
 
@@ -127,7 +125,7 @@ class Fields:
                 for name, value in owner.__dict__.items()
                 if name not in hidden and not name.startswith("_pending_") and value is not None
             ]
-            for name in getattr(owner, "parameter_names", ()):
+            for name in getattr(type(owner), "parameter_names", ()):
                 parameter = owner.__dict__.get(name)
                 if parameter is not None and parameter.grad is not None:
                     found.append("grad" + name[0].upper() + name[1:])

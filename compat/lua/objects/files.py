@@ -7,8 +7,10 @@ from typing import Any
 
 from torch import Tensor
 
+from compat.lua.objects.classes import Classes
 from compat.lua.objects.methods import BoundLuaMethod
 from compat.lua.runtime import Runtime
+from compat.lua_tables import items
 from compat.t7.base.types import Storage, TorchObject
 from compat.t7.objects.registry import find_class
 
@@ -16,8 +18,9 @@ from compat.t7.objects.registry import find_class
 class Files:
     """How one Lua state reads and writes objects."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, classes: Classes) -> None:
         self.runtime = runtime
+        self._classes = classes
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """What Lua calls."""
@@ -65,7 +68,7 @@ class Files:
     def next_request(self, reader: Any, value: Any = None, kind: str = "") -> tuple[Any, ...]:
         """What it wants to read next, nothing at the end, for what it wanted last."""
         if kind == "FIELDS" and isinstance(value, list):
-            value = dict(enumerate(value, 1))
+            value = dict(items(value))
         try:
             return _request(reader.send(value))
         except StopIteration:
@@ -79,13 +82,16 @@ class Files:
         """What a storage of sizes holds."""
         return list(flat.tolist())
 
-    def restore(self, owner: Any, version: int, *items: Any) -> None:
-        """Become what a file says: keys and values in turn."""
-        fields = dict(zip(items[::2], items[1::2], strict=True))
+    def restore(self, owner: Any, version: int, *flat: Any) -> Any:
+        """Become what a file says: keys and values in turn. Returns what ``Calls.keep`` does."""
+        values, kept = self.runtime.calls.kept(flat)
+        bound = [self._classes.bound(value, owner) for value in values[1::2]]
+        fields = dict(zip(values[::2], bound, strict=True))
         if hasattr(owner, "t7_restore"):
             owner.t7_restore(fields, version)
         else:
             vars(owner).update(fields)
+        return kept
 
 
 def _request(request: Any) -> tuple[str, int]:

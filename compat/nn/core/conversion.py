@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from compat import accelerators
-from compat.moves import moved
+from compat.lua_tables import MixedTable
 from compat.nn.core.flat_storage import overlap, storage_key
+from compat.storage_changes import moved
 from compat.tensor_types import parse_type, type_name
 from compat.torch_internals import takes_memory
 
@@ -39,13 +40,15 @@ class Conversion:
         self.cache = {} if cache is None else cache
 
     def named(self, own: str, name: str) -> str:
-        """The tensor type that an object of type ``own`` gets where the whole gets ``name``."""
+        """Return the tensor type that an object of type ``own`` gets where the whole gets
+        ``name``.
+        """
         if self.dtype is not None:
             return name
         return type_name(parse_type(own)[0], accelerators.is_accelerator(self.device))
 
     def begins(self, thing: object) -> bool:
-        """Whether this object, which may hold itself, is met for the first time."""
+        """Return whether this object, which may hold itself, is met for the first time."""
         is_new = ("begun", id(thing)) not in self.cache
         self.cache["begun", id(thing)] = thing
         return is_new
@@ -75,7 +78,8 @@ class Conversion:
                     group.drop(view)
 
     def copied(self, value: Any) -> Any:
-        """A result of a pass, tensors in tables, converted: another one where anything changes.
+        """Return a result of a pass, tensors in tables, converted: another one where anything
+        changes.
 
         What is one tensor or table in several places goes on being one.
         """
@@ -90,6 +94,9 @@ class Conversion:
             new: Any = value
             if not isinstance(value, Tensor):
                 new = {} if isinstance(value, dict) else []
+                if isinstance(value, MixedTable):
+                    new = MixedTable()
+                    waiting.append((value.further(), new.others))
                 waiting.append((value, new))
             elif self._changes(value):
                 new = value.to(device=self._device(value), dtype=self._dtype(value))

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import given, whole
-from compat.lua_tables import List, Table
-from compat.nn.core import census
+from compat.lua_tables import List, Table, items
+from compat.nn.core import walk_limits
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.parameter import gradient_name
 from compat.tensor_tables import contents
@@ -32,6 +32,35 @@ _HOLDERS = {
     "criterion": ("criterion", "criterions"),
 }
 _stand_ins: dict[str, type[t7.TorchObject]] = {}
+
+
+class SizeField:
+    """A field with a list of numbers, in whose place Lua's LongStorage may be.
+
+    Once Lua has seen the storage it stays in the module's ``__dict__``, where either side may
+    write its numbers; Python reads them as a list.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, owner: Any, cls: type | None = None) -> Any:
+        if owner is None:
+            return self
+        try:
+            value = owner.__dict__[self.name]
+        except KeyError:
+            raise AttributeError(f"{owner.typename} has no {self.name} yet") from None
+        if isinstance(value, t7.Storage):
+            whole = value.tensor.untyped_storage()  # Lua may have resized it
+            return value.tensor.new_empty(0).set_(whole).tolist()  # type: ignore[call-overload]
+        return value
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        owner.__dict__[self.name] = value
+
+    def __delete__(self, owner: Any) -> None:
+        del owner.__dict__[self.name]
 
 
 class Filed(Convertible, abstract=True):
@@ -55,8 +84,13 @@ class Filed(Convertible, abstract=True):
     nil_stops_gradient: ClassVar[bool] = True
     dpnn_serialEmpty: list[str] = []
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in cls.__dict__.get("size_fields", ()):
+            setattr(cls, name, SizeField(name))
+
     def t7_fields(self) -> dict[str, Any]:
-        """What a Torch7 file holds of this module."""
+        """Return what a Torch7 file holds of this module."""
         fields = {
             _torch7_name(name): value
             for name, value in self.__dict__.items()
@@ -77,7 +111,7 @@ class Filed(Convertible, abstract=True):
             elif parameter.grad is not None:
                 if lacking.get(name) != versions((parameter.grad,)):
                     fields[gradient_name(name)] = parameter.grad
-            elif parameter.is_floating_point():
+            elif parameter.is_floating_point() and gradient_name(name) not in fields:
                 # Not nil, which old files have for gradients that were dropped to make them small.
                 fields[gradient_name(name)] = False
         fields["_type"] = self._type
@@ -93,7 +127,7 @@ class Filed(Convertible, abstract=True):
         self.empty_unsaved(fields)
         for name in self.size_fields:
             if name in fields:
-                fields[name] = t7.Storage(fields[name], "torch.LongStorage")
+                fields[name] = t7.Storage(getattr(self, name), "torch.LongStorage")
         for name, kind in self.workspace_fields.items():
             if isinstance(kind, torch.dtype):
                 fields[name] = torch.empty(0, dtype=kind)
@@ -116,12 +150,12 @@ class Filed(Convertible, abstract=True):
 
     @classmethod
     def _is_own(cls) -> bool:
-        """Whether it is a class of somebody's own in Python."""
+        """Return whether it is a class of somebody's own in Python."""
         return cls.__module__.partition(".")[0] not in ("compat", "dptable", "lua")
 
     @classmethod
     def _computes(cls, name: str) -> bool:
-        """Whether a field cannot be set, since it is computed when it is read."""
+        """Return whether a field cannot be set, since it is computed when it is read."""
         found = getattr(cls, name, None)
         return isinstance(found, property) and found.fset is None
 
@@ -139,11 +173,11 @@ class Filed(Convertible, abstract=True):
                 t7.claim(entries=len(fields[name]))
                 fields[name] = [int(n) for n in fields[name]]
         keep_in(fields)
-        census.note(self)
+        walk_limits.note(self)
         self.complete(fields)
         if "gradInput" not in fields and self.nil_stops_gradient:
             fields["gradInput"] = None
-        frozen, lacking = [], []
+        frozen, lacking, tables = [], [], {}
         for name in self.parameter_names:
             parameter, gradient = fields.get(name), fields.pop(gradient_name(name), None)
             if gradient is False:
@@ -153,6 +187,8 @@ class Filed(Convertible, abstract=True):
                     lacking.append(name)  # left out, to keep the file small
                 elif _fits(gradient, parameter):
                     parameter.grad = _of_shape(gradient, parameter.shape)
+                elif type(self).__module__ == "lua" and not isinstance(gradient, Tensor):
+                    tables[name] = gradient  # such as rows by their numbers
                 else:
                     warnings.warn(
                         f"the file's {self.typename} has a {gradient_name(name)} that is "
@@ -164,6 +200,8 @@ class Filed(Convertible, abstract=True):
                 setattr(self, _python_name(name), value)
         for name in frozen:
             setattr(self, name, None)
+        for name, gradient in tables.items():
+            getattr(type(self), gradient_name(name)).put(self, gradient)
         # They stay out of files until something is written to them.
         own = {name: getattr(self, name) for name in lacking}
         known = {name: versions((p.grad,)) for name, p in own.items() if p.grad is not None}
@@ -172,7 +210,7 @@ class Filed(Convertible, abstract=True):
 
 
 def _fits(gradient: Any, parameter: Tensor) -> bool:
-    """Whether what a file has as the gradient of ``parameter`` can be that."""
+    """Return whether what a file has as the gradient of ``parameter`` can be that."""
     return (
         isinstance(gradient, Tensor)
         and (gradient.numel(), gradient.dtype) == (parameter.numel(), parameter.dtype)
@@ -188,7 +226,9 @@ def _kind(value: Any) -> str:
 
 
 def _of_shape(gradient: Tensor, shape: torch.Size) -> Tensor:
-    """A gradient from a file in the shape of the parameter, which some files hold as a matrix."""
+    """Return a gradient from a file in the shape of the parameter, which some files hold as a
+    matrix.
+    """
     if gradient.shape != shape and not gradient.is_contiguous():
         t7.claim(gradient.nbytes)
     return gradient.reshape(shape)
@@ -207,7 +247,7 @@ _TABLES: dict[str, type[Any]] = {kind.__name__: kind for kind in (list, dict, tu
 
 
 def _kinds(fields: dict[str, Any]) -> list[Any]:
-    """The tables among ``fields`` that a file would give back as others.
+    """Return the tables among ``fields`` that a file would give back as others.
 
     Of each, at any depth, the place, the kind and the length.
     """
@@ -219,7 +259,7 @@ def _kinds(fields: dict[str, Any]) -> list[Any]:
         if _TABLES.get(kind.__name__) is not kind or id(value) in seen:
             continue
         seen.add(id(value))
-        entries = dict(value) if isinstance(value, dict) else dict(enumerate(value, 1))
+        entries = dict(items(value))
         numbered = [*entries] == [*range(1, len(entries) + 1)] and None not in map(
             _known, entries.values()
         )
@@ -268,10 +308,10 @@ def _of_kinds(fields: dict[str, Any], kinds: list[Any]) -> dict[str, Any]:
 
 
 def _entries(value: Any) -> dict[Any, Any]:
-    """The entries of a table of a file by Lua's keys."""
+    """Return the entries of a table of a file by Lua's keys."""
     if isinstance(value, dict):
         return value
-    return dict(enumerate(value, 1)) if isinstance(value, list) else {}
+    return dict(items(value)) if isinstance(value, list) else {}
 
 
 def _torch7_name(name: str) -> str:
@@ -283,7 +323,7 @@ def _python_name(name: str) -> str:
 
 
 def sizes(given: tuple[Any, ...], name: str = "size") -> list[int]:
-    """The sizes that Torch7's constructors take as several numbers or as one LongStorage."""
+    """Return the sizes that Torch7's constructors take as several numbers or as one LongStorage."""
     if len(given) == 1 and isinstance(given[0], (list, tuple, t7.Storage)):
         given = tuple(given[0])
     return [whole(number, name) for number in given]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copyreg
+import weakref
 from collections.abc import Iterable
 from typing import Any, ClassVar, TypeVar
 
@@ -11,8 +12,8 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import check_number, check_tensor, wrong_type
-from compat.moves import moved
 from compat.nn.core import flat_storage
+from compat.storage_changes import moved
 from compat.torch_internals import foreach_add_, foreach_zero_
 
 T = TypeVar("T", bound="Trained")
@@ -21,6 +22,49 @@ T = TypeVar("T", bound="Trained")
 def gradient_name(name: str) -> str:
     """Torch7's name of the gradient of a field: ``gradWeight`` of ``weight``."""
     return "grad" + name[0].upper() + name[1:]
+
+
+class _HandedOut:
+    """The gradients of parameters that ``parameters()`` has returned, by parameter.
+
+    ``zero_grad()`` of PyTorch's optimizers sets ``grad`` to None, which means frozen here. The
+    gradient of a parameter that somebody may have given to an optimizer is therefore remembered,
+    and comes back filled with zeros. Setting ``gradWeight`` to None forgets it: that freezes.
+
+    Entries are found by ``id``, with a weak reference that tells whether the tensor still lives.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[int, tuple[weakref.ref[Tensor], Tensor]] = {}
+
+    def remember(self, parameter: Tensor, gradient: Tensor) -> None:
+        """Note ``gradient``, unless it is noted already."""
+        entry = self._entries.get(id(parameter))
+        if entry is None or entry[1] is not gradient:
+            key = id(parameter)
+            gone = weakref.ref(parameter, lambda ref: self._drop(key, ref))
+            self._entries[key] = gone, gradient
+
+    def _drop(self, key: int, ref: weakref.ref[Tensor]) -> None:
+        if self._entries.get(key, (None,))[0] is ref:
+            del self._entries[key]
+
+    def forget(self, parameter: Tensor) -> None:
+        """Leave the parameter without a gradient from now on."""
+        self._entries.pop(id(parameter), None)
+
+    def restore(self, parameter: Tensor) -> Tensor | None:
+        """Set and return the gradient, zeros, of a parameter that lost it to ``zero_grad``."""
+        ref, gradient = self._entries.get(id(parameter), (None, None))
+        if ref is None or gradient is None or ref() is not parameter:
+            return None
+        if gradient.shape != parameter.shape or gradient.type() != parameter.type():
+            gradient = t7.zeros_like(parameter)
+        parameter.grad = gradient.zero_()
+        return gradient
+
+
+_handed_out = _HandedOut()
 
 
 class Parameter:
@@ -37,7 +81,7 @@ class Parameter:
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
-        setattr(owner, gradient_name(name), _Gradient(name))
+        setattr(owner, gradient_name(name), Gradient(name))
 
     def __get__(self, module: Any, owner: type | None = None) -> Any:
         return self if module is None else module.__dict__.get(self.name)
@@ -65,42 +109,72 @@ class Parameter:
     def _kept_gradient(self, fields: dict[str, Any], value: Tensor) -> Tensor:
         old = fields.get(self.name)
         for kept in (fields.pop(f"_pending_{self.name}", None), None if old is None else old.grad):
-            if (
-                kept is not None
-                and kept.shape == value.shape
-                and kept.dtype == value.dtype
-                and kept.device == value.device
-            ):
+            if _fits(kept, value):
                 return kept
         return t7.zeros_like(value)
 
 
-class _Gradient:
+class Gradient:
     """The gradient of a ``Parameter``: the ``grad`` of its tensor."""
 
     def __init__(self, parameter: str) -> None:
         self.parameter = parameter
+        self.name = gradient_name(parameter)
 
     def __get__(self, module: Any, owner: type | None = None) -> Any:
         if module is None:
             return self
         fields = module.__dict__
+        if self.name in fields:
+            return fields[self.name]
         parameter = fields.get(self.parameter)
         if parameter is None:
             return fields.get(f"_pending_{self.parameter}")
-        return parameter.grad
+        gradient = parameter.grad
+        return _handed_out.restore(parameter) if gradient is None else gradient
+
+    def put(self, module: Any, value: Any) -> None:
+        """Set the gradient as Lua does: to whatever it is, such as a table with some rows."""
+        parameter = module.__dict__.get(self.parameter)
+        if value is None or parameter is None or _fits(value, parameter):
+            self.__set__(module, value)
+        else:
+            parameter.grad = None
+            module.__dict__[self.name] = value
 
     def __set__(self, module: Any, value: Tensor | None) -> None:
         fields = module.__dict__
+        fields.pop(self.name, None)
         parameter = fields.get(self.parameter)
         pending = f"_pending_{self.parameter}"
         if parameter is not None:
             parameter.grad = value
+            if value is None:
+                _handed_out.forget(parameter)
         elif value is None:
             fields.pop(pending, None)
         else:
             # A port of a Lua constructor may create the gradient before the parameter.
             fields[pending] = value
+
+
+def _fits(gradient: Any, parameter: Tensor) -> bool:
+    """Return whether PyTorch takes ``gradient`` as the ``grad`` of ``parameter``."""
+    return (
+        isinstance(gradient, Tensor)
+        and gradient.shape == parameter.shape
+        and gradient.dtype == parameter.dtype
+        and gradient.device == parameter.device
+    )
+
+
+def gradient_of(parameter: Tensor) -> Tensor | None:
+    """Return the gradient of a parameter that is about to be handed out."""
+    gradient = parameter.grad
+    if gradient is None:
+        return _handed_out.restore(parameter)
+    _handed_out.remember(parameter, gradient)
+    return gradient
 
 
 class Trained:
@@ -122,16 +196,20 @@ class Trained:
         return found
 
     def trained_parameters(self) -> list[Tensor]:
-        """Its own parameters that have a gradient."""
+        """Return its own parameters that have a gradient."""
         return [p for p, g in zip(*Trained.parameters(self), strict=True) if g is not None]
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
-        """The trained tensors and their gradients: two lists, empty when there are none."""
-        own = self._own_parameters()
-        return own, [p.grad for p in own]  # type: ignore[misc]
+        """Return the trained tensors and their gradients: two lists, empty when there are none."""
+        own, fields = self._own_parameters(), self.__dict__
+        if any(gradient_name(name) in fields for name in self.parameter_names):
+            # Lua has set another gradient than PyTorch takes.
+            names = [name for name in self.parameter_names if fields.get(name) is not None]
+            return own, [getattr(self, gradient_name(name)) for name in names]
+        return own, [gradient_of(p) for p in own]  # type: ignore[misc]
 
     def getParameters(self) -> tuple[Tensor, Tensor]:
-        """All parameters in one flat tensor, all gradients in another.
+        """Return all parameters in one flat tensor, all gradients in another.
 
         See ``compat.nn.core.flat_storage``.
         """

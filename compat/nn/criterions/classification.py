@@ -143,8 +143,9 @@ class CrossEntropyCriterion(Criterion):
         weights, sizeAverage: as for ``ClassNLLCriterion``, which is the field ``nll``. Setting the
             field ``sizeAverage`` of either works.
 
-    Shapes: input ``C`` or ``N x C``, of any numbers, also with further dimensions of size 1; target
-    a label from 1 to C, or ``N`` of them.
+    Shapes: input ``C`` or ``N x C``, of any numbers; target a label from 1 to C, or ``N`` of them.
+    Dimensions of size 1 do not count, as in Torch7: an input of ``N x 1`` is one sample with N
+    classes.
 
     PyTorch: ``torch.nn.CrossEntropyLoss``.
     """
@@ -163,16 +164,16 @@ class CrossEntropyCriterion(Criterion):
 
     def updateOutput(self, input: Tensor, target: Any = None) -> float:
         self._hand_on_sizeAverage()
-        log_probabilities = self.lsm.updateOutput(_squeezed(input, 2))
-        self.output = self.nll.updateOutput(log_probabilities, _squeezed(target, 1))
+        log_probabilities = self.lsm.updateOutput(_squeezed(input))
+        self.output = self.nll.updateOutput(log_probabilities, _squeezed(target))
         return self.output
 
     def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
         self._hand_on_sizeAverage()
-        squeezed = _squeezed(input, 2)
+        squeezed = _squeezed(input)
         if self.lsm.output.shape != squeezed.shape:
             self.lsm.updateOutput(squeezed)
-        slopes = self.nll.updateGradInput(self.lsm.output, _squeezed(target, 1))
+        slopes = self.nll.updateGradInput(self.lsm.output, _squeezed(target))
         self.lsm.updateGradInput(squeezed, slopes)
         self.gradInput = self.lsm.gradInput.view(input.shape)
         return self.gradInput
@@ -186,9 +187,14 @@ class CrossEntropyCriterion(Criterion):
         super().t7_restore(fields, version)
 
 
-def _squeezed(value: Any, dims: int) -> Any:
-    """A tensor of more than ``dims`` dimensions without those of size 1."""
-    return value.squeeze() if isinstance(value, Tensor) and value.dim() > dims else value
+def _squeezed(value: Any) -> Any:
+    """Return a tensor without dimensions of size 1, of which one stays where there are no
+    others.
+    """
+    if not isinstance(value, Tensor):
+        return value
+    squeezed = value.squeeze()
+    return squeezed if squeezed.dim() else squeezed.view(1)
 
 
 class BCECriterion(Averaged):
@@ -255,11 +261,11 @@ class ClassSimplexCriterion(MSECriterion):
         return matching(input, self.simplex[labels])
 
     def getPredictions(self, input: Tensor) -> Tensor:
-        """How much each sample of ``input`` points to each class: ``N x nClasses``."""
+        """Return how much each sample of ``input`` points to each class: ``N x nClasses``."""
         return (input.unsqueeze(0) if input.dim() == 1 else input) @ self.simplex.t()
 
     def getTopPrediction(self, input: Tensor) -> Tensor:
-        """The most likely class of each sample, from 1 on."""
+        """Return the most likely class of each sample, from 1 on."""
         return self.getPredictions(input).argmax(1) + 1
 
     def t7_fields(self) -> dict[str, Any]:

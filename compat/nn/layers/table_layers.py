@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from compat.checks import check_tensor, listed, whole, whole_or_none, wrong_type
+from compat.lua_tables import MixedTable, items, with_values
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.indexing import batched, checked_batched, counted, positive
 from compat.nn.checks.tensors import ANYTHING, TABLE, check_type
@@ -49,7 +50,7 @@ def one_type(input: Any, name: str = "input") -> Any:
 
 
 def _zeros(value: Any) -> Any:
-    """The gradient of what the output does not depend on."""
+    """Return the gradient of what the output does not depend on."""
     if isinstance(value, Tensor):
         return f.zeros(value)
     if isinstance(value, dict):
@@ -110,9 +111,10 @@ class SelectTable(FromTable):
         self.output, self.gradInput = [], []
 
     def _key(self, input: Any) -> Any:
-        """Where the entry is in ``input``."""
-        if isinstance(input, dict):
-            if self.index not in input:
+        """Return the key of the entry in ``input``, as Lua counts it."""
+        others = input.further() if isinstance(input, MixedTable) else input
+        if isinstance(others, dict) and (others is input or self.index in others):
+            if self.index not in others:
                 keys = listed([repr(key) for key in input])
                 raise KeyError(f"index is {self.index!r}; a key of input, {keys}, is accepted")
             return self.index
@@ -122,24 +124,29 @@ class SelectTable(FromTable):
             raise IndexError(
                 f"input is a table of {len(input)}; one with entry {self.index} is accepted"
             )
-        return self.index - 1 if self.index > 0 else self.index % len(input)
+        return self.index if self.index > 0 else len(input) + 1 + self.index
 
     def updateOutput(self, input: Any) -> Any:
-        self.output = output = input[self._key(input)]
+        key = self._key(input)
+        is_entry = isinstance(input, (list, tuple)) and isinstance(key, int)
+        self.output = output = input[key - 1] if is_entry else dict(items(input))[key]
         return output
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         if self.gradInput is None:
             return None
         chosen = self._key(input)
-        entries = input.items() if isinstance(input, dict) else enumerate(input)
-        found = {
-            key: _zeros(entry)
+        found = [
+            _zeros(entry)
             if key != chosen or gradOutput is None
             else map_tensors(f.copy, gradOutput)
-            for key, entry in entries
-        }
-        return self.set_gradInput(found if isinstance(input, dict) else list(found.values()))
+            for key, entry in items(input)
+        ]
+        gradInput = with_values(input, found)
+        if isinstance(gradInput, MixedTable):
+            self.gradInput = gradInput
+            return gradInput
+        return self.set_gradInput(gradInput)
 
     def __repr__(self) -> str:
         return f"{self.typename}({self.index})"

@@ -25,7 +25,7 @@ from compat.nn.source.program import (
     uses,
     values,
 )
-from compat.nn.source.text import Names, lines, snake
+from compat.nn.source.text import Names, docstring, lines, snake
 from compat.nn.source.tidying import as_function, chains
 
 # Arguments with defaults that people give all the same, and without their names.
@@ -78,7 +78,7 @@ class Writer:
         forward = self._forward(units, calls)
         text = [f"class {self.name}(nn.Module):"]
         if self.doc:
-            text += [*_docstring(self.doc, 4), ""]
+            text += [*docstring(self.doc, 4), ""]
         given = "".join(f", {self._declared(p)}" for p in self.parameters)
         kept = [f"self.{name} = {name}" for name in self.kept]
         if self.made or kept:
@@ -106,7 +106,7 @@ class Writer:
         made = self._sequential(run)
         given = ", ".join(self._declared(p) for p in self.parameters)
         text = lines(f"def {self.name}({given}) -> nn.Sequential:")
-        text += [*_docstring(self.doc, 4), *lines(f"return {made}", 4)]
+        text += [*docstring(self.doc, 4), *lines(f"return {made}", 4)]
         return Class(self.name, text, self.paths, self.parameters)
 
     def _sequential(self, run: list[Statement]) -> str:
@@ -199,7 +199,7 @@ class Writer:
         text = forward.write(units, calls)
         given = "".join(f", {declared}" for declared in _declared(self.body, self.inputs))
         head = lines(f"def forward(self{given}) -> {_type(self.body.result)}:", 4)
-        return [*head, *_docstring(self.forward_doc, 8), *text]
+        return [*head, *docstring(self.forward_doc, 8), *text]
 
     def _written(self, leaf: Any) -> Text:
         """What stands for a leaf of an expression that is no value."""
@@ -231,16 +231,3 @@ def _declared(body: Body, names: list[str]) -> list[str]:
             default = " = None" if all(text.endswith(" = None") for text in found) else ""
             found.append(f"{name}: {value.kind} | None{default}")
     return found[::-1]
-
-
-def _docstring(doc: list[str], indent: int) -> list[str]:
-    space = " " * indent
-    if not doc:
-        return []
-    if len(doc) == 1:
-        return [f'{space}"""{doc[0]}"""']
-    return [
-        f'{space}"""{doc[0]}',
-        *(space + line if line else "" for line in doc[1:]),
-        f'{space}"""',
-    ]

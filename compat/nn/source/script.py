@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from compat.nn.source.generator import Source
-from compat.nn.source.text import lines
+from compat.nn.source.text import docstring, lines
 
 INPUT, OUTPUT = "example.input", "example.output"
 _STANDARD = {"import math": r"\bmath\.", "from typing import Any": r"\bAny\b"}
@@ -64,9 +64,8 @@ def script(source: Source, doc: list[str], inputs: list[Tensor], outputs: list[T
     standard = [line for line, used in _STANDARD.items() if re.search(used, body)]
     if standard:
         imports = [*standard, "", *imports]
-    head = [f'"""{doc[0]}', *doc[1:], '"""'] if len(doc) > 1 else [f'"""{doc[0]}"""']
     parts = [
-        "\n".join([*head, "", *imports]),
+        "\n".join([*docstring(doc), "", *imports]),
         'WEIGHTS = __file__.removesuffix(".py") + ".safetensors"\n\n\n' + body,
     ]
     ends = ["\n".join(load), "\n".join(main)]

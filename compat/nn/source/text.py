@@ -5,8 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from compat.terminal import printable
+
 WIDTH = 88
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+
+def docstring(doc: list[str], indent: int = 0) -> list[str]:
+    """The lines of a docstring; whatever is in them, such as the name of a file, stays text."""
+    space = " " * indent
+    first, *rest = [_quoted(line) for line in doc] or [""]
+    if not doc:
+        return []
+    if not rest:
+        return [f'{space}"""{first}"""']
+    return [f'{space}"""{first}', *(space + line if line else "" for line in rest), f'{space}"""']
+
+
+def _quoted(line: str) -> str:
+    line = printable(line.replace("\\", "\\\\"))
+    return line.replace('"', '\\"') if '""' in line or line.endswith('"') else line
 
 
 def lines(text: str, indent: int = 0) -> list[str]:

@@ -5,24 +5,20 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from compat.port import code
-from compat.port import syntax as s
-from compat.port.code import Code
 from compat.port.library import errors, files, numbers, printing, strings, tables
 from compat.port.library.packages import PYTHON, found, has, original
 from compat.port.library.templates import TEMPLATES, filled
 from compat.port.library.torch_functions import torch_function
-
-if TYPE_CHECKING:
-    from compat.port.expressions.values import Values
-
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.code import Code
+from compat.port.write.draft import Draft
 
 _MAKE_FOLDER = "os.makedirs({1}, exist_ok=True)"
 
 # Functions that a template cannot say; None: it was after all one.
-_SPECIAL: dict[str, Callable[[s.Call, Values], Code | None]] = {
+_SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
     "print": printing.print_,
     "tostring": printing.tostring,
     "io.write": printing.write,
@@ -43,6 +39,7 @@ _SPECIAL: dict[str, Callable[[s.Call, Values], Code | None]] = {
     "pcall": errors.pcall,
     "xpcall": errors.xpcall,
     "paths.basename": files.basename,
+    "paths.concat": files.join,
     "io.open": files.open_,
     "os.remove": files.tried("os.remove", "pathlib.Path({1}).unlink(missing_ok=True)"),
     "os.rename": files.tried("os.rename", "os.rename({1}, {2})"),
@@ -52,6 +49,8 @@ _SPECIAL: dict[str, Callable[[s.Call, Values], Code | None]] = {
     "require": files.require,
     "dofile": files.require,
     "paths.dofile": files.require,
+    "include": files.require,
+    "torch.include": files.require,
     "torch.load": files.load,
     "torch.save": files.save,
     "setmetatable": files.setmetatable,
@@ -59,42 +58,42 @@ _SPECIAL: dict[str, Callable[[s.Call, Values], Code | None]] = {
 }
 
 
-def function(path: str, node: s.Call, ex: Values) -> Code:
+def function(path: str, node: s.Call, draft: Draft) -> Code:
     """``path(arguments)``."""
     special = _SPECIAL.get(path)
     if special is not None:
-        made = special(node, ex)
+        made = special(node, draft)
         if made is not None:
             return made
     if path in TEMPLATES:
         template = TEMPLATES[path]
         if "{*}" in template:
-            return filled(template, ex.arguments(node))
-        return filled(template, [ex.value(a) for a in node.arguments])
+            return filled(template, draft.arguments(node))
+        return filled(template, [draft.value(a) for a in node.arguments])
     head, _, name = path.partition(".")
     if path.removeprefix("threads.") in ("serialization", "Threads.serialization"):
-        return code.call("Threads.serialization", *ex.arguments(node))
+        return code.call("Threads.serialization", *draft.arguments(node))
     if head == "torch" and name:
-        return torch_function(name, node, ex)
+        return torch_function(name, node, draft)
     if head in PYTHON and name:
         if has(head, name):
-            return _of_package(path, node, ex)
-        ex.mark(f"{path} has no counterpart", "packages")
-    return _open(code.call(original(path, ex).text, *ex.arguments(node)))
+            return _of_package(path, node, draft)
+        draft.page.mark(f"{path} has no counterpart", "packages")
+    return _open(code.call(original(path, draft).text, *draft.arguments(node)))
 
 
 def _open(made: Code) -> Code:
     return Code(made.text, made.level, spread=None)
 
 
-def _of_package(path: str, node: s.Call, ex: Values) -> Code:
-    count = ex.types.count(node)
+def _of_package(path: str, node: s.Call, draft: Draft) -> Code:
+    count = draft.types.count(node)
     most = _most_arguments(path)
     if most is not None and len(node.arguments) > most:  # Lua drops what is too many
         node = replace(node, arguments=node.arguments[:most])
-    if path.startswith("image.") and (named := _named(node, ex)) is not None:
+    if path.startswith("image.") and (named := _named(node, draft)) is not None:
         return code.call(path, *named)
-    return Code(code.call(path, *ex.arguments(node)).text, spread=1 if count is None else count)
+    return Code(code.call(path, *draft.arguments(node)).text, spread=1 if count is None else count)
 
 
 def _most_arguments(path: str) -> int | None:
@@ -108,7 +107,7 @@ def _most_arguments(path: str) -> int | None:
     return len(positional) if not any(p.kind is p.VAR_POSITIONAL for p in parameters) else None
 
 
-def _named(node: s.Call, ex: Values) -> list[str] | None:
+def _named(node: s.Call, draft: Draft) -> list[str] | None:
     """The arguments of ``f{input = x, nrow = 2}``."""
     table = node.arguments[0] if len(node.arguments) == 1 else None
     if not isinstance(table, s.Table) or not table.fields:
@@ -116,4 +115,4 @@ def _named(node: s.Call, ex: Values) -> list[str] | None:
     names = [s.constant(f.key) for f in table.fields]
     if not all(isinstance(name, str) and name.isidentifier() for name in names):
         return None
-    return [f"{name}={ex.value(f.value)}" for name, f in zip(names, table.fields, strict=True)]
+    return [f"{name}={draft.value(f.value)}" for name, f in zip(names, table.fields, strict=True)]

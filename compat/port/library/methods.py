@@ -3,134 +3,138 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from compat.port import code, results, tensors
-from compat.port import syntax as s
-from compat.port.code import Code
-from compat.port.library import rules
+from compat.port.know.types import Type
+from compat.port.library import results, rules, tensors
 from compat.port.library.functions import function
-from compat.port.python_names import method_name, python_attribute
-from compat.port.types import Type
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.code import Code
+from compat.port.write.draft import Draft
+from compat.port.write.places import place, stop
+from compat.port.write.python_names import method_name, python_attribute
 
-if TYPE_CHECKING:
-    from compat.port.expressions.values import Values
 
-
-def method(node: s.Call, ex: Values) -> Code:
+def method(node: s.Call, draft: Draft) -> Code:
     """``object:method(arguments)``."""
     name = node.method
     assert name is not None
-    path = ex.types.dotted(node.function)
+    path = draft.types.dotted(node.function)
     if path in ("io.stdout", "io.stderr") and name == "write":
         stream = ", file=sys.stderr" if path == "io.stderr" else ""
-        parts = ", ".join(map(str, ex.arguments(node)))
+        parts = ", ".join(map(str, draft.arguments(node)))
         return Code(f'print({parts}, sep="", end=""{stream})')
-    kind = ex.types.owner(node.function)
+    kind = draft.types.owner(node.function)
     if kind.is_tensor or kind.only("mask"):
-        return _tensor_method(name, node, kind, ex)
+        return _tensor_method(name, node, kind, draft)
     if kind.is_string:
         moved = replace(node, arguments=[node.function, *node.arguments], method=None)
-        return function(f"string.{name}", moved, ex)
+        return function(f"string.{name}", moved, draft)
     if (
         name == "parse"
         and kind.only("module")
-        and [ex.types.dotted(a) for a in node.arguments] == ["arg"]
+        and [draft.types.dotted(a) for a in node.arguments] == ["arg"]
     ):
-        return Code(f"{ex.prefix(node.function).atom}.parse()")
-    owner = ex.prefix(node.function)
-    ex.resolve(ex.how(node.function) if kind.atoms else "open")
-    klass = ex.types.class_of(node.function)
+        return Code(f"{draft.prefix(node.function).atom}.parse()")
+    owner = draft.prefix(node.function)
+    draft.page.resolve(draft.how(node.function) if kind.atoms else "open")
+    klass = draft.types.class_of(node.function)
     if kind.only("object") and kind.shape is None:
         kind = Type("other")  # of a class that the program does not make
-    if kind.only("module") and name == "get" and len(node.arguments) == 1 and _misses(node, ex):
-        return code.call("lua.index", f"{owner.atom}.modules", ex.value(node.arguments[0]))
+    if kind.only("module") and name == "get" and len(node.arguments) == 1 and _misses(node, draft):
+        return code.call("lua.index", f"{owner.atom}.modules", draft.value(node.arguments[0]))
     if kind.only("module", "object", "class", "options", "nil") or klass is not None:
-        count = ex.types.count(node)
-        made = code.call(f"{owner.atom}.{method_name(name)}", *ex.arguments(node))
+        count = draft.types.count(node)
+        made = code.call(f"{owner.atom}.{method_name(name)}", *draft.arguments(node))
+        if results.gives_total(kind, name):
+            return replace(made, every=f"({made}, {owner.atom}.total_weight_tensor.item())")
         return Code(made.text, spread=count if count is not None or klass else 1)
     if kind.only("storage") and name in ("size", "fill", "totable") and len(node.arguments) < 2:
-        return code.call(f"{owner.atom}.{name}", *ex.arguments(node))
+        return code.call(f"{owner.atom}.{name}", *draft.arguments(node))
     if kind.only("sizes"):
         simple = {"size": f"len({owner})", "totable": f"list({owner})"}
         if name in simple and not node.arguments:
             return Code(simple[name])
     if kind.only("file", "nil"):
-        return Code(code.call(f"{owner.atom}.{name}", *ex.arguments(node)).text)
+        return Code(code.call(f"{owner.atom}.{name}", *draft.arguments(node)).text)
     is_plain = kind.only("table") and kind.shape is not None and "meta" not in kind.shape.uses
     if is_plain and "(" not in owner.text:  # else it would be computed twice
-        arguments = [owner, *ex.arguments(node)]
+        arguments = [owner, *draft.arguments(node)]
         made = code.call(f'{owner.atom}["{name}"]', *arguments)
-        return Code(made.text, spread=ex.types.count(node))
+        return Code(made.text, spread=draft.types.count(node))
     has_meta = kind.only("table") and kind.shape is not None and kind.shape.is_own_meta
     if has_meta and not hasattr(dict, name) and not name.startswith("__"):
-        made = code.call(f"{owner.atom}.{python_attribute(name)}", *ex.arguments(node))
-        return Code(made.text, spread=ex.types.count(node))
+        made = code.call(f"{owner.atom}.{python_attribute(name)}", *draft.arguments(node))
+        return Code(made.text, spread=draft.types.count(node))
     if not kind.atoms:
-        ex.mark(f"what {s.describe(node.function)} is, is not known", "calls")
-    made = code.call("lua.method", owner, f'"{name}"', *ex.arguments(node))
-    count = ex.types.count(node)
+        draft.unknown(node.function, "calls")
+    made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
+    count = draft.types.count(node)
     return Code(made.text, spread=count)
 
 
-def _misses(node: s.Call, ex: Values) -> bool:
+def _misses(node: s.Call, draft: Draft) -> bool:
     """Whether ``net:get(i)`` may be nil: of a negative number it is, in Python the last ones."""
     place = node.arguments[0]
     is_negative = isinstance(place, s.Unary) and place.operator == "-"
-    return is_negative or (ex.types.was_seen(node) and "nil" in ex.types.type(node).atoms)
+    return is_negative or (draft.types.was_seen(node) and "nil" in draft.types.type(node).atoms)
 
 
-def _tensor_method(name: str, node: s.Call, kind: Type, ex: Values) -> Code:
-    kinds = [ex.types.type(a) for a in node.arguments]
+def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
+    kinds = [draft.types.type(a) for a in node.arguments]
     last_open = bool(node.arguments) and (
         isinstance(node.arguments[-1], (s.Call, s.Vararg))
-        and ex.types.count(node.arguments[-1]) != 1
+        and draft.types.count(node.arguments[-1]) != 1
     )
-    ex.resolve(ex.how(node.function))
+    draft.page.resolve(draft.how(node.function))
     if name in ("dim", "nDimension") and not kinds and kind.dims & {-1, 0}:
-        return code.call("lua.dim", ex.value(node.function))
+        return code.call("lua.dim", draft.value(node.function))
     if name == "isContiguous":
-        ex.mark("PyTorch may lay a result out as its operands are, Torch7 does not", "views")
+        draft.page.mark(
+            "PyTorch may lay a result out as its operands are, Torch7 does not", "views"
+        )
     if name == "sub" and not last_open and all(k.is_number for k in kinds):
-        made = _sub(node, ex)
+        made = _sub(node, draft)
         if made is not None:
             return made
     if name == "totable" and isinstance(node.function, s.Call):
-        made = _numbers(node.function, ex)
+        made = _numbers(node.function, draft)
         if made is not None:
             return made
     if not last_open:
         rule = results.method_rule(name, kinds)
         if name == "select" and kind.dims == {1}:
             rule = None
-        if name in tensors.GIVE_THEIR_LAST and node is not ex.statement:
+        if name in tensors.GIVE_THEIR_LAST and node is not draft.asked:
             rule = None
-        if rule is not None and rule.result == "=" and _overlaps(node, ex):
+        if rule is not None and rule.result == "=" and _overlaps(node, draft):
             rule = None
         if name == "apply" and rule is not None:
             signature = kinds[0].signature
             if signature is None or signature.count != 1 or "nil" in signature.result(0).atoms:
-                return code.call("lua.apply", ex.value(node.function), ex.value(node.arguments[0]))
+                return code.call(
+                    "lua.apply", draft.value(node.function), draft.value(node.arguments[0])
+                )
         if rule is not None and rules.fits(rule, [kind, *kinds]):
-            return rules.apply(rule, node.function, node.arguments, ex)
+            return rules.apply(rule, node.function, node.arguments, draft)
         if rule is None and name in tensors.WITH_RESULT:
             found = tensors.function(name, "".join(map(results.kind_of, kinds)))
             if found is not None and rules.fits(found, kinds) and kinds and kinds[0].is_tensor:
-                return rules.with_result(name, found, [node.function, *node.arguments], ex)
+                return rules.with_result(name, found, [node.function, *node.arguments], draft)
     unknown = next(
         (a for a, k in zip(node.arguments, kinds, strict=False) if results.kind_of(k) == "?"), None
     )
     if unknown is not None and not last_open:
-        ex.mark(f"what {s.describe(unknown)} is, is not known", "calls")
-    owner = ex.prefix(node.function)
-    made = code.call("lua.method", owner, f'"{name}"', *ex.arguments(node))
-    return Code(made.text, spread=ex.types.count(node))
+        draft.unknown(unknown, "calls")
+    owner = draft.prefix(node.function)
+    made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
+    return Code(made.text, spread=draft.types.count(node))
 
 
 _VIEWS = {"t", "transpose", "narrow", "sub", "view", "expand", "permute", "unfold"}
 
 
-def _overlaps(node: s.Call, ex: Values) -> bool:
+def _overlaps(node: s.Call, draft: Draft) -> bool:
     """Whether a tensor is changed by a part of itself, which PyTorch refuses.
 
     Entries, ``x[i]:copy(x[j])``, are one tensor or have nothing in common.
@@ -139,7 +143,7 @@ def _overlaps(node: s.Call, ex: Values) -> bool:
     for argument in node.arguments:
         seen, given = _viewed(argument)
         if to == seen and "…" not in to and (changed or given):
-            text = ex.types.file.source
+            text = draft.types.file.source
             own = text[node.function.start : node.function.end]
             return own != text[argument.start : argument.end]
     return False
@@ -156,23 +160,23 @@ def _viewed(node: s.Node) -> tuple[str, bool]:
     return s.describe(node), False
 
 
-def _numbers(node: s.Call, ex: Values) -> Code | None:
+def _numbers(node: s.Call, draft: Draft) -> Code | None:
     """``torch.range(a, b):totable()``."""
-    if node.method is not None or ex.types.dotted(node.function) != "torch.range":
+    if node.method is not None or draft.types.dotted(node.function) != "torch.range":
         return None
-    if len(node.arguments) != 2 or not all(ex.types.type(a).is_int for a in node.arguments):
+    if len(node.arguments) != 2 or not all(draft.types.type(a).is_int for a in node.arguments):
         return None
-    first, last = map(ex.value, node.arguments)
+    first, last = map(draft.value, node.arguments)
     return code.call("list", code.call("range", first, code.shifted(last, 1)))
 
 
-def _sub(node: s.Call, ex: Values) -> Code | None:
+def _sub(node: s.Call, draft: Draft) -> Code | None:
     """``x:sub(a, b, …)``: a slice of each dimension."""
     parts = []
     pairs = [node.arguments[i : i + 2] for i in range(0, len(node.arguments), 2)]
     for pair in pairs:
         if len(pair) != 2:
             return None
-        first, last = ex.place(pair[0]), ex.end(pair[1])
+        first, last = place(pair[0], draft), stop(pair[1], draft)
         parts.append(code.sliced("" if first.text == "0" else str(first), str(last)))
-    return Code(f"{ex.value(node.function).atom}[{', '.join(parts)}]")
+    return Code(f"{draft.value(node.function).atom}[{', '.join(parts)}]")

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from compat.port import code
-from compat.port import syntax as s
-from compat.port.code import Code
-
-if TYPE_CHECKING:
-    from compat.port.expressions.values import Values
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.code import Code
+from compat.port.write.draft import Draft
 
 
-def floor(node: s.Call, ex: Values) -> Code | None:
+def floor(node: s.Call, draft: Draft) -> Code | None:
     """``math.floor``: of a division of ints it is ``//``."""
     argument = node.arguments[0]
-    kind = ex.types.type(argument)
+    kind = draft.types.type(argument)
     if kind.is_tensor:
-        return code.call('lua.package("math").floor', ex.value(argument))
+        return code.call('lua.package("math").floor', draft.value(argument))
     inner = argument.inner if isinstance(argument, s.Paren) else argument
     if isinstance(inner, s.Binary) and inner.operator == "/":
-        a, b = ex.value(inner.left), ex.value(inner.right)
+        a, b = draft.value(inner.left), draft.value(inner.right)
         zero = isinstance(inner.right, s.Constant) and inner.right.value == 0
-        if ex.types.type(inner.left).is_int and ex.types.type(inner.right).is_int and not zero:
+        if (
+            draft.types.type(inner.left).is_int
+            and draft.types.type(inner.right).is_int
+            and not zero
+        ):
             return code.binary(a, "//", b)
-    return code.call("math.floor", ex.value(argument))
+    return code.call("math.floor", draft.value(argument))
 
 
-def pow_(node: s.Call, ex: Values) -> Code | None:
+def pow_(node: s.Call, draft: Draft) -> Code | None:
     """``math.pow``."""
-    return code.binary(ex.value(node.arguments[0]), "**", ex.value(node.arguments[1]))
+    return code.binary(draft.value(node.arguments[0]), "**", draft.value(node.arguments[1]))

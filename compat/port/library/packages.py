@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import importlib
 import keyword
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from compat.port import tensors
-from compat.port.code import Code
-from compat.port.scopes import PACKAGES
-
-if TYPE_CHECKING:
-    from compat.port.expressions.values import Values
-
+from compat.port.know.scopes import PACKAGES
+from compat.port.library import tensors
+from compat.port.write.code import Code
+from compat.port.write.draft import Draft
 
 _VALUES = {
     "math.pi": "math.pi",
@@ -74,7 +71,7 @@ _LUA = {
 }
 
 
-def value(path: str, ex: Values) -> Code:
+def value(path: str, draft: Draft) -> Code:
     """A function or other value of a package that is not called."""
     if path in _VALUES:
         return Code(_VALUES[path])
@@ -89,12 +86,12 @@ def value(path: str, ex: Values) -> Code:
         return Code(f"lua.torch.{name}")
     if head == "torch" and has("torch", name):
         return Code(f"torch7.{name}")
-    if path in ex.types.absent:
+    if path in draft.types.absent:
         return Code(package(path))
     if "." not in path and path not in _LUA:
-        ex.mark(f"{path} is set nowhere", "globals")
+        draft.page.mark(f"{path} is set nowhere", "globals")
         return Code("None")
-    return original(path, ex)
+    return original(path, draft)
 
 
 def package(name: str) -> str:
@@ -104,12 +101,12 @@ def package(name: str) -> str:
     return name if name in PYTHON else f'lua.package("{name}")'
 
 
-def original(path: str, ex: Values) -> Code:
+def original(path: str, draft: Draft) -> Code:
     """A function that only the Lua runtime has."""
     head, _, name = path.partition(".")
     # Where a file asks for a package that nobody has, it has its mark.
-    if head not in ("math", "string", "table", "os", "io") and head not in ex.types.absent:
-        ex.mark(f"{path} is Lua's own", "packages")
+    if head not in ("math", "string", "table", "os", "io") and head not in draft.types.absent:
+        draft.page.mark(f"{path} is Lua's own", "packages")
     package, name = (head, name) if name else ("_G", head)
     if any(keyword.iskeyword(part) for part in name.split(".")):
         return Code(f'getattr(lua.package("{package}"), "{name}")')

@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from compat.port import code
-from compat.port import syntax as s
-from compat.port.code import Code
-
-if TYPE_CHECKING:
-    from compat.port.expressions.values import Values
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.code import Code
+from compat.port.write.draft import Draft
+from compat.port.write.text import formatted, may_be_nil, may_be_sizes
 
 
-def print_(node: s.Call, ex: Values) -> Code | None:
+def print_(node: s.Call, draft: Draft) -> Code | None:
     """``print``: Python's, of numbers and strings in an f-string."""
-    kinds = [ex.types.type(a) for a in node.arguments]
+    kinds = [draft.types.type(a) for a in node.arguments]
     if not node.arguments:
         return Code("print()")
     last = node.arguments[-1]
-    is_open = isinstance(last, (s.Call, s.Vararg)) and ex.types.count(last) != 1
+    is_open = isinstance(last, (s.Call, s.Vararg)) and draft.types.count(last) != 1
     if not is_open and all(k.is_number or k.is_string for k in kinds):
         if len(kinds) == 1 and (kinds[0].is_string or kinds[0].is_int):
-            made = ex.value(last)
-            may_be_nil = ".get(" in made.text and not made.text.startswith('f"')
-            is_shown = may_be_nil or ex.may_be_sizes(last)
+            made = draft.value(last)
+            is_shown = may_be_nil(last, made, draft) or may_be_sizes(last, draft)
             return code.call("lua.print" if is_shown else "print", made)
-        return code.call("print", ex.formatted(node.arguments, "\t"))
-    return code.call("lua.print", *ex.arguments(node))
+        return code.call("print", formatted(node.arguments, draft, "\t"))
+    return code.call("lua.print", *draft.arguments(node))
 
 
-def tostring(node: s.Call, ex: Values) -> Code | None:
+def tostring(node: s.Call, draft: Draft) -> Code | None:
     """``tostring``."""
-    kind = ex.types.type(node.arguments[0])
-    made = ex.value(node.arguments[0])
+    kind = draft.types.type(node.arguments[0])
+    made = draft.value(node.arguments[0])
+    if may_be_nil(node.arguments[0], made, draft):
+        return code.call("lua.tostring", made)
     if kind.is_string:
         return made
     if kind.is_int:
@@ -41,27 +40,27 @@ def tostring(node: s.Call, ex: Values) -> Code | None:
     return code.call("lua.tostring", made)
 
 
-def write(node: s.Call, ex: Values) -> Code | None:
+def write(node: s.Call, draft: Draft) -> Code | None:
     """``io.write``."""
-    kinds = [ex.types.type(a) for a in node.arguments]
+    kinds = [draft.types.type(a) for a in node.arguments]
     last = node.arguments[-1] if node.arguments else None
-    is_open = isinstance(last, (s.Call, s.Vararg)) and ex.types.count(last) != 1
+    is_open = isinstance(last, (s.Call, s.Vararg)) and draft.types.count(last) != 1
     if not is_open and node.arguments and all(k.is_number or k.is_string for k in kinds):
-        return Code(f'print({ex.formatted(node.arguments)}, end="")')
-    return code.call("lua.write", *ex.arguments(node))
+        return Code(f'print({formatted(node.arguments, draft)}, end="")')
+    return code.call("lua.write", *draft.arguments(node))
 
 
 _DIRECTIVE = re.compile(r"%([-+ #0]*)(\d*)(\.\d+)?([a-zA-Z%])")
 
 
-def format_(node: s.Call, ex: Values) -> Code | None:
+def format_(node: s.Call, draft: Draft) -> Code | None:
     """``string.format``: an f-string, where that means the same."""
     first, *rest = node.arguments
     while isinstance(first, s.Paren):
         first = first.inner
     if not isinstance(first, s.Constant) or not isinstance(first.value, str):
         return None
-    if rest and isinstance(rest[-1], (s.Call, s.Vararg)) and ex.types.count(rest[-1]) != 1:
+    if rest and isinstance(rest[-1], (s.Call, s.Vararg)) and draft.types.count(rest[-1]) != 1:
         return None
     template = code.text_of(first.value)
     pieces: list[str | tuple[str, str]] = []
@@ -76,7 +75,7 @@ def format_(node: s.Call, ex: Values) -> Code | None:
             continue
         if not left:
             return None
-        made = _directed(directive, left.pop(0), ex)
+        made = _directed(directive, left.pop(0), draft)
         if made is None:
             return None
         pieces.append(made)
@@ -85,14 +84,15 @@ def format_(node: s.Call, ex: Values) -> Code | None:
     return code.f_string([*pieces, template[at:]])
 
 
-def _directed(directive: re.Match[str], argument: s.Node, ex: Values) -> tuple[str, str] | None:
+def _directed(directive: re.Match[str], argument: s.Node, draft: Draft) -> tuple[str, str] | None:
     """An expression and its format for a directive such as ``%-5.2f``."""
     flags, width, precision, letter = directive.groups()
     precision = precision or ""
-    kind = ex.types.type(argument)
-    made = ex.value(argument)
+    kind = draft.types.type(argument)
+    made = draft.value(argument)
     if letter == "s":
-        text = made.text if kind.is_string or kind.is_int else f"lua.tostring({made})"
+        is_plain = (kind.is_string or kind.is_int) and not may_be_nil(argument, made, draft)
+        text = made.text if is_plain else f"lua.tostring({made})"
         if (kind.is_int and (width or precision)) or set(flags) - {"-"}:
             return None
         side = "" if not width else "<" if "-" in flags else ">"

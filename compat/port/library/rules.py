@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from compat.port import code, results, tensors
-from compat.port import syntax as s
-from compat.port.code import Code
-from compat.port.types import Type
-
-if TYPE_CHECKING:
-    from compat.port.expressions.values import Values
-
+from compat.port.know.types import Type
+from compat.port.library import results, tensors
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.code import Code
+from compat.port.write.draft import Draft
+from compat.port.write.places import mask, place, whole
 
 _ONCE = "_own"  # the name of a tensor that is needed twice
 _SUMS = {"sum", "mean", "std", "var", "prod", "norm"}
@@ -35,7 +33,7 @@ _SAME_OF_INTS = {"fill", "add", "csub", "mul"}
 _ELEMENTWISE = {"copy", "add", "csub", "cmul", "cdiv", "addcmul", "addcdiv"}
 
 
-def apply(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], ex: Values) -> Code:
+def apply(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draft) -> Code:
     """A rule's text with its arguments in it."""
     shaped = owner if owner is not None else arguments[0] if arguments else None
     once: list[str] = []  # what would be computed twice
@@ -44,38 +42,38 @@ def apply(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], ex:
         name, how = match[1], match[2]
         if name == "*":
             if how == "d":
-                return ", ".join(str(ex.place(a)) for a in arguments)
+                return ", ".join(str(place(a, draft)) for a in arguments)
             if rule.name in _SIZED:
-                return ", ".join(str(ex.whole(a)) for a in arguments)
-            return ", ".join(map(str, ex.values(arguments)))
+                return ", ".join(str(whole(a, draft)) for a in arguments)
+            return ", ".join(map(str, draft.values(arguments)))
         node = owner if name == "0" else arguments[int(name) - 1]
         assert node is not None
         if how in ("d", "i"):
-            return str(ex.place(node))
+            return str(place(node, draft))
         if how == "m":
-            return str(ex.mask(node))
+            return str(mask(node, draft))
         if name == "0" and how == ".":
-            if rule.name in _OF_MASKS and (mask := ex.any(node)).is_mask:
-                return mask.atom
-            return ex.prefix(node).atom
+            if rule.name in _OF_MASKS and (made := draft.any(node)).is_mask:
+                return made.atom
+            return draft.prefix(node).atom
         if (
             rule.name in _SIZED
             and name != "0"
             and rule.result != "y"
-            and ex.types.type(node).is_number
+            and draft.types.type(node).is_number
         ):
-            made = ex.whole(node)
+            made = whole(node, draft)
         else:
-            made = ex.value(node)
+            made = draft.value(node)
         if rule.name in _ELEMENTWISE and shaped is not None and node is not shaped:
-            fitted = fit(made, node, shaped, ex)
-            if fitted is not None and "(" in ex.prefix(shaped).text and ".shape" in fitted.text:
-                once.append(ex.prefix(shaped).text)
-                return fitted.text.replace(f"{ex.prefix(shaped).atom}.shape", f"{_ONCE}.shape")
+            fitted = fit(made, node, shaped, draft)
+            if fitted is not None and "(" in draft.prefix(shaped).text and ".shape" in fitted.text:
+                once.append(draft.prefix(shaped).text)
+                return fitted.text.replace(f"{draft.prefix(shaped).atom}.shape", f"{_ONCE}.shape")
             made = fitted or made
         return made.atom if how == "." else made.at(code.ADD) if how == "o" else made.text
 
-    text = re.sub(r"\{(\*|\d)([.diom]?)\}", part, _text(rule, owner, arguments, ex))
+    text = re.sub(r"\{(\*|\d)([.diom]?)\}", part, _text(rule, owner, arguments, draft))
     for computed in once[:1]:
         text = text.replace(computed, f"({_ONCE} := {computed})", 1)
     level = code.ATOM
@@ -91,38 +89,38 @@ def apply(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], ex:
     return Code(text, level, is_mask=rule.result == "mask", counts=rule.result.endswith(",index"))
 
 
-def fit(made: Code, node: s.Node, like: s.Node, ex: Values) -> Code | None:
+def fit(made: Code, node: s.Node, like: s.Node, draft: Draft) -> Code | None:
     """A tensor in the shape of another, which has as many elements; None if it is known to have it.
 
     Torch7 goes through both element by element, PyTorch repeats one to fit the other.
     """
-    own, other = ex.types.type(like), ex.types.type(node)
+    own, other = draft.types.type(like), draft.types.type(node)
     if not (own.is_tensor and other.is_tensor) or -1 in own.dims | other.dims:
         return None
     if own.dims == other.dims:
         return None
-    shape = "-1" if own.dims == {1} else f"{ex.prefix(like).atom}.shape"
+    shape = "-1" if own.dims == {1} else f"{draft.prefix(like).atom}.shape"
     return Code(f"{made.atom}.reshape({shape})")
 
 
-def _text(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], ex: Values) -> str:
+def _text(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draft) -> str:
     """A rule's text; of a FloatTensor another.
 
     Torch7 sums up its elements in double precision, and ``cuda`` need not make it one.
     """
     subject = owner if owner is not None else arguments[0] if arguments else None
-    if subject is None or not ex.types.type(subject).is_tensor:
+    if subject is None or not draft.types.type(subject).is_tensor:
         return rule.text
-    if ex.types.type(subject).dtypes != {"Float"}:
+    if draft.types.type(subject).dtypes != {"Float"}:
         return rule.text
     if rule.result == "n" and rule.name in _SUMS:
         return re.sub(r"^\{([01])\.\}", r"{\1.}.double()", rule.text)
     return re.sub(r"\.float\(\)(?=\.to\(cutorch)", "", rule.text)
 
 
-def with_result(name: str, rule: tensors.Rule, nodes: list[s.Node], ex: Values) -> Code:
+def with_result(name: str, rule: tensors.Rule, nodes: list[s.Node], draft: Draft) -> Code:
     """``torch.add(r, x, y)``: ``torch.add(x, y, out=r)``."""
-    made = [ex.value(n) for n in nodes]
+    made = [draft.value(n) for n in nodes]
     function = tensors.WITH_RESULT[name]
     rest = made[1:]
     text = rule.text

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from compat.port import code, patterns
-from compat.port import syntax as s
-from compat.port.code import Code
+from compat.port.library import patterns
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.code import Code
+from compat.port.write.draft import Draft
+from compat.port.write.places import place, whole
 
-if TYPE_CHECKING:
-    from compat.port.expressions.values import Values
 
-
-def sub(node: s.Call, ex: Values) -> Code | None:
+def sub(node: s.Call, draft: Draft) -> Code | None:
     """``string.sub``: a slice, where the ends are known."""
     text, first, *rest = node.arguments
-    a = ex.value(first)
-    owner = ex.value(text)
+    a = draft.value(first)
+    owner = draft.value(text)
     if not rest:
         if a.text.isdigit() and int(a.text) > 0:
             return Code(f"{owner.atom}[{code.sliced(str(code.shifted(a)), '')}]")
         if re.fullmatch(r"-\d+", a.text):
             return Code(f"{owner.atom}[{a}:]")
         return code.call("lua.sub", owner, a)
-    b = ex.value(rest[0])
-    if a.text == b.text and ex.types.type(first).is_int and not a.text.startswith("-"):
-        return Code(f"{owner.atom}[{ex.place(first)} : {a}]" if not a.text.isdigit() else
-                    f"{owner.atom}[{ex.place(first)}:{a}]")  # fmt: skip
+    b = draft.value(rest[0])
+    if a.text == b.text and draft.types.type(first).is_int and not a.text.startswith("-"):
+        return Code(f"{owner.atom}[{place(first, draft)} : {a}]" if not a.text.isdigit() else
+                    f"{owner.atom}[{place(first, draft)}:{a}]")  # fmt: skip
     if a.text.isdigit() and int(a.text) > 0 and re.fullmatch(r"-?\d+", b.text):
         end = int(b.text)
         stop = "" if end == -1 else str(end + 1 if end < 0 else end)
@@ -36,7 +35,7 @@ def sub(node: s.Call, ex: Values) -> Code | None:
     return code.call("lua.sub", owner, a, b)
 
 
-def gsub(node: s.Call, ex: Values) -> Code | None:
+def gsub(node: s.Call, draft: Draft) -> Code | None:
     """``string.gsub`` of plain text: ``replace``, and how often."""
     if len(node.arguments) != 3:
         return None
@@ -49,31 +48,34 @@ def gsub(node: s.Call, ex: Values) -> Code | None:
         and "%" not in new.value
         and (plain := patterns.plain(pattern.value))
     ):
-        made = f"{ex.value(text).atom}.replace({code.string(plain)}, {code.string(new.value)})"
-        count = f"{ex.value(text).atom}.count({code.string(plain)})"
+        made = f"{draft.value(text).atom}.replace({code.string(plain)}, {code.string(new.value)})"
+        count = f"{draft.value(text).atom}.count({code.string(plain)})"
         return Code(made, every=f"({made}, {count})")
     return None
 
 
-def rep(node: s.Call, ex: Values) -> Code | None:
-    """``string.rep`` with a separator."""
-    if len(node.arguments) != 3 or not ex.types.type(node.arguments[2]).is_string:
+def rep(node: s.Call, draft: Draft) -> Code | None:
+    """``string.rep``."""
+    if len(node.arguments) == 2:
+        owner, times = draft.value(node.arguments[0]), whole(node.arguments[1], draft)
+        return code.binary(owner, "*", times)
+    if len(node.arguments) != 3 or not draft.types.type(node.arguments[2]).is_string:
         return None
-    text, count, between = map(ex.value, node.arguments)
+    text, count, between = map(draft.value, node.arguments)
     return code.call(f"{between.atom}.join", f"[{text}] * {count.at(code.UNARY)}")
 
 
-def condition(node: s.Call, ex: Values) -> Code | None:
+def condition(node: s.Call, draft: Draft) -> Code | None:
     """A call as a condition, where that says more than its value."""
-    path = ex.types.dotted(node.function) if node.method is None else None
+    path = draft.types.dotted(node.function) if node.method is None else None
     arguments = node.arguments
-    if node.method == "isContiguous" and ex.types.type(node.function).is_tensor:
-        return Code(f"{ex.prefix(node.function).atom}.is_contiguous()")
-    if node.method == "find" and ex.types.type(node.function).is_string:
+    if node.method == "isContiguous" and draft.types.type(node.function).is_tensor:
+        return Code(f"{draft.prefix(node.function).atom}.is_contiguous()")
+    if node.method == "find" and draft.types.type(node.function).is_string:
         path, arguments = "string.find", [node.function, *node.arguments]
     if path == "string.find" and len(arguments) == 2 and isinstance(arguments[1], s.Constant):
         plain = patterns.plain(str(arguments[1].value))
         if plain:
-            text = ex.value(arguments[0])
+            text = draft.value(arguments[0])
             return Code(f"{code.string(plain)} in {text.at(code.ADD)}", code.COMPARE)
     return None

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from compat.port import code
-from compat.port import syntax as s
-from compat.port.code import Code
-
-if TYPE_CHECKING:
-    from compat.port.expressions.values import Values
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.code import Code
+from compat.port.write.draft import Draft
+from compat.port.write.places import place
 
 
-def concat(node: s.Call, ex: Values) -> Code | None:
+def concat(node: s.Call, draft: Draft) -> Code | None:
     """``table.concat`` of a list of strings or ints."""
-    kind = ex.types.type(node.arguments[0])
+    kind = draft.types.type(node.arguments[0])
     if len(node.arguments) > 2 or kind.shape is None or not kind.shape.is_list:
         return None
     if not kind.only("table"):
         return None
     items = kind.shape.items
-    glue = ex.value(node.arguments[1]) if len(node.arguments) > 1 else Code('""')
-    if not ex.types.type(node.arguments[-1]).is_string and len(node.arguments) > 1:
+    glue = draft.value(node.arguments[1]) if len(node.arguments) > 1 else Code('""')
+    if not draft.types.type(node.arguments[-1]).is_string and len(node.arguments) > 1:
         return None
-    owner = ex.value(node.arguments[0])
+    owner = draft.value(node.arguments[0])
     if items.is_string:
         return code.call(f"{glue.atom}.join", owner)
     if items.is_int:
@@ -31,56 +28,60 @@ def concat(node: s.Call, ex: Values) -> Code | None:
     return None
 
 
-def insert(node: s.Call, ex: Values) -> Code | None:
+def insert(node: s.Call, draft: Draft) -> Code | None:
     """``table.insert`` into a list."""
-    kind = ex.types.type(node.arguments[0])
+    kind = draft.types.type(node.arguments[0])
     if not kind.only("table") or kind.shape is None or not kind.shape.is_list:
         return None
-    owner = ex.value(node.arguments[0])
+    owner = draft.value(node.arguments[0])
     if len(node.arguments) == 2:
-        return code.call(f"{owner.atom}.append", ex.value(node.arguments[1]))
-    where = ex.place(node.arguments[1])
-    return code.call(f"{owner.atom}.insert", where, ex.value(node.arguments[2]))
+        return code.call(f"{owner.atom}.append", draft.value(node.arguments[1]))
+    where = place(node.arguments[1], draft)
+    return code.call(f"{owner.atom}.insert", where, draft.value(node.arguments[2]))
 
 
-def remove(node: s.Call, ex: Values) -> Code | None:
+def remove(node: s.Call, draft: Draft) -> Code | None:
     """``table.remove`` from a list that is not empty."""
-    kind = ex.types.type(node.arguments[0])
+    kind = draft.types.type(node.arguments[0])
     if not kind.only("table") or kind.shape is None or not kind.shape.is_list:
         return None
-    owner = ex.value(node.arguments[0])
-    if "nil" in ex.types.type(node).atoms:
+    owner = draft.value(node.arguments[0])
+    if "nil" in draft.types.type(node).atoms:
         return None
-    if len(node.arguments) == 1:
-        return code.call(f"{owner.atom}.pop")
-    return code.call(f"{owner.atom}.pop", ex.place(node.arguments[1]))
+    last = [] if len(node.arguments) == 1 else [place(node.arguments[1], draft)]
+    made = code.call(f"{owner.atom}.pop", *last)
+    if draft.types.was_seen(node) or node in draft.types.filled:
+        return made
+    if draft.asked is node or last or "(" in owner.text:
+        return None
+    return code.ternary(made, owner, Code("None"))
 
 
-def sort(node: s.Call, ex: Values) -> Code | None:
+def sort(node: s.Call, draft: Draft) -> Code | None:
     """``table.sort`` of numbers or strings."""
-    kind = ex.types.type(node.arguments[0])
+    kind = draft.types.type(node.arguments[0])
     shape = kind.shape
     if len(node.arguments) == 1 and shape is not None and shape.is_list:
         items = shape.items
         if items.is_number or items.is_string:
-            return code.call(f"{ex.value(node.arguments[0]).atom}.sort")
+            return code.call(f"{draft.value(node.arguments[0]).atom}.sort")
     return None
 
 
-def unpack(node: s.Call, ex: Values) -> Code | None:
+def unpack(node: s.Call, draft: Draft) -> Code | None:
     """``unpack`` of a whole list."""
-    kind = ex.types.type(node.arguments[0])
+    kind = draft.types.type(node.arguments[0])
     if len(node.arguments) == 1 and kind.only("table") and kind.shape and kind.shape.is_list:
-        return Code(f"*{ex.value(node.arguments[0]).atom}", code.UNARY, spread=None)
+        return Code(f"*{draft.value(node.arguments[0]).atom}", code.UNARY, spread=None)
     return None
 
 
-def select(node: s.Call, ex: Values) -> Code | None:
+def select(node: s.Call, draft: Draft) -> Code | None:
     """``select('#', …)``."""
     first, *rest = node.arguments
     is_vararg = len(rest) == 1 and isinstance(rest[0], s.Vararg)
     if isinstance(first, s.Constant) and first.value == "#":
         if is_vararg:
-            return code.call("len", ex.any(rest[0]).text[1:])
-        return code.call("len", f"({', '.join(map(str, ex.values(rest)))},)" if rest else "()")
+            return code.call("len", draft.any(rest[0]).text[1:])
+        return code.call("len", f"({', '.join(map(str, draft.values(rest)))},)" if rest else "()")
     return None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from compat.port import code
-from compat.port.code import Code
+from compat.port.write import code
+from compat.port.write.code import Code
 
 # What becomes of a call: arguments are numbered from 1, ``{*}`` is all of them.
 TEMPLATES = {
@@ -35,7 +35,6 @@ TEMPLATES = {
     "string.lower": "{1.}.lower()",
     "string.len": "len({1})",
     "string.reverse": "{1.}[::-1]",
-    "string.rep": "{1.} * {2.}",
     "string.char": "lua.char({*})",
     "string.find": "lua.find({*})#?",
     "string.match": "lua.match({*})#?",

@@ -3,74 +3,72 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from compat.port import code, results, tensors
-from compat.port import syntax as s
-from compat.port.code import Code
-from compat.port.library import rules
-from compat.port.types import Type
-
-if TYPE_CHECKING:
-    from compat.port.expressions.values import Values
+from compat.port.know.types import Type
+from compat.port.library import results, rules, tensors
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.code import Code
+from compat.port.write.draft import Draft
+from compat.port.write.places import whole
 
 
-def torch_function(name: str, node: s.Call, ex: Values) -> Code:
+def torch_function(name: str, node: s.Call, draft: Draft) -> Code:
     """A call of a function of Torch7's."""
-    if name == "deserialize" and (copied := _copied(node, ex)) is not None:
+    if name == "deserialize" and (copied := _copied(node, draft)) is not None:
         return copied
-    kinds = [ex.types.type(a) for a in node.arguments]
+    kinds = [draft.types.type(a) for a in node.arguments]
     if name == "LongStorage" and len(kinds) == 1 and kinds[0].only("table"):
-        return code.call("torch.Size", ex.value(node.arguments[0]))
+        return code.call("torch.Size", draft.value(node.arguments[0]))
     if name.endswith("Tensor") and name != "isTensor":
-        made = _constructor(name, node, kinds, ex)
+        made = _constructor(name, node, kinds, draft)
         if made is not None:
             return made
     if not (node.arguments and isinstance(node.arguments[-1], (s.Call, s.Vararg))
-            and ex.types.count(node.arguments[-1]) != 1):  # fmt: skip
+            and draft.types.count(node.arguments[-1]) != 1):  # fmt: skip
         found = results.torch_rule(name, kinds)
         if found is not None:
             rule, has_result = found
             operands = kinds[1:] if has_result else kinds
-            if name == "cat" and not has_result and (stacked := _stacked(node, kinds, ex)):
+            if name == "cat" and not has_result and (stacked := _stacked(node, kinds, draft)):
                 return stacked
             if rules.fits(rule, operands):
-                ex.resolve(
-                    "run" if all(map(ex.types.was_seen, [node, *node.arguments])) else "code"
+                draft.page.resolve(
+                    "run" if all(map(draft.types.was_seen, [node, *node.arguments])) else "code"
                 )
-                if name == "randperm" and node not in ex.types.orders:
-                    made = rules.apply(rule, None, node.arguments, ex)
+                if name == "randperm" and node not in draft.types.orders:
+                    made = rules.apply(rule, None, node.arguments, draft)
                     return code.call(f"{made}.to", "torch.get_default_dtype()")
                 if not has_result:
-                    return rules.apply(rule, None, node.arguments, ex)
-                return rules.with_result(name, rule, node.arguments, ex)
+                    return rules.apply(rule, None, node.arguments, draft)
+                return rules.with_result(name, rule, node.arguments, draft)
     if name in ("load", "Timer", "CmdLine", "Generator"):
-        return code.call(f"torch7.{name}", *ex.arguments(node))
+        return code.call(f"torch7.{name}", *draft.arguments(node))
     unknown = next(
         (a for a, k in zip(node.arguments, kinds, strict=False) if results.kind_of(k) == "?"), None
     )
     if unknown is not None and name in tensors.names("functions"):
-        ex.mark(f"what {s.describe(unknown)} is, is not known", "calls")
-    ex.resolve("open" if unknown is not None else "code")
+        draft.unknown(unknown, "calls")
+    draft.page.resolve("open" if unknown is not None else "code")
     own = f"lua.torch.{name}"
     if name == "class":
-        ex.mark("a class that is made at this place is Lua's own", "classes")
+        draft.page.mark("a class that is made at this place is Lua's own", "classes")
         own = 'getattr(lua.torch, "class")'
-    made = code.call(own, *ex.arguments(node))
-    return Code(made.text, spread=ex.types.count(node))
+    made = code.call(own, *draft.arguments(node))
+    return Code(made.text, spread=draft.types.count(node))
 
 
-def _copied(node: s.Call, ex: Values) -> Code | None:
+def _copied(node: s.Call, draft: Draft) -> Code | None:
     """``torch.deserialize(torch.serialize(x))``, a deep copy."""
     inner = node.arguments[0] if len(node.arguments) == 1 else None
     if not isinstance(inner, s.Call) or len(inner.arguments) != 1:
         return None
-    if ex.types.dotted(inner.function) != "torch.serialize" or inner.method is not None:
+    if draft.types.dotted(inner.function) != "torch.serialize" or inner.method is not None:
         return None
-    return code.call("copy.deepcopy", ex.value(inner.arguments[0]))
+    return code.call("copy.deepcopy", draft.value(inner.arguments[0]))
 
 
-def _stacked(node: s.Call, kinds: list[Type], ex: Values) -> Code | None:
+def _stacked(node: s.Call, kinds: list[Type], draft: Draft) -> Code | None:
     """``torch.cat`` along a dimension that the tensors do not have: PyTorch's ``stack``."""
     *given, last = node.arguments
     if not given or not isinstance(last, s.Constant) or not isinstance(last.value, int):
@@ -79,12 +77,12 @@ def _stacked(node: s.Call, kinds: list[Type], ex: Values) -> Code | None:
     part = kinds[0] if shape is None else shape.items
     if not part.is_tensor or part.dims != {last.value - 1}:
         return None
-    values = [str(ex.value(a)) for a in given]
+    values = [str(draft.value(a)) for a in given]
     parts = values[0] if shape is not None else f"[{', '.join(values)}]"
     return code.call("torch.stack", parts, str(last.value - 1))
 
 
-def _constructor(name: str, node: s.Call, kinds: list[Type], ex: Values) -> Code | None:
+def _constructor(name: str, node: s.Call, kinds: list[Type], draft: Draft) -> Code | None:
     """``torch.Tensor(…)`` and its kin."""
     plain = name.removesuffix("Tensor")
     cuda = plain.startswith("Cuda")
@@ -101,16 +99,16 @@ def _constructor(name: str, node: s.Call, kinds: list[Type], ex: Values) -> Code
     if any(isinstance(a, s.Constant) and a.value == 0 for a in arguments):
         return None  # a size of 0 ends the list of sizes
     if re.fullmatch("n+", letters):
-        if isinstance(arguments[-1], s.Call) and ex.types.count(arguments[-1]) != 1:
+        if isinstance(arguments[-1], s.Call) and draft.types.count(arguments[-1]) != 1:
             return None
-        return code.call("torch.empty", *map(ex.whole, arguments), *extra)
+        return code.call("torch.empty", *(whole(a, draft) for a in arguments), *extra)
     if letters == "y":
-        return code.call("torch.empty", ex.value(arguments[0]), *extra)
+        return code.call("torch.empty", draft.value(arguments[0]), *extra)
     if letters == "l":
         table = kinds[0].shape
         if table is not None and not table.is_list:
             return None
-        items = ex.value(arguments[0])
+        items = draft.value(arguments[0])
         if not extra:
             return code.call("torch.Tensor", items)
         return code.call("torch.tensor", items, *extra)

@@ -5,8 +5,7 @@ and ``adjust`` take it apart. Tables are lists where their keys are 1…n, else 
 ``put`` take Lua's keys of both, of tensors, objects and strings.
 """
 
-from compat.port import coroutine
-from compat.port.lapp import lapp
+from compat.port.lua import coroutine
 from compat.port.lua.calls import (
     call,
     check,
@@ -41,6 +40,8 @@ from compat.port.lua.files import (
     tried,
 )
 from compat.port.lua.kinds import is_type_of, type, type_name, typename
+from compat.port.lua.lapp import lapp
+from compat.port.lua.modules import function, main, module, named, torch_class
 from compat.port.lua.numbers import (
     add,
     div,
@@ -57,6 +58,7 @@ from compat.port.lua.numbers import (
 from compat.port.lua.objects import Object
 from compat.port.lua.printing import print, write
 from compat.port.lua.random import random, randomseed
+from compat.port.lua.runtime import Storage, call_operator, package, start, torch
 from compat.port.lua.strings import byte, char, find, format, gmatch, gsub, match, sub
 from compat.port.lua.tables import (
     Table,
@@ -67,6 +69,7 @@ from compat.port.lua.tables import (
     insert,
     ipairs,
     iterate,
+    joined,
     length,
     next,
     pairs,
@@ -107,7 +110,6 @@ from compat.port.lua.values import (
     truth,
     values,
 )
-from compat.port.runtime import Storage, call_operator, package, start, torch
 from compat.threads import threadid
 
 __all__ = [
@@ -146,6 +148,7 @@ __all__ = [
     "find",
     "first",
     "format",
+    "function",
     "getmetatable",
     "gmatch",
     "gsub",
@@ -158,16 +161,20 @@ __all__ = [
     "iterate",
     "iterdirs",
     "iterfiles",
+    "joined",
     "lapp",
     "length",
+    "main",
     "maker",
     "match",
     "method",
     "mod",
     "modf",
+    "module",
     "modulo",
     "mul",
     "must_open",
+    "named",
     "next",
     "numbered",
     "open",
@@ -209,6 +216,7 @@ __all__ = [
     "tmpname",
     "tonumber",
     "torch",
+    "torch_class",
     "tostring",
     "tried",
     "truth",

@@ -10,8 +10,8 @@ import torch
 from compat import torch as torch7
 from compat.cmdline import CmdLine
 from compat.port.lua.objects import Object
+from compat.port.lua.runtime import Original, Storage, original_typename
 from compat.port.lua.tensors import Pointer
-from compat.port.runtime import Original, Storage, original_typename
 from compat.random import Generator
 from compat.t7.objects import registry
 from compat.tensor_types import tensor_type
@@ -50,7 +50,7 @@ def typename(value: Any) -> str | None:
         return tensor_type(value.tensor).replace("Tensor", "Storage")
     if isinstance(value, Object):
         return getattr(_type(value), "typename", None)
-    if isinstance(value, Original):
+    if isinstance(value, Original) or is_of_lua(value):
         return original_typename(value)
     if isinstance(value, (Timer, CmdLine, Generator)):
         return f"torch.{_type(value).__name__}"

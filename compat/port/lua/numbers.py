@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
+from compat.port.lua.runtime import call_operator
 from compat.port.lua.tables import metamethod
 from compat.port.lua.values import first
-from compat.port.runtime import call_operator
 
 _range = range
 

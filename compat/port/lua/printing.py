@@ -9,9 +9,9 @@ import torch
 
 from compat.port.lua import kinds
 from compat.port.lua.objects import Object
+from compat.port.lua.runtime import Storage
 from compat.port.lua.tables import metamethod, pairs
 from compat.port.lua.text import tostring
-from compat.port.runtime import Storage
 from compat.threads import threadid
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from compat.port import patterns
+from compat.port.library import patterns
 from compat.port.lua import kinds
 from compat.port.lua.numbers import sub_, tonumber
 from compat.port.lua.tables import index, string_methods
@@ -72,7 +72,7 @@ def byte(text: str, begin: int = 1, last: int | None = None) -> Any:
     """``s:byte(begin, last)``."""
     data = text.encode("utf-8", "surrogateescape")
     start, end = _slice(data, begin, begin if last is None else last)
-    return results(data[start:end]) if data[start:end] else None
+    return results(data[start:end])
 
 
 def char(*codes: Any) -> str:

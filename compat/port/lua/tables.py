@@ -13,10 +13,10 @@ import torch
 from compat.lua_tables import List
 from compat.port.lua import kinds
 from compat.port.lua.objects import Object
+from compat.port.lua.runtime import Storage
 from compat.port.lua.tensors import Pointer, element, selected
 from compat.port.lua.text import Error, tostring
 from compat.port.lua.values import adjust, first, results, truth
-from compat.port.runtime import Storage
 
 string_methods: dict[str, Callable[..., Any]] = {}  # those of Lua's, from package string
 
@@ -77,9 +77,41 @@ class Table(dict[Any, Any]):
     def __call__(self, *args: Any) -> Any:
         return metamethod(self, "__call")(self, *args)
 
+    def __neg__(self) -> Any:
+        return first(metamethod(self, "__unm")(self, self))
+
     def __str__(self) -> str:
         handler = metamethod(self, "__tostring")
         return f"table: 0x{id(self):08x}" if handler is None else str(first(handler(self)))
+
+
+def _operator(event: str, is_reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """An operator of Python's that asks the metatables of its operands."""
+
+    def operate(self: Any, other: Any) -> Any:
+        a, b = (other, self) if is_reflected else (self, other)
+        handler = metamethod(a, event) or metamethod(b, event)
+        return NotImplemented if handler is None else first(handler(a, b))
+
+    return operate
+
+
+for _name in ("add", "sub", "mul", "truediv", "mod", "pow"):
+    _event = f"__{_name.removeprefix('true')}"
+    setattr(Table, f"__{_name}__", _operator(_event))
+    setattr(Table, f"__r{_name}__", _operator(_event, is_reflected=True))
+for _name in ("lt", "le"):
+    setattr(Table, f"__{_name}__", _operator(f"__{_name}"))
+    setattr(Table, f"__{_name.replace('l', 'g')}__", _operator(f"__{_name}", is_reflected=True))
+
+
+def joined(a: Any, b: Any) -> Any:
+    """``a .. b`` of what may be tables with a metatable, or objects."""
+    for operand in (a, b):
+        handler = metamethod(operand, "__concat") or getattr(type(operand), "__concat__", None)
+        if handler is not None:
+            return first(handler(a, b))
+    return tostring(a) + tostring(b)
 
 
 def setmetatable(t: Any, metatable: Any) -> Any:
@@ -189,12 +221,21 @@ def index(t: Any, key: Any) -> Any:
     if t is None:
         raise TypeError("attempt to index a nil value")
     if isinstance(key, str):
-        return getattr(t, key, None)
+        found = getattr(t, key, None)
+        return _private(t, key) if found is None and key.startswith("__") else found
     if isinstance(t, Object):
         return vars(t).get(key)
     if hasattr(t, "get"):
         return t.get(int(key))
     return t[key]
+
+
+def _private(t: Any, key: str) -> Any:
+    """A field like ``__size``, which Python calls by the class that sets it, too."""
+    fields = getattr(t, "__dict__", {})
+    names = (f"_{base.__name__.lstrip('_')}{key}" for base in type(t).__mro__)
+    found = [fields[name] for name in names if name in fields]
+    return found[0] if found else None
 
 
 def put(t: Any, key: Any, value: Any) -> None:
@@ -238,6 +279,8 @@ def length(t: Any) -> Any:
     """``#t``."""
     if isinstance(t, torch.Tensor):
         return t.size()
+    if (handler := metamethod(t, "__len")) is not None:
+        return first(handler(t))
     if isinstance(t, Object) and not hasattr(t, "__len__"):
         t = vars(t)
     if isinstance(t, dict):
@@ -291,7 +334,7 @@ def next(t: Any, key: Any = None) -> tuple[Any, Any]:
 def iterate(count: int, function: Any, state: Any = None, control: Any = None) -> Iterator[Any]:
     """``for … in function, state, control``: what the function gives until that is nil."""
     if isinstance(function, Iterator):
-        yield from (v if count > 1 else first(v) for v in function)
+        yield from (adjust(v, count) if count > 1 else first(v) for v in function)
         return
     while True:
         found = adjust(function(state, control), max(count, 1))

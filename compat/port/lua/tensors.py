@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from compat.nn import Container, Module
+from compat.port.lua.runtime import Storage, call_method, method_of
 from compat.port.lua.values import first
-from compat.port.runtime import Storage, call_method, method_of
 
 
 def selected(key: Any) -> Any:

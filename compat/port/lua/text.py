@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from compat.port import tensor_text
+from compat.port.lua import tensor_text
 from compat.port.lua.objects import Object
-from compat.port.runtime import Storage
+from compat.port.lua.runtime import Storage
 
 
 class Error(Exception):

@@ -7,13 +7,14 @@ written. It holds the structure of the file; the elements of tensors are taken f
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import numpy as np
 import torch
 
 from compat import accelerators
+from compat.lua_tables import MixedTable, items, values
 from compat.t7.base.errors import T7Error
 from compat.t7.base.object_path import describe
 from compat.t7.base.types import TENSOR_DTYPES, Key, LuaFunction, Storage, TorchObject, is_cuda_type
@@ -108,7 +109,7 @@ class Writer:
                 self.size += len(part.elements) * part.elements.itemsize
 
     def chunks(self) -> Iterator[Any]:
-        """The bytes of everything planned."""
+        """Yield the bytes of everything planned."""
         position = 0
         for piece in self._pieces:
             for chunk in [piece] if isinstance(piece, bytearray) else self._use(piece, position):
@@ -199,14 +200,11 @@ class Writer:
         return steps
 
     def _table(self, frame: Frame, table: Any) -> _Steps:
-        is_dict = isinstance(table, dict)
-        pairs: Iterable[tuple[Any, Any]] = table.items() if is_dict else enumerate(table, 1)
-        values = table.values() if is_dict else table
-        self._emit(self._encoder.integer(sum(value is not None for value in values)))
-        if is_dict:
-            _check_keys(table)
+        self._emit(self._encoder.integer(sum(value is not None for value in values(table))))
+        if isinstance(table, (dict, MixedTable)):
+            _check_keys(table if isinstance(table, dict) else table.further())
         scalars = self._scalars
-        for key, value in pairs:
+        for key, value in items(table):
             if value is None:
                 continue
             frame.label = key
@@ -336,7 +334,7 @@ class Writer:
         return self._shared[key]
 
     def _use(self, use: Use, position: int) -> Iterator[Any]:
-        """The bytes of a tensor or storage."""
+        """Yield the bytes of a tensor or storage."""
         encoder = self._encoder
         typename = use.part.shared.typename
         head = bytearray()
@@ -365,7 +363,7 @@ class Writer:
 
 
 def _code(value: Any) -> int | None:
-    """The type code of what has an index, and of the oldest form of functions."""
+    """Return the type code of what has an index, and of the oldest form of functions."""
     if isinstance(value, (torch.Tensor, np.ndarray, Storage, TorchObject)):
         return 4
     if registry.find_class(type(value)) is not None:
@@ -390,7 +388,7 @@ def _check_keys(table: dict[Any, Any]) -> None:
 
 
 def _plain_tensor(value: torch.Tensor | np.ndarray) -> torch.Tensor:
-    """A tensor of one of Torch7's types on the same memory."""
+    """Return a tensor of one of Torch7's types on the same memory."""
     if isinstance(value, np.ndarray):
         value = _from_numpy(value)
     tensor = value.detach()
@@ -420,7 +418,7 @@ def _from_numpy(array: np.ndarray) -> torch.Tensor:
 
 
 def _moved_by(tensor_type: str, tensor: torch.Tensor, named: str) -> bool:
-    """Whether a tensor on the CPU stands for one on the GPU in a module of this type."""
+    """Return whether a tensor on the CPU stands for one on the GPU in a module of this type."""
     return (
         not named
         and is_cuda_type(tensor_type)

@@ -518,7 +518,7 @@ def test_nested_tensors_of_graphs(runtime: lua.Runtime) -> None:
         """
     )
     values = runtime.globals()
-    assert values.output[1].tolist() == [3, 3]
+    assert values.output[0].tolist() == [3, 3]
     assert runtime.eval("output.surplus == nil, output.deep[1]:sum(), copy.deep[1]:sum()") == (
         True,
         9,

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from compat import lua, nn, t7
+from compat.lua_tables import items
 
 # Numbers the tables of a graph as they are met, keys in order; the same text for the same graph.
 _DUMP = """
@@ -81,10 +82,8 @@ def _text(value: Any) -> str:
 def _items(value: Any) -> dict[Any, Any] | None:
     if isinstance(value, Table):
         return value.items
-    if isinstance(value, list):
-        return {i: v for i, v in enumerate(value, 1) if v is not None}
-    if isinstance(value, dict):
-        return {k: v for k, v in value.items() if v is not None}
+    if isinstance(value, (list, dict)):
+        return {k: v for k, v in items(value) if v is not None}
     return None
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from compat import lua, nn
+from compat import lua, nn, t7
+from compat.lua_tables import MixedTable
 
 
 @pytest.fixture
@@ -256,3 +257,122 @@ def test_a_table_becomes_an_object(runtime: lua.Runtime) -> None:
     assert runtime.eval("torch.type(m.a), m.a:first(), a[2], m.a == a") == ("Becomes", 1, 2, True)
     assert runtime.eval("m.b[1], m.b.z, m.b == b") == (3, 9, True)
     assert runtime.eval("net:forward(torch.zeros(1))[1], m.net == net") == (0, True)
+
+
+def test_table_layers_read_the_entries_of_any_table(runtime: lua.Runtime) -> None:
+    runtime.execute("""
+        a, b = torch.Tensor{1, 2}, torch.Tensor{3, 4}
+        for _, make in ipairs{
+           function(t) t.x = 5 return t end,
+           function(t) return setmetatable(t, {__index = {size = 3}}) end,
+        } do
+           local sum = nn.Sequential():add(nn.Identity()):add(nn.CAddTable())
+           assert(sum:forward(make{a, b})[2] == 6)
+           local g = sum:backward(make{a, b}, a)
+           assert(#g == 2 and g[1][2] == 2 and g[2][1] == 1 and g.x == nil)
+           assert(nn.JoinTable(1):forward(make{a, make{a, b}[2]}):size(1) == 4)
+           local both = nn.ParallelTable():add(nn.MulConstant(2)):add(nn.Identity())
+           assert(both:forward(make{a, b})[1][2] == 4)
+           assert(#nn.FlattenTable():forward(make{a, make{b, a}}) == 3)
+           local criterion = nn.ParallelCriterion():add(nn.MSECriterion()):add(nn.AbsCriterion())
+           assert(criterion:forward(make{a, b}, make{b, a}) == 6)
+           local t = make{a, b}
+           assert(nn.Identity():forward(t) == t)
+        end
+        named = nn.SelectTable('x'):forward{a, x = b}
+    """)
+    assert runtime.globals().named.tolist() == [3, 4]
+
+
+def test_further_keys_of_modules(runtime: lua.Runtime) -> None:
+    runtime.execute("""
+        net = nn.Sequential():add(nn.Linear(2, 2))
+        net.modules.extra = nn.Linear(2, 3)
+        copy = net:clone():float()
+        loaded = torch.deserialize(torch.serialize(net))
+    """)
+    for name in ("net", "copy", "loaded"):
+        assert runtime.eval(f"#{name}.modules, #{name}:parameters()") == (1, 2)
+    assert runtime.eval("copy.modules.extra.weight:type(), net.modules.extra.weight:type()") == (
+        "torch.FloatTensor",
+        "torch.DoubleTensor",
+    )
+    net = runtime.globals().net
+    assert isinstance(net.modules, MixedTable) and len(net.modules) == 1
+    assert net.modules["extra"].weight.shape == (3, 2)
+
+
+def test_further_keys_in_a_file(runtime: lua.Runtime, tmp_path: Any) -> None:
+    runtime.globals().path = str(tmp_path / "net.t7")
+    runtime.execute("""
+        net = nn.Sequential():add(nn.Linear(2, 2))
+        net.modules.extra = nn.Linear(2, 3)
+        torch.save(path, net)
+    """)
+    net = t7.load(tmp_path / "net.t7")
+    t7.save(tmp_path / "net.t7", net)
+    runtime.execute("again = torch.load(path)")
+    assert runtime.eval("#again.modules, again.modules.extra.weight:size(1)") == (1, 3)
+
+
+def test_python_refuses_dicts_as_before() -> None:
+    with pytest.raises(TypeError, match=r"nn\.JoinTable"):
+        nn.JoinTable(1).forward({1: torch.ones(1), "x": torch.ones(1)})
+
+
+def test_clones_have_functions_of_their_own(runtime: lua.Runtime) -> None:
+    runtime.execute("""
+        local Counting, parent = torch.class('nn.Counting', 'nn.Identity')
+        function Counting:__init()
+           parent.__init(self)
+           self.n = 0
+           self.count = function() self.n = self.n + 1 return self.n end
+        end
+        function Counting:updateOutput(input)
+           self.count()
+           return parent.updateOutput(self, input)
+        end
+        net = nn.Sequential():add(nn.Counting()):add(nn.Linear(1, 1))
+        copy = net:clone('weight', 'bias')
+        for _ = 1, 3 do copy:forward(torch.ones(1)) end
+    """)
+    assert runtime.eval("net:get(1).n, copy:get(1).n") == (0, 3)
+    assert runtime.eval("net:get(1).count(), copy:get(1).count(), net:get(1).n") == (1, 4, 1)
+
+
+def test_copies_have_the_methods_of_one_object(runtime: lua.Runtime) -> None:
+    runtime.execute("""
+        calls = {}
+        local before, seen = nn.Linear.updateOutput, 0
+        m = nn.Linear(2, 2)
+        m.updateOutput = function(self, input)
+           seen = seen + 1
+           calls[#calls + 1] = seen
+           return before(self, input)
+        end
+        m:forward(torch.ones(2))
+        for _, copy in ipairs{m:clone(), torch.deserialize(torch.serialize(m))} do
+           copy:forward(torch.ones(2))
+           copy:forward(torch.ones(2))
+           assert(torch.isTensor(copy.output) and copy.output:size(1) == 2)
+        end
+        m:forward(torch.ones(2))
+    """)
+    assert runtime.globals().calls == [1, 2, 3, 2, 3, 2]
+
+
+def test_tables_nested_three_thousand_deep(runtime: lua.Runtime) -> None:
+    runtime.execute("""
+        local t = torch.ones(1)
+        for _ = 1, 3000 do t = {t} end
+        m.f = t
+        copy, loaded = m:clone():float(), torch.deserialize(torch.serialize(m))
+        m:forward(m.f)
+        function depth(t)
+           local n = 0
+           while type(t) == 'table' do n, t = n + 1, t[1] end
+           return n, torch.type(t)
+        end
+    """)
+    for name, kind in (("m.f", "Double"), ("copy.f", "Float"), ("loaded.f", "Double")):
+        assert runtime.eval(f"depth({name})") == (3000, f"torch.{kind}Tensor")

@@ -193,3 +193,24 @@ def test_finalisers_of_a_state_that_closes_reach_no_python() -> None:
     )
     del runtime
     gc.collect()
+
+
+def test_functions_of_python_may_give_tensors_other_memory(runtime: lua.Runtime) -> None:
+    def resize(value: Any) -> None:
+        tensor = value if isinstance(value, torch.Tensor) else value[0]
+        tensor.resize_(5).fill_(3)
+
+    def replace(tensor: torch.Tensor) -> None:
+        tensor.data = torch.ones(7, dtype=torch.float64)
+
+    runtime.globals().resize, runtime.globals().replace = resize, replace
+    runtime.execute("x, y, z = torch.ones(2), torch.ones(2), torch.ones(2)")
+    runtime.execute("resize(x) resize{y} replace(z)")
+    assert runtime.eval("x:size(1), x:sum(), y:sum(), z:sum()") == (5, 15, 15, 7)
+
+
+def test_python_may_change_the_class_of_what_lua_has(runtime: lua.Runtime) -> None:
+    runtime.execute("require 'nn' l = {nn.Tanh()} m = nn.Sequential():add(l[1])")
+    assert runtime.eval("torch.type(m.modules[1])") == "nn.Tanh"
+    runtime.globals().m.modules[0].__class__ = nn.Sigmoid
+    assert runtime.eval("torch.type(m.modules[1]), m.modules[1] == l[1]") == ("nn.Sigmoid", True)

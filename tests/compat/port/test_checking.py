@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from compat import nn, t7
-from compat.port import checking
+from compat.port.check import checking
 
 
 class _Runs:
@@ -185,7 +185,7 @@ def test_bars_addresses_and_the_folder_are_left_out(
 def test_a_copy_of_a_copy_stays_when_that_is_gone(tmp_path: Path) -> None:
     import shutil
 
-    from compat.port.copies import copied
+    from compat.port.check.copies import copied
 
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "script.lua").write_text("print(1)")

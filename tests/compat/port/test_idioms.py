@@ -266,7 +266,7 @@ def test_what_may_be_unknown_is_not_taken_for_what_else_it_may_be(
 
 @pytest.mark.parametrize("text", ['"', "'", "'\"", ' "a" ', "\\", "\n'", "{\"}'"])
 def test_text_in_f_strings_keeps_its_quotes(text: str) -> None:
-    from compat.port import code
+    from compat.port.write import code
 
     name = "x"
     made = code.f_string([text, ("name", ""), text])
@@ -330,7 +330,7 @@ def test_the_dimensions_of_an_empty_tensor(
 
 
 def test_negation_looks_past_strings_and_brackets() -> None:
-    from compat.port.code import COMPARE, Code, negated
+    from compat.port.write.code import COMPARE, Code, negated
 
     for condition, opposite in [
         ('getattr(n, "weight", None) is not None', 'getattr(n, "weight", None) is None'),

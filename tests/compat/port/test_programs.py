@@ -93,7 +93,7 @@ end
 
 @pytest.mark.slow
 def test_a_check_tells_results_that_are_overwritten_from_other_differences(tmp_path: Path) -> None:
-    from compat.port import checking
+    from compat.port.check import checking
     from compat.port.program import convert, write
 
     script = tmp_path / "script.lua"
@@ -137,17 +137,21 @@ def test_tables_by_number_come_back_from_files_as_the_dicts_that_they_were(
 
 
 def test_names_of_files_become_names_of_modules_of_their_own(tmp_path: Path) -> None:
-    from compat.port.program import module_names
+    from compat.port.project.modules import module_names
 
     names = ("main", "1_data", "types", "shared", "in/2d-util", "in/types", "class", "test")
-    made = module_names([tmp_path / f"{name}.lua" for name in names])
+    made, why = module_names([tmp_path / f"{name}.lua" for name in names], tmp_path)
     assert made == ["main", "_1_data", "types_", "shared_", "in_._2d_util", "in_.types", "class_",
                     "test"]  # fmt: skip
+    assert why[tmp_path / "types.lua"] == "Python has a module of this name"
+    assert set(why) == {tmp_path / f"{name}.lua" for name in names[1:7]} - {
+        tmp_path / "in/types.lua"
+    }
 
 
 def test_what_was_edited_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from compat.port import command
-    from compat.port.syntax import PortError
+    from compat.port.read.syntax import PortError
 
     script, draft = tmp_path / "script.lua", tmp_path / "script.py"
     script.write_text("print('a')\n")

@@ -27,10 +27,10 @@ if arg[1] == 'never' then t.other = 1 end
 
 
 def test_kinds_counts_and_writes_are_noted(tmp_path: Path) -> None:
-    from compat.port.inference import File
-    from compat.port.parser import parse
-    from compat.port.scopes import Scopes
-    from compat.port.trace import traced
+    from compat.port.know.files import File
+    from compat.port.know.scopes import Scopes
+    from compat.port.know.trace import traced
+    from compat.port.read.parser import parse
 
     path = tmp_path / "script.lua"
     path.write_text(SCRIPT)

@@ -18,9 +18,6 @@ import argparse
 import io
 import operator
 import random
-import resource
-import signal
-import struct
 import sys
 import time
 import warnings
@@ -30,6 +27,7 @@ from typing import Any
 import torch
 
 sys.path.append(str(Path(__file__).parents[2]))
+from support.mutations import ending, limit_memory, mutate
 from support.paths import GOLDEN
 from support.t7_recordings import FILES, MALFORMED, read, register_custom_classes, variant
 
@@ -44,22 +42,6 @@ ENDLESS = 20
 """Seconds after which a reading counts as endless."""
 
 LARGEST_FILE = 30_000
-
-_INTS = (0, 1, -1, 2, 3, 4, 5, 6, 7, 8, 9, 255, 2**15, 2**24, 2**31 - 1, -(2**31), 0x7FFF0000)
-_LONGS = (0, 1, -1, 2**31, 2**32, 2**40, 2**61, 2**61 + 1, 2**62, 2**63 - 1, -(2**63))
-_WORDS = (
-    b"-1",
-    b"0",
-    b"1",
-    b"99999999999",
-    b"1e400",
-    b"nan",
-    b"-nan",
-    b"inf",
-    b"0x1p9",
-    b".",
-    b"\n",
-)
 
 
 class Plain:
@@ -218,35 +200,6 @@ def originals(entries: list[dict[str, Any]]) -> list[tuple[dict[str, Any], bytes
     return [(entry, data) for entry, data in files if len(data) <= LARGEST_FILE]
 
 
-def mutate(data: bytes, others: list[bytes], chance: random.Random) -> bytes:
-    """``data`` with one to four defects."""
-    result = bytearray(data)
-    for _ in range(chance.choice((1, 1, 1, 2, 4))):
-        at = chance.randrange(len(result) + 1)
-        kind = chance.randrange(8)
-        if kind == 0 and result:
-            result[at % len(result)] ^= 1 << chance.randrange(8)
-        elif kind == 1 and result:
-            result[at % len(result)] = chance.randrange(256)
-        elif kind == 2:
-            order = chance.choice("<>")
-            result[at : at + 4] = struct.pack(order + "i", chance.choice(_INTS))
-        elif kind == 3:
-            result[at : at + 8] = struct.pack("<q", chance.choice(_LONGS))
-        elif kind == 4:
-            del result[at:]
-        elif kind == 5:
-            del result[at : at + chance.choice((1, 4, 8, 20))]
-        elif kind == 6:
-            other = chance.choice(others)
-            start = chance.randrange(len(other) + 1)
-            result[at:at] = other[start : start + chance.choice((4, 12, 60, 1000))]
-        else:
-            end = at + chance.choice((0, 1, 2))
-            result[at:end] = chance.choice(_WORDS)
-    return bytes(result)
-
-
 def try_reading(data: bytes, way: Plain, options: dict[str, Any]) -> bool:
     """Whether ``data`` can be read."""
     try:
@@ -263,7 +216,6 @@ def run(way: Plain, first: int, mutations: int, seed: int) -> dict[str, int]:
     """Try the mutations from number ``first`` on; how many could be read, and how many not."""
     register_custom_classes()
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGALRM, _stop)
     sound, broken = way.files(), originals(MALFORMED)
     files = sound + broken
     others = [data for _, data in files]
@@ -271,17 +223,16 @@ def run(way: Plain, first: int, mutations: int, seed: int) -> dict[str, int]:
     for number in range(first, first + mutations):
         chance = random.Random(seed * 1_000_003 + number)
         entry, data = chance.choice(sound if chance.random() < 0.9 else broken)
-        signal.alarm(ENDLESS)
-        damaged, options = way.mutate(data, variant(entry), others, chance)
         try:
-            was_read = try_reading(damaged, way, options)
-            if chance.random() < 0.1:
-                _list_entries(damaged, options)
+            with ending(ENDLESS):
+                damaged, options = way.mutate(data, variant(entry), others, chance)
+                was_read = try_reading(damaged, way, options)
+                if chance.random() < 0.1:
+                    _list_entries(damaged, options)
         except BaseException as problem:
             problem.args = (f"mutation {number} of {entry['file']}: {problem!r}",)
             raise
         counts["read" if was_read else "refused"] += 1
-    signal.alarm(0)
     return counts
 
 
@@ -293,21 +244,6 @@ def _list_entries(data: bytes, options: dict[str, Any]) -> None:
         pass
 
 
-class Endless(BaseException):
-    """Nothing on the way may take it for a defect of the file."""
-
-
-def _stop(number: int, frame: object) -> None:
-    raise Endless(f"no end after {ENDLESS} s")
-
-
-def limit_memory() -> None:
-    """Allow this process only so much more address space."""
-    with open("/proc/self/statm") as statm:
-        used = int(statm.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Feed damaged .t7 files to the reader.")
     parser.add_argument("--mutations", type=int, default=200_000)
@@ -315,7 +251,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--objects", action="store_true", help="build the objects of all classes")
     arguments = parser.parse_args()
-    limit_memory()
+    limit_memory(MEMORY)
     started = time.perf_counter()
     way = Objects() if arguments.objects else Plain()
     counts = run(way, arguments.first, arguments.mutations, arguments.seed)

@@ -44,12 +44,12 @@ def test_traceback_shows_the_error_itself(tmp_path):
         (
             ["train", "--lr", "0"],
             "dptable train",
-            "argument --lr: lr is 0.0; a positive number is accepted",
+            "argument --lr: lr is 0.0; a number above 0, up to 1e+30 is accepted",
         ),
         (
             ["train", "--momentum", "-1"],
             "dptable train",
-            "--momentum: momentum is -1.0; a positive number or 0 is accepted",
+            "--momentum: momentum is -1.0; a number from 0 to 1 is accepted",
         ),
         (["inspect"], "dptable inspect", "the following arguments are required: file"),
         (["convert", "a.t7", "b.pt", "--to-gpu"], "dptable convert", "arguments: --to-gpu"),

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from compat import cutorch, nn, optim, random
 from dptable import DataParallelTable, comm, models
-from dptable.processes.alone import Alone
+from dptable.processes.single_process import SingleProcess
 from dptable.sharding import ShardedParameters
 
 ROWS = 13
@@ -301,6 +301,22 @@ def test_average_weighs_by_rows_and_without_it_gradients_are_sums():
     together(sums_and_averages, 3)
 
 
+class Tripling(nn.Module):
+    def compute(self, input: Tensor) -> Tensor:
+        return 3 * input
+
+
+class Doubling(Tripling):
+    def compute(self, input: Tensor) -> Tensor:
+        return 2 * input
+
+
+def branching(swapped: bool) -> nn.Module:
+    start = nn.Identity()()
+    one = nn.Tanh()(start)
+    return nn.gModule([start], [nn.CSubTable()([one, nn.Tanh()(one if swapped else start)])])
+
+
 def differing(what: str) -> str:
     rank = dist.get_rank()
     features, outputs = 4 + (what == "shape" and rank == 2), 3
@@ -309,12 +325,25 @@ def differing(what: str) -> str:
         inner.add(nn.Linear(3, 1))
     if what == "buffer" and rank == 1:
         inner.add(nn.BatchNormalization(3, affine=False))
+    other = rank == 1
+    layers = {
+        "class": nn.Tanh() if other else nn.ReLU(),
+        "option": nn.Dropout(0.3 if other else 0.5),
+        "leak": nn.LeakyReLU(0.2 if other else 0.1),
+        "graph": branching(swapped=other),
+        "own": Doubling() if other else Tripling(),
+        "inside": torch.nn.ELU(2.0 if other else 1.0),
+    }
+    if what in layers:
+        inner.add(layers[what])
+    if what == "place":
+        inner.insert(nn.Tanh(), 1 if other else 2)
     model = DataParallelTable(1, True).add(inner, ["cpu"])
     if what == "dtype" and rank == 0:
         model.double()
     with pytest.raises(ValueError) as error:
         model.distribute()
-    assert isinstance(model.group, Alone)
+    assert isinstance(model.group, SingleProcess)
     return str(error.value)
 
 
@@ -330,6 +359,27 @@ def differing(what: str) -> str:
 def test_nets_that_differ_are_refused_with_the_first_difference(what, message):
     for error in together(differing, 3, what):
         assert message in error
+
+
+OF_THE_SAME_SHAPES = {
+    "class": "1 has nn.Sequential[2] nn.Tanh where rank 0 has nn.Sequential[2] nn.ReLU;",
+    "option": "nn.Dropout with p = 0.3 where rank 0 has nn.Sequential[2] nn.Dropout with p",
+    "leak": "negval = 0.2 where rank 0 has nn.Sequential[2] nn.LeakyReLU with negval = 0.1;",
+    "graph": "where rank 0 has nn.Sequential[2] nn.gModule with steps = ",
+    "own": ".Doubling where rank 0 has ",
+    "inside": "ELU(alpha=2.0) where rank 0 has ",
+    "place": "rank 1 has nn.Sequential[2] nn.Linear",
+}
+
+
+def all_of_the_same_shapes() -> dict[str, str]:
+    return {what: differing(what) for what in OF_THE_SAME_SHAPES}
+
+
+def test_nets_of_the_same_shapes_that_differ_are_refused():
+    for errors in together(all_of_the_same_shapes, 2):
+        for what, message in OF_THE_SAME_SHAPES.items():
+            assert message in errors[what]
 
 
 def statistics(mode: str) -> Tensor:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import threading
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 import torch.distributed as dist
@@ -69,3 +72,62 @@ def test_who_is_alone_gives_up(shared):
     kept.set("dptable/attempt", "a former one")
     with pytest.raises(dist.DistStoreError):
         fresh_store(timedelta(seconds=0.5))
+
+
+def listening(port: int) -> set[str]:
+    """The addresses, in hexadecimal, at which a port of this machine listens."""
+    found = set()
+    for name in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in Path(name).read_text().splitlines()[1:]:
+            address, _, number = line.split()[1].partition(":")
+            if int(number, 16) == port and line.split()[3] == "0A":
+                found.add(address)
+    return found
+
+
+def free_port() -> int:
+    with socket.socket() as trial:
+        trial.bind(("127.0.0.1", 0))
+        return trial.getsockname()[1]
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="Linux")
+def test_the_store_of_rank_0_listens_where_it_is_sought_alone(monkeypatch):
+    port = free_port()
+    told = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2", "RANK": "0"}
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("TORCHELASTIC_USE_AGENT_STORE", raising=False)
+    patience = timedelta(seconds=20)
+    stores = {}
+
+    def first():
+        stores[0] = fresh_store(patience)[0]
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    other = dist.TCPStore("127.0.0.1", port, is_master=False, timeout=patience)
+    monkeypatch.setattr(dist, "rendezvous", lambda *a, **b: iter([(other, 1, 2)]))
+    monkeypatch.setenv("RANK", "1")
+    stores[1] = fresh_store(patience)[0]
+    thread.join()
+    stores[0].set("a", "b")
+    assert stores[1].get("a") == b"b"
+    assert listening(port) == {"0100007F"}
+
+
+def test_an_address_that_is_not_of_this_machine_is_left_to_pytorch(monkeypatch):
+    told = {"MASTER_ADDR": "192.0.2.1", "MASTER_PORT": "1", "WORLD_SIZE": "2", "RANK": "0"}
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("TORCHELASTIC_USE_AGENT_STORE", raising=False)
+    assert rendezvous._hosted(timedelta(seconds=1)) is None
+
+
+def test_processes_of_one_machine_meet_on_the_loopback_interface(monkeypatch):
+    monkeypatch.delenv("GLOO_SOCKET_IFNAME", raising=False)
+    rendezvous.stay_on_this_machine()
+    assert os.environ.get("GLOO_SOCKET_IFNAME") in ("lo", "lo0", None)
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "eth7")
+    rendezvous.stay_on_this_machine()
+    assert os.environ["GLOO_SOCKET_IFNAME"] == "eth7"

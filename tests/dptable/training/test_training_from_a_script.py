@@ -38,12 +38,21 @@ def test_runs_get_folders_of_their_own(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"lr": 0.0}, "lr is 0.0; a positive number is accepted"),
-        ({"momentum": -0.1}, "momentum is -0.1; a positive number or 0 is accepted"),
+        ({"lr": 0.0}, r"lr is 0.0; a number above 0, up to 1e\+30 is accepted"),
+        ({"lr": float("nan")}, "lr is nan; a number above 0"),
+        ({"momentum": -0.1}, "momentum is -0.1; a number from 0 to 1 is accepted"),
+        ({"ngpus": 99_999_999}, "ngpus is 99999999; a number from 1 to 1,024 is accepted"),
+        ({"ngpus": True}, "ngpus is True; a whole number is accepted"),
+        ({"batch_size": 1.5}, "batch_size is 1.5; a whole number is accepted"),
+        ({"seed": 2**64}, "seed is 18446744073709551616; a number from -4,503,599,627,370,496 to"),
+        ({"lr": "high"}, "lr is 'high'; a number is accepted"),
+        ({"data": 3}, "data is an int; a string is accepted"),
+        ({"threads": 1}, "threads is an int; True or False is accepted"),
+        ({"schedule": "0"}, "schedule is '0'; 'constant', 'cosine' or epochs"),
         ({"model": "vgg"}, "model is 'vgg'; 'lenet', 'mlp' or 'resnet' is accepted"),
         ({"schedule": "often"}, "schedule is 'often'; 'constant', 'cosine' or epochs"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         Options(**options)

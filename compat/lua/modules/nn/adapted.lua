@@ -20,6 +20,13 @@ t7.adapt('nn.Module', {
    end,
 })
 
+local Module, flatten = nn.Module, caller(objects.flatten, 'flatten')
+Module._flattenTensorBuffer = {}
+function Module.flatten(tensors)
+   if not tensors or #tensors == 0 then return torch.Tensor() end
+   return flatten(tensors)
+end
+
 -- Gives a class that is no Decorator the methods of one: they are those of its first module.
 function nn.Decorator.decorate(class)
    function class:updateOutput(input)

@@ -91,8 +91,11 @@ local function take(state)
             local _, lines = found:gsub('\n', '')
             state.line = state.line + lines
             local name, value
-            if type(action) == 'function' then name, value = action(found, state.options)
-            else name, value = action, found end
+            if state.filter[action] then name = nil
+            elseif type(action) ~= 'function' then name, value = action, found
+            elseif state.ours then name, value = action(found, state.options)
+            -- Until 2017 actions gave a token by `coroutine.yield`.
+            else name, value = coroutine.wrap(action)(found, state.options) end
             if name and not (state.filter[name] or name == 'comment' and state.filter.comments) then
                return name, value
             end
@@ -121,7 +124,8 @@ function lexer.scan(text, matches, filter, options)
       lists[i] = {pattern, match[2]}
    end
    local state = {text = type(text) == 'string' and text or text:read('*a'), at = 1, line = 1, matches = lists,
-                  filter = filter or {space = true}, options = options or {number = true, string = true}, inserted = {}}
+                  filter = filter or {space = true}, options = options or {number = true, string = true}, inserted = {},
+                  ours = matches == nil or matches == LUA or matches == CPP}
    local function token() return next_token(state) end
    states[token] = state
    return token

@@ -7,10 +7,7 @@ local t7 = torch._t7
 local system = t7.import('compat.lua.system')
 
 torchx = {version = 1}
-torch.md5 = {sumhexa = system.md5}
-function torch.md5.sum(text)
-   return (system.md5(text):gsub('%x%x', function(hex) return string.char(tonumber(hex, 16)) end))
-end
+torch.md5 = require 'md5'
 
 t7.bring('compat.random', function(name) return name == 'AliasMultinomial' end)
 t7.adapt('torch.AliasMultinomial', {draw = function(self)

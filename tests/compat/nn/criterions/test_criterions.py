@@ -551,3 +551,15 @@ def test_buffers_are_filled_again_where_that_is_asked_for() -> None:
         assert [gradient.tolist() for gradient in found[0]] == [[0.5] * 4, [3] * 4]
     finally:
         reuse_buffers(before)
+
+
+def test_cross_entropy_squeezes_its_input() -> None:
+    column, row = torch.randn(3, 1), torch.randn(1, 4)
+    criterion = nn.CrossEntropyCriterion().float()
+    for input, label in ((column, 2), (row, torch.tensor([3.0])), (torch.randn(1, 1), 1)):
+        index = int(label) - 1
+        expected = -input.flatten().log_softmax(0)[index]
+        assert criterion.forward(input, label) == pytest.approx(expected.item(), abs=1e-6)
+        gradient = input.flatten().softmax(0)
+        gradient[index] -= 1
+        torch.testing.assert_close(criterion.backward(input, label), gradient.view(input.shape))

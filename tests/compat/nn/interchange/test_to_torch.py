@@ -156,7 +156,7 @@ def test_what_has_no_equivalent_is_refused_by_name(name: str) -> None:
 
 
 def test_the_guide_names_what_is_left() -> None:
-    guide = (ROOT / "docs" / "porting.md").read_text()
+    guide = (ROOT / "docs" / "files.md").read_text()
     left = guide.split("| left | why")[1].split("\n\n")[0]
     assert set(re.findall(r"`([A-Z]\w+)`", left.split("| classes of your own")[0])) == NO_EQUIVALENT
 

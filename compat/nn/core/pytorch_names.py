@@ -1,0 +1,89 @@
+"""What PyTorch's names are called here: hints for errors about a class, field or method."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import torch
+
+_AUTOGRAD = "net.as_autograd(), a torch.nn.Module over the same parameters, has it"
+_FREEZE = "m.gradWeight = None freezes a parameter; m.accGradParameters = lambda *arg: None a layer"
+_HOOK = "nothing of a net is recorded; set a method of the object: m.updateOutput = …"
+_TYPE = "use type('torch.FloatTensor'), float(), double() or cuda()"
+
+# Methods of torch.nn.Module that nets and criterions lack.
+METHODS = {
+    "add_module": "use add(module)",
+    "append": "use add(module)",
+    "bfloat16": _TYPE,
+    "buffers": _AUTOGRAD,
+    "eval": "use evaluate()",
+    "load_state_dict": _AUTOGRAD,
+    "named_buffers": _AUTOGRAD,
+    "named_children": "use children(), or the list modules",
+    "named_parameters": _AUTOGRAD,
+    "pop": "use remove(index), which counts from 1",
+    "register_backward_hook": _HOOK,
+    "register_buffer": "set the field: m.name = tensor",
+    "register_forward_hook": _HOOK,
+    "register_forward_pre_hook": _HOOK,
+    "register_full_backward_hook": _HOOK,
+    "register_module": "use add(module)",
+    "register_parameter": "declare it in the class: name = nn.Parameter()",
+    "requires_grad": _FREEZE,
+    "requires_grad_": _FREEZE,
+    "state_dict": "net.to_torch().state_dict() has PyTorch's names; t7.save writes the net",
+    "to": _TYPE,
+    "to_empty": _TYPE,
+    "zero_grad": "use zeroGradParameters()",
+}
+
+# Names of torch.nn that are no modules, or whose docstrings here name another class.
+_OTHERS = {
+    "Flatten": "use nn.View(n).setNumInputDims(3), where n is the elements of a sample",
+    "ModuleDict": "a module's list modules holds its children",
+    "ParameterList": "declare each in the class: name = nn.Parameter()",
+    "init": "use torch.nn.init.kaiming_normal_(m.weight), or reset(stdv) of a module",
+    "parallel": "import dptable makes nn.DataParallelTable",
+    "DataParallel": "import dptable makes nn.DataParallelTable",
+}
+
+
+def class_hint(name: str, classes: Mapping[str, Any]) -> str | None:
+    """Tell what a class of ``torch.nn`` is called in ``compat.nn``; None for any other name.
+
+    The answer comes from the docstrings, whose line ``PyTorch: …`` names the counterpart.
+
+    Args:
+        name: what somebody looked for in ``compat.nn``.
+        classes: what ``compat.nn`` has.
+    """
+    if name in _OTHERS:
+        return _OTHERS[name]
+    counterpart = getattr(torch.nn, name, None)
+    if not isinstance(counterpart, type) or not issubclass(counterpart, torch.nn.Module):
+        return None
+    named = re.compile(rf"^\s*PyTorch: ``torch\.nn\.{name}``", re.M)
+    found = [f"nn.{each}" for each, c in classes.items() if named.search(_doc(c))]
+    if found:
+        return f"PyTorch's {name} is {' or '.join(found)} here"
+    return f"a torch.nn.{name}(…) may stand in a net as it is"
+
+
+def _doc(value: Any) -> str:
+    return (value.__doc__ or "") if isinstance(value, type) else ""
+
+
+class NotIndexed:
+    """Explains ``net[0]``, which Torch7 does not have.
+
+    A descriptor that raises AttributeError, so that ``hasattr(net, "__getitem__")`` is False: lupa
+    reads fields of an object that has it by index.
+    """
+
+    def __get__(self, net: Any, owner: Any = None) -> NoReturn:
+        raise AttributeError(
+            "a net has no index: net.get(1) is its first module, net.modules the list of all"
+        )

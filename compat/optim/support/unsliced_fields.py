@@ -1,0 +1,18 @@
+"""What of a state has not one number for each parameter, whatever its size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_NAMES: set[str] = set()
+
+
+def declare_unsliced(*names: str) -> None:
+    """Declare, beside an optimizer, the fields of its state that are never slices."""
+    _NAMES.update(names)
+
+
+def unsliced_values(state: Mapping[Any, Any]) -> Iterator[Any]:
+    """Return the values of such fields."""
+    return (value for name, value in state.items() if name in _NAMES)

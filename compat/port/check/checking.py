@@ -1,0 +1,256 @@
+"""Whether a draft does what its Lua did: both run, and what they print and save is compared."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from compat.port.check.comparing import NEAR, TOLERANCE, alike, difference, permuted
+from compat.port.check.copies import FOLDER, PLACE, changes, copied
+from compat.port.read.syntax import PortError
+
+# Of xlua.progress, with times in them.
+_BARS = re.compile(r"\r? \[[=>.]{10,}\][^\r\n]*(?:\r|\n\r?)?")
+_ADDRESS = re.compile(r"\b0x[0-9a-f]+")
+_TEMPORARY = re.compile(r"[\w/.-]*/lua_\w+")  # what os.tmpname gives
+_OVERWRITTEN = "#port-outputs"  # in the mark about results that Torch7 overwrites
+_ENDED = -1000  # the exit code of a run whose time was up
+
+
+@dataclass
+class Outcome:
+    """What a comparison found.
+
+    ``difference`` is None where all is the same; ``ending`` tells the error with which the script
+    ended, if it did; ``moved`` counts the lines that both print, but in another order. ``kept``: it
+    is the same where no pass of a net overwrites an earlier result, which the draft has a mark for.
+    """
+
+    lines: int
+    files: list[str]
+    difference: str | None
+    ending: str = ""
+    moved: int = 0
+    kept: bool = False
+
+    def __str__(self) -> str:
+        kept = ", where no result is overwritten (port: outputs)" if self.kept else ""
+        order = f" ({self.moved} of them in another order)" if self.moved else ""
+        saved = f", and {', '.join(self.files)}" if self.files else ""
+        return f"{self.lines} lines that both print{order}{saved}{kept}{self.ending}"
+
+
+def check(
+    script: str | os.PathLike[str],
+    draft: str | os.PathLike[str],
+    arguments: Sequence[str] = (),
+    tolerance: float = TOLERANCE,
+    ignore: str | None = None,
+    seconds: float | None = None,
+    place: str | os.PathLike[str] | None = None,
+    root: Path | None = None,
+    home: Path | None = None,
+) -> Outcome:
+    """Run a script in Lua and its draft in Python, each in a copy of the script's folder.
+
+    Both begin from one seed. Progress bars are left out, and so are the places that Lua puts before
+    its messages, ``script.lua:3:``, for a draft has other lines, addresses of tables, names of
+    temporary files, and the folder itself. Lines near one another may come in another order, for
+    that is how ``pairs`` goes through names; it is said how many do. Where they differ and the
+    draft has a mark about results that Torch7 overwrites, it is compared with a run in Lua that
+    overwrites none as well.
+
+    Args:
+        tolerance: how much numbers that are printed may differ, relatively.
+        ignore: a regular expression for what is left out of each line, such as times.
+        seconds: how long each may run; then the lines are compared that both have printed.
+        place: a folder for the copies: the next check there goes on with the files that this one
+            has left.
+        root: the folder that is copied; None: the script's.
+        home: the folder in it where both run.
+
+    Raises:
+        PortError: the script prints nothing and saves no ``.t7`` file.
+    """
+    script, draft = Path(script).resolve(), Path(draft).resolve()
+    pattern = re.compile(ignore) if ignore else None
+    source = script.parent if root is None else root.resolve()
+    inside = Path() if home is None else home.resolve().relative_to(source)
+    with tempfile.TemporaryDirectory(prefix=FOLDER) as own:
+        root = Path(own if place is None else place)
+        is_marked = _OVERWRITTEN in draft.read_text(errors="replace")
+        languages = ["lua", "python", "kept"] if is_marked else ["lua", "python"]
+        given = {language: _begun(source, root, language) for language in languages}
+
+        def ran(language: str, program: Path) -> subprocess.CompletedProcess[str]:
+            seeded = [sys.executable, "-m", "compat.port.check.seeded", language, str(program)]
+            return _run([*seeded, *arguments], root / language / inside, seconds)
+
+        def outcome(language: str) -> Outcome:
+            lua = ran(language, script)
+            difference, moved = _printed(lua, python, script, draft, tolerance, pattern)
+            files: list[str] = []
+            if difference is None:
+                files, difference = _saved(
+                    root / language, root / "python", given[language], tolerance
+                )
+            lines = min(len(run.stdout.splitlines()) for run in (lua, python))
+            kept = language == "kept"
+            return Outcome(lines, files, difference, _ending(lua), moved, kept)
+
+        python = ran("python", draft)
+        found = outcome("lua")
+        if found.difference is not None and is_marked:
+            kept = outcome("kept")
+            if kept.difference is None:
+                found = kept
+                shutil.rmtree(root / "lua")
+                (root / "kept").rename(root / "lua")
+        shutil.rmtree(root / "kept", ignore_errors=True)
+        if found.difference is None and not found.lines and not found.files:
+            why = f"; {found.ending.strip()}" if found.ending else ""
+            raise PortError(f"{script.name} prints and saves nothing to compare{why}")
+        return found
+
+
+def _begun(source: Path, root: Path, language: str) -> dict[Path, int]:
+    """Have a folder for a run, and tell when each ``.t7`` file in it was changed last."""
+    folder = root / language
+    if not folder.exists():
+        folder.mkdir()
+        copied(root / "lua" if language == "kept" else source, folder)
+    return changes(folder)
+
+
+def _run(
+    command: Sequence[str], folder: Path, seconds: float | None
+) -> subprocess.CompletedProcess[str]:
+    root = str(Path(__file__).parents[3])
+    paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=seconds)
+            code = process.returncode
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            code = _ENDED
+    texts = (text.decode(errors="surrogateescape") for text in (out, err))
+    return subprocess.CompletedProcess(command, code, *texts)
+
+
+def _printed(
+    lua: subprocess.CompletedProcess[str],
+    python: subprocess.CompletedProcess[str],
+    script: Path,
+    draft: Path,
+    tolerance: float,
+    ignore: re.Pattern[str] | None = None,
+) -> tuple[str | None, int]:
+    """Where what was printed differs first, and how many lines are in another order."""
+    places = re.compile(rf"(?:[\w./-]*/)?{re.escape(script.name)}:\d+: ")
+    changing = ((_BARS, ""), (_ADDRESS, "0x"), (_TEMPORARY, ""), (PLACE, ""), (places, ""))
+    a, b = (_without(run.stdout, changing).splitlines() for run in (lua, python))
+    if _ENDED in (lua.returncode, python.returncode):
+        both = min(len(a), len(b)) - 1
+        a, b = a[: max(both, 0)], b[: max(both, 0)]
+    if ignore:
+        a, b = ([ignore.sub("", line) for line in lines] for lines in (a, b))
+    moved = checked = 0
+    for i in range(max(len(a), len(b))):
+        one, other = (lines[i] if i < len(lines) else None for lines in (a, b))
+        if i < checked:
+            continue
+        if one is None or other is None or not alike(one, other, tolerance):
+            together = permuted(a[i : i + NEAR], b[i : i + NEAR])
+            if together:
+                moved, checked = moved + together, i + together
+                continue
+            shown = "\n".join(
+                f"  {name}: {text if text is not None else '(nothing more)'}"
+                for name, text in ((script.name, one), (draft.name, other))
+            )
+            where = _places(one if one is not None else other or "", script, draft)
+            ending = _ending(python) if other is None else ""
+            return f"line {i + 1} of what they print differs:\n{shown}{where}{ending}", moved
+    if _ENDED in (lua.returncode, python.returncode):
+        return None, moved
+    if (lua.returncode == 0) != (python.returncode == 0):
+        return (
+            f"{script.name} ends with {lua.returncode}, {draft.name} with {python.returncode}"
+            f"{_ending(python if python.returncode else lua)}"
+        ), moved
+    return None, moved
+
+
+def _without(text: str, changing: Iterable[tuple[re.Pattern[str], str]]) -> str:
+    for pattern, instead in changing:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def _ending(run: subprocess.CompletedProcess[str]) -> str:
+    """The last words of a run that failed, and the line of the draft where."""
+    lines = [line for line in run.stderr.splitlines() if line.strip()]
+    if not run.returncode or not lines:
+        return ""
+    if "stack traceback:" in lines[1:]:  # Lua's, which comes after the message
+        lines = lines[: lines.index("stack traceback:", 1)]
+    where = [line.strip() for line in lines if line.strip().startswith("File ") and ".py" in line]
+    own = [line for line in where if "/compat/" not in line]
+    place = f" ({own[-1]})" if own else ""
+    return f"\n  it ended in: {lines[-1]}{place}"
+
+
+def _places(text: str, script: Path, draft: Path) -> str:
+    """The lines of both sources that most look like what printed a text."""
+    words = set(re.findall(r"[A-Za-z]{3,}", text))
+    if not words:
+        return ""
+    found = ""
+    for path in (script, draft):
+        lines = path.read_text(errors="replace").splitlines()
+        scored = [
+            (len(words & set(re.findall(r"[A-Za-z]{3,}", line))), -i)
+            for i, line in enumerate(lines)
+            if "print" in line or "write" in line or "format" in line
+        ]
+        score, number = max(scored, default=(0, 0))
+        if score:
+            found += f"\n  {path.name}:{1 - number}: {lines[-number].strip()}"
+    return found
+
+
+def _saved(
+    lua: Path, python: Path, given: Mapping[Path, int], tolerance: float
+) -> tuple[list[str], str | None]:
+    """The checkpoints that both saved, and what differs in the first that differs."""
+    from compat import t7
+
+    def changed(folder: Path, name: Path) -> bool:
+        path = folder / name
+        return path.is_file() and path.stat().st_mtime_ns != given.get(name)
+
+    files = sorted(p.relative_to(lua) for p in lua.rglob("*.t7"))
+    made = [name for name in files if changed(lua, name)]
+    for name in made:
+        if not changed(python, name):
+            return [], f"{name} was saved by the Lua only"
+        a, b = t7.load(lua / name, plain=True), t7.load(python / name, plain=True)
+        found = difference(a, b, str(name), tolerance, set())
+        if found is not None:
+            return [], found
+    return [str(name) for name in made], None

@@ -1,0 +1,109 @@
+"""Runs of a script and of its draft that draw the same numbers, though neither sets a seed.
+
+``python -m compat.port.check.seeded lua script.lua arguments…``, ``… python draft.py arguments…``
+and ``… kept script.lua …``, which is Lua where no pass of a net overwrites what an earlier one
+gave: what Torch7 takes from the operating system, the seeds of generators, is here counted from a
+fixed number, and the first time that ``os.time`` or ``os.date`` tells is the same. PyTorch computes
+in both.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import runpy
+import sys
+import time
+from typing import Any
+
+import torch
+
+from compat.random import Generator, default_generator
+
+_SEED = 5489_2017
+_START = 1_500_000_000
+
+# What packages draw while they are loaded counts after a seed of the script's: drafts draw it then,
+# but not in the threads of a pool, which have the packages from their beginning.
+_IN_LUA = """
+local seed, seconds = ...
+local draw = {nn = true, nngraph = true, rnn = true, dpnn = true, cunn = true, cudnn = true}
+local load, now, date = require, os.time, os.date
+local function is_free() return __threadid or torch.initialSeed() == seed end
+function require(name)
+   local state = draw[name] and is_free() and torch.getRNGState()
+   local found = load(name)
+   if state and is_free() then torch.setRNGState(state) end
+   return found
+end
+torch['_t7'].leave_numbers_to_pytorch()  -- as the draft does
+function os.time(moment) return moment and now(moment) or seconds() end
+function os.date(form, moment) return date(form or '%c', moment or seconds()) end
+"""
+
+
+class _Clock:
+    """Seconds from the first question on."""
+
+    def __init__(self) -> None:
+        self._first: float | None = None
+
+    def __call__(self) -> int:
+        now = time.monotonic()
+        if self._first is None:
+            self._first = now
+        return _START + int(now - self._first)
+
+
+def _seed_alike() -> None:
+    numbers = itertools.count(_SEED)
+
+    def seed(self: Generator) -> int:
+        number = next(numbers)
+        self.manualSeed(number)
+        return number
+
+    Generator.seed = seed  # type: ignore[method-assign]
+    default_generator.seed()
+    torch.manual_seed(_SEED)
+
+
+def _lua(arguments: list[str], overwrites: bool) -> int:
+    from compat.lua import Runtime
+    from compat.lua.command import main
+    from compat.lua.kernels import reductions
+
+    Runtime.reuses_buffers, reductions.sums_in_double = overwrites, False
+
+    seconds = _Clock()
+    Runtime.at_start.append(lambda runtime: runtime.execute(_IN_LUA, _SEED, seconds))
+    return main(arguments)
+
+
+def _python(draft: str, arguments: list[str]) -> int:
+    from compat.port import lua
+
+    seconds, at, shown = _Clock(), lua.time, lua.date
+
+    def moment(table: Any = None) -> int:
+        return seconds() if table is None else at(table)
+
+    def date(template: str = "%c", when: float | None = None) -> str:
+        return shown(template, seconds() if when is None else when)
+
+    lua.time, lua.date = moment, date
+    sys.argv = [draft, *arguments]
+    sys.path[0] = os.path.dirname(draft)
+    runpy.run_path(draft, run_name="__main__")
+    return 0
+
+
+if __name__ == "__main__":
+    from compat.lua.command import leave
+
+    _seed_alike()
+    language, program, *given = sys.argv[1:]
+    if language == "python":
+        leave(_python(program, given))
+    else:
+        leave(_lua([program, *given], overwrites=language == "lua"))

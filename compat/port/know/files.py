@@ -1,0 +1,92 @@
+"""The files and classes of a program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from compat.port.know.scopes import Scopes, Variable
+from compat.port.know.types import Table, Type
+from compat.port.read import syntax as s
+
+_MAKES = re.compile("_*(init|new|create|reset|build|load)", re.IGNORECASE)
+
+
+@dataclass(eq=False)
+class Class:
+    """A class of the script's: of ``torch.class``, or a table with ``__index`` and methods."""
+
+    name: str  # in Lua, with the package
+    variable: Variable | None
+    parent: str | None
+    is_torch: bool
+    node: s.Node
+    module: str = ""  # of the file that makes it
+    holder: s.Node | None = None  # the table that gets it
+    deriving: s.Node | None = None  # the call of setmetatable that names its parent
+    methods: dict[str, s.Define] = field(default_factory=dict)
+    members: Table = field(default_factory=Table)
+    instance: Table = field(default_factory=Table)
+
+    def __post_init__(self) -> None:
+        self.instance.klass = self
+        self.members.klass = self
+
+    def method(self, name: str, classes: Mapping[str, Class]) -> s.Define | None:
+        """A method, its own or inherited."""
+        klass: Class | None = self
+        while klass is not None:
+            if name in klass.methods:
+                return klass.methods[name]
+            klass = classes.get(klass.parent or "")
+        return None
+
+    def is_layer(self, classes: Mapping[str, Class]) -> bool:
+        """Whether it derives from a class of a package, at last."""
+        klass = self
+        while klass.parent is not None and klass.parent in classes:
+            klass = classes[klass.parent]
+        return klass.is_torch and klass.parent is not None
+
+    def sets_first(self, name: str, classes: Mapping[str, Class]) -> bool:
+        """Whether what makes an object, a function of the class's or a method such as init, sets
+        a field of this name.
+        """
+        klass: Class | None = self
+        while klass is not None:
+            for method, define in klass.methods.items():
+                if define.is_method and not _MAKES.match(method):
+                    continue
+                for node in s.walk(define.function.body):
+                    targets = node.targets if isinstance(node, s.Assign) else []
+                    if any(isinstance(t, s.Index) and s.constant(t.key) == name for t in targets):
+                        return True
+            klass = classes.get(klass.parent or "")
+        return False
+
+    @property
+    def object(self) -> Type:
+        """The type of its objects."""
+        made = Type("object", table=self.instance)
+        made.classes = {self.name}
+        return made
+
+
+@dataclass(eq=False)
+class File:
+    """A Lua file of the program."""
+
+    path: str  # as given
+    module: str  # its name for Python's import
+    block: s.Block
+    scopes: Scopes
+    source: bytes
+    value: Type = field(default_factory=Type)  # what it returns
+    is_script: bool = False  # it starts a program; scripts do not share global variables
+    loads: dict[str, str] = field(default_factory=dict)  # names in require and dofile, and paths
+    is_opaque: bool = False  # it has no draft, and what it says is not known
+
+    def shares_with(self, other: File) -> bool:
+        """Whether both may be parts of one program."""
+        return self is other or not (self.is_script and other.is_script)

@@ -1,0 +1,77 @@
+"""Variables of which each turn of a loop has its own, where Python would have one for all.
+
+In Lua a variable that is declared in a loop is a new one each time. That shows where a function
+keeps it for later and somebody changes it: then the draft puts its value into a ``lua.Box``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.port.know.files import File
+from compat.port.know.inference import Inference
+from compat.port.know.scopes import FunctionScope
+from compat.port.read import syntax as s
+
+# Who calls the functions that it is given before it returns.
+_AT_ONCE = {"pcall", "xpcall", "table.sort", "string.gsub"}
+_METHODS_AT_ONCE = {"apply", "map", "gsub", "applyToModules", "replace"}
+
+
+def box(file: File, types: Inference) -> None:
+    """Find these variables of a file."""
+    types.file = file
+    kept = [file.scopes.of_function[f] for f in _kept(file, types)]
+    for scope in (file.scopes.file, *file.scopes.of_function.values()):
+        for variable in scope.variables:
+            changes = len(variable.writes) > 1 and variable.loops > 0
+            variable.boxed = changes and any(
+                variable in inner.used and _stands_in(inner, scope) for inner in kept
+            )
+
+
+def _stands_in(inner: FunctionScope, outer: FunctionScope) -> bool:
+    return inner is not outer and inner.within(outer)
+
+
+def _kept(file: File, types: Inference) -> list[s.Function]:
+    """The functions that may be called later than in the turn that makes them."""
+    found = [n for n in s.walk(file.block) if isinstance(n, s.Function)]
+    at_once = set(_called_at_once(file, types))
+    return [f for f in found if f not in at_once]
+
+
+def _called_at_once(file: File, types: Inference) -> Iterator[s.Function]:
+    used_here: set[s.Name] = set()  # names that are called, or given to who calls at once
+    for node in s.walk(file.block):
+        if isinstance(node, s.Call):
+            given = [node.function]
+            path = types.dotted(node.function) if node.method is None else None
+            calls = path is not None and (path in _AT_ONCE or path.startswith("optim."))
+            if calls or node.method in _METHODS_AT_ONCE:
+                given += node.arguments
+            for one in given:
+                if isinstance(one, s.Paren):
+                    one = one.inner
+                if isinstance(one, s.Function):
+                    yield one
+                elif isinstance(one, s.Name):
+                    used_here.add(one)
+    for node in s.walk(file.block):
+        name, function = _named(node)
+        if name is None or function is None or name.variable.is_global:
+            continue
+        if all(read in used_here for read, _ in name.variable.reads):
+            yield function
+
+
+def _named(node: s.Node) -> tuple[s.Name | None, s.Function | None]:
+    """The variable that a statement gives a function, and the function."""
+    if isinstance(node, s.Define) and isinstance(node.target, s.Name):
+        return node.target, node.function
+    if isinstance(node, (s.Local, s.Assign)) and len(node.values) == 1:
+        target = node.names[0] if isinstance(node, s.Local) else node.targets[0]
+        value = node.values[0]
+        if isinstance(target, s.Name) and isinstance(value, s.Function):
+            return target, value
+    return None, None

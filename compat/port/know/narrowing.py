@@ -1,0 +1,123 @@
+"""What a variable is where a script has asked for its type: ``if type(x) == 'table' then``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.port.know.scopes import Variable
+from compat.port.know.types import NUMBERS
+from compat.port.read import syntax as s
+
+# What the answers of ``type`` leave of the possibilities.
+LEAVES = {
+    "table": {"table", "options", "object"},
+    "number": set(NUMBERS),
+    "string": {"string"},
+    "function": {"function"},
+    "boolean": {"boolean"},
+    "tensor": {"tensor", "mask"},
+}
+
+
+def tested(node: s.Node) -> tuple[s.Name, str] | None:
+    """The variable that an expression tests, and what it is if that is true."""
+    if isinstance(node, s.Call):
+        return _asked(node, "isTensor", "tensor")
+    if not isinstance(node, s.Binary) or node.operator != "==":
+        return None
+    for call, answer in ((node.left, node.right), (node.right, node.left)):
+        if isinstance(call, s.Call) and isinstance(answer, s.Constant) and answer.value in LEAVES:
+            return _asked(call, "type", str(answer.value))
+    return None
+
+
+def _asked(call: s.Call, function: str, answer: str) -> tuple[s.Name, str] | None:
+    name = call.function
+    if isinstance(name, s.Index) and isinstance(name.object, s.Name) and name.object.id == "torch":
+        name = name.key
+    word = name.value if isinstance(name, s.Constant) else getattr(name, "id", None)
+    subject = call.arguments[0] if len(call.arguments) == 1 else None
+    is_plain = word == function and call.method is None and isinstance(subject, s.Name)
+    return (subject, answer) if is_plain and isinstance(subject, s.Name) else None
+
+
+def narrowed(block: s.Block) -> tuple[dict[s.Name, str], dict[s.Name, int]]:
+    """The places that a variable is read at behind a test: what it is there, and how long."""
+    kinds: dict[s.Name, str] = {}
+    lengths: dict[s.Name, int] = {}
+    for condition, part in _guarded(block):
+        for test in _true(condition):
+            if (found := tested(test)) is not None:
+                kinds |= dict.fromkeys(_reads(found[0].variable, part), found[1])
+            elif (measured := _measured(test)) is not None:
+                lengths |= dict.fromkeys(_reads(measured[0].variable, part), measured[1])
+    return kinds, lengths
+
+
+def _measured(node: s.Node) -> tuple[s.Name, int] | None:
+    """``#x == 3``."""
+    if not isinstance(node, s.Binary) or node.operator != "==":
+        return None
+    length, number = node.left, node.right
+    if not isinstance(length, s.Unary) or length.operator != "#":
+        return None
+    if not isinstance(length.operand, s.Name) or not isinstance(number, s.Constant):
+        return None
+    return (length.operand, number.value) if isinstance(number.value, int) else None
+
+
+def filled(block: s.Block) -> Iterator[s.Call]:
+    """Calls that are given a list first and stand where its length was looked at."""
+    for node in s.walk(block):
+        if isinstance(node, (s.If, s.While, s.ForRange, s.ForEach)):
+            lists = {s.describe(n) for part in _tests(node) for n in _measured_lists(part)} - {"…"}
+            for call in s.walk(node):
+                if isinstance(call, s.Call) and s.describe((call.arguments or [call])[0]) in lists:
+                    yield call
+
+
+def _tests(node: s.Statement) -> list[s.Node]:
+    """The expressions that decide whether a statement's body is reached."""
+    if isinstance(node, s.If):
+        return [condition for condition, _ in node.clauses if condition is not None]
+    if isinstance(node, s.ForRange):
+        return [node.first, node.last]
+    return node.values if isinstance(node, s.ForEach) else [next(node.children())]
+
+
+def _measured_lists(node: s.Node) -> Iterator[s.Node]:
+    """What ``#x`` and ``ipairs(x)`` ask for the length of."""
+    for part in s.walk(node):
+        if isinstance(part, s.Unary) and part.operator == "#":
+            yield part.operand
+        elif isinstance(part, s.Call) and part.arguments and s.describe(part.function) == "ipairs":
+            yield part.arguments[0]
+
+
+def _guarded(block: s.Block) -> Iterator[tuple[s.Node, s.Node]]:
+    """Conditions, and the parts of the source that are reached only where they are true."""
+    for node in s.walk(block):
+        if isinstance(node, s.Binary) and node.operator == "and":
+            yield node.left, node.right
+        elif isinstance(node, s.If):
+            for condition, body in node.clauses:
+                if condition is not None:
+                    yield condition, body
+
+
+def _true(node: s.Node) -> Iterator[s.Node]:
+    """The parts of a condition that are all true where it is."""
+    if isinstance(node, s.Paren):
+        yield from _true(node.inner)
+    elif isinstance(node, s.Binary) and node.operator == "and":
+        yield from _true(node.left)
+        yield from _true(node.right)
+    else:
+        yield node
+
+
+def _reads(variable: Variable, part: s.Node) -> list[s.Name]:
+    """Where a part of the source reads a variable before it sets it."""
+    inside = set(s.walk(part))
+    end = min((n.start for n, _ in variable.writes if n in inside), default=1 << 60)
+    return [n for n, _ in variable.reads if n in inside and n.start < end]

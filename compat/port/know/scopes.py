@@ -1,0 +1,231 @@
+"""Which variable each name means, who changes it, and what it is called in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from compat.port.read import syntax as s
+from compat.port.write.python_names import python_name
+
+# Global names of Lua and of Torch7's packages.
+PACKAGES = {
+    *("torch", "nn", "optim", "nngraph", "cutorch", "cunn", "cudnn", "image", "paths", "sys"),
+    *("xlua", "graph", "rnn", "dpnn", "threads", "lfs", "cjson", "tds", "gnuplot", "hdf5"),
+    *("string", "table", "math", "io", "os", "package", "coroutine", "debug", "bit", "jit", "ffi"),
+    *("path", "stringx", "tablex", "pretty", "pl", "utils", "optnet", "nccl"),
+}
+# And those that need no import in Python.
+SILENT = {"pl", "env", "trepl", "nnx", "lfs", "dok", "totem", "torchx"}
+# Functions that load a file.
+LOADERS = {"require", "dofile", "paths.dofile", "include", "torch.include"}
+KNOWN = PACKAGES | SILENT | {"lapp", "class", "argcheck"}
+
+
+@dataclass(eq=False)
+class FunctionScope:
+    """A function, or a file."""
+
+    node: s.Function | None
+    parent: FunctionScope | None
+    variables: list[Variable] = field(default_factory=list)
+    used: set[Variable] = field(default_factory=set)
+
+    def within(self, other: FunctionScope) -> bool:
+        """Whether it is ``other``, or stands inside it."""
+        scope: FunctionScope | None = self
+        while scope is not None and scope is not other:
+            scope = scope.parent
+        return scope is other
+
+
+@dataclass(eq=False)
+class Variable:
+    """A local variable, a parameter, or a global one (whose ``scope`` is None)."""
+
+    id: str
+    scope: FunctionScope | None
+    declared: s.Node | None = None
+    end: int = 0  # where its block ends
+    loops: int = 0  # how many loops of its function stand around it
+    is_parameter: bool = False
+    reads: list[tuple[s.Name, FunctionScope]] = field(default_factory=list)
+    writes: list[tuple[s.Name, FunctionScope]] = field(default_factory=list)
+    python: str = ""
+    boxed: bool = False  # each turn of a loop has its own
+    zero_based: bool = False  # a loop's number that is only used as an index
+
+    @property
+    def declared_at(self) -> int:
+        """Where it is declared in its file."""
+        return 0 if self.declared is None else self.declared.start
+
+    @property
+    def is_global(self) -> bool:
+        """Whether it belongs to all files."""
+        return self.scope is None
+
+    @property
+    def captured(self) -> bool:
+        """Whether another function than its own uses it."""
+        return any(scope is not self.scope for _, scope in (*self.reads, *self.writes))
+
+
+class Scopes:
+    """The variables of a file; globals are shared by ``globals``."""
+
+    def __init__(self, block: s.Block, globals: dict[str, Variable]) -> None:
+        self.globals = globals
+        self.file = FunctionScope(None, None)
+        self.of_function: dict[s.Function, FunctionScope] = {}
+        self.written_globals: set[Variable] = set()
+        self.read_globals: set[Variable] = set()
+        self._scope = self.file
+        self._blocks: list[dict[str, Variable]] = [{}]
+        self._loops = 0
+        self._block(block, block.end or 1 << 60)
+        self._name(self.file)
+
+    # Resolving
+
+    @contextmanager
+    def _inside(self) -> Iterator[None]:
+        self._blocks.append({})
+        yield
+        self._blocks.pop()
+
+    def _declare(self, name: s.Name, end: int, is_parameter: bool = False) -> None:
+        variable = Variable(name.id, self._scope, name, end, self._loops, is_parameter)
+        self._scope.variables.append(variable)
+        self._blocks[-1][name.id] = variable
+        name.variable = variable
+        variable.writes.append((name, self._scope))
+
+    def _find(self, name: s.Name, is_write: bool = False) -> None:
+        blocks = [] if name.is_global else reversed(self._blocks)
+        found = next((b[name.id] for b in blocks if name.id in b), None)
+        if found is None:
+            found = self.globals.setdefault(name.id, Variable(name.id, None, python=name.id))
+            (self.written_globals if is_write else self.read_globals).add(found)
+        name.variable = found
+        (found.writes if is_write else found.reads).append((name, self._scope))
+        scope: FunctionScope | None = self._scope
+        while scope is not None and scope is not found.scope:
+            scope.used.add(found)
+            scope = scope.parent
+
+    def _block(self, block: s.Block, end: int) -> None:
+        for statement in block.statements:
+            self._statement(statement, end)
+
+    def _body(self, block: s.Block, names: Iterable[s.Name] = (), loop: bool = True) -> None:
+        self._loops += loop
+        with self._inside():
+            for name in names:
+                self._declare(name, block.end)
+            self._block(block, block.end)
+        self._loops -= loop
+
+    def _statement(self, node: s.Statement, end: int) -> None:
+        if isinstance(node, s.Local):
+            self._expressions(node.values)
+            for name in node.names:
+                self._declare(name, end)
+        elif isinstance(node, s.Assign):
+            self._expressions(node.values)
+            for target in node.targets:
+                if isinstance(target, s.Name):
+                    self._find(target, is_write=True)
+                else:
+                    self._expressions(target.children())
+        elif isinstance(node, s.Define):
+            if node.is_local:
+                assert isinstance(node.target, s.Name)
+                self._declare(node.target, end)
+            elif isinstance(node.target, s.Name):
+                self._find(node.target, is_write=True)
+            else:
+                self._expressions(node.target.children())
+            self._function(node.function)
+        elif isinstance(node, s.Scope):
+            self._body(node.body, loop=False)
+        elif isinstance(node, s.While):
+            self._expression(node.condition)
+            self._body(node.body)
+        elif isinstance(node, s.Repeat):
+            self._loops += 1
+            with self._inside():
+                self._block(node.body, node.end)
+                self._expression(node.condition)
+            self._loops -= 1
+        elif isinstance(node, s.If):
+            for condition, body in node.clauses:
+                if condition is not None:
+                    self._expression(condition)
+                self._body(body, loop=False)
+        elif isinstance(node, s.ForRange):
+            self._expressions(filter(None, (node.first, node.last, node.step)))
+            self._body(node.body, [node.name])
+        elif isinstance(node, s.ForEach):
+            self._expressions(node.values)
+            self._body(node.body, node.names)
+        else:
+            self._expressions(node.children())
+
+    def _expressions(self, nodes: Iterable[s.Node]) -> None:
+        for node in nodes:
+            self._expression(node)
+
+    def _expression(self, node: s.Node) -> None:
+        if isinstance(node, s.Name):
+            self._find(node)
+        elif isinstance(node, s.Function):
+            self._function(node)
+        else:
+            self._expressions(node.children())
+
+    def _function(self, node: s.Function) -> None:
+        outer, loops = self._scope, self._loops
+        self._scope, self._loops = FunctionScope(node, outer), 0
+        self.of_function[node] = self._scope
+        with self._inside():
+            for name in node.parameters:
+                self._declare(name, node.end, is_parameter=True)
+            self._block(node.body, node.end)
+        self._scope, self._loops = outer, loops
+
+    # Naming
+
+    def _name(self, scope: FunctionScope) -> None:
+        """Give the variables of a function names that mean nothing else there."""
+        outer = {v.python: v for v in scope.used}
+        given: list[Variable] = []
+        for variable in scope.variables:
+            plain = python_name(variable.id)
+            if plain == "args" and scope.node is not None and scope.node.is_vararg:
+                plain = "args_"  # the function's own are *args
+            name, number = plain, 1
+            while name in outer or any(
+                other.python == name and not _may_share(other, variable) for other in given
+            ):
+                number += 1
+                name = f"{plain}_{number}"
+            variable.python = name
+            given.append(variable)
+        for inner in self.of_function.values():
+            if inner.parent is scope:
+                self._name(inner)
+
+
+def _may_share(earlier: Variable, later: Variable) -> bool:
+    """Whether two variables of a function may have one name: nobody needs the first any more."""
+    assert later.declared is not None
+    if earlier.captured or later.captured:
+        return False
+    if earlier.end <= later.declared.start:
+        return True
+    last = max((n.end for n, _ in (*earlier.reads, *earlier.writes)), default=0)
+    return last <= later.declared.start + 1 or (
+        earlier.end == later.end and earlier.loops == later.loops
+    )

@@ -1,0 +1,248 @@
+"""What single nodes of a program are by their form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from compat.port.know.scopes import Variable
+from compat.port.know.types import Type
+from compat.port.read import syntax as s
+
+
+def required(node: s.Node | None) -> str | None:
+    """The name in ``require 'name'``."""
+    if (
+        isinstance(node, s.Call)
+        and node.method is None
+        and isinstance(node.function, s.Name)
+        and node.function.id == "require"
+        and node.arguments
+        and isinstance(node.arguments[0], s.Constant)
+    ):
+        value = node.arguments[0].value
+        return value if isinstance(value, str) else None
+    return None
+
+
+def places_like(node: s.Node, paths: Sequence[str]) -> list[int]:
+    """Which of the files an expression for a name may mean: ``'models/' .. name``."""
+    pattern = _pattern(node)
+    if not pattern.strip(".+"):
+        return []
+    return [i for i, p in enumerate(paths) if re.search(rf"(?:^|/){pattern}$", _plain(p))]
+
+
+def _plain(path: str) -> str:
+    """The path of a Lua file as ``require`` and ``dofile`` both may name it."""
+    return path.removeprefix("./").removesuffix(".lua").replace(".", "/")
+
+
+def _pattern(node: s.Node) -> str:
+    """A regular expression for the texts that an expression with ``..`` may be."""
+    if isinstance(node, s.Constant) and isinstance(node.value, str):
+        return re.escape(_plain(node.value))
+    if isinstance(node, s.Binary) and node.operator == "..":
+        return _pattern(node.left) + _pattern(node.right)
+    return _pattern(node.inner) if isinstance(node, s.Paren) else ".+"
+
+
+def tried(node: s.Local) -> str | None:
+    """The name in ``local ok, package = pcall(require, 'name')``."""
+    call = node.values[0] if len(node.values) == 1 else None
+    if (
+        isinstance(call, s.Call)
+        and isinstance(call.function, s.Name)
+        and call.function.id == "pcall"
+        and len(call.arguments) == 2
+        and isinstance(call.arguments[0], s.Name)
+        and call.arguments[0].id == "require"
+        and isinstance(call.arguments[1], s.Constant)
+    ):
+        return str(call.arguments[1].value)
+    return None
+
+
+def is_self(function: s.Function) -> bool:
+    """Whether its first parameter is called self."""
+    return bool(function.parameters) and function.parameters[0].id == "self"
+
+
+def is_name(value: Any) -> bool:
+    """Whether it can stand behind a dot."""
+    return isinstance(value, str) and value.isidentifier()
+
+
+def is_open(node: s.Node) -> bool:
+    """Whether an expression may give any number of values at the end of a list."""
+    return isinstance(node, (s.Call, s.Vararg))
+
+
+def followed(block: s.Block) -> Iterator[s.Index]:
+    """The entries of something that have methods or entries themselves: these are no numbers."""
+    for node in s.walk(block):
+        owner: s.Node | None = None
+        if isinstance(node, s.Call) and node.method is not None:
+            owner = node.function
+        elif isinstance(node, s.Index):
+            owner = node.object
+        if isinstance(owner, s.Index):
+            yield owner
+
+
+def tested(block: s.Block) -> Iterator[s.Index]:
+    """The entries that are conditions or compared with nil: these may be missing."""
+    for node in s.walk(block):
+        conditions: list[s.Node | None] = []
+        if isinstance(node, s.If):
+            conditions = [condition for condition, _ in node.clauses]
+        elif isinstance(node, (s.While, s.Repeat)):
+            conditions = [node.condition]
+        elif isinstance(node, s.Unary) and node.operator == "not":
+            conditions = [node.operand]
+        elif isinstance(node, s.Binary):
+            is_nil = isinstance(node.right, s.Constant) and node.right.value is None
+            if node.operator in ("and", "or") or (node.operator in ("==", "~=") and is_nil):
+                conditions = [node.left, node.right]
+        yield from (c for c in conditions if isinstance(c, s.Index))
+
+
+def appended(block: s.Block) -> Iterator[s.Name]:
+    """The keys that a loop from 1 on fills a new table with: ``t = {}``, ``t[i] = …``."""
+    for part in s.walk(block):
+        empty: set[Variable] = set()  # tables that were made in this block and not used since
+        for node in part.statements if isinstance(part, s.Block) else ():
+            if isinstance(node, s.ForRange) and node.step is None:
+                first = s.constant(node.first)
+                yield from (k for k in _filling(node, empty) if first == 1)
+            made = _made_empty(node)
+            empty -= {n.variable for n in s.walk(node) if isinstance(n, s.Name)}
+            empty |= made
+
+
+def _made_empty(node: s.Statement) -> set[Variable]:
+    targets: list[Any] = []
+    if isinstance(node, s.Local):
+        targets = list(node.names)
+    elif isinstance(node, s.Assign):
+        targets = node.targets
+    else:
+        return set()
+    return {
+        target.variable
+        for target, value in zip(targets, node.values, strict=False)
+        if isinstance(target, s.Name) and isinstance(value, s.Table) and not value.fields
+    }
+
+
+def _filling(loop: s.ForRange, empty: set[Variable]) -> Iterator[s.Name]:
+    """The keys under which each turn of a loop puts an entry into one of these tables."""
+    filled: set[Variable] = set()
+    for node in loop.body.statements:
+        if any(isinstance(n, s.Jump) for n in s.walk(node)):
+            return
+        target = node.targets[0] if isinstance(node, s.Assign) and len(node.targets) == 1 else None
+        if not isinstance(target, s.Index) or not isinstance(target.object, s.Name):
+            continue
+        table, key = target.object.variable, target.key
+        if not isinstance(key, s.Name) or key.variable is not loop.name.variable:
+            continue
+        if table in empty and table not in filled and len(key.variable.writes) == 1:
+            filled.add(table)
+            yield key
+
+
+def counts_up(node: s.Table) -> bool:
+    """Whether a table's keys are all given, as 1, 2, 3 and so on."""
+    keys = [s.constant(f.key) for f in node.fields]
+    return keys == list(range(1, len(keys) + 1))
+
+
+def loads_by_name(block: s.Block) -> bool:
+    """Whether a file is loaded whose name is computed."""
+    for node in calls(block):
+        function = node.function
+        name = getattr(function, "id", "")
+        if isinstance(function, s.Index) and isinstance(function.key, s.Constant):
+            name = function.key.value
+        is_computed = bool(node.arguments) and not isinstance(node.arguments[0], s.Constant)
+        if name in ("require", "dofile") and is_computed:
+            return True
+    return False
+
+
+def sources(block: s.Block) -> Iterator[tuple[Any, s.Node]]:
+    """Variables, and what is put into them; of loops through tables the tables' entries."""
+    for node in s.walk(block):
+        if isinstance(node, (s.Local, s.Assign)):
+            targets = node.names if isinstance(node, s.Local) else node.targets
+            for target, value in zip(targets, node.values, strict=False):
+                if isinstance(target, s.Name):
+                    yield target.variable, value
+        elif isinstance(node, s.ForEach) and isinstance(node.values[0], s.Call):
+            for name in node.names[1:]:
+                for table in node.values[0].arguments[:1]:
+                    yield name.variable, s.Index(table, s.Vararg())
+
+
+def defined(node: s.Statement) -> tuple[s.Define, s.Node, str] | None:
+    """``function owner.name() … end``, also written ``owner.name = function() … end``.
+
+    Returns:
+        The definition, the owner and the name; None for anything else.
+    """
+    if isinstance(node, s.Assign) and len(node.targets) == len(node.values) == 1:
+        target, value = node.targets[0], node.values[0]
+        if isinstance(target, s.Index) and isinstance(value, s.Function):
+            before, after = node.before, node.after
+            place = {"line": node.line, "start": node.start, "end": node.end}
+            node = s.Define(target, value, before=before, after=after, **place)
+    if not isinstance(node, s.Define) or not isinstance(node.target, s.Index):
+        return None
+    name = s.constant(node.target.key)
+    return (node, node.target.object, name) if isinstance(name, str) else None
+
+
+def may_end(block: s.Block) -> bool:
+    """Whether a function may come to the end of its block without a ``return``."""
+    last = block.statements[-1] if block.statements else None
+    if isinstance(last, s.If):
+        bodies = [body for _, body in last.clauses]
+        return last.clauses[-1][0] is not None or any(map(may_end, bodies))
+    if isinstance(last, s.Scope):
+        return may_end(last.body)
+    if isinstance(last, (s.While, s.Repeat)):
+        endless = last.condition
+        goes_on = isinstance(endless, s.Constant) and endless.value is isinstance(last, s.While)
+        return not goes_on or any(map(_breaks, last.body.statements))
+    is_error = (
+        isinstance(last, s.Do)
+        and isinstance(last.call, s.Call)
+        and isinstance(last.call.function, s.Name)
+        and last.call.function.id in ("error", "assert")
+    )
+    return not isinstance(last, s.Return) and not is_error
+
+
+def _breaks(node: s.Node) -> bool:
+    """Whether a statement may end the loop that it stands in."""
+    if isinstance(node, (s.While, s.Repeat, s.ForRange, s.ForEach, s.Function)):
+        return False
+    if isinstance(node, s.Jump):
+        return True
+    return any(map(_breaks, node.children()))
+
+
+def constant(value: Any) -> Type:
+    """The type of a constant."""
+    if value is None:
+        return Type("nil")
+    if isinstance(value, bool):
+        return Type("boolean")
+    return Type({int: "int", float: "float", str: "string"}[type(value)])
+
+
+def calls(block: s.Block) -> Iterator[s.Call]:
+    """All calls in a block."""
+    return (node for node in s.walk(block) if isinstance(node, s.Call))

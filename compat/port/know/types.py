@@ -1,0 +1,316 @@
+"""What a value may be, as far as it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+NUMBERS = frozenset({"int", "float", "number"})
+# What Torch7 computes with; other types of tensors have whole numbers.
+FLOATING = frozenset({"Double", "Float", "Half"})
+
+
+class Type:
+    """A set of possibilities, which grows as more is seen.
+
+    ``atoms`` are ``nil``, ``boolean``, ``int`` (an int in Python), ``float``, ``number`` (either),
+    ``string``, ``tensor``, ``table``, ``function``, ``module`` (an object of compat's), ``object``
+    (of a class of the script's), ``other``. None at all: nothing is known. ``open``: it may also be
+    what nobody knows. ``buffer``: it may be what a module's ``forward`` gave.
+    """
+
+    __slots__ = ("atoms", "buffer", "classes", "dims", "dtypes", "function", "open", "table")
+
+    def __init__(self, *atoms: str, table: Table | None = None, function: Any = None) -> None:
+        self.atoms = set(atoms)
+        self.dtypes: set[str] = set()
+        self.dims: set[int] = set()
+        self.classes: set[str] = set()
+        self.table = table
+        self.function: Signature | None = function
+        self.open = self.buffer = False
+
+    def join(self, other: Type) -> bool:
+        """Add what ``other`` may be. Returns whether that is news."""
+        before = self._extent()
+        self.open |= other.open
+        self.buffer |= other.buffer
+        self.atoms |= other.atoms
+        self.dtypes |= other.dtypes
+        self.dims |= other.dims
+        self.classes |= other.classes
+        if other.table is not None:
+            if self.table is None:
+                self.table = other.table
+            elif self.table.is_options == other.table.is_options:
+                self.table.unify(other.table)
+        if other.function is not None:
+            if self.function is None:
+                self.function = other.function
+            else:
+                self.function.unify(other.function)
+        return before != self._extent()
+
+    def _extent(self) -> tuple[int, ...]:
+        """What grows when something is added."""
+        return (
+            len(self.atoms), len(self.dtypes), len(self.dims), len(self.classes),
+            id(self.shape), id(self.signature), self.open, self.buffer,
+        )  # fmt: skip
+
+    @property
+    def shape(self) -> Table | None:
+        """What is known of the table."""
+        return None if self.table is None else self.table.root()
+
+    @property
+    def signature(self) -> Signature | None:
+        """What is known of the function."""
+        return None if self.function is None else self.function.root()
+
+    def only(self, *atoms: str) -> bool:
+        """Whether it is known, and one of these."""
+        return self.is_known and self.atoms <= set(atoms)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether its possibilities are all that there are."""
+        return bool(self.atoms) and not self.open
+
+    def may(self, *atoms: str) -> bool:
+        """Whether it may be one of these, as far as is known."""
+        return not self.is_known or bool(self.atoms & set(atoms))
+
+    @property
+    def is_number(self) -> bool:
+        """It is a number."""
+        return self.only(*NUMBERS)
+
+    @property
+    def is_int(self) -> bool:
+        """It is an int in Python."""
+        return self.only("int")
+
+    @property
+    def is_string(self) -> bool:
+        """It is a string."""
+        return self.only("string")
+
+    @property
+    def is_tensor(self) -> bool:
+        """It is a tensor."""
+        return self.only("tensor")
+
+    @property
+    def has_meta(self) -> bool:
+        """Whether its tables may have metatables."""
+        return self.shape is not None and "meta" in self.shape.uses
+
+    def joined(self, other: Type) -> Type:
+        """What is either."""
+        both = Type()
+        both.join(self)
+        both.join(other)
+        return both
+
+    def without(self, *atoms: str) -> Type:
+        """The same less some possibilities."""
+        copy = Type(*(self.atoms - set(atoms)), table=self.table, function=self.function)
+        copy.dtypes, copy.dims, copy.classes = self.dtypes, self.dims, self.classes
+        copy.open, copy.buffer = self.open, self.buffer
+        return copy
+
+    def without_function(self) -> Type:
+        """The same, of a function not knowing which."""
+        copy = self.without()
+        copy.function = None
+        return copy
+
+    def __repr__(self) -> str:
+        return "|".join(sorted(self.atoms) + ["?"] * (not self.is_known))
+
+
+def tensor(dtypes: Iterable[str] = (), dims: Iterable[int] = ()) -> Type:
+    """A tensor, of these types and numbers of dimensions where they are known."""
+    made = Type("tensor")
+    made.dtypes, made.dims = set(dtypes) or {"?"}, set(dims) or {-1}
+    return made
+
+
+@dataclass(eq=False)
+class Table:
+    """Tables that meet in one variable: how they are used, and what is in them."""
+
+    keys: set[str] = field(default_factory=set)  # next, int, name, float, other
+    uses: set[str] = field(default_factory=set)  # length, pairs, ipairs, meta, sparse, deleted …
+    names: dict[str, Type] = field(default_factory=dict)
+    items: Type = field(default_factory=Type)  # of the other keys
+    key: Type = field(default_factory=Type)
+    always: set[str] = field(default_factory=set)  # fields that each has from its beginning
+    made: list[Any] = field(default_factory=list)  # the nodes that make one
+    meta: Type = field(default_factory=Type)  # its metatable
+    klass: Any = None
+    into: Table | None = None
+
+    def root(self) -> Table:
+        """The one that stands for all that are the same."""
+        table = self
+        while table.into is not None:
+            table = table.into
+        return table
+
+    def unify(self, other: Table) -> None:
+        """Have two be one.
+
+        Objects of two classes stay two, a base class's methods take both; so do an object and a
+        list, of which somebody only goes through both.
+        """
+        a, b = self.root(), other.root()
+        if a is b or (a.klass is not None and b.klass is not None and a.klass is not b.klass):
+            return
+        if (a.klass is None) != (b.klass is None) and (a.is_list or b.is_list):
+            return
+        b.into = a
+        a.keys |= b.keys
+        a.uses |= b.uses
+        a.always = a.always & b.always if a.made and b.made else a.always | b.always
+        a.made += b.made
+        a.klass = a.klass or b.klass
+        for name, kind in b.names.items():
+            a.name(name).join(kind)
+        a.items.join(b.items)
+        a.key.join(b.key)
+        a.meta.join(b.meta)
+
+    def name(self, name: str) -> Type:
+        """The type of a field."""
+        table = self.root()
+        return table.names.setdefault(name, Type())
+
+    def event(self, name: str) -> Type:
+        """The type of what the metatable has for an event, such as ``__index``."""
+        shape = self.root().meta.shape
+        return Type() if shape is None else shape.name(name)
+
+    @property
+    def is_options(self) -> bool:
+        """Whether it holds the options of a command line, which are not made by the program."""
+        return "options" in self.root().uses
+
+    @property
+    def is_own_meta(self) -> bool:
+        """Whether it is a ``lua.Table``: it has a metatable, and the program makes it."""
+        return "meta" in self.uses and bool(self.made) and "loaded" not in self.uses
+
+    @property
+    def is_list(self) -> bool:
+        """Whether a list of Python holds it: keys from 1 on, without holes."""
+        keys = self.keys - {"empty"}
+        if self.uses & {"sparse", "options", "meta"} or self.klass is not None:
+            return False
+        if keys & {"name", "other", "float"}:
+            return False
+        if "filled" in self.uses and "int" not in keys and "deleted" not in self.uses:
+            return True
+        return bool(keys & {"next", "list"}) or bool(self.uses & {"ipairs", "append", "list"})
+
+    @property
+    def is_dict(self) -> bool:
+        """Whether a dict of Python holds it."""
+        return not self.is_list and self.klass is None
+
+
+@dataclass(eq=False)
+class Signature:
+    """Functions that meet in one variable: what they take and give."""
+
+    parameters: list[Type] = field(default_factory=list)
+    results: list[Type] = field(default_factory=list)
+    by_node: dict[Any, set[int]] = field(default_factory=dict)  # how many results; -1: any number
+    nodes: list[Any] = field(default_factory=list)
+    into: Signature | None = None
+    calls: set[int] = field(default_factory=set)  # how many arguments it is called with
+    escapes: bool = False
+    is_hook: bool = False  # called by nn, with all the arguments that it has for such a method
+    is_tried: bool = False  # called by pcall, which gives on what it gives
+    is_job: bool = False  # called when a thread has done its work, in any order
+    spreads: bool = False  # whether somebody takes all results, however many there are
+
+    def root(self) -> Signature:
+        """The one that stands for all that are the same."""
+        signature = self
+        while signature.into is not None:
+            signature = signature.into
+        return signature
+
+    def unify(self, other: Signature) -> None:
+        """Have two be one."""
+        a, b = self.root(), other.root()
+        if a is b:
+            return
+        b.into = a
+        a.by_node |= b.by_node
+        a.nodes += b.nodes
+        a.calls |= b.calls
+        a.escapes |= b.escapes
+        a.spreads |= b.spreads
+        a.is_tried |= b.is_tried
+        a.is_job |= b.is_job
+        a.is_hook |= b.is_hook
+        for i, kind in enumerate(b.parameters):
+            a.parameter(i).join(kind)
+        for i, kind in enumerate(b.results):
+            a.result(i).join(kind)
+
+    def parameter(self, i: int) -> Type:
+        """The type of a parameter."""
+        own = self.root().parameters
+        while len(own) <= i:
+            own.append(Type())
+        return own[i]
+
+    def result(self, i: int) -> Type:
+        """The type of a result."""
+        own = self.root().results
+        while len(own) <= i:
+            own.append(Type())
+        return own[i]
+
+    @property
+    def counts(self) -> set[int]:
+        """How many results the functions give; -1 where that is open."""
+        return {count for counts in self.root().by_node.values() for count in counts}
+
+    @property
+    def count(self) -> int | None:
+        """How many results the functions give, all of them; None if that is open.
+
+        A function that gives fewer at times gives None for them, unless somebody counts.
+        """
+        counts = self.counts
+        is_open = not counts or -1 in counts or (self.root().spreads and len(counts) > 1)
+        return None if is_open else max(counts)
+
+    @property
+    def may_give_nothing(self) -> bool:
+        """Whether somebody counts its results, and there are none at times."""
+        return self.count is None and 0 in self.counts
+
+
+def seen(description: str) -> Type:
+    """The type that a trace saw: ``tensor Double 2``, ``class nn.Linear``, ``int``, ``list`` …"""
+    kind, *more = description.split()
+    if kind == "tensor":
+        return tensor([more[0]], [int(more[1])])
+    if kind in ("list", "dict", "mixed", "empty", "sparse"):
+        return Type("table")
+    if kind in ("int", "float"):
+        return Type("number")
+    if kind == "class":
+        made = Type("module")
+        made.classes = {more[0]}
+        return made
+    if kind in ("nil", "boolean", "string", "function", "object", "storage"):
+        return Type(kind)
+    return Type("other")

@@ -1,0 +1,103 @@
+"""The Lua runtime behind drafts: how it shows their objects to Lua, and Lua's to them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from compat.lua import LuaTable, Runtime
+from compat.port.lua.objects import Object
+from compat.t7.objects import registry
+
+# Lua sees a class of a draft as a table with its functions and fields, which is called to make an
+# object. `number` is what Python knows it by.
+_FACE = """
+function(t7, faces, number, attribute, assign, make, class)
+   local meta = {
+      __index = function(_, key) return t7.to_lua(t7.call(attribute, number, key)) end,
+      __newindex = function(_, key, value) t7.call(assign, number, key, t7.to_python(value)) end,
+      __call = function(_, ...) return t7.send(make, select('#', ...) + 1, number, ...) end,
+   }
+   t7.exporters[meta] = function() return t7.call(class, number) end
+   local face = setmetatable({}, meta)
+   faces[face] = function() return t7.define_class(t7.call(class, number)) end
+   return face
+end
+"""
+# A table that gets a draft's class for its metatable becomes an object of the class.
+_FACES = """
+local faces = setmetatable({}, {__mode = 'k'})
+local set = setmetatable
+function setmetatable(t, mt) return set(t, mt and faces[mt] and faces[mt]() or mt) end
+return faces
+"""
+
+
+class Instance(LuaTable):
+    """A table of Lua with a metatable: its class's functions are methods here."""
+
+    def __init__(self, state: Runtime, table: Any) -> None:
+        super().__init__(state, table)
+        self.__dict__["__has__"] = lambda name: state.access("has", table, name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = self[name]
+        if callable(found) and not isinstance(found, type) and not self.__dict__["__has__"](name):
+            return functools.partial(found, self)
+        return found
+
+
+class _ScriptClass(type):
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, type) and issubclass(value, Object)
+
+
+class _ScriptClasses(metaclass=_ScriptClass):
+    """All classes of drafts are of this kind."""
+
+
+class DraftRuntime(Runtime):
+    """A runtime whose objects have methods in Python, and that knows the classes of drafts."""
+
+    def __init__(self, default_type: str) -> None:
+        super().__init__(default_type)
+        self._classes: dict[int, type] = {}
+        self._faces: dict[type, Any] = {}
+        self.lua_classes: dict[str, type] = {}  # what stands for classes of Lua, by their addresses
+        self.represent(_ScriptClasses, self._face)
+        self._known_faces = self.lua.execute(_FACES)
+
+    def _helpers(self) -> dict[str, Callable[..., Any]]:
+        made = super()._helpers()
+        return made | {"make_table": lambda table: Instance(self, self._at_home(table))}
+
+    def know_objects(self) -> None:
+        """Have objects of drafts' classes be objects in Lua; after ``require 'nn'``."""
+        kinds = self.exchange.instance_kinds
+        if Object not in kinds:
+            self.exchange.instance_kinds = (*kinds, Object)
+
+    def class_named(self, typename: str) -> Any:
+        """A class of a draft by its name in Lua."""
+        found = [entry.cls for entry in registry.provide(typename) if entry.cls is not None]
+        return found[0] if found else None
+
+    def _face(self, cls: type) -> Any:
+        if cls not in self._faces:
+            number = len(self._classes) + 1
+            self._classes[number] = cls
+            parts = (self._attribute, self._assign, self._make, self._classes.__getitem__)
+            self._faces[cls] = self.lua.eval(_FACE)(self._t7, self._known_faces, number, *parts)
+        return self._faces[cls]
+
+    def _attribute(self, number: int, key: Any) -> Any:
+        return getattr(self._classes[number], key, None) if isinstance(key, str) else None
+
+    def _assign(self, number: int, key: str, value: Any) -> None:
+        setattr(self._classes[number], key, value)
+
+    def _make(self, number: int, *args: Any) -> Any:
+        return self._classes[number](*args)

@@ -1,0 +1,320 @@
+"""Lua files and functions that stay Lua, with the face of Python ones.
+
+``lua.module("part.lua", __file__)`` runs the file beside a draft and gives what it returns; what it
+``require``s of the program is the draft of that file, if there is one, and its global variables are
+those of the drafts. Tables, tensors and functions pass both ways as ``compat.lua`` passes them.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import sys
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from compat import torch as torch7
+from compat.port.lua.kinds import is_of_lua
+from compat.port.lua.objects import Object
+from compat.port.lua.runtime import draft_runtime
+from compat.port.lua.values import results
+
+MANIFEST = "port.json"
+
+# What files in Lua have for global variables: those of the drafts, then Lua's own. What they set
+# stays in Lua, until a draft sets it. A function has names of its draft's module besides.
+_ENVIRONMENT = """
+local read, write, has = ...
+local G, common = _G, {}
+setmetatable(common, {
+   __index = function(_, key)
+      local value = rawget(G, key)
+      if value == nil then value = read(key) end
+      if value == nil then return G[key] end
+      return value
+   end,
+   __newindex = function(self, key, value)
+      if has(key) then write(key, value) else rawset(self, key, value) end
+   end,
+})
+rawset(common, '_G', common)
+local function run(environment, text, name, ...)
+   local chunk, problem = loadstring(text, name)
+   if not chunk then error(problem, 0) end
+   return setfenv(chunk, environment)(...)
+end
+local function with(given, take, put)
+   local known = {}
+   for _, word in ipairs(given) do known[word] = true end
+   return setmetatable({}, {
+      __index = function(_, key) if known[key] then return take(key) end return common[key] end,
+      __newindex = function(_, key, value)
+         if known[key] then put(key, value) else common[key] = value end
+      end,
+   })
+end
+return {
+   file = function(...) return run(common, ...) end,
+   part = function(given, take, put, ...) return run(with(given, take, put), ...) end,
+   get = function(key) return rawget(common, key) end,
+   drop = function(key) rawset(common, key, nil) end,
+}
+"""
+# Before Lua looks for a file of the program, its draft is asked for. A file that Lua runs loads
+# its like with `dofile`, too.
+_LOADERS = """
+local find = ...
+table.insert(package.loaders, 1, function(name)
+   local found, value = find(name, true)
+   if found then return function() return value == nil and true or value end end
+end)
+local paths = require 'paths'
+local dofile_, paths_dofile = dofile, paths.dofile
+function dofile(path)
+   local found, value = find(path, false)
+   if found then return value end
+   return dofile_(path)
+end
+function paths.dofile(path, ...)
+   local found, value = find(path, false)
+   if found then return value end
+   return paths_dofile(path, ...)
+end
+"""
+# Classes of drafts are where Lua looks for them.
+_CLASSES = """
+local find = ...
+local function looked_up(place, prefix)
+   local meta = getmetatable(place) or setmetatable(place, {}) and getmetatable(place)
+   local before = meta.__index
+   meta.__index = function(self, key)
+      local value
+      if type(before) == 'function' then value = before(self, key)
+      elseif before then value = before[key] end
+      if value == nil and type(key) == 'string' then value = find(prefix .. key) end
+      return value
+   end
+end
+looked_up(_G, '')
+looked_up(require 'nn', 'nn.')
+"""
+
+
+class Namespace:
+    """A table of Lua with functions: ``part.name(x)``, ``part["name"]``."""
+
+    def __init__(self, table: dict[Any, Any]) -> None:
+        self.__dict__["__table__"] = table
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return named(self.__dict__["__table__"].get(name))
+
+    __getitem__ = __getattr__
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__["__table__"][name] = value
+
+    __setitem__ = __setattr__
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.__dict__["__table__"])
+
+    def keys(self) -> list[Any]:
+        """The keys."""
+        return list(self.__dict__["__table__"])
+
+    def items(self) -> list[tuple[Any, Any]]:
+        """Keys and values."""
+        return [(key, named(value)) for key, value in self.__dict__["__table__"].items()]
+
+
+class LuaClass(type):
+    """Classes of Lua as classes of Python, which others derive from; their objects are Lua's."""
+
+    def __getattr__(cls, name: str) -> Any:
+        special = name.startswith("__") and name.endswith("__")
+        found = None if special else _table_of(cls)[name]
+        if found is None:
+            raise AttributeError(name)
+        return found
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        own = vars(cls).get("__table__")
+        if own is None:
+            super().__setattr__(name, value)
+        else:
+            own[name] = value
+
+    def __call__(cls, *args: Any, **fields: Any) -> Any:
+        own = vars(cls).get("__table__")
+        return super().__call__(*args, **fields) if own is None else own(*args)
+
+
+class _OfLua(Object, metaclass=LuaClass):
+    """What an object of a draft's class has of a class of Lua: its functions as methods."""
+
+    def __init__(self, *args: Any) -> None:
+        begin = _table_of(type(self))["__init"]
+        if begin is not None:
+            begin(self, *args)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        found = _table_of(type(self))[name]
+        return functools.partial(found, self) if callable(found) else found
+
+
+class _Class(type):
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, LuaClass) and "__table__" in vars(value)
+
+
+class _Classes(metaclass=_Class):
+    """What stands for a class of Lua is of this kind."""
+
+
+def _table_of(cls: type) -> Any:
+    """The class of Lua that a class is, or derives from."""
+    return next(vars(base)["__table__"] for base in cls.__mro__ if "__table__" in vars(base))
+
+
+def named(value: Any) -> Any:
+    """What a draft takes a table of functions for: a namespace or a class; all else as it is."""
+    if isinstance(value, dict) and any(callable(entry) for entry in value.values()):
+        return Namespace(value)
+    has = vars(value).get("__has__") if is_of_lua(value) else None
+    if has is not None and has("__index"):
+        return _as_class(value)
+    return value
+
+
+def _as_class(table: Any) -> type:
+    known = draft_runtime().lua_classes
+    address = draft_runtime().eval("function(t) return string.format('%p', t) end")(table)
+    if address not in known:
+        known[address] = LuaClass("LuaTable", (_OfLua,), {"__table__": table})
+    return known[address]
+
+
+def module(lua: str, beside: str, *args: str) -> Any:
+    """Run a Lua file that stands beside a file of Python, and give what it returns.
+
+    Several results are a tuple, as those of functions.
+    """
+    path = Path(beside).with_name(lua)
+    text = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    if text.startswith(b"#"):
+        text = b"--" + text
+    return _prepared()["file"](text.decode("latin-1"), f"@{path}", *args)
+
+
+def main(lua: str, beside: str) -> Any:
+    """Run a script in Lua, with the arguments of this process."""
+    torch7.setdefaulttensortype("torch.DoubleTensor")  # as Lua begins
+    path = str(Path(beside).with_name(lua))
+    _prepared()
+    draft_runtime().execute("arg = {[0] = (...), select(2, ...)}", path, *sys.argv[1:])
+    return module(lua, beside, *sys.argv[1:])
+
+
+def function(text: str, names: dict[str, Any], given: str = "") -> Callable[..., Any]:
+    """A function in Lua, whose free variables are those of a module.
+
+    Args:
+        text: a chunk that returns it.
+        names: the module's ``globals()``.
+        given: which of them it takes, with blanks between; ``l=l_`` where Python has another name.
+    """
+    words = dict((word.split("=") * 2)[:2] for word in given.split())
+    found: list[Any] = []
+
+    def take(name: str) -> Any:
+        return names.get(words[name])
+
+    def put(name: str, value: Any) -> None:
+        names[words[name]] = value
+
+    def call(*args: Any) -> Any:
+        if not found:  # what it needs of Lua is there when it is called first
+            source = text.encode("utf-8", "surrogateescape").decode("latin-1")
+            part = _prepared()["part"]
+            found.append(part(list(words), take, put, source, f"={names.get('__name__')}"))
+        return found[0](*args)
+
+    return call
+
+
+def torch_class(typename: str) -> Any:
+    """A class that Lua code made by ``torch.class``: one of Python's if it derives from a layer."""
+    _prepared()
+    found = draft_runtime().eval(
+        "function(name) local place = _G "
+        "for part in name:gmatch('[^.]+') do place = place and place[part] end return place end"
+    )(typename)
+    if not isinstance(found, type):
+        return _as_class(found)
+
+    def begin(self: Any, *args: Any) -> None:
+        initial = getattr(type(self), "__init", None)
+        if initial is not None:
+            initial.__get__(self)(*args)
+
+    if found.__module__ == "lua" and "__init" in vars(found):
+        found.__init__ = begin  # type: ignore[misc]
+    return found
+
+
+@functools.cache
+def _prepared() -> Any:
+    """What runs Lua, which then knows the drafts of the program; see ``_ENVIRONMENT``."""
+    runtime = draft_runtime()
+    runtime.represent(Namespace, lambda value: value.__dict__["__table__"])
+    runtime.represent(_Classes, lambda cls: vars(cls)["__table__"])
+    runtime.execute(_LOADERS, _find_draft)
+    runtime.execute(_CLASSES, runtime.class_named)
+    try:
+        shared = importlib.import_module("shared")
+    except ModuleNotFoundError:
+        shared = types.ModuleType("shared")
+    kept = vars(shared)
+    made = runtime.execute(_ENVIRONMENT, kept.get, kept.__setitem__, kept.__contains__)
+
+    class Shared(types.ModuleType):
+        def __setattr__(self, name: str, value: Any) -> None:
+            made["drop"](name)
+            super().__setattr__(name, value)
+
+    shared.__class__ = Shared
+    kept["__getattr__"] = lambda name: None if name.startswith("__") else made["get"](name)
+    return made
+
+
+@functools.cache
+def _manifest() -> tuple[Path, dict[str, Any]] | None:
+    """The folder of the program that runs, and what is written there of its files."""
+    script = getattr(sys.modules.get("__main__"), "__file__", None) or sys.argv[0]
+    for folder in Path(script).resolve().parents:
+        known = folder / MANIFEST
+        if known.is_file():
+            return folder, json.loads(known.read_text(encoding="utf-8"))
+    return None
+
+
+def _find_draft(name: str, is_required: bool) -> Any:
+    """Whether a file of the program has this name in Lua, and what its draft gives."""
+    found = _manifest()
+    if found is None:
+        return False
+    names: dict[str, list[str]] = found[1]["names"]
+    plain = name.removeprefix("./").removesuffix(".lua")
+    entry = names.get(name) or names.get(plain.replace(".", "/") if is_required else plain)
+    if entry is None:
+        return False
+    made = importlib.import_module(entry[0])
+    return results((True, getattr(made, entry[1], None)))

@@ -1,0 +1,244 @@
+"""The Lua runtime behind drafts: what PyTorch has no counterpart of, Torch7's own code computes."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch as _torch
+
+from compat import torch as torch7
+
+# Tensors that stand for storages are at the places that ``storages`` names; so are those that come
+# back. ``name`` is a function, or a method of the first argument.
+_CALL = """
+function(storages, name, ...)
+   local args = {...}
+   for place in storages:gmatch('%d+') do
+      place = tonumber(place)
+      local v = args[place]
+      args[place] = type(v) == 'table' and torch.LongStorage(v) or v:storage()
+   end
+   local function marked(...)
+      local places = {}
+      for i = 1, select('#', ...) do
+         local kind = torch.typename((select(i, ...)))
+         if kind and kind:find('Storage$') then places[#places + 1] = i - 1 end
+      end
+      return table.concat(places, ' '), ...
+   end
+   local f = {name} -- in errors Torch7's functions have no name
+   if type(name) == 'string' then f[1] = args[1][name] end
+   return marked(f[1](unpack(args, 1, select('#', ...))))
+end
+"""
+_FIELD = "function(object, name) return object[name] end"
+
+# What Lua prints goes where Python prints.
+_PRINT = """
+local write = ...
+function io.write(...) write(table.concat({...})) end
+function print(...)
+   local words = {...}
+   for i = 1, select('#', ...) do words[i] = tostring(words[i]) end
+   write(table.concat(words, '\\t') .. '\\n')
+end
+"""
+
+
+class Storage:
+    """The memory of a tensor, with Torch7's methods; ``tensor`` is all of it, flat."""
+
+    def __init__(self, x: _torch.Tensor) -> None:
+        memory = x.untyped_storage()
+        count = memory.nbytes() // x.element_size()
+        self.tensor = x.detach().as_strided((count,), (1,), 0)
+
+    def size(self) -> int:
+        """How many elements."""
+        return self.tensor.numel()
+
+    __len__ = size
+
+    def resize(self, count: int) -> Storage:
+        """Have so many elements; those that are new hold anything."""
+        self.tensor.untyped_storage().resize_(int(count) * self.tensor.element_size())
+        self.tensor = self.tensor.as_strided((int(count),), (1,), 0)
+        return self
+
+    def fill(self, value: float) -> Storage:
+        """Set all elements."""
+        self.tensor.fill_(value)
+        return self
+
+    def totable(self) -> list[float]:
+        """The elements."""
+        found: list[float] = self.tensor.tolist()
+        return found
+
+
+def start() -> None:
+    """Start the runtime, which is not to happen between a net's forward and backward."""
+    _made()
+
+
+def draft_runtime() -> Any:
+    """The runtime, with the default type that is in force."""
+    made = _made()
+    default = torch7.getdefaulttensortype()
+    made.execute(
+        "if torch.getdefaulttensortype() ~= ... then torch.setdefaulttensortype(...) end", default
+    )
+    return made
+
+
+@functools.cache
+def _made() -> Any:
+    from compat.port.lua.embedded import DraftRuntime
+
+    default = torch7.getdefaulttensortype()
+    made = DraftRuntime(default)
+    made.execute(_PRINT, lambda text: sys.stdout.write(text))
+    made.require("trepl")  # whose print shows tables
+    state = torch7.getRNGState()
+    made.require("nn")  # draws random numbers
+    torch7.setRNGState(state)
+    made.know_objects()
+    return made
+
+
+@functools.cache
+def _function(code: str) -> Any:
+    return draft_runtime().eval(code)
+
+
+def _given(value: Any) -> Any:
+    """A value for Lua: bools are bytes there, sizes a LongStorage."""
+    if isinstance(value, _torch.Tensor) and value.dtype == _torch.bool:
+        return value.view(_torch.uint8)
+    if isinstance(value, Storage):
+        return value.tensor
+    if isinstance(value, Original):
+        return vars(value)["__handle__"]
+    if isinstance(value, _torch.Size):
+        return list(value)
+    if isinstance(value, list) and any(isinstance(v, (_torch.Size, _torch.Tensor)) for v in value):
+        return [_given(v) for v in value]
+    return value
+
+
+def _taken(value: Any, is_storage: bool) -> Any:
+    """A value of Lua for Python: sizes and storages, and objects that only Lua has."""
+    if is_storage and isinstance(value, list):
+        return _torch.Size(value)
+    if is_storage and isinstance(value, _torch.Tensor):
+        made = Storage(value)
+        made.tensor = value.detach()  # it may be a part of another
+        return made
+    return Original(value) if type(value).__module__.startswith("lupa") else value
+
+
+def _called(function: Any, *args: Any) -> Any:
+    """Call a function, or the method of this name of the first argument."""
+    draft_runtime()
+    storages = " ".join(
+        str(i) for i, v in enumerate(args, 1) if isinstance(v, (Storage, _torch.Size))
+    )
+    found = _function(_CALL)(storages, function, *map(_given, args))
+    if not isinstance(found, tuple):
+        return None
+    places = set(map(int, found[0].split()))
+    taken = tuple(_taken(value, i in places) for i, value in enumerate(found[1:]))
+    return taken[0] if len(taken) == 1 else taken
+
+
+def call_method(owner: Any, name: str, *args: Any) -> Any:
+    """``owner:name(…)`` in Lua."""
+    return _called(name, owner, *args)
+
+
+def method_of(owner: Any, name: str) -> Callable[..., Any] | None:
+    """``owner.name`` in Lua, which takes ``owner`` or another object first; None: no such."""
+    found = _called(_function(_FIELD), owner, name)
+    return None if found is None else functools.partial(_called, found)
+
+
+class Original:
+    """An object that only Lua has: ``file.readInt()`` is ``file:readInt()``."""
+
+    def __init__(self, handle: Any) -> None:
+        self.__dict__["__handle__"] = handle
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = _called(_function(_FIELD), self, name)
+        return functools.partial(call_method, self, name) if callable(found) else found
+
+    def __str__(self) -> str:
+        return str(_called(_function("tostring"), self))
+
+
+def original_typename(owner: Original) -> str | None:
+    """``torch.typename`` of an object that only Lua has."""
+    found: str | None = _called(_function("torch.typename"), owner)
+    return found
+
+
+def call_operator(operator: str, a: Any, b: Any) -> Any:
+    """``a operator b`` in Lua: on tensors as Torch7 computes it."""
+    draft_runtime()
+    return _function(f"function(a, b) return a {operator} b end")(_given(a), _given(b))
+
+
+class Package:
+    """A package of Lua: ``package("paths").uname()``."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if self._name == "torch" and name.startswith("Cuda"):
+            draft_runtime().require("cutorch")
+        found = _function(f"function(name) return ({self._found()})[name] end")(name)
+        if isinstance(found, dict):
+            return _Entries(found)
+        return _Function(found) if callable(found) else found
+
+    def _found(self) -> str:
+        if self._name == "_G":
+            return "_G"
+        return f"_G['{self._name}'] or require '{self._name}'"
+
+
+class _Entries(dict[Any, Any]):
+    """A table of a package: ``package("package").preload.name``; what is not there is None."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.get(name)
+
+
+class _Function:
+    def __init__(self, function: Any) -> None:
+        self._function = function
+
+    def __call__(self, *args: Any) -> Any:
+        return _called(self._function, *args)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._function, name)
+
+
+@functools.cache
+def package(name: str) -> Package:
+    """A package as the Lua runtime has it."""
+    return Package(name)
+
+
+torch = Package("torch")

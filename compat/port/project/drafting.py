@@ -1,0 +1,149 @@
+"""The draft of one file, whatever happens: what cannot be written in Python stays in Lua."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from compat.port.know.files import File
+from compat.port.know.inference import Inference
+from compat.port.know.scopes import FunctionScope, Variable
+from compat.port.project.following import Program
+from compat.port.project.sources import Source
+from compat.port.project.stand_ins import stand_in
+from compat.port.read import syntax as s
+from compat.port.read.syntax import PortError
+from compat.port.write import layout
+from compat.port.write.draft import Draft
+from compat.port.write.file import written
+from compat.port.write.imports import returned
+from compat.port.write.page import Report
+
+
+@dataclass
+class Converted:
+    """A file of the program and its draft.
+
+    Attributes:
+        in_lua: "file" where the whole file stays Lua, "data" where that is only a table.
+        functions: the names of functions that stay Lua.
+        gives: the name under which the draft has what the file returns.
+    """
+
+    source: Path
+    module: str
+    text: str
+    report: Report
+    is_script: bool = False
+    in_lua: str = ""
+    functions: list[str] = field(default_factory=list)
+    gives: str | None = None
+
+
+@dataclass
+class Made:
+    """The drafts of a program.
+
+    Attributes:
+        program: its files.
+        files: the drafts, in their order.
+        renamed: the files whose modules are called otherwise, and why.
+    """
+
+    program: Program
+    files: list[Converted]
+    renamed: dict[Path, str] = field(default_factory=dict)
+
+
+def convert_file(
+    file: File, types: Inference, shared: set[Variable], source: Source, reason: str
+) -> Converted:
+    """The draft of a file; ``reason`` is why it must stay Lua, if it must."""
+    path = Path(file.path)
+    in_lua: dict[s.Function, str] = {}
+    while not reason and not source.is_data:
+        leading = _leading(file)
+        draft = Draft(file, types, shared)
+        draft.in_lua = in_lua
+        try:
+            text = _compiled(written(draft), draft)
+        except Exception as problem:  # whatever it is, the rest of the program goes on
+            _restore(file, leading)
+            where = _failed(draft, problem)
+            told = _told(problem)
+            if where is None or where in in_lua:
+                reason = told
+            else:
+                in_lua[where] = told
+            continue
+        names = [function.name or "function" for function in in_lua]
+        return Converted(
+            path, file.module, text, draft.page.report, file.is_script, "", names, returned(file)
+        )
+    text, report = stand_in(file, types, reason, source.is_data)
+    kind = "data" if source.is_data else "file"
+    return Converted(
+        path, file.module, text, report, file.is_script, kind, [], returned(file) or "exports"
+    )
+
+
+def _compiled(text: str, draft: Draft) -> str:
+    """The text, if Python takes it.
+
+    Raises:
+        SyntaxError: it does not.
+    """
+    compile(text, draft.file.path, "exec", dont_inherit=True)
+    return text
+
+
+def _failed(draft: Draft, problem: Exception) -> s.Function | None:
+    """The function of the file that could not be written, as a whole; None: it is no function."""
+    if isinstance(problem, (SyntaxError, PortError)):
+        line = _line_in_lua(draft)
+        functions = [n for n, scope in draft.file.scopes.of_function.items() if _is_outer(scope)]
+        ends = {n: n.line + draft.file.source[n.start : n.end].count(b"\n") for n in functions}
+        return next((n for n in functions if n.line <= line <= ends[n]), None)
+    scope: FunctionScope | None = draft.scope
+    while scope is not None and not _is_outer(scope):
+        scope = scope.parent
+    return None if scope is None else scope.node
+
+
+def _is_outer(scope: FunctionScope) -> bool:
+    """Whether a function stands in no other one."""
+    return scope.parent is not None and scope.parent.parent is None
+
+
+def _line_in_lua(draft: Draft) -> int:
+    """The line of Lua whose Python is none."""
+    lines = draft.page.lines
+    body = layout.arranged([(n.indent, n.text, n.comment) for n in lines])
+    try:
+        compile(body, "draft", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        left = error.lineno or 1
+        for line in lines:
+            left -= layout.arranged([(line.indent, line.text, line.comment)]).count("\n") or 1
+            if left <= 0:
+                return line.source
+    return 0
+
+
+def _told(problem: Exception) -> str:
+    text = str(problem).strip().split("\n")[0]
+    if isinstance(problem, SyntaxError):
+        return f"the draft would be no Python: {problem.msg}"
+    if isinstance(problem, PortError):
+        return text
+    return f"no draft is known for what it does ({type(problem).__name__}{': ' * bool(text)}{text[:80]})"
+
+
+def _leading(file: File) -> list[list[str | None]]:
+    """The comments above the file's statements, which writing moves."""
+    return [statement.before for statement in file.block.statements]
+
+
+def _restore(file: File, leading: list[list[str | None]]) -> None:
+    for statement, before in zip(file.block.statements, leading, strict=True):
+        statement.before = before

@@ -1,0 +1,206 @@
+"""The folder of a program in Python: what is written there, and what somebody has edited since.
+
+``port.json`` has the files that were written, each with its hash: one that is another by now was
+edited, and is never overwritten.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from compat.port.project.drafting import Made
+from compat.port.project.modules import place
+from compat.port.project.pages import pyproject, readme
+from compat.port.read.syntax import PortError
+
+MANIFEST = "port.json"
+_SHARED = '''"""The global variables of the Lua program."""
+
+
+def __getattr__(name: str) -> None:
+    """A variable that was not set is None, as in Lua."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+'''
+
+
+@dataclass
+class Written:
+    """What was written.
+
+    Attributes:
+        files: the drafts, in the order of the program's files.
+        aside: where what was there before is now, by what was written in its place.
+        kept: edited files that were left as they are, with what they would be now.
+    """
+
+    files: list[Path]
+    aside: dict[Path, Path] = field(default_factory=dict)
+    kept: dict[Path, Path] = field(default_factory=dict)
+
+
+def targets(made: Made, out: str | os.PathLike[str] | None) -> list[Path]:
+    """Where drafts go: into the folder ``out``; one into the file ``out``, if that ends in
+    ``.py``. Without ``out`` each goes beside its Lua file.
+
+    Raises:
+        PortError: ``out`` is one file for several drafts.
+    """
+    files, root = made.files, Path(out) if out is not None else made.program.root
+    if out is not None and root.suffix == ".py" and not root.is_dir():
+        if len(files) > 1:
+            raise PortError(f"{out} is one file, and there are {len(files)} drafts: name a folder")
+        return [root]
+    return [root / place(one.module) for one in files]
+
+
+def write(made: Made, out: str | os.PathLike[str] | None, force: bool = False) -> Written:
+    """Write the drafts of a program.
+
+    Args:
+        out: the folder of the program in Python, with all that it needs to run; a file ``NAME.py``
+            or nothing, where only drafts are written: there another file of the name stays beside
+            it as ``NAME.py~``.
+        force: write into a folder that has files; those that were edited stay.
+
+    Raises:
+        PortError: the folder has files, or cannot be written to, or ``out`` is one file for
+            several drafts.
+    """
+    paths = targets(made, out)
+    try:
+        if out is None or (Path(out).suffix == ".py" and not Path(out).is_dir()):
+            return _beside(made, paths, None if out is not None else made.program.root)
+        return _folder(made, paths, Path(out), force)
+    except OSError as error:
+        where = error.filename or out or made.program.root
+        raise PortError(f"{where} cannot be written: {error.strerror}") from None
+
+
+def _beside(made: Made, paths: list[Path], root: Path | None) -> Written:
+    found = Written(paths)
+    texts = {path: one.text for path, one in zip(paths, made.files, strict=True)}
+    if root is not None:
+        texts |= {root / name: text for name, text in _program_texts(made).items()}
+        if any(one.in_lua or one.functions for one in made.files):
+            _save(root / MANIFEST, _manifest(made, {}))
+    for path, text in texts.items():
+        if path.is_file() and path.read_text(encoding="utf-8", errors="replace") != text:
+            found.aside[path] = path.replace(path.with_name(f"{path.name}~"))
+        _save(path, text)
+    return found
+
+
+def _folder(made: Made, paths: list[Path], root: Path, force: bool) -> Written:
+    if root.exists() and not root.is_dir():
+        raise PortError(f"{root} is a file; name a folder")
+    if not force and root.is_dir() and any(root.iterdir()):
+        raise PortError(
+            f"{root} has files; name a new folder, or give --force: it leaves edited files as they are"
+        )
+    before = manifest(root)
+    known: Mapping[str, str] = before["hashes"] if before else {}
+    texts: dict[str, str | bytes] = {
+        path.relative_to(root).as_posix(): one.text
+        for path, one in zip(paths, made.files, strict=True)
+    }
+    texts |= _program_texts(made)
+    for path, one in zip(paths, made.files, strict=True):
+        if one.in_lua:
+            lua = path.with_name(one.source.name).relative_to(root).as_posix()
+            texts[lua] = one.source.read_bytes()
+    texts |= {"README.md": readme(made, root.name), "pyproject.toml": pyproject(made, root.name)}
+    found = Written(paths)
+    hashes: dict[str, str] = {}
+    for name, text in texts.items():
+        data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+        path = root / name
+        hashes[name] = _hash(data)
+        if (
+            path.is_file()
+            and (now := _hash(path.read_bytes())) != hashes[name]
+            and now != known.get(name)
+        ):
+            found.kept[path] = path.with_name(f"{path.name}.new")
+            path = found.kept[path]
+            hashes[name] = known.get(name, "")
+        _save(path, data)
+    for name, value in known.items():  # what no file of the program gives any more
+        if (
+            name not in hashes
+            and (root / name).is_file()
+            and _hash((root / name).read_bytes()) == value
+        ):
+            (root / name).unlink()
+    _save(root / MANIFEST, _manifest(made, hashes))
+    return found
+
+
+def _program_texts(made: Made) -> dict[str, str]:
+    """What a program has beside its drafts: ``__init__.py`` of packages, global variables."""
+    names = [place(one.module) for one in made.files]
+    folders = {parent for name in names for parent in name.parents if parent.name}
+    texts = {(folder / "__init__.py").as_posix(): "" for folder in folders}
+    texts = {name: text for name, text in texts.items() if name not in map(str, names)}
+    if any("shared." in one.text or one.in_lua or one.functions for one in made.files):
+        texts["shared.py"] = _SHARED
+    return texts
+
+
+def manifest(root: Path) -> dict[str, Any] | None:
+    """What ``port`` wrote into a folder, if it did."""
+    path = root / MANIFEST
+    if not path.is_file():
+        return None
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        raise PortError(f"{path} cannot be read: it is no JSON") from None
+    return found
+
+
+def _manifest(made: Made, hashes: Mapping[str, str]) -> str:
+    files = []
+    names: dict[str, list[str]] = {}
+    modules = {one.source: one for one in made.files}
+    for one, source in zip(made.files, made.program.sources, strict=True):
+        lua = source.path.relative_to(made.program.root).as_posix()
+        files.append(
+            {
+                "lua": lua,
+                "module": one.module,
+                "script": one.is_script,
+                "in_lua": one.in_lua,
+                "functions": one.functions,
+                "lines": source.text.count(b"\n"),
+            }
+        )
+        names.setdefault(lua.removesuffix(".lua"), [one.module, one.gives or ""])
+        for name, path in source.loads.items():
+            if path in modules:
+                names.setdefault(name, [modules[path].module, modules[path].gives or ""])
+    whole = {"version": 1, "files": files, "names": names, "hashes": dict(hashes)}
+    return json.dumps(whole, indent=1) + "\n"
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _save(path: Path, text: str | bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise PortError(f"{path.parent} is a file; name a folder") from None
+    whole = path.with_name(f".{path.name}.tmp")
+    whole.write_bytes(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text)
+    if path.exists():
+        shutil.copymode(path, whole)
+    whole.replace(path)

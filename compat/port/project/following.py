@@ -1,0 +1,160 @@
+"""A program's files: those that are named, and all that these load."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from compat.port.project.places import Places, loads, lua_below, templates
+from compat.port.project.sources import Source, read
+from compat.port.read import syntax as s
+from compat.port.read.syntax import PortError
+
+_UP = 3  # folders above a script's that it may run in
+
+
+@dataclass
+class Program:
+    """The files of a program.
+
+    Attributes:
+        home: the folder in which the script runs.
+        root: the folder that has all files.
+        sources: the files, the script first.
+        named: how many of them were named; the others are loaded by these.
+        left: what was named by a folder and cannot be read, and why.
+    """
+
+    home: Path
+    root: Path
+    sources: list[Source]
+    named: int
+    left: list[str] = field(default_factory=list)
+
+
+def follow(
+    paths: Sequence[str | os.PathLike[str]], places: Sequence[str] = (), known: Sequence[Path] = ()
+) -> Program:
+    """Find a program's files.
+
+    Args:
+        paths: the script first, then others that belong to it, or folders of them.
+        places: folders and templates (``lib/?.lua``) where ``require`` looks besides; those of the
+            variable LUA_PATH count, too.
+
+    Raises:
+        PortError: a path is missing, is no file or cannot be read as Lua, or a folder has none.
+    """
+    named, from_folders = _named(paths)
+    first = read(named[0], str(paths[0] if named[0] not in from_folders else named[0]))
+    folder = Path(paths[0]) if Path(paths[0]).is_dir() else None
+    search = Places(
+        named[0].parent if folder is None else Path(os.path.abspath(folder)),
+        named,
+        [
+            _template(place)
+            for place in (*places, *os.environ.get("LUA_PATH", "").split(";"))
+            if place
+        ],
+    )
+    if folder is None:
+        search.home = _home(first, search)
+    sources: dict[Path, Source] = {}
+    left = []
+    waiting = list(named)
+    while waiting:
+        path = waiting.pop(0)
+        if path in sources:
+            continue
+        shown = _shown(path, search.home)
+        source = first if path == first.path else read(path, shown)
+        if source.problem is not None and not source.text.strip() and path not in named:
+            source.problem = None  # what an empty file does is nothing
+        if source.problem is not None and path in named:
+            if path not in from_folders:
+                raise PortError(source.problem)
+            left.append(source.problem)
+            continue
+        sources[path] = source
+        search.templates += [t for t in templates(source.block) if t not in search.templates]
+        waiting += _loaded(source, search)
+    if not sources:
+        raise PortError(left[0])
+    folders = [search.home, *(path.parent for path in sources)]
+    root = Path(os.path.commonpath(folders))
+    found = [sources[path] for path in named if path in sources]
+    found += [source for path, source in sources.items() if path not in named]
+    return Program(search.home, root, found, len([p for p in named if p in sources]), left)
+
+
+def _named(paths: Sequence[str | os.PathLike[str]]) -> tuple[list[Path], set[Path]]:
+    """The files that were named, and those of them that a folder brings."""
+    if not paths:
+        raise PortError("no file is given; a .lua file or a folder of them is accepted")
+    named: list[Path] = []
+    from_folders: set[Path] = set()
+    for given in map(Path, paths):
+        whole = Path(os.path.abspath(given))
+        if given.is_dir():
+            inside = lua_below(whole)
+            if not inside:
+                raise PortError(f"{given} has no .lua files")
+            from_folders |= set(inside)
+            named += inside
+        elif given.is_file():
+            named.append(whole)
+        elif given.exists():
+            raise PortError(f"{given} is no file that can be read; a .lua file is accepted")
+        else:
+            raise PortError(f"{given} does not exist")
+    return list(dict.fromkeys(named)), from_folders
+
+
+def _template(place: str) -> str:
+    """Where ``require`` looks in a folder."""
+    whole = os.path.abspath(place)
+    return whole if "?" in place else f"{whole}/?.lua"
+
+
+def _home(script: Source, search: Places) -> Path:
+    """The folder that a script runs in: its own, or one above in which more of its files are."""
+    candidates = [script.path.parent]
+    for above in script.path.parent.parents[:_UP]:
+        if (candidates[-1] / ".git").exists() or above in (Path.home(), Path(above.anchor)):
+            break
+        candidates.append(above)
+    constants = [load for load in loads(script.block) if load.is_constant]
+    counts = []
+    for home in candidates:
+        own = Places(home, search.given, [*search.templates, *templates(script.block)])
+        counts.append(sum(own.find(load, script.path) is not None for load in constants))
+    return candidates[counts.index(max(counts))]
+
+
+def _loaded(source: Source, search: Places) -> list[Path]:
+    """The files that a file loads, which it remembers."""
+    found: list[Path] = []
+    texts: list[str] | None = None
+    for load in loads(source.block):
+        if load.is_constant:
+            path = search.find(load, source.path)
+            if path is not None:
+                source.loads[load.name] = path
+                found.append(path)
+            continue
+        if texts is None:
+            texts = [
+                node.value
+                for node in s.walk(source.block)
+                if isinstance(node, s.Constant) and isinstance(node.value, str) and node.value
+            ]
+        found += search.like(load, source.path, texts)
+    return found
+
+
+def _shown(path: Path, home: Path) -> str:
+    """A path as messages have it: from where the user is, if it is below."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

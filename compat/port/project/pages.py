@@ -1,0 +1,58 @@
+"""The pages of a program in Python: how it is run, and what it needs."""
+
+from __future__ import annotations
+
+import re
+
+from compat.port.project.drafting import Made
+from compat.port.project.modules import place
+
+
+def readme(made: Made, name: str) -> str:
+    """``README.md``, in about ten lines."""
+    scripts = [str(place(one.module)) for one in made.files if one.is_script]
+    whole = [str(place(one.module)) for one in made.files if one.in_lua == "file"]
+    parts = sum(len(one.functions) for one in made.files)
+    data = [one.source.name for one in made.files if one.in_lua == "data"]
+    marks = sum(len(one.report.marks) for one in made.files)
+    script = scripts[0] if scripts else str(place(made.files[0].module))
+    stays = _listed(whole) or "no file"
+    lines = [
+        f"# {name}",
+        "",
+        f"A draft in Python of a Lua program, written by `dptable port`. Scripts: {_listed(scripts)}.",
+        "",
+        f"- Run: `python {name}/{script}`, with the options of the Lua script, from any folder.",
+        "- Needs: `pip install 'dptable[lua]'`; see `pyproject.toml`.",
+        "- Data: paths begin in the folder where you are, as they did in Lua.",
+        f"- Marks: {marks}; `grep -rn '# port:' .` shows them, and docs/porting.md of dptable has a "
+        "paragraph about each kind.",
+        f"- Still Lua: {stays}{f', and {parts} functions' if parts else ''}"
+        f"{f'; data: {_listed(data)}' if data else ''}. `dptable port --status {name}` counts again.",
+        "- `port.json` says which files are as they were written: `--force` writes only these anew.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _listed(names: list[str], most: int = 4) -> str:
+    shown = ", ".join(f"`{name}`" for name in names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def pyproject(made: Made, name: str) -> str:
+    """``pyproject.toml``, with what the program imports."""
+    extras = ["lua"]
+    texts = "\n".join(one.text for one in made.files)
+    for extra, word in (("image", "import image"), ("hdf5", "import hdf5")):
+        if word in texts:
+            extras.append(extra)
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._") or "program"
+    return (
+        "[project]\n"
+        f'name = "{plain}"\n'
+        'version = "0"\n'
+        'requires-python = ">=3.10"\n'
+        f'dependencies = ["dptable[{",".join(extras)}]"]\n'
+        "\n[tool.ruff.lint.per-file-ignores]\n"
+        '"**/*.py" = ["E402"]\n'
+    )

@@ -1,0 +1,64 @@
+"""What Lua files say, whatever their encoding, and which of them are no program."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from compat.port.read import syntax as s
+from compat.port.read.parser import parse
+from compat.port.read.syntax import PortError
+
+_BOM = b"\xef\xbb\xbf"
+_DATA = 200_000  # bytes from which on a file that only gives a table is kept as data
+_BEGINS = re.compile(rb"\s*(?:--[^\n]*\n\s*)*(?:return\s*\{|(?:local\s+)?\w+\s*=\s*\{)")
+_TEXTS = re.compile(rb"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|--[^\n]*")
+_CODE = re.compile(rb"\bfunction\b|\(|\.\.")
+
+
+@dataclass
+class Source:
+    """A Lua file.
+
+    Attributes:
+        text: its bytes, with ``\\n`` at the end of lines, as Lua reads them.
+        block: what it says; empty where ``problem`` or ``is_data`` says why.
+        problem: why it cannot be read.
+        is_data: it only gives a large table.
+        loads: what its ``require`` and ``dofile`` name, and the files that these are.
+    """
+
+    path: Path
+    text: bytes
+    block: s.Block
+    problem: str | None = None
+    is_data: bool = False
+    loads: dict[str, Path] = field(default_factory=dict)
+
+
+def read(path: Path, named: str) -> Source:
+    """Read a file; ``named`` is what messages call it.
+
+    Raises:
+        PortError: the file cannot be opened, or what reads Lua is not installed.
+    """
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise PortError(f"{named} cannot be read: {error.strerror}") from None
+    text = text.removeprefix(_BOM).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    nothing = s.Block([], [], line=1)
+    if len(text) >= _DATA and _is_data(text):
+        return Source(path, text, nothing, is_data=True)
+    try:
+        return Source(path, text, parse(text, named))
+    except PortError as error:
+        if "needs tree-sitter" in str(error):
+            raise
+        return Source(path, text, nothing, problem=str(error))
+
+
+def _is_data(text: bytes) -> bool:
+    """Whether a file is one table of constants."""
+    return _BEGINS.match(text) is not None and not _CODE.search(_TEXTS.sub(b"", text))

@@ -1,0 +1,116 @@
+"""What is still Lua in a program in Python, what is marked, and how long Lua runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from compat.port.project.folder import manifest
+from compat.port.project.modules import place
+from compat.port.read.syntax import PortError
+from compat.terminal import printable, say
+
+_MARK = "# port: "
+
+
+@dataclass
+class Status:
+    """What a program in Python has.
+
+    Attributes:
+        files: how many files of Lua it was.
+        in_lua: of these, those that Lua still runs.
+        functions: functions that Lua still runs, ``file.py: name``.
+        marks: how many marks each file has.
+    """
+
+    files: int
+    in_lua: list[str] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+    marks: dict[str, int] = field(default_factory=dict)
+
+
+def status(folder: str | os.PathLike[str]) -> Status:
+    """Look at the files of a program as they are now.
+
+    Raises:
+        PortError: ``port`` has not written the folder.
+    """
+    root = Path(folder)
+    known = manifest(root)
+    if known is None:
+        raise PortError(f"{root} has no port.json; a folder that port has written is accepted")
+    found = Status(len(known["files"]))
+    for entry in known["files"]:
+        path = root / place(entry["module"])
+        name = path.relative_to(root).as_posix()
+        text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+        if "lua.module(" in text or "lua.main(" in text:
+            if entry["in_lua"] != "data":
+                found.in_lua.append(name)
+        count = text.count("lua.function(")
+        if count:
+            found.functions.append(f"{name}: {count}")
+        marks = text.count(_MARK)
+        if marks:
+            found.marks[name] = marks
+    return found
+
+
+def show(folder: str, runs: Sequence[Sequence[str]], seconds: float | None) -> int:
+    """Say what is still Lua, and how much of the time of runs that is. Returns the exit code."""
+    found = status(folder)
+    drafted = found.files - len(found.in_lua)
+    say(f"{drafted} of {found.files} files are Python.")
+    for name in found.in_lua:
+        say(f"still Lua: {printable(name)}")
+    for name in found.functions:
+        say(f"functions that are still Lua: {printable(name)}")
+    total = sum(found.marks.values())
+    say(f"{total} marks" + (":" if total else "."))
+    for name, count in sorted(found.marks.items(), key=lambda pair: -pair[1]):
+        say(f"  {printable(name)}: {count}")
+    for words in runs:
+        say(_share(Path(folder), words, seconds))
+    return 0
+
+
+def _share(root: Path, words: Sequence[str], seconds: float | None) -> str:
+    """How much of a run's time Lua takes."""
+    known = manifest(root)
+    assert known is not None
+    scripts = [str(place(entry["module"])) for entry in known["files"] if entry["script"]]
+    script, arguments = scripts[0] if scripts else "", list(words)
+    if arguments and arguments[0].endswith(".py"):
+        script = arguments.pop(0).removeprefix(f"{root}/")
+    if not (root / script).is_file() or not script:
+        raise PortError(f"{root / script} does not exist; the script to run is named first")
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "times.json")
+        command = [sys.executable, "-m", "compat.port.check.timing", str(out), str(seconds or 0)]
+        above = str(Path(__file__).parents[3])
+        paths = [above, *filter(None, [os.environ.get("PYTHONPATH")])]
+        done = subprocess.run(
+            [*command, str(root.resolve()), script, *arguments],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            check=False,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        )
+        if not out.exists():
+            said = [line for line in done.stderr.splitlines() if line.strip()]
+            raise PortError(f"{script} fails in its run: {said[-1] if said else done.returncode}")
+        times: dict[str, Any] = json.loads(out.read_text())
+    total = times["python"] + times["lua"]
+    share = 100 * times["lua"] / total if total else 0.0
+    ended = f"; it ended in: {times['error']}" if times["error"] else ""
+    return f"{script}: {share:.0f} % of {times['seconds']:.1f} s run in Lua{ended}"

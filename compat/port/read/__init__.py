@@ -1,0 +1,1 @@
+"""A file of Lua as syntax."""

@@ -1,0 +1,1 @@
+"""Syntax of Lua, with what is known of it, as Python."""

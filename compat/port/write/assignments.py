@@ -1,0 +1,260 @@
+"""Assignments to variables and to what has fields."""
+
+from __future__ import annotations
+
+import re
+
+from compat.port.know.scopes import PACKAGES
+from compat.port.know.shapes import is_name, is_open, is_self
+from compat.port.know.types import Type
+from compat.port.library.results import METHODS
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.code import Code
+from compat.port.write.draft import NONE, Draft, first_of
+from compat.port.write.places import place
+from compat.port.write.python_names import method_name
+from compat.port.write.selections import selection
+from compat.port.write.tables import is_length_of
+
+
+def assignment(targets: list[str], nodes: list[s.Node], values: list[s.Node], draft: Draft) -> None:
+    """``targets = values``."""
+    hint = targets[0].split(".")[-1]
+    hint = hint if hint.isidentifier() else "f"
+    if len(targets) == 1 and len(values) == 1:
+        made = draft.any(values[0], hint)
+        if made.counts:
+            made = Code(f"{made.atom}[0]")
+        put(targets[0], one_value(made, draft), draft)
+        return
+    last = values[-1]
+    if len(values) == len(targets) or not is_open(last) or len(values) > len(targets):
+        made_all = [draft.value(v, hint) for v in values]
+        for extra in made_all[len(targets) :]:
+            if "(" in extra.text:
+                draft.page.write(extra.text)
+        made_all = made_all[: len(targets)]
+        made_all += [NONE] * (len(targets) - len(made_all))
+        if all(m.text == "None" for m in made_all):
+            draft.page.write(f"{' = '.join(targets)} = None")
+            return
+        draft.page.write(f"{', '.join(targets)} = {', '.join(m.text for m in made_all)}")
+        return
+    first = [draft.value(v, hint) for v in values[:-1]]
+    made = draft.any(last, hint)
+    left = len(targets) - len(first)
+    if made.tells and any(_is_read(n, draft) for n in nodes[len(first) + 1 :]):
+        draft.tell()
+    if made.counts and not first and left == 2:
+        draft.page.write(f"{', '.join(targets)} = {made}")
+        if not targets[1].startswith("_"):
+            draft.page.write(f"{targets[1]} += 1", "it counts from 1")
+        return
+    if made.counts:
+        made = Code(f"lua.counted({made})", spread=2)
+    if isinstance(last, s.Vararg):
+        made = Code(f"lua.adjust({made.text[1:]}, {left})")
+    elif made.text.startswith("*") and draft.types.count(last) == left:
+        made = Code(made.text[1:])
+    elif made.spread == 1 and draft.types.count(last) is None:
+        made = Code(f"lua.adjust({made}, {left})")
+    elif made.every.startswith("(") and draft.types.count(last) == left:
+        made = Code(made.every[1:-1])
+    elif made.every:
+        made = Code(f"lua.adjust({made.every}, {left})")
+    elif made.spread != left:
+        if made.spread is not None and made.spread > left:
+            made = Code(f"{made.atom}[:{left}]")
+        elif made.spread == 1:
+            first, made = [*first, made], Code(", ".join(["None"] * (left - 1)))
+        else:
+            inner = f"({made},)" if made.text.startswith("*") else made.text
+            made = Code(f"lua.adjust({inner}, {left})")
+    if first and made.text and "None" not in made.text.split(", "):
+        made = Code(f"*{made.at(code.UNARY)}")
+    draft.page.write(f"{', '.join(targets)} = {', '.join([*(f.text for f in first), made.text])}")
+
+
+def _is_read(target: s.Node, draft: Draft) -> bool:
+    return not isinstance(target, s.Name) or bool(target.variable.reads)
+
+
+def one_value(made: Code, draft: Draft) -> Code:
+    """The first value."""
+    if made.is_mask:
+        return Code(f"{made.atom}.byte()")
+    if made.spread is None:
+        if made.text.startswith("*"):
+            return first_of(made)
+        return code.call("lua.first", made)
+    return made if made.spread in (0, 1) else Code(f"{made.atom}[0]")
+
+
+def put(target: str, value: Code, draft: Draft) -> None:
+    """``target = value``, or ``target += …``."""
+    # x = x + 1
+    match = re.fullmatch(r"(\S+) ([-+*/]) (.+)", value.text)
+    if (
+        match
+        and match[1] == target
+        and target.isidentifier()
+        and value.level in (code.ADD, code.MULTIPLY)
+        and not re.search(r" [-+*/%@] ", match[3])
+        and _is_number(target, draft)
+    ):
+        draft.page.write(f"{target} {match[2]}= {match[3]}")
+        return
+    if value.text == target:
+        return
+    draft.page.write(f"{target} = {value}")
+
+
+def _is_number(target: str, draft: Draft) -> bool:
+    kinds = [
+        kind
+        for variable, kind in draft.types.variables.items()
+        if variable.python == target and (variable.scope is None or variable in draft.visible())
+    ]
+    return bool(kinds) and all(k.is_number for k in kinds)
+
+
+def target_of(node: s.Index, draft: Draft) -> str | None:
+    """``object[key]`` as the target of an assignment; None if that takes a function."""
+    kind = draft.types.type(node.object)
+    klass = draft.types.class_of(node.object)
+    name = s.constant(node.key)
+    word = is_name(name)
+    owner = draft.value(node.object)
+    path = draft.types.dotted(node.object)
+    if kind.only("table", "options") and kind.may("options") and kind.may("table"):
+        return f"{owner.atom}[{draft.value(node.key)}]"
+    if path in PACKAGES and word:
+        return f"{path}.{name}"
+    if kind.only("object") and kind.shape is None:
+        return None
+    if word and (klass is not None or kind.only("object", "class", "module", "options", "nil")):
+        return f"{owner.atom}.{method_name(str(name))}"
+    if kind.only("pointer"):
+        return f"{owner.atom}[{draft.value(node.key)}]"
+    if kind.is_tensor and (
+        draft.types.type(node.key).may("table", "sizes")
+        or draft.types.type(node.key).is_number
+        or (draft.types.type(node.key).only("mask", "tensor"))
+    ):
+        made, _ = selection(owner, node.key, kind, draft)
+        if not made.text.endswith("]"):
+            return None
+        return f"{owner.atom}[:]" if made.text == owner.text else made.text
+    shape = kind.shape
+    if kind.only("table") and shape is not None and shape.is_own_meta:
+        return f"{owner.atom}[{draft.value(node.key)}]"
+    if kind.only("table", "nil") and shape is not None and "meta" not in shape.uses:
+        if shape.is_list:
+            if is_there(node, draft):
+                return f"{owner.atom}[{place(node.key, draft)}]"
+            return None
+        return f"{owner.atom}[{draft.value(node.key)}]"
+    return None
+
+
+def is_there(node: s.Index, draft: Draft) -> bool:
+    """Whether a list has the entry that is assigned to."""
+    written = draft.types.facts.get((draft.file.path, node.key.start, -node.key.end))
+    return written == ["over"] or (written is None and node in draft.existing)
+
+
+def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
+    """``object[key] = value``."""
+    name = s.constant(target.key)
+    hint = name if is_name(name) else "f"
+    value_node = values[0]
+    if isinstance(name, str) and name == "__index" and draft.types.class_of(target.object):
+        return
+    if draft.types.dotted(target) in ("package.path", "package.cpath"):
+        return  # the files of the program were found when the draft was made
+    is_nil = isinstance(value_node, s.Constant) and value_node.value is None
+    if is_nil and _delete(target, draft):
+        return
+    kind = draft.types.type(target.object)
+    is_method = _is_method(str(name), kind, value_node, draft)
+    is_method = is_method and not draft.types.dotted(target.object)
+    if is_method and isinstance(value_node, s.Function):
+        draft.types.signature(value_node).root().is_hook = True
+    made = one_value(draft.any(value_node, str(hint)), draft)
+    if made.counts:
+        made = Code(f"{made.atom}[0]")
+    for extra in values[1:]:
+        draft.page.write(draft.value(extra).text)
+    draft.page.resolve(draft.how(target.object))
+    if is_method:
+        made = code.call("types.MethodType", made, draft.value(target.object))
+    store_code(target, made, draft)
+
+
+def _is_method(name: str, owner: Type, value: s.Node, draft: Draft) -> bool:
+    """Whether a function that is put into an object is called with it."""
+    if owner.only("module"):
+        return name in METHODS and isinstance(value, s.Function)
+    signature = draft.types.type(value).signature if owner.only("object") else None
+    if signature is None or owner.shape is None or isinstance(value, s.Index):
+        return False
+    return bool(signature.nodes) and all(map(is_self, signature.nodes))
+
+
+def store_code(target: s.Index, value: Code, draft: Draft) -> None:
+    """Put what is computed into a field or entry."""
+    place = target_of(target, draft)
+    if place is not None:
+        put(place, value, draft)
+        return
+    kind = draft.types.type(target.object)
+    owner = draft.value(target.object)
+    if kind.only("sizes") and isinstance(target.object, s.Name):
+        draft.page.write(f"{owner} = lua.resized({owner}, {draft.value(target.key)}, {value})")
+        return
+    if kind.only("table") and kind.shape is not None and kind.shape.is_list:
+        key = target.key
+        written = draft.types.facts.get((draft.file.path, key.start, -key.end))
+        appends = (
+            isinstance(key, s.Binary)
+            and key.operator == "+"
+            and isinstance(key.right, s.Constant)
+            and key.right.value == 1
+            and _is_length(key.left, target.object, draft)
+        )
+        is_filled = key in draft.types.appended and "filled" in kind.shape.uses and not written
+        if appends or is_filled or written == ["append"]:
+            draft.page.write(f"{owner.atom}.append({value})")
+            return
+        draft.page.write(f"lua.put({owner}, {draft.value(key)}, {value})")
+        return
+    if not kind.atoms:
+        draft.unknown(target.object, "indices")
+    draft.page.write(f"lua.put({owner}, {draft.value(target.key)}, {value})")
+
+
+def _is_length(node: s.Node, owner: s.Node, draft: Draft) -> bool:
+    if is_length_of(node, owner):
+        return True
+    return (
+        isinstance(node, s.Unary)
+        and node.operator == "#"
+        and s.describe(node.operand) == s.describe(owner)
+        and "…" not in s.describe(owner)
+    )
+
+
+def _delete(target: s.Index, draft: Draft) -> bool:
+    """``t[key] = nil``."""
+    kind = draft.types.type(target.object)
+    if not kind.only("table") or kind.shape is None or "meta" in kind.shape.uses:
+        return False
+    owner = draft.value(target.object)
+    if kind.shape.is_list:
+        if is_length_of(target.key, target.object):
+            draft.page.write(f"{owner.atom}.pop()")
+            return True
+        return False
+    draft.page.write(f"{owner.atom}.pop({draft.value(target.key)}, None)")
+    return True

@@ -1,0 +1,117 @@
+"""Calls, and with them all expressions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from compat.port.know.shapes import is_open
+from compat.port.know.types import Type
+from compat.port.library import functions, methods, tensors
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.classes import name_of_method
+from compat.port.write.code import Code
+from compat.port.write.draft import Draft, expression
+from compat.port.write.imports import imported
+from compat.port.write.names import class_name
+
+
+@expression(s.Call)
+def call(node: s.Call, draft: Draft, _hint: str) -> Code:
+    """A call; one of a parent's method is ``super()``."""
+    if node in draft.flattened_again:
+        draft.page.mark(
+            "in Torch7 the tensors of the earlier getParameters are the net's no more", "flat"
+        )
+    klass = draft.klass
+    if klass is not None and klass.parent and node.method is None:
+        path = draft.types.dotted(node.function)
+        first = node.arguments[0] if node.arguments else None
+        if (
+            path is not None
+            and path.rpartition(".")[0] == klass.parent
+            and isinstance(first, s.Name)
+            and first.id == "self"
+        ):
+            name = name_of_method(path.rpartition(".")[2], klass, draft)
+            rest = s.Call(node.function, node.arguments[1:], None)
+            return code.call(f"super().{name}", *draft.arguments(rest))
+    return _called(node, draft)
+
+
+def _called(node: s.Call, draft: Draft) -> Code:
+    """Any other call, whose results may be any number."""
+    if node.method is not None:
+        return methods.method(node, draft)
+    if node.arguments and is_open(node.arguments[-1]) and draft.types.takes_all(node):
+        note_results(node.arguments[-1], draft)
+    if (made := _new_tensor(node, draft)) is not None:
+        return made
+    path = draft.types.dotted(node.function)
+    if path is not None:
+        klass = draft.types.classes.get(path)
+        if klass is None:
+            return functions.function(path, node, draft)
+        return code.call(class_name(klass, draft), *draft.arguments(node))
+    if (
+        isinstance(node.function, s.Name)
+        and draft.types.file_of(node) is not None
+        and node.function.id in ("require", "dofile")
+    ):
+        return imported(node, draft)
+    static = of_tensors(node.function, draft)
+    if static is not None:
+        return functions.function(static, node, draft)
+    kind = draft.types.type(node.function)
+    function = draft.prefix(node.function)
+    if kind.only("table", "class") and kind.has_meta:
+        made = code.call("lua.call", function, *draft.arguments(node))
+        return Code(made.text, spread=draft.types.count(node))
+    made = code.call(function.atom, *fitting(node, kind, draft))
+    return Code(made.text, spread=draft.types.count(node) if not kind.only("class") else 1)
+
+
+def _new_tensor(node: s.Call, draft: Draft) -> Code | None:
+    """``x.new(2, 3)``, which is ``x:new(2, 3)``."""
+    function = node.function
+    if not isinstance(function, s.Index) or s.constant(function.key) != "new":
+        return None
+    if not draft.types.type(function.object).is_tensor:
+        return None
+    return methods.method(replace(node, function=function.object, method="new"), draft)
+
+
+def of_tensors(function: s.Node, draft: Draft) -> str | None:
+    """``torch.name`` for ``x.name``, a method of a tensor that is called as a function."""
+    if not isinstance(function, s.Index) or not isinstance(function.key, s.Constant):
+        return None
+    name = function.key.value
+    is_tensor = draft.types.type(function.object).is_tensor
+    return f"torch.{name}" if is_tensor and name in tensors.names("functions") else None
+
+
+def fitting(node: s.Call, kind: Type, draft: Draft) -> list[Code]:
+    """The arguments of a call of a function: of the last call's results as many as it takes."""
+    made = draft.arguments(node)
+    last = node.arguments[-1] if node.arguments else None
+    nodes = kind.signature.nodes if kind.only("function") and kind.signature else []
+    taken = {-1 if n.is_vararg else len(n.parameters) for n in nodes}
+    if isinstance(last, s.Call) and len(taken) == 1 and made[-1].text.startswith("*"):
+        left = taken.pop() - len(made) + 1
+        if left >= 0 and draft.types.count(last) != left:
+            inner = made[-1].text[1:].removeprefix("lua.values(")
+            inner = inner[:-1] if inner != made[-1].text[1:] else inner
+            made[-1] = Code(f"*lua.adjust({inner}, {left})")
+    return made
+
+
+def note_results(node: s.Node, draft: Draft) -> None:
+    """Mark a call of Torch7's whose results count, and that gives more or fewer in Lua."""
+    given = draft.types.count(node)
+    if given is None or not isinstance(node, s.Call):
+        return
+    seen = draft.types.facts.get((draft.types.file.path, -node.start, node.end), [])
+    if draft.types.called(node) is not None or all(int(count) == given for count in seen):
+        return
+    counts = " or ".join(sorted(seen))
+    draft.page.mark(f"{s.describe(node)} gives {counts} results in Lua, here {given}", "results")

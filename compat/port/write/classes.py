@@ -1,0 +1,175 @@
+"""Classes, with all their methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compat.port.know.files import Class
+from compat.port.know.scopes import Variable
+from compat.port.know.shapes import is_name, is_self, tested
+from compat.port.library import packages
+from compat.port.read import syntax as s
+from compat.port.write.assignments import store_code
+from compat.port.write.code import Code
+from compat.port.write.draft import Draft
+from compat.port.write.functions import define_function
+from compat.port.write.names import class_name
+from compat.port.write.python_names import is_metamethod, method_name, python_attribute
+
+# What nn calls methods of layers with at most.
+_GIVEN = {"accGradParameters": 3, "backward": 3, "accUpdateGradParameters": 3, "type": 2}
+
+
+def class_made(node: s.Statement, draft: Draft) -> Class | None:
+    """The class that a statement makes."""
+    table = _names(node, draft) if isinstance(node, (s.Local, s.Assign)) else None
+    for klass in draft.types.classes.values():
+        is_table = table is not None and not klass.is_torch and klass.variable is table
+        if klass.node is node or is_table:
+            return klass
+    return None
+
+
+def is_deriving(node: s.Node, draft: Draft) -> bool:
+    """Whether a call only says what a class derives from."""
+    return any(klass.deriving is node for klass in draft.types.classes.values())
+
+
+def _names(node: s.Local | s.Assign, draft: Draft) -> Variable | None:
+    target = node.names[0] if isinstance(node, s.Local) else node.targets[0]
+    value = node.values[0] if node.values else None
+    if not isinstance(target, s.Name) or value is None:
+        return None
+    if not isinstance(value, s.Table) and not is_deriving(value, draft):
+        return None
+    found: Variable = target.variable
+    return found
+
+
+def class_statement(klass: Class, draft: Draft) -> None:
+    """A class with all its methods."""
+    name = class_name(klass, draft)
+    base = "lua.Object"
+    typename = f', typename="{klass.name}"' if klass.is_torch else ""
+    if klass.parent:
+        parent = draft.types.classes.get(klass.parent)
+        base = class_name(parent, draft) if parent is not None else klass.parent
+        package, _, inner = klass.parent.partition(".")
+        if parent is None and not packages.has(package, inner):
+            draft.page.mark(f"{klass.parent} is a class of no file of this program", "classes")
+    draft.page.write(f"class {name}({base}{typename}):")
+    outer, draft.klass = draft.klass, klass
+    with draft.page.indented():
+        by_number = _dict_fields(klass, draft)
+        if by_number:
+            names = ", ".join(f'"{name}"' for name in by_number)
+            comma = "," if len(by_number) == 1 else ""
+            draft.page.write(f"dict_fields = ({names}{comma})", "lists in files, if from 1 to n")
+        missing = sorted(_missing_at_first(klass, draft))
+        for field in missing:
+            draft.page.write(f"{python_attribute(field)} = None")
+        for number, (method, define) in enumerate(klass.methods.items()):
+            if number or by_number or missing:
+                draft.page.write("")
+            draft.hoisted.add(define)
+            draft.page.comments([c for c in define.before if c is not None])
+            _method(method, define, klass, draft)
+    draft.klass = outer
+    package, _, plain = klass.name.rpartition(".")
+    holder = klass.holder
+    known = draft.file.scopes.globals.get(package) if klass.is_torch else None
+    if holder is None and known is not None and known.writes:  # a table of the program's
+        holder = s.Name(package, known, is_global=True)
+    if holder is not None:
+        store_code(s.Index(holder, s.Constant(plain)), Code(name), draft)
+    if klass.variable is not None and klass.variable.is_global and klass.variable in draft.shared:
+        draft.page.write(f"shared.{name} = {name}")
+
+
+def _dict_fields(klass: Class, draft: Draft) -> list[str]:
+    """Fields that are dicts with numbers for keys, of a class that may be loaded from files."""
+    if not klass.is_torch or not draft.types.loads_files:
+        return []
+    found = set()
+    for node in s.walk(draft.file.block):
+        if not isinstance(node, s.Index) or not isinstance(node.key, s.Constant):
+            continue
+        owner = draft.types.type(node.object)
+        if owner.shape is None or owner.shape.klass is not klass:
+            continue
+        kind = draft.types.type(node)
+        shape = kind.shape if kind.only("table", "nil") else None
+        if shape is not None and shape.is_dict and shape.keys & {"int", "list", "other"}:
+            found.add(str(node.key.value))
+    return sorted(found)
+
+
+def _missing_at_first(klass: Class, draft: Draft) -> set[str]:
+    """The fields that the program asks for before they are set; in Lua they are nil then.
+
+    Objects of classes that derive from no layer give None for any.
+    """
+    base = klass
+    while base.parent in draft.types.classes:
+        base = draft.types.classes[base.parent]
+    if base.parent is None:
+        return set()
+    package, _, name = base.parent.partition(".")
+    above = packages.found(package, name) if packages.has(package, name) else None
+    return {
+        str(index.key.value)
+        for index in tested(draft.file.block)
+        if isinstance(index.key, s.Constant)
+        and is_name(index.key.value)
+        and _is_of(index.object, klass, draft)
+        and not _has_field(above, str(index.key.value))
+        and index.key.value not in klass.methods
+        and not _is_set_at_first(str(index.key.value), klass, draft)
+    }
+
+
+def _is_of(node: s.Node, klass: Class, draft: Draft) -> bool:
+    """Whether an expression is an object of the class."""
+    kind = draft.types.type(node)
+    return kind.only("object") and kind.shape is not None and kind.shape.klass is klass
+
+
+def _is_set_at_first(name: str, klass: Class, draft: Draft) -> bool:
+    """Whether the constructor sets a field whatever happens, before it looks at it."""
+    define = klass.method("__init", draft.types.classes)
+    if define is None:
+        return False
+    for statement in define.function.body.statements:
+        fields = [n for n in s.walk(statement) if isinstance(n, s.Index)]
+        own = [n for n in fields if isinstance(n.key, s.Constant) and n.key.value == name]
+        if own:
+            return isinstance(statement, s.Assign) and own == [
+                t for t in statement.targets if t in own
+            ]
+    return False
+
+
+def name_of_method(name: str, klass: Class, draft: Draft) -> str:
+    """A method's name in Python; containers show their modules by ``repr``."""
+    first = klass
+    while first.parent in draft.types.classes:
+        first = draft.types.classes[first.parent]
+    made = method_name(name)
+    return "__repr__" if made == "__str__" and first.parent else made
+
+
+def _method(method: str, define: s.Define, klass: Class, draft: Draft) -> None:
+    function = define.function
+    if klass.parent and len(function.parameters) < _GIVEN.get(method, 0):
+        draft.types.signature(function).root().is_hook = True
+    name = name_of_method(method, klass, draft)
+    if define.is_method or is_self(function) or is_metamethod(method):
+        define_function(name, function, draft)
+    else:
+        define_function(name, function, draft, "staticmethod")
+
+
+def _has_field(cls: Any, name: str) -> bool:
+    """Whether objects of a class, if one is known, have a field of that name from the beginning."""
+    told = (name in vars(base).get("__annotations__", ()) for base in getattr(cls, "__mro__", ()))
+    return hasattr(cls, name) or any(told)

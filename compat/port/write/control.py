@@ -1,0 +1,341 @@
+"""Loops, conditions and returns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from compat.port.read import syntax as s
+from compat.port.read.syntax import PortError
+from compat.port.write import code
+from compat.port.write.assignments import is_there
+from compat.port.write.code import Code
+from compat.port.write.draft import Draft, statement
+from compat.port.write.names import box, name_of
+from compat.port.write.operators import truth
+
+_ITERATORS = {
+    *("string.gmatch", "io.lines", "lfs.dir"),
+    *("paths.iterfiles", "paths.iterdirs", "paths.files", "paths.dir"),
+}
+
+
+@statement(s.Scope)
+def scope(node: s.Scope, draft: Draft) -> None:
+    """``do``."""
+    draft.body(node.body)
+
+
+@statement(s.While)
+def while_(node: s.While, draft: Draft) -> None:
+    """``while``."""
+    condition = truth(node.condition, draft)
+    draft.page.write(f"while {condition}:")
+    _loop(node.body, draft)
+
+
+def _loop(
+    block: s.Block, draft: Draft, ending: s.Node | None = None, names: Sequence[s.Name] = ()
+) -> None:
+    """The body of a loop."""
+    draft.loops.append({n.name: ending for n in block.statements if isinstance(n, s.Label)})
+    with draft.page.indented():
+        box(names, draft)
+        draft.body(block)
+        if ending is not None:
+            _until(ending, draft)
+    draft.loops.pop()
+
+
+def _until(ending: s.Node, draft: Draft) -> None:
+    """What ``until`` does."""
+    draft.page.write(f"if {truth(ending, draft)}:")
+    with draft.page.indented():
+        draft.page.write("break")
+
+
+@statement(s.Repeat)
+def repeat(node: s.Repeat, draft: Draft) -> None:
+    """``repeat``: an endless loop that ``until`` ends."""
+    draft.page.write("while True:")
+    _loop(node.body, draft, node.condition)
+
+
+@statement(s.If)
+def if_(node: s.If, draft: Draft) -> None:
+    """``if``; nothing where nothing is left of it."""
+    start = len(draft.page.lines)
+    _clauses(node, draft)
+    lines = [line.text for line in draft.page.lines[start:]]
+    if lines[1:] == ["pass"] and not draft.page.marks and re.fullmatch(r"if [^(\[]+:", lines[0]):
+        del draft.page.lines[start:]  # nothing is left of it, as of collectgarbage()
+
+
+def _clauses(node: s.If, draft: Draft) -> None:
+    for i, (condition, block) in enumerate(node.clauses):
+        if condition is None:
+            draft.page.write("else:")
+        else:
+            draft.page.write(f"{'elif' if i else 'if'} {truth(condition, draft)}:")
+        with draft.page.indented():
+            draft.body(block)
+
+
+@statement(s.ForRange)
+def for_range(node: s.ForRange, draft: Draft) -> None:
+    """``for i = first, last, step``."""
+    first, last = draft.types.type(node.first), draft.types.type(node.last)
+    step = node.step
+    step_is_int = step is not None and draft.types.type(step).is_int
+    variable = node.name.variable
+    name = str(variable.python)
+    if not variable.reads and len(variable.writes) == 1:
+        name = "_"
+    whole = _whole(node, draft)
+    a, b = draft.value(node.first), draft.value(node.last)
+    if first.is_int and whole is not None and (step is None or _constant_int(step)):
+        by = _constant_int(step) if step is not None else 1
+        assert by is not None
+        if whole:
+            b = code.call(whole, b)
+        variable.zero_based = by == 1 and a.text == "1" and _only_index(node, draft)
+        if variable.zero_based or (name == "_" and a.text == "1" and by == 1):
+            over = code.call("range", b)
+        else:
+            stop = code.shifted(b, 1 if by > 0 else -1)
+            start = [] if a.text == "0" and by == 1 else [a]
+            over = code.call("range", *start, stop, *([str(by)] if by != 1 else []))
+    elif first.is_int and last.is_int and a.text == "1" and step is not None and step_is_int:
+        # From 1 on there is nothing to do for a step that leads down.
+        over = code.call("range", a, code.shifted(b, 1), draft.value(step))
+    else:
+        extra = [draft.value(step)] if step is not None else []
+        over = code.call("lua.range", a, b, *extra)
+    draft.page.write(f"for {name} in {over}:")
+    _loop(node.body, draft, names=[node.name])
+
+
+def _whole(node: s.ForRange, draft: Draft) -> str | None:
+    """What makes an int of the last number of a loop; None where it may be none."""
+    last = draft.types.type(node.last)
+    if last.is_int or draft.types.is_whole(node.last):
+        return ""
+    facts = draft.types.facts.get((draft.file.path, node.last.start, node.last.end))
+    if facts and all(f == "int" for f in facts):
+        return "int"
+    if last.is_number and facts is None:
+        return "math.floor" if not isinstance(node.last, s.Constant) else None
+    return "math.floor" if last.is_number else None
+
+
+def _only_index(node: s.ForRange, draft: Draft) -> bool:
+    """Whether a loop's number is nothing but an index of lists and tensors."""
+    variable = node.name.variable
+    uses = 0
+    for part in s.walk(node.body):
+        if not isinstance(part, s.Index):
+            continue
+        kind = draft.types.type(part.object)
+        is_plain = kind.is_tensor or (
+            kind.only("table")
+            and kind.shape is not None
+            and kind.shape.is_list
+            and "nil" not in draft.types.type(part).atoms
+        )
+        if isinstance(part.key, s.Name) and part.key.variable is variable and is_plain:
+            uses += 1
+        if isinstance(part.key, s.Table) and kind.is_tensor:
+            for entry in part.key.fields:
+                inner = entry.value.fields if isinstance(entry.value, s.Table) else [entry]
+                uses += sum(
+                    isinstance(f.value, s.Name) and f.value.variable is variable for f in inner
+                )
+    written = any(
+        isinstance(t, s.Index)
+        and isinstance(t.key, s.Name)
+        and t.key.variable is variable
+        and not draft.types.type(t.object).is_tensor
+        and not is_there(t, draft)
+        for n in s.walk(node.body)
+        if isinstance(n, s.Assign)
+        for t in n.targets
+    )
+    return uses == len(variable.reads) > 0 and len(variable.writes) == 1 and not written
+
+
+@statement(s.ForEach)
+def for_each(node: s.ForEach, draft: Draft) -> None:
+    """``for … in``."""
+    names = []
+    for name in node.names:
+        unused = not name.variable.reads and len(name.variable.writes) == 1
+        python = str(name.variable.python)
+        names.append(python if not unused else python if python.startswith("_") else f"_{python}")
+    over = _iterated(node, names, draft)
+    draft.page.write(f"for {', '.join(names)} in {over}:")
+    _loop(node.body, draft, names=node.names)
+
+
+def _iterated(node: s.ForEach, names: list[str], draft: Draft) -> Code:
+    first = node.values[0]
+    path = None
+    if isinstance(first, s.Call) and len(node.values) == 1:
+        path = draft.types.dotted(first.function) if first.method is None else None
+        if path in ("ipairs", "pairs") and len(first.arguments) == 1:
+            return _over_table(first.arguments[0], path, node, names, draft)
+        if path in _ITERATORS or first.method in ("gmatch", "lines"):
+            functions = {"paths.iterfiles": "lua.iterfiles", "paths.iterdirs": "lua.iterdirs",
+                         "paths.files": "lua.files", "lfs.dir": "lua.files"}  # fmt: skip
+            if path in functions:
+                return code.call(functions[path], *draft.arguments(first))
+            found = draft.value(first)
+            if "gmatch" in (path or first.method or "") and _captures(first) != len(names):
+                return code.call("lua.iterate", str(len(names)), found)
+            return found
+    made = draft.values(node.values)
+    return code.call("lua.iterate", str(len(names)), *made)
+
+
+def _captures(call: s.Call) -> int:
+    """How many values each match of a pattern gives."""
+    pattern = s.constant(call.arguments[-1])
+    found = re.findall(r"(?<!%)\(", pattern) if isinstance(pattern, str) else []
+    return max(len(found), 1)
+
+
+def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], draft: Draft) -> Code:
+    kind = draft.types.type(table)
+    shape = kind.shape
+    draft.page.resolve(draft.how(table) if kind.atoms else "open")
+    owner = draft.value(table)
+    is_split = isinstance(table, s.Call) and table.method in ("split", "chunk")
+    if is_split and owner.text.startswith("list("):
+        owner = Code(owner.text[5:-1])
+    no_key = not node.names[0].variable.reads and len(node.names) == 2
+    plain = kind.only("table") and shape is not None and "meta" not in shape.uses
+    has_holes = path == "ipairs" and shape is not None and "nil" in shape.items.atoms
+    if plain and shape is not None and shape.is_list and not has_holes:
+        if no_key and len(node.names) == 2:
+            del names[0]
+            return owner
+        if len(names) == 1:
+            return Code(f"range(1, len({owner}) + 1)")
+        return code.call("enumerate", owner, "1")
+    if kind.only("sizes"):
+        return code.call("enumerate", owner, "1")
+    if path == "pairs" and plain and shape is not None and (shape.keys or shape.names):
+        changed = "deleted" in shape.uses
+        if len(names) == 1:
+            return code.call("list", owner) if changed else owner
+        if no_key:
+            del names[0]
+            inner = Code(f"{owner.atom}.values()")
+        else:
+            inner = Code(f"{owner.atom}.items()")
+        return code.call("list", inner) if changed else inner
+    if path == "pairs" and kind.only("options"):
+        if len(names) == 1:
+            return owner
+        return Code(f"{owner.atom}.items()")
+    if not kind.atoms:
+        draft.unknown(table, "loops")
+    made = code.call(f"lua.{path}", owner)
+    if len(names) == 1:
+        names.append("_")
+    return made
+
+
+@statement(s.Return)
+def return_(node: s.Return, draft: Draft) -> None:
+    """``return``, of a file what others import."""
+    if draft.scope is draft.file.scopes.file:
+        _file_result(node, draft)
+        return
+    count = draft.result_count
+    if not node.values:
+        if draft.is_open:
+            draft.page.write("return ()")
+        elif count > 1:
+            draft.page.write(f"return {', '.join(['None'] * count)}")
+        else:
+            draft.page.write("return" if count == 0 else "return None")
+        return
+    last = node.values[-1]
+    if len(node.values) == 1:
+        made = draft.any(last, "f")
+        if made.tells:
+            draft.tell()
+        if made.text.startswith("*") and isinstance(last, s.Vararg):
+            draft.page.write("return lua.results(args)")
+            return
+        if made.text.startswith("*"):
+            draft.page.write(f"return lua.results({made.text[1:]})")
+            return
+        if made.counts:
+            draft.page.write(f"return lua.counted({made})")
+            return
+        if made.is_mask:
+            made = Code(f"{made.atom}.byte()")
+        if made.every.startswith("("):
+            draft.page.write(f"return {made.every[1:-1]}")
+            return
+        own = draft.types.count(last)
+        if count > 1 and own is not None and own < count:
+            values = [f"*{made.atom}" if own > 1 else made.text] + ["None"] * (count - max(own, 1))
+            draft.page.write(f"return {', '.join(values)}")
+        elif own == 0 and isinstance(last, s.Call) and count == 0:
+            draft.page.write(made.text)
+            draft.page.write("return ()" if draft.is_open else "return")
+        else:
+            draft.page.write(f"return {made}")
+        return
+    made_all = draft.values(node.values)
+    own_count = len(node.values) - 1 + (draft.types.count(last) or 1)
+    values = [m.text for m in made_all]
+    if count > own_count and not values[-1].startswith("*"):
+        values += ["None"] * (count - own_count)
+    draft.page.write(f"return {', '.join(values)}")
+
+
+def _file_result(node: s.Return, draft: Draft) -> None:
+    if len(node.values) == 1 and isinstance(node.values[0], s.Name):
+        draft.exports = name_of(node.values[0], draft)
+        if draft.types.loads_by_name and draft.exports != "exports":
+            draft.page.write(f"exports = {draft.exports}")
+        return
+    if node.values:
+        draft.exports = "exports"
+        made = draft.value(node.values[0], "exports").text
+        if made != "exports":
+            draft.page.write(f"exports = {made}")
+    else:
+        draft.page.write("sys.exit()")
+
+
+@statement(s.Jump)
+def jump(node: s.Jump, draft: Draft) -> None:
+    """``break`` and ``goto``: ``continue`` where the label ends the loop."""
+    if node.label is None:
+        draft.page.write("break")
+    elif draft.loops and node.label in draft.loops[-1]:
+        ending = draft.loops[-1][node.label]
+        if ending is not None:
+            _until(ending, draft)
+        draft.page.write("continue")
+    else:
+        raise PortError("Python has no goto")
+
+
+@statement(s.Label)
+def label(_node: s.Label, _draft: Draft) -> None:
+    """A label is nothing in Python."""
+    pass
+
+
+def _constant_int(node: s.Node) -> int | None:
+    if isinstance(node, s.Constant) and type(node.value) is int:
+        return node.value
+    if isinstance(node, s.Unary) and node.operator == "-":
+        inner = _constant_int(node.operand)
+        return -inner if inner is not None else None
+    return None

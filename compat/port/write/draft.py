@@ -1,0 +1,196 @@
+"""A file that is being written: what all its expressions and statements share.
+
+Each kind of syntax has a function that writes it, in the files beside this one; ``expression`` and
+``statement`` say which. A draft calls them by the node's class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from compat.port.know.existing_entries import overwritten
+from compat.port.know.files import Class, File
+from compat.port.know.flattened_again import flattened_again
+from compat.port.know.inference import Inference
+from compat.port.know.kept_results import carried
+from compat.port.know.loop_variables import box
+from compat.port.know.scopes import FunctionScope, Variable
+from compat.port.know.shapes import is_open
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.code import Code
+from compat.port.write.page import Page
+
+NONE = Code("None")
+Writer = TypeVar("Writer", bound=Callable[..., Any])
+_WRITERS: dict[type[s.Node], Callable[..., Any]] = {}
+
+
+def expression(kind: type[s.Node]) -> Callable[[Writer], Writer]:
+    """Have a function ``(node, draft, hint)`` give the code of a kind of expression.
+
+    ``hint`` is a name for a function that needs one.
+    """
+    return statement(kind)
+
+
+def statement(kind: type[s.Node]) -> Callable[[Writer], Writer]:
+    """Have a function ``(node, draft)`` write a kind of statement."""
+
+    def register(function: Writer) -> Writer:
+        _WRITERS[kind] = function
+        return function
+
+    return register
+
+
+class Draft:
+    """A file, what is known of it, the page that it is written on, and where that is.
+
+    Attributes:
+        shared: the global variables that it has in common with other files.
+        hoisted: statements that are written elsewhere.
+        loops: the labels of the loops around, with what ``until`` asks.
+        klass: the class whose methods are being written.
+        result_count: how many results the function gives; ``is_open``: any number.
+        asked: the call whose results nobody takes.
+        is_prefix: what is read next has something behind it.
+        effects: Lua's packages that the file requires.
+        modules: imports of other files; ``loaded`` are loaded for what they do.
+        functions: the names of functions that expressions have become, by where they are.
+        exports: what other files import, if it returns something.
+        in_lua: functions that have no draft, and why.
+    """
+
+    def __init__(self, file: File, types: Inference, shared: set[Variable]) -> None:
+        self.file, self.types, self.shared = file, types, shared
+        self.kept = carried(file, types)
+        self.existing = overwritten(file, types)
+        self.flattened_again = flattened_again(file, types)
+        box(file, types)
+        types.file = file
+        self.page = Page(file.source)
+        self.scope: FunctionScope = file.scopes.file
+        self.functions: dict[FunctionScope, set[str]] = {}
+        self.hoisted: set[s.Statement] = set()
+        self.loops: list[dict[str, s.Node | None]] = []
+        self.klass: Class | None = None
+        self.asked: s.Node | None = None
+        self.result_count = 0
+        self.is_open = self.is_prefix = self.is_seeded = self.has_nn = False
+        self.effects: set[str] = set()
+        self.modules: set[str] = set()
+        self.loaded: list[str] = []
+        self.exports: str | None = None
+        self.in_lua: dict[s.Function, str] = {}
+
+    # Statements
+
+    def body(self, block: s.Block) -> None:
+        """Write the statements of a block."""
+        for node in block.statements:
+            if node not in self.hoisted:
+                with self.page.statement(node):
+                    _WRITERS[type(node)](node, self)
+        self.page.comments(block.ending)
+
+    def visible(self) -> set[Variable]:
+        """The local variables of the functions around."""
+        found: set[Variable] = set()
+        scope: FunctionScope | None = self.scope
+        while scope is not None:
+            found |= set(scope.variables)
+            scope = scope.parent
+        return found
+
+    def unknown(self, node: s.Node, anchor: str) -> None:
+        """Mark that what an expression is, is not known: once for each cause of that.
+
+        A variable is marked where it is declared, anything else where it is met first.
+        """
+        cause, key = self.types.cause(node)
+        if key in self.types.told:
+            return
+        self.types.told.add(key)
+        declared = cause.variable.declared if isinstance(cause, s.Name) else None
+        reason = f"what {s.describe(cause)} is, is not known"
+        self.page.mark(reason, anchor, None if declared is None else declared.line)
+
+    def tell(self) -> None:
+        """Mark a statement that uses the text of an error."""
+        self.page.mark("the text of this error is Python's", "errors")
+
+    # Expressions
+
+    def any(self, node: s.Node, hint: str = "f") -> Code:
+        """An expression, whatever it stands for."""
+        made: Code = _WRITERS[type(node)](node, self, hint)
+        return made
+
+    def how(self, node: s.Node) -> str:
+        """How the type of an expression is known."""
+        return "run" if self.types.was_seen(node) else "code"
+
+    def value(self, node: s.Node, hint: str = "f") -> Code:
+        """An expression as one value."""
+        made = self.any(node, hint)
+        if made.counts:
+            return Code(f"{made.atom}[0]")
+        if made.is_mask:
+            return Code(f"{made.atom}.byte()")
+        if made.spread == 1:
+            return Code(made.text, made.level) if made.every else made
+        if made.text.startswith("*"):
+            return first_of(made)
+        if made.spread is None:
+            return code.call("lua.first", made)
+        if made.spread == 0:
+            is_always = isinstance(node, s.Call) and self.types.known_count(node) == 0
+            return made if is_always else code.call("lua.first", made)
+        return Code(f"{made.atom}[0]")
+
+    def prefix(self, node: s.Node) -> Code:
+        """A value that something follows: where it is missing, Lua would fail, too."""
+        if isinstance(node, s.Index):
+            self.is_prefix = True
+        return self.value(node)
+
+    def values(self, nodes: list[s.Node], hint: str = "f") -> list[Code]:
+        """A list of expressions, of which the last may be several values (with a star)."""
+        made = [self.value(n, hint) for n in nodes[:-1]]
+        if nodes:
+            last = nodes[-1]
+            made += self.spread(self.any(last, hint)) if is_open(last) else [self.value(last, hint)]
+        return made
+
+    def arguments(self, node: s.Call) -> list[Code]:
+        """The arguments of a call."""
+        is_optim = (self.types.dotted(node.function) or "").startswith("optim.")
+        return self.values(node.arguments, "feval" if is_optim else "f")
+
+    def spread(self, made: Code) -> list[Code]:
+        """All values of an expression, to stand in an argument list."""
+        if made.tells:
+            self.tell()
+        if made.counts:
+            return [Code(f"*lua.counted({made})")]
+        if made.is_mask:
+            return [Code(f"{made.atom}.byte()")]
+        if made.every.startswith("("):
+            return [Code(made.every[1:-1])]
+        if made.every:
+            return [Code(f"*{made.every}")]
+        if made.spread == 1:
+            return [made]
+        if made.text.startswith("*"):
+            return [made]
+        if made.spread is None:
+            return [Code(f"*lua.values({made})")]
+        return [Code(f"*{made.at(code.UNARY)}" if made.spread else f"*({made} or ())")]
+
+
+def first_of(made: Code) -> Code:
+    """The first of several values, ``*values``; None if there is none."""
+    inner = made.text[1:]
+    return code.call("lua.first", inner) if inner == "args" else Code(f"next(iter({inner}), None)")

@@ -1,0 +1,67 @@
+"""A whole file of Python."""
+
+from __future__ import annotations
+
+import re
+
+from compat.port.know.scopes import Variable
+from compat.port.read import syntax as s
+from compat.port.write import calls, control, layout, statements, text  # noqa: F401, they register
+from compat.port.write.draft import Draft
+from compat.port.write.heads import head
+from compat.port.write.imports import loads
+from compat.port.write.names import global_name
+from compat.port.write.page import Line
+
+
+def written(draft: Draft) -> str:
+    """The Python of a file."""
+    file, page = draft.file, draft.page
+    first = file.block.statements[0] if file.block.statements else None
+    leading = [] if first is None else first.before
+    if first is not None and not (None in leading and leading.index(None) < len(leading) - 1):
+        first.before = []
+    elif first is not None:
+        cut = leading.index(None)
+        first.before, leading = leading[cut + 1 :], leading[:cut]
+    if file.is_script:
+        page.write('torch7.setdefaulttensortype("torch.DoubleTensor")', "as in Lua")
+    _first_values(draft)
+    draft.body(file.block)
+    page.place_later()
+    if any(re.search(r"\blua\.(method|torch|package)\b", n.text) for n in page.lines):
+        start = Line(0, "lua.start()", "for what only Torch7 has")
+        page.lines.insert(1 if file.is_script else 0, start)
+    body = layout.arranged([(n.indent, n.text, n.comment) for n in page.lines])
+    comments = "\n".join(line for line in leading if line is not None).rstrip("#\n ")
+    comments = f"{comments}\n\n" if comments else ""
+    return comments + head(body, draft.effects, draft.modules | loads(draft)) + body
+
+
+def _first_values(draft: Draft) -> None:
+    """Global variables that are read before the file sets them are nil until then."""
+    late = [
+        global_name(v)
+        for v in draft.file.scopes.written_globals
+        if v not in draft.shared
+        and v.reads
+        and v not in draft.types.aliases
+        and not _is_set_first(v, draft)
+    ]
+    if late:
+        draft.page.write(f"{' = '.join(sorted(late))} = None")
+
+
+def _is_set_first(variable: Variable, draft: Draft) -> bool:
+    """Whether the file itself sets a variable, and before it reads it."""
+    own = draft.file.scopes.file
+    writes = [name.line for name, where in variable.writes if where is own]
+    reads = [name.line for name, where in variable.reads if where is own]
+    functions = [line for line in writes if line in _defined(variable, draft)]
+    return bool(writes) and (bool(functions) or min(reads, default=1 << 60) > min(writes))
+
+
+def _defined(variable: Variable, draft: Draft) -> set[int]:
+    """The lines with functions of a name: ``function f() … f() … end`` sets it first."""
+    defines = (n for n in draft.file.block.statements if isinstance(n, s.Define))
+    return {n.target.line for n in defines if n.target in {w for w, _ in variable.writes}}

@@ -1,0 +1,260 @@
+"""Functions, as ``def`` and ``lambda``."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from itertools import chain, count
+
+from compat.port.know.scopes import FunctionScope, Variable
+from compat.port.know.shapes import may_end
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.assignments import store_code, target_of
+from compat.port.write.code import Code
+from compat.port.write.draft import Draft, expression, statement
+from compat.port.write.heads import IMPORTS
+from compat.port.write.in_lua import source_of
+from compat.port.write.names import global_name, name_of
+from compat.port.write.python_names import python_name
+
+_SCALED = ("accGradParameters", "backward")  # whose last argument is a scale, in nn 1
+_LONGEST = 72  # of what a lambda computes
+
+
+@statement(s.Define)
+def define(node: s.Define, draft: Draft) -> None:
+    """``function name() … end``."""
+    function = node.function
+    target = node.target
+    if isinstance(target, s.Name):
+        name = str(target.variable.python) if node.is_local else name_of(target, draft)
+        if "." in name:
+            inner = name.split(".")[-1]
+            define_function(inner, function, draft)
+            draft.page.write(f"{name} = {inner}")
+        else:
+            define_function(name, function, draft)
+        return
+    assert isinstance(target, s.Index)
+    name = str(target.key.value) if isinstance(target.key, s.Constant) else "f"
+    place = target_of(target, draft)
+    inner = _free_name(name, draft)
+    define_function(inner, function, draft)
+    if place is None:
+        store_code(target, Code(inner), draft)
+    else:
+        draft.page.write(f"{place} = {inner}")
+
+
+def _free_name(name: str, draft: Draft) -> str:
+    name = python_name(name)
+    taken = {v.python for v in draft.visible()} | set(IMPORTS)
+    return _other_than(name, taken | set(draft.file.scopes.globals))
+
+
+@expression(s.Function)
+def function(node: s.Function, draft: Draft, name: str) -> Code:
+    """A function as an expression: a lambda where it is one expression, else its name."""
+    simple = lambda_of(node, draft)
+    if simple is not None:
+        return simple
+    own = draft.functions.setdefault(draft.scope, set())
+    inner = _other_than(_free_name(name, draft), own)
+    own.add(inner)
+    define_function(inner, node, draft)
+    return Code(inner)
+
+
+def lambda_of(node: s.Function, draft: Draft) -> Code | None:
+    """A function as a lambda; None where it is more than one expression."""
+    if len(node.body.statements) > 1 or node.body.ending or node in draft.in_lua:
+        return None
+    signature = draft.types.signature(node).root()
+    if not node.body.statements:
+        nothing = "()" if signature.may_give_nothing else "None"
+        return Code(f"lambda{_lambda_parameters(node, draft)}: {nothing}", code.LAMBDA)
+    only = node.body.statements[0]
+    if only.before or only.after:
+        return None
+    if isinstance(only, s.Return) and len(only.values) == 1:
+        body = only.values[0]
+    elif isinstance(only, s.Do):
+        body = only.call
+        if (signature.is_tried or signature.may_give_nothing) and draft.types.count(body) != 0:
+            return None  # its results are not the function's
+        path = draft.types.dotted(body.function) if isinstance(body, s.Call) else None
+        if path in ("error", "assert", "collectgarbage", "require"):
+            return None
+    else:
+        return None
+    if any(isinstance(n, s.Function) for n in s.walk(body)):
+        return None
+    given, wanted = draft.types.count(body), draft.types.signature(node).root().count
+    if given is not None and wanted is not None and given < wanted and wanted > 1:
+        return None  # the others that may be called here give more
+    outer = draft.scope
+    draft.scope = draft.file.scopes.of_function[node]
+    before = len(draft.page.lines)
+    made = draft.any(body)
+    draft.scope = outer
+    if len(draft.page.lines) != before:
+        del draft.page.lines[before:]
+        return None
+    _mark_namesakes(node, draft)
+    if made.tells:
+        draft.tell()
+    if made.counts:
+        made = Code(f"lua.counted({made})")
+    elif made.is_mask:
+        made = Code(f"{made.atom}.byte()")
+    text = made.every if made.every.startswith("(") else made.text
+    if text.startswith("*"):
+        text = f"lua.results({text[1:]})"
+    if len(text) > _LONGEST and not isinstance(body, s.Table):
+        return None
+    return Code(f"lambda{_lambda_parameters(node, draft)}: {text}", code.LAMBDA)
+
+
+def _lambda_parameters(node: s.Function, draft: Draft) -> str:
+    text = _parameters(node, draft)
+    return f" {text}" if text else ""
+
+
+def _parameters(node: s.Function, draft: Draft, skip: int = 0) -> str:
+    signature = draft.types.signature(node).root()
+    least = min(signature.calls, default=None)
+    most = max(signature.calls, default=0)
+    methods = draft.klass.methods if draft.klass is not None and draft.klass.parent else {}
+    scaled = [methods[name].function for name in _SCALED if name in methods]
+    parts = []
+    optional = False
+    for i, name in enumerate(node.parameters):
+        if i < skip:
+            continue
+        optional = (
+            optional
+            or (least is not None and i >= least)
+            or (i >= 3 and draft.klass is not None and draft.klass.parent is not None)
+        )
+        python = name.variable.python
+        if python in {later.variable.python for later in node.parameters[i + 1 :]}:
+            python = f"{python}_{i + 1}"  # the last of a name counts
+        default = "1" if i == 3 and node in scaled else "None"
+        parts.append(f"{python}={default}" if optional else python)
+    if node.is_vararg:
+        parts.append("*args")
+    elif (
+        signature.is_hook
+        or most > len(node.parameters)
+        or (signature.escapes and not parts and not signature.calls)
+    ):
+        taken = {*parts, *(v.python for v in draft.file.scopes.of_function[node].used)}
+        parts.append("*" + next(name for name in ("_", "__", "___") if name not in taken))
+    bound = _bound(node, draft)
+    if bound:
+        if parts and not any(p.startswith("*") for p in parts):
+            parts.append("*")
+        parts += [f"{name}={name}" for name in bound]
+    return ", ".join(parts)
+
+
+def _bound(node: s.Function, draft: Draft) -> list[str]:
+    """Variables of a loop around, of which each function has its own."""
+    scope = draft.file.scopes.of_function[node]
+    return sorted(
+        v.python
+        for v in scope.used
+        if v.scope is not None
+        and v.scope is scope.parent
+        and v.loops > 0
+        and (len(v.writes) == 1 or v.boxed)
+        and v.declared is not None
+        and v.declared.start < node.start
+        and not v.is_parameter
+        and v not in draft.types.aliases
+        and (draft.klass is None or v is not draft.klass.variable)
+    )
+
+
+def define_function(
+    name: str, node: s.Function, draft: Draft, decorator: str | None = None
+) -> None:
+    """``def``; a function that has no draft runs in Lua."""
+    if node in draft.in_lua:
+        text, names = source_of(node, draft)
+        draft.page.mark(f"this function runs in Lua: {draft.in_lua[node]}", "lua")
+        made = f"lua.function({text}, globals(), {names})"
+        draft.page.write(f"{name} = {decorator}({made})" if decorator else f"{name} = {made}")
+        return
+    if decorator:
+        draft.page.write(f"@{decorator}")
+    draft.page.write(f"def {name}({_parameters(node, draft)}):")
+    _function_body(node, draft)
+
+
+def _function_body(node: s.Function, draft: Draft) -> None:
+    outer, loops, count, line = draft.scope, draft.loops, draft.result_count, draft.page.line
+    was_open = draft.is_open
+    draft.scope, draft.loops = draft.file.scopes.of_function[node], []
+    signature = draft.types.signature(node).root()
+    draft.result_count = signature.count or 0
+    draft.is_open = signature.may_give_nothing
+    with draft.page.indented():
+        _outer_names(draft.scope, draft)
+        marks, draft.page.marks = draft.page.marks, []
+        _mark_namesakes(node, draft)
+        draft.page.lines += draft.page.shown_marks()
+        draft.page.marks = marks
+        draft.body(node.body)
+        if draft.is_open and may_end(node.body):
+            draft.page.write("return ()")
+        elif draft.result_count > 1 and may_end(node.body):
+            draft.page.write(f"return {', '.join(['None'] * draft.result_count)}")
+    draft.scope, draft.loops, draft.result_count, draft.page.line = outer, loops, count, line
+    draft.is_open = was_open
+
+
+def _mark_namesakes(node: s.Function, draft: Draft) -> None:
+    """Mark what a function may take for something else than it is."""
+    names = [p.id for p in node.parameters if _is_namesake(p, draft)]
+    if names:
+        shown = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+        draft.page.mark(f"no call tells {shown}: taken for what else has the name", "parameters")
+
+
+def _is_namesake(parameter: s.Name, draft: Draft) -> bool:
+    """Whether a parameter is known by its name alone, and numbers may depend on what it is."""
+    variable: Variable = parameter.variable
+    return (
+        variable in draft.types.namesakes
+        and draft.types.of(variable).may("table", "tensor", "int", "float", "number")
+        and any(not draft.types.was_seen(read) for read, _ in variable.reads)
+    )
+
+
+def _outer_names(scope: FunctionScope, draft: Draft) -> None:
+    """``global`` and ``nonlocal``."""
+    of_file: set[str] = set()
+    of_function: set[str] = set()
+    for variable in scope.used:
+        if not any(where is scope for _, where in variable.writes):
+            continue
+        if variable in draft.types.aliases or variable.boxed:
+            continue
+        if variable.is_global:
+            if variable not in draft.shared:
+                of_file.add(global_name(variable))
+        elif variable.scope is draft.file.scopes.file:
+            of_file.add(variable.python)
+        else:
+            of_function.add(variable.python)
+    if of_file:
+        draft.page.write(f"global {', '.join(sorted(of_file))}")
+    if of_function:
+        draft.page.write(f"nonlocal {', '.join(sorted(of_function))}")
+
+
+def _other_than(name: str, taken: Set[str]) -> str:
+    """A name, with a number behind it if need be."""
+    numbered = (f"{name}_{number}" for number in count(2))
+    return next(n for n in chain([name], numbered) if n not in taken)

@@ -1,0 +1,51 @@
+"""The head of a draft: its imports."""
+
+from __future__ import annotations
+
+import ast
+
+from compat.port.read.syntax import PortError
+
+IMPORTS = {
+    **{name: f"import {name}" for name in ("copy", "functools", "importlib", "json", "math",
+                                           "os", "pathlib", "re", "shutil", "subprocess", "sys",
+                                           "time", "types")},
+    "torch": "import torch",
+    "torch7": "from compat import torch as torch7",
+    "lua": "from compat.port import lua",
+    "shared": "import shared",
+    "dptable": "import dptable",
+    "Threads": "from compat.threads import Threads",
+    **{name: f"from compat import {name}" for name in ("cudnn", "cutorch", "graph", "hdf5", "image",
+       "nn", "nngraph", "optim", "random", "t7", "xlua")},
+}  # fmt: skip
+
+
+_NEEDED_FOR_EFFECT = {"cunn": "import dptable  # noqa: F401, brings nn.DataParallelTable"}
+
+
+def head(text: str, effects: set[str], modules: set[str]) -> str:
+    """The imports of a draft.
+
+    ``effects`` are Lua's packages that it requires, ``modules`` the imports of other files of the
+    program.
+    """
+    used = _names(text)
+    if "nn.DataParallelTable" in text:
+        effects = effects | {"cunn"}
+    needed = [_NEEDED_FOR_EFFECT[n] for n in effects if n in _NEEDED_FOR_EFFECT]
+    lines = [*needed, *(IMPORTS[n] for n in used & set(IMPORTS)), *modules]
+    if needed and IMPORTS["dptable"] in lines:
+        lines.remove(IMPORTS["dptable"])
+    return "\n".join([*sorted(lines), "", ""]) if lines else ""
+
+
+def _names(text: str) -> set[str]:
+    """The names that a program reads."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError as error:
+        lines = text.splitlines()
+        line = lines[(error.lineno or 1) - 1] if lines else ""
+        raise PortError(f"the draft would be no Python: {error.msg}: {line.strip()}") from None
+    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}

@@ -1,0 +1,80 @@
+"""Lines of Python as a file: comments beside or above them, laid out by ruff."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from compat.port.read.syntax import PortError
+
+WIDTH = 88  # ruff's own
+
+
+def arranged(lines: Iterable[tuple[int, str, str | None]]) -> str:
+    """The text of lines: indentation, statement, comment behind it.
+
+    A comment stands above a statement that leaves no room for it.
+    """
+    out: list[str] = []
+    for indent, text, comment in lines:
+        pad = " " * (4 * indent)
+        if comment:
+            first, *rest = text.split("\n")
+            if not rest and len(pad) + len(first) + len(comment) + 4 <= WIDTH:
+                text = f"{first}  # {comment}"
+            else:
+                text = f"# {comment}\n{text}"
+        if '"""' in text:
+            out.append(pad + text)
+        else:
+            out += [(pad + line).rstrip() for line in text.split("\n")]
+    return "\n".join(out).strip("\n") + "\n" if out else ""
+
+
+def need_ruff() -> None:
+    """Say so where ruff is missing.
+
+    Raises:
+        PortError: it is.
+    """
+    if importlib.util.find_spec("ruff") is None:
+        raise PortError('port needs ruff; `pip install "dptable[lua]"` installs it')
+
+
+def laid_out(texts: Mapping[str, str]) -> dict[str, str]:
+    """The files of a program, by the names of their modules, with imports sorted and lines broken.
+
+    Raises:
+        PortError: a text is no Python.
+    """
+    own = sorted({name.split(".")[0] for name in texts} | {"shared"})
+    isort = [
+        "--config", f"lint.isort.known-first-party = {json.dumps(own)}",
+        "--config", "lint.isort.known-third-party = ['compat', 'dptable', 'torch']",
+    ]  # fmt: skip
+    with TemporaryDirectory() as folder:
+        files = {name: Path(folder, f"{number}.py") for number, name in enumerate(texts)}
+        for name, file in files.items():
+            file.write_text(texts[name], encoding="utf-8")
+        for command in (["check", "--fix", "--select=I", *isort], ["format"]):
+            done = subprocess.run(
+                [sys.executable, "-m", "ruff", *command, "--isolated", "--no-cache", folder],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if done.returncode:
+                raise PortError(
+                    f"the draft would be no Python: {_first(done.stdout + done.stderr)}"
+                )
+        return {name: file.read_text(encoding="utf-8") for name, file in files.items()}
+
+
+def _first(said: str) -> str:
+    """What ruff says first."""
+    return next((line for line in said.splitlines() if line.strip()), "ruff does not say why")

@@ -1,0 +1,107 @@
+"""Variables, packages and classes by their names in Python; constants and ``...``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from compat.port.know.scopes import Variable
+from compat.port.library import packages
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.code import Code
+from compat.port.write.draft import Draft, expression
+from compat.port.write.python_names import python_name
+
+
+@expression(s.Constant)
+def constant(node: s.Constant, _draft: Draft, _hint: str) -> Code:
+    """A number, string, boolean or nil."""
+    value = node.value
+    if isinstance(value, str):
+        return code.string(value)
+    if isinstance(value, float):
+        text = repr(value)
+        return Code("math.inf" if text == "inf" else text)
+    return Code(repr(value))
+
+
+@expression(s.Paren)
+def paren(node: s.Paren, draft: Draft, hint: str) -> Code:
+    """One value."""
+    return draft.value(node.inner, hint)
+
+
+@expression(s.Vararg)
+def vararg(_node: s.Vararg, draft: Draft, _hint: str) -> Code:
+    """``...``, of a file its command line."""
+    return Code("*sys.argv[1:]" if draft.scope.node is None else "*args", spread=None)
+
+
+@expression(s.Name)
+def variable(node: s.Name, draft: Draft, _hint: str) -> Code:
+    """A variable, or a package or class."""
+    path = draft.types.dotted(node)
+    return Code(name_of(node, draft)) if path is None else path_value(path, draft)
+
+
+def path_value(path: str, draft: Draft) -> Code:
+    """A function or package as a value."""
+    klass = draft.types.classes.get(path)
+    return packages.value(path, draft) if klass is None else Code(class_name(klass, draft))
+
+
+def name_of(node: s.Name, draft: Draft) -> str:
+    """A variable in Python."""
+    own: Variable = node.variable
+    if own.is_global:
+        name = python_name(own.id)
+        if not own.writes and not any(
+            k.variable is None and k.name.split(".")[-1] == own.id
+            for k in draft.types.classes.values()
+        ):
+            return str(packages.value(own.id, draft))
+        return f"shared.{name}" if own in draft.shared else name
+    if not own.reads and len(own.writes) == 1 and own.scope is not draft.file.scopes.file:
+        return declared(node, draft)
+    return f"{own.python}.value" if own.boxed else own.python
+
+
+def declared(node: s.Name, draft: Draft) -> str:
+    """A variable where it is declared: an underscore says that nobody reads it."""
+    own: Variable = node.variable
+    is_unused = not own.reads and len(own.writes) == 1
+    is_inside = draft.scope is not draft.file.scopes.file
+    plain = is_unused and is_inside and not own.python.startswith("_")
+    return f"_{own.python}" if plain else own.python
+
+
+def global_name(own: Variable) -> str:
+    """A global variable of this file."""
+    return python_name(own.id)
+
+
+def box(names: Sequence[s.Name], draft: Draft) -> None:
+    """After variables were declared: have each turn of the loop its own."""
+    for name in names:
+        if name.variable.boxed:
+            python = name.variable.python
+            draft.page.write(f"{python} = lua.Box({python})", "each turn has its own")
+
+
+def class_name(klass: Any, draft: Draft) -> str:
+    """What a class of the script's is called; one of another file is imported."""
+    plain = python_name(klass.name.split(".")[-1])
+    has_name = klass.variable is not None and not klass.variable.is_global
+    name = str(klass.variable.python) if has_name else plain
+    if klass.module == draft.types.file.module:
+        return name
+    # There it may be called ``layer``, as the classes of other files.
+    bring(klass.module, name, plain, draft)
+    return plain
+
+
+def bring(module: str, name: str, known_as: str, draft: Draft) -> None:
+    """Import a name from another file of the program."""
+    text = f"from {module} import {name}"
+    draft.modules.add(text if name == known_as else f"{text} as {known_as}")

@@ -1,0 +1,323 @@
+"""Operators, conditions and text put together."""
+
+from __future__ import annotations
+
+from compat.port.know.types import FLOATING, Type
+from compat.port.library import rules, strings
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.code import Code
+from compat.port.write.draft import NONE, Draft, expression
+from compat.port.write.places import dims
+from compat.port.write.tables import index
+from compat.port.write.text import concatenation
+
+_PYTHON = {"^": "**"}
+
+
+@expression(s.Unary)
+def unary(node: s.Unary, draft: Draft, _hint: str) -> Code:
+    """``-x``, ``#x``, ``not x``."""
+    if node.operator == "not":
+        return code.negated(truth(node.operand, draft))
+    kind = draft.types.owner(node.operand)
+    operand = draft.value(node.operand)
+    if node.operator == "#":
+        return length(operand, kind, node, draft)
+    if kind.is_string:
+        return Code(f"-{code.call('lua.tonumber', operand)}", code.UNARY)
+    is_node = kind.only("module")  # nngraph's -nn.Identity()
+    if isinstance(node.operand, s.Constant) or kind.is_number or kind.is_tensor or is_node:
+        return Code(f"-{operand.at(code.UNARY)}", code.UNARY)
+    draft.page.resolve("open")
+    return Code(f"-{operand.at(code.UNARY)}", code.UNARY)
+
+
+def length(operand: Code, kind: Type, node: s.Unary, draft: Draft) -> Code:
+    """``#``."""
+    draft.page.resolve(draft.how(node.operand) if kind.atoms else "open")
+    if kind.is_tensor:
+        return Code(f"{operand.atom}.size()")
+    if kind.is_string or kind.only("sizes", "string"):
+        return code.call("len", operand)
+    if kind.only("table", "nil") and kind.shape is not None and kind.shape.is_list:
+        return code.call("len", operand)
+    if not kind.atoms:
+        draft.unknown(node.operand, "lengths")
+    return code.call("lua.length", operand)
+
+
+@expression(s.Binary)
+def binary(node: s.Binary, draft: Draft, _hint: str) -> Code:
+    """``a + b``, ``a .. b``, ``a == b``, ``a and b``."""
+    operator = node.operator
+    if operator == "and" or operator == "or":
+        return logic(node, draft)
+    if operator == "..":
+        return concatenation(node, draft)
+    if operator in ("==", "~="):
+        return equality(node, draft)
+    left, right = draft.types.type(node.left), draft.types.type(node.right)
+    a, b = draft.value(node.left), draft.value(node.right)
+    if operator in ("<", ">", "<=", ">="):
+        a = dims_beside(node.left, operator, node.right, draft) or a
+        return code.binary(a, operator, b)
+    a, b = dims(node.left, draft) or a, dims(node.right, draft) or b
+    return arithmetic(operator, a, b, left, right, node, draft)
+
+
+def arithmetic(
+    operator: str, a: Code, b: Code, left: Type, right: Type, node: s.Binary, draft: Draft
+) -> Code:
+    """``+ - * / % ^``."""
+    known = bool(left.atoms and right.atoms)
+    draft.page.resolve("open" if not known else draft.how(node.left))
+    if left.only("pointer") or (operator == "-" and right.only("module")):
+        return code.binary(a, operator, b)  # the second is nngraph's x - nn.Tanh()
+    if draft.types.operator_of(operator, left, right) is not None:
+        return code.binary(a, _PYTHON.get(operator, operator), b)
+    if left.is_number and right.is_number:
+        zero = isinstance(node.right, s.Constant) and node.right.value == 0
+        if operator in "/%" and zero:
+            return code.call("lua.divided" if operator == "/" else "lua.modulo", a, b)
+        if operator == "^":
+            return code.binary(a, "**", b)
+        return code.binary(a, operator, b)
+    is_floating = all(
+        not k.is_tensor or k.dtypes <= FLOATING | {"?", "Default"} for k in (left, right)
+    )
+    if left.is_tensor and right.is_tensor and is_floating:
+        if operator in "+-":
+            return code.binary(a, operator, rules.fit(b, node.right, node.left, draft) or b)
+        if operator == "*" and left.dims == {1} and right.dims == {1}:
+            return Code(f"({code.binary(a, '@', b)}).item()")
+        if operator == "*" and left.dims == {2} and right.dims <= {1, 2}:
+            return code.binary(a, "@", b)
+    one_tensor = left.is_tensor != right.is_tensor
+    keeps = operator in "+-*" or (operator == "/" and left.is_tensor)
+    if one_tensor and is_floating and keeps and (left.is_number or right.is_number):
+        return code.binary(a, operator, b)
+    one_number = left.is_number != right.is_number
+    unknown = right if left.is_number else left
+    # Of a number and a tensor it is the same.
+    if (
+        one_number
+        and operator in "+-*"
+        and not unknown.is_known
+        and not (unknown.atoms & {"string", "table"})
+    ):
+        return code.binary(a, operator, b)
+    names = {"+": "add", "-": "sub_", "*": "mul", "/": "div", "%": "mod", "^": "pow"}
+    if not known and operator in "+-" and not (left.may("string") and left.atoms):
+        return code.binary(a, operator, b)
+    if not known:
+        either = node.left if not left.atoms else node.right
+        draft.unknown(either, "operators")
+    return code.call(f"lua.{names[operator]}", a, b)
+
+
+def equality(node: s.Binary, draft: Draft) -> Code:
+    """``==`` and ``~=``."""
+    positive = node.operator == "=="
+    left, right = node.left, node.right
+    if positive and draft.types.is_tested_list(node):
+        call = left if isinstance(left, s.Call) else right
+        assert isinstance(call, s.Call)
+        return code.call("isinstance", draft.value(call.arguments[0]), "list")
+    if isinstance(left, s.Constant) and not isinstance(right, s.Constant):
+        left, right = right, left
+    kind, other = draft.types.type(left), draft.types.type(right)
+    memories = [memory(left, draft), memory(right, draft)]
+    if memories[0] is not None and memories[1] is not None:
+        return code.binary(memories[0], "==" if positive else "!=", memories[1])
+    names = [n for n in (left, right) if draft.types.dotted(n) is not None]
+    gave = [n for n in names if isinstance(n, s.Name) and n.variable in draft.types.metatables]
+    if len(names) == 2 and len(gave) == 1:
+        draft.page.mark("in Lua a class and its metatable are two tables", "classes")
+    given = is_given(left, draft)
+    if given is not None and isinstance(right, s.Constant) and right.value is None:
+        return code.negated(given) if positive else given
+    a, b = draft.value(left), draft.value(right)
+    if isinstance(right, s.Constant) and right.value is None:
+        a = parameters_or_nil(left, draft) or _tested(left, draft)
+    a = dims_beside(left, "==", right, draft) or a
+    if isinstance(right, s.Constant) and (
+        right.value is None or right.value is True or right.value is False
+    ):
+        return code.binary(a, "is" if positive else "is not", b)
+    plain = {"int", "float", "number", "string", "nil"}
+    if kind.only(*plain) or other.only(*plain - {"nil"}):
+        if kind.may("tensor", "mask") and not isinstance(right, s.Constant) and not kind.atoms:
+            draft.page.resolve("open")
+            equal = code.call("lua.equal", a, b)
+            return equal if positive else code.negated(equal)
+        return code.binary(a, "==" if positive else "!=", b)
+    draft.page.resolve(draft.how(left) if kind.atoms and other.atoms else "open")
+    if kind.atoms and other.atoms and kind.only("boolean") and other.only("boolean"):
+        return code.binary(a, "==" if positive else "!=", b)
+    same = {"tensor", "table", "module", "function", "nil", "options"}
+    if kind.is_tensor and other.is_tensor and (kind.buffer or other.buffer):
+        equal = code.call("lua.same", a, b)
+        return equal if positive else code.negated(equal)
+    if kind.only(*same) and other.only(*same) and not kind.has_meta:
+        return code.binary(a, "is" if positive else "is not", b)
+    equal = code.call("lua.equal", a, b)
+    return equal if positive else code.negated(equal)
+
+
+def parameters_or_nil(node: s.Node, draft: Draft) -> Code | None:
+    """``module:parameters()`` where it matters whether there are any."""
+    if not isinstance(node, s.Call) or node.method != "parameters":
+        return None
+    if not draft.types.type(node.function).only("module"):
+        return None
+    return code.call("lua.parameters", draft.prefix(node.function))
+
+
+def is_given(node: s.Node, draft: Draft) -> Code | None:
+    """Whether the command line has ``arg[1]``; None for anything else."""
+    if not isinstance(node, s.Index) or draft.types.dotted(node.object) != "arg":
+        return None
+    number = s.constant(node.key)
+    if not isinstance(number, int) or number < 1:
+        return None
+    return Code(f"len(sys.argv) > {number}", code.COMPARE)
+
+
+def dims_beside(node: s.Node, operator: str, other: s.Node, draft: Draft) -> Code | None:
+    """``x:dim()`` compared with a number, of an empty tensor 0 in Torch7 and 1 in PyTorch."""
+    made = dims(node, draft)
+    number = s.constant(other)
+    if made is None or not isinstance(number, (int, float)):
+        return None
+    if number == 0:
+        return Code(f"{made.text.removesuffix('.dim()')}.numel()")
+    return made if number > 1 or operator in (">", "<=") else None
+
+
+def memory(node: s.Node, draft: Draft) -> Code | None:
+    """Where a tensor's memory is, for ``x:storage()``; None for anything else."""
+    if not isinstance(node, s.Call) or node.method != "storage":
+        return None
+    if not draft.types.type(node.function).is_tensor:
+        return None
+    return Code(f"{draft.prefix(node.function).atom}.untyped_storage().data_ptr()")
+
+
+def logic(node: s.Binary, draft: Draft) -> Code:
+    """``and`` and ``or``."""
+    cases = cases_of(node, draft) if node.operator == "or" else []
+    if cases:
+        made = draft.value(node.right)
+        for condition, chosen in reversed(cases):
+            made = code.ternary(draft.value(chosen), truth(condition, draft), made)
+        return made
+    kind = draft.types.type(node.left)
+    if kind.only("boolean") and draft.types.type(node.right).only("boolean"):
+        return code.binary(draft.value(node.left), node.operator, draft.value(node.right))
+    is_past = _may_be_past(node.left, draft)
+    left, right = draft.value(node.left), draft.value(node.right)
+    if is_past and isinstance(node.left, s.Index):
+        left = index(node.left, draft, is_test=True)
+    simple = isinstance(node.left, (s.Name, s.Constant)) or (
+        isinstance(node.left, s.Index) and isinstance(node.left.object, s.Name)
+    )
+    # A run that has seen no nil does not say that there is none: a default stays.
+    is_certain = not isinstance(node.left, (s.Name, s.Index))
+    if not kind.may("nil", "boolean") and is_certain:
+        return left if node.operator == "or" else right
+    if kind.atoms - {"nil"} and not kind.may("boolean") and simple and not is_past:
+        given = is_given(node.left, draft)
+        if given is not None:
+            left = Code(left.text.partition(" if ")[0])
+        test = given or code.binary(left, "is not", NONE)
+        if node.operator == "or":
+            return code.ternary(left, test, right)
+        return code.ternary(right, test, NONE)
+    if kind.only("boolean", "nil") and kind.may("boolean") and node.operator == "or":
+        return code.binary(left, "or", right)
+    if kind.only("boolean"):
+        return code.binary(left, "and", right)
+    name = "lua.either" if node.operator == "or" else "lua.both"
+    return (
+        code.call(name, left, f"lambda: {right}")
+        if not is_cheap(right)
+        else code.call(name, left, right)
+    )
+
+
+def cases_of(node: s.Binary, draft: Draft) -> list[tuple[s.Node, s.Node]]:
+    """The conditions and values of ``a and x or b and y or z``; none for anything else."""
+    operands: list[s.Node] = []
+    left: s.Node = node
+    while isinstance(left, s.Binary) and left.operator == "or":
+        operands.insert(0, left.right)
+        left = left.left
+    found = []
+    for case in [left, *operands[:-1]]:
+        case = case.inner if isinstance(case, s.Paren) else case
+        if not isinstance(case, s.Binary) or case.operator != "and":
+            return []
+        if draft.types.type(case.right).may("nil", "boolean"):
+            return []
+        found.append((case.left, case.right))
+    return found
+
+
+def truth(node: s.Node, draft: Draft) -> Code:
+    """An expression as a condition: neither nil nor false."""
+    if isinstance(node, s.Paren):
+        return truth(node.inner, draft)
+    if isinstance(node, s.Unary) and node.operator == "not":
+        return code.negated(truth(node.operand, draft))
+    if isinstance(node, s.Binary):
+        if node.operator in ("and", "or"):
+            return code.binary(truth(node.left, draft), node.operator, truth(node.right, draft))
+        if node.operator in ("==", "~=", "<", ">", "<=", ">="):
+            return draft.value(node)
+    if isinstance(node, s.Constant):
+        return Code(repr(node.value is not None and node.value is not False))
+    parameters = parameters_or_nil(node, draft)
+    if parameters is not None:
+        return code.binary(parameters, "is not", NONE)
+    if (given := is_given(node, draft)) is not None:
+        return given
+    condition = strings.condition(node, draft) if isinstance(node, s.Call) else None
+    if condition is not None:
+        return condition
+    kind = draft.types.type(node)
+    made = _tested(node, draft)
+    if kind.only("boolean", "nil") and "boolean" in kind.atoms:
+        return made
+    if kind.only("nil"):  # no more is known of it
+        own = draft.types.of(node.variable).atoms if isinstance(node, s.Name) else set()
+        if own - {"nil"} and "boolean" not in own:
+            return code.binary(made, "is not", NONE)
+        return code.call("lua.truth", made)
+    if kind.atoms and not kind.may("boolean"):
+        return code.binary(made, "is not", NONE)
+    if not kind.atoms:
+        draft.page.resolve("open")
+    return code.call("lua.truth", made)
+
+
+def _tested(node: s.Node, draft: Draft) -> Code:
+    """An expression that is asked for whether it is there."""
+    kind = draft.types.type(node)
+    if isinstance(node, s.Index) and (kind.may("nil") or _may_be_past(node, draft)):
+        return index(node, draft, is_test=True)
+    return draft.value(node)
+
+
+def _may_be_past(node: s.Node, draft: Draft) -> bool:
+    """Whether an entry may be past the end of its list: no run has shown that it is there."""
+    if not isinstance(node, s.Index) or draft.types.was_seen(node):
+        return False
+    kind = draft.types.type(node.object)
+    is_list = kind.only("table", "nil") and kind.shape is not None and kind.shape.is_list
+    return is_list and draft.types.dotted(node.object) != "arg"
+
+
+def is_cheap(made: Code) -> bool:
+    """Whether an expression may be computed though nobody needs it."""
+    return "(" not in made.text and "[" not in made.text

@@ -1,0 +1,57 @@
+"""Numbers that count from 1 in Lua and from 0 in Python."""
+
+from __future__ import annotations
+
+import re
+
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.code import Code
+from compat.port.write.draft import Draft
+
+
+def mask(key: s.Node, draft: Draft) -> Code:
+    """A tensor that selects."""
+    made = draft.any(key)
+    return Code(made.text, made.level) if made.is_mask else Code(f"{made.atom}.bool()")
+
+
+def place(key: s.Node, draft: Draft) -> Code:
+    """A key as an index from 0."""
+    if isinstance(key, s.Name) and key.variable.zero_based:
+        return Code(key.variable.python)
+    made = dims(key, draft) or draft.value(key)
+    if not draft.types.is_whole(key) and not made.text.isdigit():
+        return code.call("int", code.shifted(made))
+    return code.shifted(made)
+
+
+def stop(node: s.Node, draft: Draft) -> Code:
+    """The last index of a slice, which Python's slices stop before."""
+    made = draft.value(node)
+    if made.text == "-1":
+        return Code("")
+    if re.fullmatch(r"-\d+", made.text):
+        return Code(str(int(made.text) + 1))
+    if isinstance(node, s.Name) and node.variable.zero_based:
+        return code.shifted(Code(node.variable.python), 1)
+    is_whole = draft.types.is_whole(node) or made.text.isdigit()
+    return made if is_whole else code.call("int", made)
+
+
+def whole(node: s.Node, draft: Draft) -> Code:
+    """A number where PyTorch takes ints only."""
+    made = draft.value(node)
+    kind = draft.types.type(node)
+    if not kind.is_number or draft.types.is_whole(node):
+        return made
+    return code.call("int", made)
+
+
+def dims(node: s.Node, draft: Draft) -> Code | None:
+    """``x:dim()`` where nobody minds that Torch7's empty tensor has none; else None."""
+    if not isinstance(node, s.Call) or node.method not in ("dim", "nDimension"):
+        return None
+    if node.arguments or not draft.types.type(node.function).is_tensor:
+        return None
+    return Code(f"{draft.prefix(node.function).atom}.dim()")

@@ -1,0 +1,77 @@
+"""Parts of tensors: ``x[i]``, ``x[{{a, b}, i}]``."""
+
+from __future__ import annotations
+
+from compat.port.know.types import Type
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.code import Code
+from compat.port.write.draft import Draft
+from compat.port.write.places import mask, place, stop
+
+
+def element(owner: Code, node: s.Index, kind: Type, draft: Draft) -> Code:
+    """``x[key]`` of a tensor, as a value."""
+    made, is_number = selection(owner, node.key, kind, draft)
+    result = draft.types.type(node)
+    if is_number or (is_number is None and result.is_number):
+        return Code(f"{made.atom}.item()")
+    if is_number is None and not result.is_tensor:
+        name = next((n for n in s.walk(node.object) if isinstance(n, s.Name)), None)
+        key = (None if name is None else name.variable, f"a number in {s.describe(node.object)}")
+        if key not in draft.types.told:
+            draft.types.told.add(key)
+            draft.page.mark(f"whether {s.describe(node)} is a number is not known", "views")
+        return code.call("lua.item", made)
+    return made
+
+
+def selection(owner: Code, key: s.Node, kind: Type, draft: Draft) -> tuple[Code, bool | None]:
+    """``x[key]``, and whether that is one number (None: not known)."""
+    key_kind = draft.types.type(key)
+    if isinstance(key, s.Table):
+        return slices(owner, key, kind, draft)
+    if key_kind.is_number:
+        number = True if kind.dims == {1} else None if -1 in kind.dims or 1 in kind.dims else False
+        return Code(f"{owner.atom}[{place(key, draft)}]"), number
+    if key_kind.only("mask", "tensor"):
+        return Code(f"{owner.atom}[{mask(key, draft)}]"), False
+    if key_kind.only("sizes", "storage"):
+        return Code(f"{owner.atom}[tuple(i - 1 for i in {draft.value(key)})]"), True
+    draft.unknown(key, "indices")
+    return code.call("lua.index", owner, draft.value(key)), False
+
+
+def slices(owner: Code, key: s.Table, kind: Type, draft: Draft) -> tuple[Code, bool | None]:
+    """``x[{{a, b}, i}]``."""
+    parts = []
+    taken = 0
+    for entry in key.fields:
+        value = entry.value
+        if isinstance(value, s.Table):
+            ends = [f.value for f in value.fields]
+            if not ends:
+                parts.append(":")
+            elif len(ends) == 1:
+                last = draft.value(ends[0])
+                first = place(ends[0], draft)
+                end = "" if last.text == "-1" else str(stop(ends[0], draft))
+                parts.append(code.sliced(str(first), end))
+            else:
+                first = place(ends[0], draft)
+                beginning = "" if first.text == "0" else str(first)
+                parts.append(code.sliced(beginning, str(stop(ends[1], draft))))
+        elif draft.types.type(value).is_number:
+            parts.append(str(place(value, draft)))
+            taken += 1
+        else:
+            draft.unknown(value, "indices")
+            return code.call("lua.index", owner, draft.any(key)), None
+    if not parts:
+        return owner, False
+    while len(parts) > 1 and parts[-1] == ":":
+        parts.pop()
+    is_number = None if -1 in kind.dims else kind.dims == {taken}
+    if taken == 0:
+        is_number = False
+    return Code(f"{owner.atom}[{', '.join(parts)}]"), is_number

@@ -1,0 +1,236 @@
+"""Statements that declare, assign and call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from compat.port.know.scopes import LOADERS, PACKAGES, SILENT, Variable
+from compat.port.know.shapes import required, tried
+from compat.port.read import syntax as s
+from compat.port.write.assignments import assignment, store, store_code, target_of
+from compat.port.write.classes import class_made, class_statement, is_deriving
+from compat.port.write.code import Code
+from compat.port.write.draft import Draft, statement
+from compat.port.write.functions import define_function
+from compat.port.write.imports import first_nn, import_as, load
+from compat.port.write.names import box, declared, name_of
+from compat.port.write.operators import truth
+
+_HERE = {
+    "nn",
+    "cunn",
+    "cutorch",
+    "cudnn",
+    "optim",
+    "image",
+    "hdf5",
+    "nngraph",
+    "rnn",
+    "dpnn",
+    "xlua",
+    "threads",
+}
+
+
+_NOTHING = {"torch.setheaptracking", "cudnn.fastest"}
+
+
+@statement(s.Local)
+def local(node: s.Local, draft: Draft) -> None:
+    """``local names = values``."""
+    _declare(node, draft)
+    box(node.names, draft)
+
+
+def _declare(node: s.Local, draft: Draft) -> None:
+    if not node.values:
+        names = [declared(n, draft) for n in node.names if not _is_announced(n, node, draft)]
+        if not names:
+            return
+        draft.page.write(" = ".join([*names, "None"]))
+        return
+    if len(node.names) == 2 and (package := tried(node)) is not None:
+        call = node.values[0]
+        assert isinstance(call, s.Call)
+        own_file = draft.types.file_of(s.Call(call.function, call.arguments[1:]))
+        has = package in _HERE or own_file is not None
+        draft.effects.add(package)
+        targets = [declared(node.names[0], draft)]
+        if node.names[1].variable in draft.types.aliases:
+            draft.page.write(f"{targets[0]} = {has}", f"{package} is {'' if has else 'not '}here")
+        else:
+            draft.page.write(f"{targets[0]}, {declared(node.names[1], draft)} = {has}, None")
+        return
+    pairs = [n for n in node.names if n.variable not in draft.types.aliases]
+    if len(node.names) == len(node.values) and len(pairs) < len(node.names):
+        keep = [
+            (n, v)
+            for n, v in zip(node.names, node.values, strict=True)
+            if n.variable not in draft.types.aliases
+        ]
+        for value in node.values:
+            if (name := required(value)) is not None:
+                draft.effects.add(name)
+                first_nn(name, draft)
+        if not keep:
+            return
+        node.names, node.values = [n for n, _ in keep], [v for _, v in keep]
+    klass = class_made(node, draft)
+    if klass is not None:
+        class_statement(klass, draft)
+        return
+    if import_as(node, draft):
+        return
+    if len(node.names) == 1 and isinstance(node.values[0], s.Function) and len(node.values) == 1:
+        define_function(declared(node.names[0], draft), node.values[0], draft)
+        return
+    assignment([declared(n, draft) for n in node.names], list(node.names), node.values, draft)
+
+
+def _is_announced(name: s.Name, node: s.Local, draft: Draft) -> bool:
+    """Whether a variable is a function that a statement further down defines."""
+    block = next(
+        b for b in s.walk(draft.file.block) if isinstance(b, s.Block) and node in b.statements
+    )
+    uses = [n for n, _ in (*name.variable.reads, *name.variable.writes) if n is not name]
+    for later in block.statements:
+        target = later.target if isinstance(later, s.Define) else None
+        if isinstance(later, s.Assign) and isinstance(later.values[0], s.Function):
+            target = later.targets[0]
+        if isinstance(target, s.Name) and target.variable is name.variable:
+            return len(name.variable.writes) == 2 and all(n.start >= later.start for n in uses)
+    return False
+
+
+@statement(s.Assign)
+def assign(node: s.Assign, draft: Draft) -> None:
+    """``targets = values``."""
+    if node in draft.kept:
+        draft.page.mark(
+            f"{draft.kept[node]} is used after a forward that overwrites it in Torch7",
+            "outputs",
+        )
+    klass = class_made(node, draft)
+    if klass is not None:
+        is_index = isinstance(node.targets[0], s.Index)
+        if not is_index:
+            class_statement(klass, draft)
+        return
+    if len(node.targets) == 1:
+        target = node.targets[0]
+        if isinstance(target, s.Name) and target.variable in draft.types.aliases:
+            if (name := required(node.values[0])) is not None:
+                draft.effects.add(name)
+            return
+        if isinstance(target, s.Index):
+            store(target, node.values, draft)
+            return
+        if isinstance(node.values[0], s.Function) and isinstance(target, s.Name):
+            name = name_of(target, draft)
+            if "." not in name:
+                define_function(name, node.values[0], draft)
+                return
+    node = _names_last(node)
+    places = [_place_of(t, draft) for t in node.targets]
+    waiting = [t for t, place in zip(node.targets, places, strict=True) if place is None]
+    used = _variables(waiting)
+    late: list[tuple[str, s.Node]] = []
+    for i, target in enumerate(node.targets):
+        # Lua knows all places before it changes a variable that is in one of them.
+        if places[i] is None or (isinstance(target, s.Name) and target.variable in used):
+            late.append((f"value_{len(late) + 1}", target))
+            places[i] = late[-1][0]
+    assignment(list(filter(None, places)), node.targets, node.values, draft)
+    for name, target in sorted(late, key=lambda pair: isinstance(pair[1], s.Name)):
+        if isinstance(target, s.Index):
+            store_code(target, Code(name), draft)
+        else:
+            assert isinstance(target, s.Name)
+            draft.page.write(f"{name_of(target, draft)} = {name}")
+
+
+def _place_of(target: s.Node, draft: Draft) -> str | None:
+    """What stands for a target; None if it takes a function."""
+    if isinstance(target, s.Index):
+        return target_of(target, draft)
+    assert isinstance(target, s.Name)
+    return name_of(target, draft)
+
+
+@statement(s.Do)
+def do(node: s.Do, draft: Draft) -> None:
+    """A call whose results nobody takes."""
+    call = node.call
+    assert isinstance(call, s.Call)
+    klass = class_made(node, draft)
+    if klass is not None:
+        class_statement(klass, draft)
+        return
+    if is_deriving(call, draft):
+        return
+    path = draft.types.dotted(call.function) if call.method is None else None
+    if path in ("torch.manualSeed", "torch.setRNGState") and not draft.loops:
+        draft.is_seeded = True
+    if (name := required(call)) in PACKAGES | {"pl", "nnx", "env", "trepl"}:
+        assert name is not None
+        draft.effects.add(name)
+        first_nn(name, draft)
+        return
+    if path == "require" and draft.types.file_of(call) is None and name in SILENT:
+        return
+    if path == "collectgarbage" or path in _NOTHING:
+        return
+    loaded = draft.types.file_of(call) if path in LOADERS else None
+    if loaded is not None:
+        load(loaded, draft, at_once=path != "require")
+        return
+    if path == "error":
+        _error(call, draft)
+        return
+    if path == "torch.setmetatable" and isinstance(call.arguments[0], s.Name):
+        draft.page.write(f"{draft.value(call.arguments[0])} = {draft.any(call)}")
+        return
+    if path == "assert" and call.arguments:
+        condition = truth(call.arguments[0], draft)
+        told = f", {draft.value(call.arguments[1])}" if len(call.arguments) > 1 else ""
+        draft.page.write(f"assert {condition}{told}")
+        return
+    draft.asked = call
+    made = draft.any(call)
+    if made.text.startswith("*"):
+        made = Code(f"[{made}]")
+    if not re.fullmatch(r"[\w.]+|0", made.text):
+        draft.page.write(made.text)
+
+
+def _error(call: s.Call, draft: Draft) -> None:
+    if not call.arguments:
+        draft.page.write("raise lua.Error(None)")
+        return
+    kind = draft.types.type(call.arguments[0])
+    made = draft.value(call.arguments[0])
+    level = s.constant(call.arguments[1]) if len(call.arguments) > 1 else 1
+    if kind.is_string and level != 0:
+        draft.page.write(f"raise RuntimeError({made})")
+    else:
+        draft.page.write(f"raise lua.Error({made})")
+
+
+def _variables(nodes: Sequence[s.Node]) -> set[Variable]:
+    """The variables in expressions."""
+    return {part.variable for n in nodes for part in s.walk(n) if isinstance(part, s.Name)}
+
+
+def _names_last(node: s.Assign) -> s.Assign:
+    """``i, t[i] = …`` as ``t[i], i = …``: Lua knows where to put values before it puts any."""
+    names = {t.variable for t in node.targets if isinstance(t, s.Name)}
+    places = [t for t in node.targets if isinstance(t, s.Index)]
+    if not names & _variables(places) or len(node.targets) != len(node.values):
+        return node
+    pairs = sorted(
+        zip(node.targets, node.values, strict=True), key=lambda pair: isinstance(pair[0], s.Name)
+    )
+    targets, values = zip(*pairs, strict=True)
+    return replace(node, targets=list(targets), values=list(values))

@@ -1,0 +1,231 @@
+"""Tables, and fields of anything."""
+
+from __future__ import annotations
+
+from compat.port.know.shapes import counts_up, is_name, is_open
+from compat.port.know.types import Table, Type
+from compat.port.library import packages
+from compat.port.library.results import METHODS
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.code import Code
+from compat.port.write.draft import Draft, expression
+from compat.port.write.names import class_name, path_value
+from compat.port.write.places import place
+from compat.port.write.python_names import method_name, python_attribute
+from compat.port.write.selections import element
+
+_METHODS_OF_DICT = set(dir(dict))
+
+
+@expression(s.Table)
+def table(node: s.Table, draft: Draft, hint: str) -> Code:
+    """``{…}``."""
+    draft.types.type(node)  # a key of what nobody knows was not looked at before
+    shape = node.shape.root()
+    if shape.klass is not None:
+        named = [
+            f"{f.key.value}={draft.value(f.value)}"
+            for f in node.fields
+            if isinstance(f.key, s.Constant)
+        ]
+        return code.call(class_name(shape.klass, draft), *named)
+    if "meta" in shape.uses:
+        return code.call("lua.Table", *([items(node, shape, hint, draft)] if node.fields else []))
+    if not node.fields:
+        return Code("[]" if shape.is_list else "{}")
+    if shape.is_list and (all(f.key is None for f in node.fields) or counts_up(node)):
+        values = [f.value for f in node.fields]
+        while values and isinstance(values[-1], s.Constant) and values[-1].value is None:
+            values.pop()  # a nil at the end is no entry
+        return bracketed("[", node, values, "]", hint, draft)
+    return items(node, shape, hint, draft)
+
+
+def items(node: s.Table, shape: Table, hint: str, draft: Draft) -> Code:
+    """A dict."""
+    items = []
+    number = 0
+    for i, entry in enumerate(node.fields):
+        if entry.key is None:
+            number += 1
+            if i == len(node.fields) - 1 and is_open(entry.value):
+                made = draft.any(entry.value, hint)
+                if made.spread != 1:
+                    values = ", ".join(map(str, draft.spread(made)))
+                    items.append(f"**lua.numbered({number}, {values})")
+                    continue
+            value = draft.value(entry.value, hint)
+            if value.text != "None":
+                items.append(f"{number}: {value}")
+        else:
+            key = draft.value(entry.key)
+            name = key.text.strip('"') if key.text.startswith('"') else hint
+            value = draft.value(entry.value, name if name.isidentifier() else hint)
+            if value.text == "None" and shape.names:
+                continue
+            items.append(f"{key}: {value}")
+    return Code(f"{{{with_comments(node, items, draft)}}}")
+
+
+def bracketed(
+    left: str, node: s.Table, values: list[s.Node], right: str, hint: str, draft: Draft
+) -> Code:
+    """Values in brackets."""
+    items = [str(v) for v in draft.values(values, hint)]
+    return Code(f"{left}{with_comments(node, items, draft)}{right}")
+
+
+def with_comments(node: s.Table, items: list[str], draft: Draft) -> str:
+    """Entries behind commas, each on its own line where there are comments between them."""
+    has_comments = any(f.comments or f.after for f in node.fields)
+    if len(items) != len(node.fields) or not has_comments:
+        return ", ".join(items)
+    lines = []
+    for entry, item in zip(node.fields, items, strict=True):
+        if len(entry.after) == 1 and "\n" not in item:
+            lines += [*entry.comments, f"{item},  {entry.after[0]}"]
+        else:
+            lines += [*entry.comments, *entry.after, f"{item},"]
+    return "\n" + "\n".join(lines) + "\n"
+
+
+@expression(s.Index)
+def entry(node: s.Index, draft: Draft, _hint: str) -> Code:
+    """``object[key]``."""
+    return index(node, draft)
+
+
+def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
+    """``object[key]``."""
+    is_prefix, draft.is_prefix = draft.is_prefix, False
+    path = draft.types.dotted(node)
+    if path is not None and draft.types.names_package(path):
+        return path_value(path, draft)
+    klass = draft.types.class_of(node.object)
+    name = s.constant(node.key)
+    kind = draft.types.type(node.object)
+    if kind.only("nil"):
+        kind = Type()  # it is not always
+    if draft.types.dotted(node.object) == "arg" and not is_test:
+        made = Code(f"sys.argv[{draft.value(node.key)}]")
+        if draft.types.was_seen(node) and "nil" not in draft.types.type(node).atoms:
+            return made
+        return code.ternary(made, Code(f"len(sys.argv) > {draft.value(node.key)}"), Code("None"))
+    owner = draft.prefix(node.object)
+    draft.page.resolve(draft.how(node.object) if kind.atoms else "open")
+    if kind.only("package"):
+        package = packages.package(str(draft.types.dotted(node.object)))
+        return code.call("getattr", package, draft.value(node.key))
+    if kind.only("object") and kind.shape is None:  # a table with a metatable
+        return code.call("lua.index", owner, draft.value(node.key))
+    if name == "__typename":
+        return code.call("lua.typename", owner)
+    if klass is not None or kind.only("object", "class", "nil"):
+        return attribute(owner, node, draft, is_test)
+    if kind.only("options"):
+        if is_name(name) and name not in _METHODS_OF_DICT:
+            return option(owner, name, node, is_test, draft)
+        return Code(f"{owner.atom}.get({draft.value(node.key)})")
+    if kind.is_tensor and name == "new":
+        return code.call("lua.maker", owner)
+    if kind.is_tensor and draft.types.type(node.key).is_string:  # a method
+        return code.call("lua.index", owner, draft.value(node.key))
+    if kind.is_tensor:
+        return element(owner, node, kind, draft)
+    if kind.only("sizes"):
+        return Code(f"{owner.atom}[{code.shifted(draft.value(node.key))}]")
+    if kind.only("pointer"):
+        return Code(f"{owner.atom}[{draft.value(node.key)}]")
+    if kind.only("module", "nil"):
+        return of_module(owner, node, is_test, draft)
+    if kind.only("table", "nil") and kind.shape is not None:
+        return of_table(owner, node, kind, is_test, draft, is_prefix)
+    if kind.only("table", "options", "nil") and kind.shape is not None and kind.shape.is_dict:
+        return Code(f"{owner.atom}.get({draft.value(node.key)})")
+    if kind.atoms and not kind.may("table", "tensor", "module", "options"):
+        return code.call("lua.index", owner, draft.value(node.key))
+    draft.unknown(node.object, "indices")
+    return code.call("lua.index", owner, draft.value(node.key))
+
+
+def option(owner: Code, name: str, node: s.Index, is_test: bool, draft: Draft) -> Code:
+    """An option of the command line."""
+    attribute = python_attribute(name)
+    kind = draft.types.type(node)
+    shape = draft.types.type(node.object).shape
+    is_declared = shape is None or name in shape.always or not shape.always
+    if is_test or not is_declared or (draft.types.was_seen(node) and "nil" in kind.atoms):
+        return Code(f'{owner.atom}.get("{name}")')
+    return Code(f"{owner.atom}.{attribute}")
+
+
+def attribute(owner: Code, node: s.Index, draft: Draft, is_test: bool = False) -> Code:
+    """A field of an object."""
+    name = s.constant(node.key)
+    if is_name(name):
+        return Code(f"{owner.atom}.{method_name(name)}")
+    return code.call("lua.index", owner, draft.value(node.key))
+
+
+def of_module(owner: Code, node: s.Index, is_test: bool, draft: Draft) -> Code:
+    """A field of an object of compat's."""
+    name = s.constant(node.key)
+    if is_name(name):
+        kind = draft.types.type(node)
+        if is_test or (draft.types.was_seen(node) and "nil" in kind.atoms):
+            return Code(f'getattr({owner}, "{python_attribute(name)}", None)')
+        made = f"{owner.atom}.{python_attribute(name)}"
+        # Lua's function takes the object as its first argument.
+        return Code(f"{made}.__func__" if name in METHODS else made)
+    return code.call("lua.index", owner, draft.value(node.key))
+
+
+def of_table(
+    owner: Code, node: s.Index, kind: Type, is_test: bool, draft: Draft, is_prefix: bool = False
+) -> Code:
+    """``t[key]`` of a list or dict."""
+    shape = kind.shape
+    assert shape is not None
+    key_kind = draft.types.type(node.key)
+    result = draft.types.type(node)
+    was_seen = draft.types.was_seen(node)
+    may_miss = not is_prefix and ("nil" in result.atoms if was_seen else is_test)
+    if shape.is_list and "deleted" in shape.uses and not (is_prefix or was_seen):
+        may_miss = True
+    if shape.is_own_meta:
+        return Code(f"{owner.atom}[{draft.value(node.key)}]")
+    if "meta" in shape.uses:
+        return code.call("lua.index", owner, draft.value(node.key))
+    is_broken = "float" in key_kind.atoms and not draft.types.was_seen(node.key)
+    if shape.is_list and key_kind.is_number and is_broken:
+        return code.call("lua.index", owner, draft.value(node.key))
+    if shape.is_list and key_kind.is_number:
+        if is_length_of(node.key, node.object):
+            return (
+                Code(f"{owner.atom}[-1]")
+                if not may_miss
+                else code.call("lua.index", owner, draft.value(node.key))
+            )
+        if may_miss or (not was_seen and draft.types.may_be_before(node.key)):
+            return code.call("lua.index", owner, draft.value(node.key))
+        return Code(f"{owner.atom}[{place(node.key, draft)}]")
+    key = draft.value(node.key)
+    if shape.is_list:
+        return code.call("lua.index", owner, key)
+    name = s.constant(node.key)
+    certain = isinstance(name, str) and name in shape.always and "deleted" not in shape.uses
+    if is_prefix or (was_seen and not may_miss) or (certain and not is_test):
+        return Code(f"{owner.atom}[{key}]")
+    return Code(f"{owner.atom}.get({key})")
+
+
+def is_length_of(key: s.Node, owner: s.Node) -> bool:
+    """Whether a key is ``#owner``."""
+    return (
+        isinstance(key, s.Unary)
+        and key.operator == "#"
+        and isinstance(key.operand, s.Name)
+        and isinstance(owner, s.Name)
+        and key.operand.variable is owner.variable
+    )

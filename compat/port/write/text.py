@@ -1,0 +1,83 @@
+"""Text put together: f-strings, as Lua's ``..`` and ``tostring`` show values."""
+
+from __future__ import annotations
+
+import re
+
+from compat.port.know.types import Type
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.code import Code
+from compat.port.write.draft import Draft
+
+
+def concatenation(node: s.Binary, draft: Draft) -> Code:
+    """``..``: an f-string; of what has a metamethod for it a call."""
+    parts = _put_together(node)
+    kinds = [draft.types.type(p) for p in parts]
+    shapes = [k.shape for k in kinds if k.has_meta and k.shape is not None]
+    is_own = draft.types.operator_of("..", *kinds) is not None
+    if not is_own and not any(shape.event("__concat").atoms for shape in shapes):
+        return formatted(parts, draft)
+    made = draft.value(parts[-1])
+    for part in reversed(parts[:-1]):
+        made = code.call("lua.joined", draft.value(part), made)
+    return made
+
+
+def formatted(parts: list[s.Node], draft: Draft, separator: str = "") -> Code:
+    """An f-string of expressions, as Lua's ``tostring`` shows them."""
+    kinds = [draft.types.type(p) for p in parts]
+    constant = any(isinstance(p, s.Constant) for p in parts)
+    if len(parts) == 2 and all(k.is_string for k in kinds) and not (separator or constant):
+        return code.binary(draft.value(parts[0]), "+", draft.value(parts[1]))
+    pieces: list[str | tuple[str, str]] = []
+    for i, whole in enumerate(parts):
+        if i and separator:
+            pieces.append(separator)
+        for part in _put_together(whole):
+            if isinstance(part, s.Constant) and isinstance(part.value, str):
+                pieces.append(code.text_of(part.value))
+            else:
+                pieces.append(shown(part, draft.types.type(part), draft))
+    return code.f_string(pieces)
+
+
+def shown(node: s.Node, kind: Type, draft: Draft) -> tuple[str, str]:
+    """An expression in the braces of an f-string, and its format."""
+    made = draft.value(node)
+    text = f"({made})" if made.level <= code.LAMBDA else made.text
+    if may_be_nil(node, made, draft) or may_be_sizes(node, draft):
+        return f"lua.tostring({text})", ""
+    if kind.is_string or kind.is_int:
+        return text, ""
+    if kind.is_number:
+        return text, ".14g"
+    return f"lua.tostring({text})", ""
+
+
+def may_be_nil(node: s.Node, made: Code, draft: Draft) -> bool:
+    """Whether a value may be missing, though its type does not say so."""
+    if re.search(r"\.get\([^()]*\)$| else None$|^lua\.index\([^()]*\)$", made.text):
+        return True
+    if not isinstance(node, s.Index) or draft.types.was_seen(node):
+        return False
+    kind, name = draft.types.type(node.object), s.constant(node.key)
+    shape = kind.shape if kind.only("object") else None
+    if shape is None or shape.klass is None or name in shape.always:
+        return False
+    return not shape.klass.sets_first(name, draft.types.classes)
+
+
+def may_be_sizes(node: s.Node, draft: Draft) -> bool:
+    """Whether it is ``#x`` of what may be a tensor."""
+    if not isinstance(node, s.Unary) or node.operator != "#":
+        return False
+    return draft.types.type(node.operand).may("tensor")
+
+
+def _put_together(node: s.Node) -> list[s.Node]:
+    """The operands of ``a .. b .. c``."""
+    if isinstance(node, s.Binary) and node.operator == "..":
+        return [*_put_together(node.left), *_put_together(node.right)]
+    return [node]

@@ -1,0 +1,121 @@
+"""The folder of a training run, which belongs to one process while that trains.
+
+Two runs in one folder would mix their files, and one of them would be lost. The operating system
+ends the lock with the process that holds it, however that ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import time
+import warnings
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+from compat.terminal import printable
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+    import msvcrt
+
+LOCK = ".lock"
+# What runs write.
+_WRITTEN = ("*.t7", "*.png", "*state_*")
+# On Windows nobody reads bytes that are locked: what is locked lies behind the text.
+_BYTE = 1 << 20
+
+
+@contextlib.contextmanager
+def held(folder: str | os.PathLike[str], new: bool = False) -> Iterator[None]:
+    """Make ``folder`` if it is not there, and keep other runs out of it through the block.
+
+    A folder that is ``new``, or made here, goes again if the block leaves nothing in it.
+
+    Raises:
+        ValueError: a file of the folder is a link, through which the run would write elsewhere.
+        FileExistsError: another run has the folder; the message names its process.
+        OSError: nothing can be written there, which is known before any work is done.
+    """
+    folder = Path(folder)
+    new = new or not folder.exists()
+    path = folder / LOCK
+    descriptor = _opened(path)
+    try:
+        _refuse_links(folder)
+        _write(descriptor, path)
+        yield
+    finally:
+        if fcntl is not None:
+            with contextlib.suppress(OSError):
+                path.unlink()  # before others may have it
+            if new:
+                with contextlib.suppress(OSError):  # it is not empty
+                    folder.rmdir()
+        os.close(descriptor)
+
+
+def _refuse_links(folder: Path) -> None:
+    """A folder may come from somebody else; what is written into it stays there."""
+    for entry in os.scandir(folder):
+        if entry.is_symlink() and any(fnmatch(entry.name, name) for name in _WRITTEN):
+            raise ValueError(f"{entry.path} is a link; a folder with files of its own is accepted")
+
+
+def _opened(path: Path) -> int:
+    """The locked file of this name."""
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        try:
+            _lock(descriptor, path)
+            # Whoever had it may have removed the file in between.
+            with contextlib.suppress(FileNotFoundError):
+                if fcntl is None or os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                    return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    try:
+        if fcntl is not None:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            os.lseek(descriptor, _BYTE, os.SEEK_SET)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    except (BlockingIOError, PermissionError) as error:
+        holder = _holder(descriptor)
+        raise FileExistsError(
+            f"{path.parent} is in use by {holder}; a folder without a run is accepted, by --output"
+        ) from error
+    except OSError as error:
+        warnings.warn(
+            f"{printable(path.parent)}: this file system has no locks ({error.strerror}); "
+            "nothing keeps a second run out of this folder",
+            stacklevel=2,
+        )
+
+
+def _holder(descriptor: int) -> str:
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    told = os.read(descriptor, 200).decode(errors="replace").strip()
+    return printable(told or "another process")
+
+
+def _write(descriptor: int, path: Path) -> None:
+    """Tell who has the folder, and learn whether files can be written there."""
+    since = time.strftime("%Y-%m-%d %H:%M:%S")
+    told = f"process {os.getpid()} on {socket.gethostname()} since {since}\n"
+    try:
+        os.ftruncate(descriptor, 0)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        os.write(descriptor, told.encode())
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error

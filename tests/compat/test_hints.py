@@ -1,0 +1,139 @@
+"""Torch7's names exist or say what replaces them."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import re
+
+import pytest
+import torch
+from support.paths import GOLDEN, ROOT
+
+import compat
+from compat import hints, nn, optim, xlua
+from compat import torch as torch7
+from compat.nn.core import pytorch_names
+
+
+@pytest.mark.parametrize(
+    "package, shown",
+    [("torch", "torch7"), ("image", "image"), ("xlua", "xlua"), ("optim", "optim")],
+)
+def test_every_name_of_torch7_is_there_or_answers(package: str, shown: str) -> None:
+    module = importlib.import_module(f"compat.{package}")
+    for name in (GOLDEN / "names" / f"{package}.txt").read_text().split():
+        if name not in module.__all__:
+            with pytest.raises(AttributeError, match=f"^{shown}.{name} does not exist here: .+"):
+                getattr(module, name)
+
+
+def test_what_the_answers_name_is_in_pytorch() -> None:
+    for name, answer in hints.TORCH.items():
+        for path in re.findall(r"torch\.([a-z_.0-9]*[a-z_0-9])\(?", answer):
+            if not path.startswith("0"):
+                thing: object = torch
+                for part in path.split("."):
+                    thing = getattr(thing, part)
+                assert thing is not None, name
+
+
+def test_no_answer_hides_what_is_there() -> None:
+    assert not set(hints.TORCH) & set(torch7.__all__)
+    for name in hints.PACKAGES:
+        assert not (ROOT / "compat" / name).exists()
+        assert not (ROOT / "compat" / f"{name}.py").exists()
+
+
+def test_packages_answer_when_imported() -> None:
+    with pytest.raises(ImportError, match="package paths does not exist here: use pathlib"):
+        from compat import paths  # noqa: F401
+    with pytest.raises(ModuleNotFoundError, match="package optnet does not exist here: nothing"):
+        importlib.import_module("compat.optnet")
+    with pytest.raises(ModuleNotFoundError, match="package paths does not exist here: use pathlib"):
+        from compat.paths import concat  # noqa: F401
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'compat\.nonsense'$"):
+        importlib.import_module("compat.nonsense")
+    with pytest.raises(ImportError, match="cannot import name 'nonsense'"):
+        from compat import nonsense  # noqa: F401
+    assert not hasattr(compat, "nonsense")
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("CudaTensor", "float32"), ("CudaLongTensor", "int64")]
+)
+def test_names_of_cutorch_tell_of_the_logical_devices(name: str, dtype: str) -> None:
+    message = f"use torch.empty(3, dtype=torch.{dtype}, device=cutorch.device(1))"
+    with pytest.raises(AttributeError, match=re.escape(message)):
+        getattr(torch7, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("paths", "use pathlib"),
+        ("cunn", "import dptable makes"),
+        ("image", "write from compat import image"),
+        ("nElement", r"use x\.numel\(\)"),
+        ("setErrorHandler", "errors are Python's"),
+    ],
+)
+def test_packages_and_methods_answer_as_names_of_torch(name: str, answer: str) -> None:
+    with pytest.raises(AttributeError, match=f"torch7.{name} does not exist here: {answer}"):
+        getattr(torch7, name)
+
+
+def test_other_names_are_pythons_error() -> None:
+    with pytest.raises(AttributeError, match=r"module 'compat\.torch' has no attribute 'nothing'"):
+        torch7.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        ("net.eval()", "use evaluate()"),
+        ("net.zero_grad()", "use zeroGradParameters()"),
+        ("net.to('cpu')", "float(), double() or cuda()"),
+        ("net.state_dict()", "net.to_torch().state_dict()"),
+        ("net.named_parameters()", "net.as_autograd()"),
+        ("net.append(nn.Tanh())", "use add(module)"),
+        ("net[0]", "net.get(1) is its first module"),
+        ("net.forwrad(1)", "(did you mean forward?)"),
+        ("nn.MSECriterion().to('cpu')", "float(), double() or cuda()"),
+        ("nn.MSECriterion().backwrad", "(did you mean backward?)"),
+        ("nn.Conv2d(1, 2, 3)", "PyTorch's Conv2d is nn.SpatialConvolution"),
+        ("nn.BatchNorm2d(3)", "PyTorch's BatchNorm2d is nn.SpatialBatchNormalization here"),
+        ("nn.CrossEntropyLoss()", "PyTorch's CrossEntropyLoss is nn.CrossEntropyCriterion here"),
+        ("nn.GELU()", "a torch.nn.GELU(…) may stand in a net"),
+        ("nn.Spatialconvolution(1, 2, 3, 3)", "(did you mean SpatialConvolution?)"),
+        ("nn.SpatialMaxPoling(2, 2)", "(did you mean SpatialMaxPooling?)"),
+        ("optim.SGD", "use optim.sgd(feval, params, config)"),
+        ("optim.addam", "(did you mean adam?)"),
+        ("optim.logger", "(did you mean Logger?)"),
+        ("xlua.progres(1, 2)", "(did you mean progress?)"),
+        ("torch7.DiskFile", "t7.load(path, many=True)"),
+        ("torch7.manualseed(1)", "(did you mean manualSeed?)"),
+    ],
+)
+def test_what_a_pytorch_user_types_is_answered(code: str, hint: str) -> None:
+    names = {"nn": nn, "optim": optim, "xlua": xlua, "torch7": torch7}
+    names["net"] = nn.Sequential(nn.Linear(3, 2))
+    with pytest.raises(AttributeError) as caught:
+        eval(code, names)
+    assert hint in str(caught.value)
+    # Errors of worker processes are pickled.
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_methods_that_hints_name_exist() -> None:
+    net = nn.Sequential(nn.Linear(3, 2))
+    for hint in pytorch_names.METHODS.values():
+        for name in re.findall(r"(?:use |net\.|, |or )(\w+)\(", hint):
+            assert hasattr(net, name), hint
+
+
+def test_a_net_seems_to_have_no_index() -> None:
+    net = nn.Sequential(nn.Linear(3, 2))
+    assert len(net) == 1 and not hasattr(net, "__getitem__")
+    with pytest.raises(AttributeError, match=r"net\.modules the list of all"):
+        list(net)

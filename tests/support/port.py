@@ -1,0 +1,129 @@
+"""A piece of Lua and its draft, run side by side in this process."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass
+class Outcome:
+    """What both printed, the draft, and in what it ended if that is an error."""
+
+    lua: str
+    python: str
+    draft: str
+    problem: str | None = None
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether the draft says that something is open."""
+        return "# port:" in self.draft
+
+    @property
+    def differs(self) -> bool:
+        """Whether both did not print the same."""
+        return self.lua != self.python
+
+
+def draft_of(source: bytes, path: str = "piece.lua") -> str:
+    """The draft of one file as it is written, before ruff lays it out."""
+    from compat.port.know.files import File
+    from compat.port.know.inference import Inference
+    from compat.port.know.scopes import Scopes
+    from compat.port.read.parser import parse
+    from compat.port.write.draft import Draft
+    from compat.port.write.file import written
+
+    block = parse(source, path)
+    file = File(path, "piece", block, Scopes(block, {}), source, is_script=True)
+    return written(Draft(file, Inference([file], {}), set()))
+
+
+class SideBySide:
+    """Runs pieces; all share one Lua, whose global variables each leaves as they were."""
+
+    def __init__(self) -> None:
+        from compat.lua import Runtime
+
+        self.runtime = Runtime()
+        for package in ("torch", "nn", "optim"):
+            self.runtime.require(package)
+        self.run_lua = self.runtime.lua.execute("""
+            local load, tostring, pcall, concat = loadstring, tostring, pcall, table.concat
+            local select, setfenv, pairs = select, setfenv, pairs
+            local known = {}
+            for k in pairs(_G) do known[k] = true end
+            return function(text)
+              local out = {}
+              local old, write = print, io.write
+              print = function(...)
+                local words = {}
+                for i = 1, select('#', ...) do words[i] = tostring((select(i, ...))) end
+                out[#out + 1] = concat(words, '\\t') .. '\\n'
+              end
+              io.write = function(...)
+                for i = 1, select('#', ...) do out[#out + 1] = tostring((select(i, ...))) end
+              end
+              local f, problem = load(text, '=piece')
+              local ok = f ~= nil
+              if f then ok, problem = pcall(f) end
+              print, io.write = old, write
+              for k in pairs(_G) do if not known[k] then _G[k] = nil end end
+              return concat(out), not ok and tostring(problem) or nil
+            end
+        """)
+
+    def __call__(self, source: str) -> Outcome:
+        """Run a piece both ways. The output of one that fails ends where it fails, in both."""
+        from compat import torch as torch7
+
+        draft = draft_of(source.encode())
+        torch7.setdefaulttensortype("torch.DoubleTensor")
+        printed, lua_problem = self.run_lua(source.encode())
+        torch7.setdefaulttensortype("torch.DoubleTensor")
+        out = io.StringIO()
+        problem: str | None = None
+        names: dict[str, Any] = {"__name__": "__main__"}
+        with contextlib.redirect_stdout(out):
+            try:
+                exec(compile(draft, "piece.py", "exec"), names)
+            except Exception as error:
+                problem = f"{type(error).__name__}: {error}"
+        names.clear()  # else coroutines keep themselves, and their threads
+        python = out.getvalue()
+        if (problem is None) != (lua_problem is None):
+            python += f"\n(Python: {problem}; Lua: {lua_problem})"
+        return Outcome(printed, python, draft, problem or lua_problem)
+
+
+def main() -> None:
+    """Show what differs in files of Lua, of pieces behind lines ``-- # name``."""
+    run = SideBySide()
+    for path in map(Path, sys.argv[1:]):
+        for piece in path.read_text().split("\n-- # "):
+            name, _, text = piece.partition("\n")
+            if not text.strip():
+                continue
+            try:
+                made = run("require 'torch'\n" + text)
+            except Exception as error:
+                print(f"=== {path.name}: {name}: no draft: {type(error).__name__}: {error}")
+                continue
+            if made.differs:
+                word = "marked" if made.is_marked else "UNMARKED"
+                print(
+                    f"=== {path.name}: {name}: {word}\n--- Lua\n{made.lua}--- Python\n{made.python}"
+                )
+                if not made.is_marked:
+                    print(f"--- draft\n{made.draft}")
+            elif made.is_marked:
+                print(f"=== {path.name}: {name}: the same behind a mark")
+
+
+if __name__ == "__main__":
+    main()
