@@ -334,7 +334,7 @@ def next(t: Any, key: Any = None) -> tuple[Any, Any]:
 def iterate(count: int, function: Any, state: Any = None, control: Any = None) -> Iterator[Any]:
     """``for … in function, state, control``: what the function gives until that is nil."""
     if isinstance(function, Iterator):
-        yield from (v if count > 1 else first(v) for v in function)
+        yield from (adjust(v, count) if count > 1 else first(v) for v in function)
         return
     while True:
         found = adjust(function(state, control), max(count, 1))
