@@ -172,6 +172,10 @@ class List(list[Any]):
         return plain(self)
 
 
+class LuaDict(dict[Any, Any]):
+    """A table that Lua made without the key 1; a list takes its place if it gets that."""
+
+
 class MixedTable(list[Any]):
     """A Lua table with the keys 1…n and others: a list of the entries, counted from 0.
 

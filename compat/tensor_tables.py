@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from torch import Tensor
 
 from compat.checks import given
-from compat.lua_tables import values
+from compat.lua_tables import LuaDict, MixedTable, values
 
 
 def map_tensors(function: Callable[[Tensor], Any], value: Any) -> Any:
@@ -32,7 +33,7 @@ def with_tensors(value: Any, replacements: Iterable[Any]) -> Any:
 
 
 def tensors(value: Any) -> list[Tensor]:
-    """The tensors in ``value``, depth first."""
+    """Return the tensors in ``value``, depth first."""
     if isinstance(value, Tensor):
         return [value]
     found: list[Tensor] = []
@@ -63,7 +64,7 @@ def form(value: Any, of: Callable[[Tensor], Any]) -> Any:
 
 
 def contents(value: Any) -> Iterator[Any]:
-    """What lies in ``value`` and is no list, tuple or dict itself.
+    """Yield what lies in ``value`` and is no list, tuple or dict itself.
 
     Every table is walked through once, so that one may contain itself, as in a file it can.
     """
@@ -81,8 +82,36 @@ def contents(value: Any) -> Iterator[Any]:
             stack.pop()
 
 
+def deep_copy(value: Any, memo: dict[int, Any]) -> Any:
+    """``copy.deepcopy`` for tables that may be nested deeper than Python's calls."""
+    waiting: list[tuple[Any, Any]] = []
+
+    def begun(value: Any) -> Any:
+        if type(value) not in (list, dict, LuaDict, MixedTable):
+            return copy.deepcopy(value, memo)
+        new = memo.get(id(value))
+        if new is None:
+            new = memo[id(value)] = type(value)()
+            # What is remembered by its identity must live.
+            memo.setdefault(id(memo), []).append(value)
+            waiting.append((value, new))
+        return new
+
+    result = begun(value)
+    while waiting:
+        old, new = waiting.pop()
+        if isinstance(old, MixedTable):
+            waiting.append((old.further(), new.others))
+        if isinstance(old, dict):
+            new.update((begun(key), begun(item)) for key, item in old.items())
+        else:
+            new.extend(map(begun, old))
+    return result
+
+
 def pairs(value: Any, other: Any, names: tuple[str, str]) -> list[tuple[Tensor, Any]]:
-    """Each tensor of ``value`` with its counterpart in ``other``, which may lack some (None).
+    """Return each tensor of ``value`` with its counterpart in ``other``, which may lack some
+    (None).
 
     ``names`` are what an error calls the two.
     """

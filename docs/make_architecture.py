@@ -59,7 +59,7 @@ BACK: list[tuple[str, str]] = [
     ("container/gradients.py", "stand ready to sum"),
     ("threads/dispatch.py, worker.py", "each in its thread"),
     ("compat/nn/core/module.py, containers/container.py", "each module's backward"),
-    ("container/announcements.py, reducer.py", "sum full buckets onto replica 1"),
+    ("container/completed_parameters.py, reducer.py", "sum full buckets onto replica 1"),
     ("processes/member.py, exchange.py", "sum over the processes"),
 ]
 

@@ -1,4 +1,4 @@
-"""Checkpoint folders as the Torch7 training scripts (fb.resnet.torch and its kin) lay them out.
+"""Checkpoint folders as the Torch7 training scripts (fb.resnet.torch and others) lay them out.
 
 ``latest.t7`` is a table ``{epoch, modelFile, optimFile, …}``, where ``modelFile`` and ``optimFile``
 name the files of the network and of the optimizer's state in the same folder. Where these would be
@@ -16,14 +16,25 @@ import torch
 from torch import Tensor
 
 from compat import nn, t7
+from compat.checks import given
 from dptable.container.data_parallel_table import DataParallelTable
 from dptable.sharding import ShardedParameters
+
+__all__ = [
+    "exists",
+    "latest",
+    "moved",
+    "save",
+    "save_distributed",
+    "slices",
+    "table",
+]
 
 LATEST = "latest.t7"
 
 
 def exists(folder: str | os.PathLike[str]) -> bool:
-    """Whether ``folder`` holds a checkpoint."""
+    """Return whether ``folder`` holds a checkpoint."""
     return (Path(folder) / LATEST).is_file()
 
 
@@ -88,9 +99,9 @@ def save_distributed(
 
 
 def slices(folder: str | os.PathLike[str]) -> Path | None:
-    """The folder of slices of a checkpoint, if it has one, for ``load_distributed``."""
-    name = table(folder).get("stateFolder")
-    return None if name is None else Path(folder) / Path(name).name
+    """Return the folder of slices of a checkpoint, if it has one, for ``load_distributed``."""
+    held = table(folder)
+    return _file(Path(folder), held, "stateFolder") if "stateFolder" in held else None
 
 
 def _without_bfloat16(value: Any) -> Any:
@@ -104,7 +115,7 @@ def _without_bfloat16(value: Any) -> Any:
 def table(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """Read the table ``latest.t7`` of a checkpoint folder.
 
-    Raises ``FileNotFoundError`` where there is no checkpoint.
+    Raises ``FileNotFoundError`` where there is no checkpoint, ``ValueError`` for something else.
     """
     if not exists(folder):
         path = Path(folder)
@@ -112,7 +123,10 @@ def table(folder: str | os.PathLike[str]) -> dict[str, Any]:
         if path.is_dir():
             lack = f"there is no {LATEST} in this folder"
         raise FileNotFoundError(f"{folder}: no checkpoint, {lack}")
-    return t7.load(Path(folder) / LATEST)
+    held = t7.load(Path(folder) / LATEST)
+    if not isinstance(held, dict):
+        raise ValueError(f"{Path(folder) / LATEST} holds {given(held)}; a table is accepted")
+    return held
 
 
 def latest(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], nn.Module, dict[str, Any]]:
@@ -120,7 +134,7 @@ def latest(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], nn.Module, d
 
     A ``DataParallelTable`` in the model file is unwrapped; it need not fit the devices there are
     now. Raises ``FileNotFoundError`` where there is no checkpoint, ``ValueError`` for one of
-    slices.
+    slices, or whose files hold something else.
     """
     folder = Path(folder)
     held = table(folder)
@@ -129,9 +143,23 @@ def latest(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], nn.Module, d
             f"{folder} holds slices; a checkpoint of files is accepted: load_distributed of "
             "dptable.sharding reads slices"
         )
+    modelFile, optimFile = (_file(folder, held, key) for key in ("modelFile", "optimFile"))
+    # A table without entries is read as a list.
+    model, optimState = _load_on_one_device(modelFile), t7.load(optimFile) or {}
+    if not isinstance(model, nn.Module):
+        raise ValueError(f"{modelFile} holds {given(model)}; a net is accepted")
+    if not isinstance(optimState, dict):
+        raise ValueError(f"{optimFile} holds {given(optimState)}; a table is accepted")
+    return held, model, optimState
+
+
+def _file(folder: Path, held: dict[str, Any], key: str) -> Path:
+    """Return the file of the folder that the table names."""
+    name = held.get(key)
+    if not isinstance(name, str):
+        raise ValueError(f"{folder / LATEST}: {key} is {given(name)}; a file's name is accepted")
     # Early scripts stored the files' paths from where they ran.
-    modelFile, optimFile = (folder / Path(held[key]).name for key in ("modelFile", "optimFile"))
-    return held, _load_on_one_device(modelFile), t7.load(optimFile)
+    return folder / Path(name).name
 
 
 def _load_on_one_device(path: Path) -> nn.Module:
@@ -145,7 +173,9 @@ def _load_on_one_device(path: Path) -> nn.Module:
 
 
 def moved(optimState: dict[str, Any], like: Tensor) -> dict[str, Any]:
-    """An optimizer's state with its floating-point tensors of the device and type of ``like``."""
+    """Return an optimizer's state with its floating-point tensors of the device and type of
+    ``like``.
+    """
     return {
         key: value.to(like) if isinstance(value, Tensor) and value.is_floating_point() else value
         for key, value in optimState.items()

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import ctypes
 
+__all__ = [
+    "keep_freed",
+]
+
 # Numbers of glibc's <malloc.h>.
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX = -1, -2, -4
 # Threads have heaps of 64 MiB, of which one that is empty is kept if more than this is to be spare.

@@ -54,6 +54,42 @@ from compat.cudnn.pooling import (
 )
 from compat.cudnn.recurrent import BGRU, BLSTM, GRU, LSTM, RNN, RNNReLU, RNNTanh
 
+__all__ = [
+    "BGRU",
+    "BLSTM",
+    "GRU",
+    "LSTM",
+    "RNN",
+    "BatchNormalization",
+    "ClippedReLU",
+    "LogSoftMax",
+    "RNNReLU",
+    "RNNTanh",
+    "ReLU",
+    "Sigmoid",
+    "SoftMax",
+    "SpatialAveragePooling",
+    "SpatialBatchNormalization",
+    "SpatialConvolution",
+    "SpatialCrossEntropyCriterion",
+    "SpatialCrossMapLRN",
+    "SpatialFullConvolution",
+    "SpatialLogSoftMax",
+    "SpatialMaxPooling",
+    "SpatialSoftMax",
+    "Tanh",
+    "TemporalConvolution",
+    "VolumetricAveragePooling",
+    "VolumetricBatchNormalization",
+    "VolumetricConvolution",
+    "VolumetricCrossEntropyCriterion",
+    "VolumetricFullConvolution",
+    "VolumetricLogSoftMax",
+    "VolumetricMaxPooling",
+    "VolumetricSoftMax",
+    "convert",
+]
+
 # 5.1.10: cudnn.torch takes versions below 6000.
 _LAST_KNOWN = 5110
 

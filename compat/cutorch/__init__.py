@@ -72,7 +72,7 @@ from compat.cutorch.streams import (
     streamWaitFor,
     streamWaitForMultiDevice,
 )
-from compat.hints import missing
+from compat.hints import missing as _missing
 
 __all__ = [
     "ENVIRONMENT_VARIABLE",
@@ -141,4 +141,4 @@ _HINTS = {
 
 
 def __getattr__(name: str) -> Any:
-    raise missing(__name__, "cutorch", name, _HINTS, __all__)
+    raise _missing(__name__, "cutorch", name, _HINTS, __all__)

@@ -16,7 +16,7 @@ Pillow, the extra ``dptable[image]``.
 
 from typing import Any
 
-from compat.hints import missing
+from compat.hints import missing as _missing
 from compat.image.colors import (
     hsl2rgb,
     hsv2rgb,
@@ -137,4 +137,4 @@ _HINTS = {
 
 
 def __getattr__(name: str) -> Any:
-    raise missing(__name__, "image", name, _HINTS, __all__)
+    raise _missing(__name__, "image", name, _HINTS, __all__)

@@ -15,6 +15,6 @@ Needs lupa (``pip install "dptable[lua]"``).
 from compat.lua.errors import LuaError
 from compat.lua.runtime import Runtime, run
 from compat.lua.values import LuaFunction, LuaTable
-from compat.moves import moved
+from compat.storage_changes import moved
 
 __all__ = ["LuaError", "LuaFunction", "LuaTable", "Runtime", "moved", "run"]

@@ -13,9 +13,9 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from compat.lua.tables import LuaDict, Table, filled, keys_and_values
+from compat.lua.tables import Table, filled, keys_and_values
 from compat.lua.values import LuaSequence
-from compat.lua_tables import MixedTable
+from compat.lua_tables import LuaDict, MixedTable
 
 
 class _Mark:

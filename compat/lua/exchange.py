@@ -9,10 +9,9 @@ from typing import Any
 import torch
 
 from compat.lua.kernels import memory
-from compat.lua.tables import LuaDict
 from compat.lua.values import LuaFunction, LuaSequence, LuaTable, LuaThread, State, handle
-from compat.lua_tables import MixedTable
-from compat.moves import moved
+from compat.lua_tables import LuaDict, MixedTable
+from compat.storage_changes import moved
 from compat.t7.base.types import Key, Storage
 from compat.t7.objects.registry import find_class
 from compat.tensor_tables import contents
@@ -41,8 +40,10 @@ class Exchange:
     def __init__(self, state: State, raw_kind: type) -> None:
         self._state = state
         self.raw_kind = raw_kind
-        # The table of the core, once there is one.
-        self.core: Any = None
+        # Functions of the core, once there is one: whether Lua has the tensor of an identity, and
+        # to look again at one.
+        self.knows_tensor: Callable[[int], bool] = lambda identity: False
+        self.refresh: Callable[[torch.Tensor], Any] = lambda tensor: None
         # The classes whose objects are tables in Lua; see compat.lua.objects.
         self.instance_kinds: tuple[type, ...] = ()
         self._representations: list[tuple[type, Callable[[Any], Any]]] = []
@@ -79,7 +80,7 @@ class Exchange:
     def watched(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function that may give tensors among its arguments other memory or sizes.
 
-        Those of this package say so themselves; see ``compat.moves``.
+        Those of this package say so themselves; see ``compat.storage_changes``.
         """
 
         def watching(*args: Any) -> Any:
@@ -163,5 +164,5 @@ class Exchange:
         while self._moved:
             tensor = self._moved.pop()()
             # Lua would keep what it is shown, known or not, until it collects garbage.
-            if tensor is not None and self.core.knows_tensor(id(tensor)):
-                self.core.refresh(tensor)
+            if tensor is not None and self.knows_tensor(id(tensor)):
+                self.refresh(tensor)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from compat import cutorch, errands, moves
+from compat import cutorch, storage_changes, thread_calls
 from compat.lua import language, system
 from compat.lua.calls import Calls
 from compat.lua.errors import INTERRUPTION, LuaError
@@ -118,7 +118,7 @@ class Runtime:
         self._at_home = self.lua.eval(AT_HOME)
         self.exchange = Exchange(self, type(self.lua.eval("newproxy()")))
         self._is_worker = worker_of is not None
-        # The thread that has nets in this state, and does errands for those that work for it.
+        # The thread that has nets in this state, and makes calls for those that work for it.
         self.home: int | None = None
         # The type of torch.Tensor where that is one for GPUs.
         self.default_gpu_type: str | None = None
@@ -167,7 +167,11 @@ class Runtime:
         for code in compiled_core(self.implementation):
             load(code, t7)
         language.install(lua, t7)
-        self.exchange.core = t7
+        # Looked up now: where a coroutine runs, lupa gives with an entry what is on the main
+        # thread's stack.
+        self._invoke = t7.invoke
+        self._access = dict(t7.access.items())
+        self.exchange.knows_tensor, self.exchange.refresh = t7.knows_tensor, t7.refresh
         return t7
 
     def _helpers(self) -> dict[str, Callable[..., Any]]:
@@ -240,7 +244,7 @@ class Runtime:
         Raises:
             LuaError: it raised an error.
         """
-        if errands.works_for(self.home):
+        if thread_calls.works_for(self.home):
             # A replica's thread: the state belongs to the one that waits for it.
             assert self.home is not None
             device = cutorch.getDevice()
@@ -249,7 +253,7 @@ class Runtime:
                 with cutorch.device_guard(device):
                     return self.invoke(function, *args)
 
-            return errands.send(self.home, work)
+            return thread_calls.send(self.home, work)
         self._thread = threading.get_ident()
         self.exchange.look_again()
         is_called = self._depth > 0
@@ -258,7 +262,7 @@ class Runtime:
         if not is_called and not self._is_worker:
             self.settings.begin()
         try:
-            answer = self._t7.invoke(told, is_called, function, *args)
+            answer = self._invoke(told, is_called, function, *args)
             if answer is True:
                 return None
             ok, *results = answer
@@ -280,7 +284,7 @@ class Runtime:
 
     def access(self, name: str, *args: Any) -> Any:
         """Call one of the functions of core/exchange.lua."""
-        return self.invoke(self._t7.access[name], *args)
+        return self.invoke(self._access[name], *args)
 
     def refresh(self, tensors: Iterable[torch.Tensor]) -> None:
         """Look again at tensors whose memory is another now."""
@@ -357,7 +361,7 @@ def _refresh_all(tensors: list[torch.Tensor]) -> None:
         runtime.refresh(tensors)
 
 
-moves.listeners.append(_refresh_all)
+storage_changes.listeners.append(_refresh_all)
 
 
 def run(path: str | os.PathLike[str], *args: str) -> Any:

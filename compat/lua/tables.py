@@ -14,14 +14,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from compat.lua_tables import MixedTable, items
+from compat.lua_tables import LuaDict, MixedTable, items
 from compat.t7.base.types import Key
 
 Table = list[Any] | dict[Any, Any]
-
-
-class LuaDict(dict[Any, Any]):
-    """A table that Lua made without the key 1; a list takes its place if it gets that."""
 
 
 class Tables:

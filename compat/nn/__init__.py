@@ -131,7 +131,8 @@ from compat.nn.layers.images import (
     SpatialFeatNormalization,
     SpatialUniformCrop,
 )
-from compat.nn.layers.initialisation import old_seed, set_old_seed
+from compat.nn.layers.initialisation import old_seed as _old_seed
+from compat.nn.layers.initialisation import set_old_seed as _set_old_seed
 from compat.nn.layers.kmeans import Kmeans
 from compat.nn.layers.linear import Linear
 from compat.nn.layers.lookup import LookupTable
@@ -266,6 +267,65 @@ from compat.nn.recurrent.torch_rnn import VanillaRNN
 from compat.nn.stochastic_gradient import StochasticGradient
 from compat.nn.unknown import Unknown, UnknownCriterion
 
+# fmt: off
+__all__ = [
+    "ELU", "GPU", "GRU", "LSTM", "MM", "MV", "Abs", "AbsCriterion", "AbstractRecurrent",
+    "AbstractSequencer", "Add", "AddConstant", "ArgMax", "BCECriterion", "BatchNormalization",
+    "BiSequencer", "BiSequencerLM", "Bilinear", "BinaryClassReward", "BinaryLogisticRegression",
+    "Bottle", "CAdd", "CAddTable", "CAddTensorTable", "CDivTable", "CMaxTable", "CMinTable",
+    "CMul", "CMulTable", "CReLU", "CSubTable", "CategoricalEntropy", "Clamp",
+    "ClassNLLCriterion", "ClassSimplexCriterion", "Clip", "Collapse", "Concat", "ConcatTable",
+    "Constant", "Container", "Contiguous", "Convert", "Copy", "CopyGrad", "Cosine",
+    "CosineDistance", "CosineEmbeddingCriterion", "Criterion", "CriterionTable",
+    "CrossEntropyCriterion", "Decorator", "DepthConcat", "DistKLDivCriterion",
+    "DistanceRatioCriterion", "DontCast", "DotProduct", "Dropout", "Euclidean", "Exp",
+    "FastLSTM", "FeatureLPPooling", "FireModule", "FlattenTable", "GatedLinearUnit",
+    "GradientReversal", "HardShrink", "HardTanh", "HingeEmbeddingCriterion", "Identity",
+    "Inception", "Index", "IndexLinear", "Jacobian", "JoinTable", "Kmeans", "L1Cost",
+    "L1HingeEmbeddingCriterion", "L1Penalty", "LanguageModel", "LayerNormalization",
+    "LeakyReLU", "Linear", "LinearNoBias", "LinearWeightNorm", "Log", "LogSigmoid",
+    "LogSoftMax", "LookupTable", "LookupTableMaskZero", "MSECriterion", "MapTable",
+    "MarginCriterion", "MarginRankingCriterion", "MaskZero", "MaskZeroCriterion",
+    "MaskedSelect", "Max", "Maxout", "Mean", "Min", "MixtureTable", "Module", "ModuleCriterion",
+    "ModuleFromCriterion", "MuFuRu", "Mul", "MulConstant", "MultiCriterion",
+    "MultiLabelMarginCriterion", "MultiLabelSoftMarginCriterion", "MultiMarginCriterion",
+    "NCECriterion", "NCEModule", "NaN", "Narrow", "NarrowTable", "Native", "NormStabilizer",
+    "Normalize", "OneHot", "PCAColorTransform", "PReLU", "Padding", "PairwiseDistance",
+    "Parallel", "ParallelCriterion", "ParallelTable", "Parameter", "PartialLinear",
+    "PixelShuffle", "Power", "PrintSize", "Profile", "RReLU", "ReLU", "ReLU6", "Recurrence",
+    "Recurrent", "RecurrentAttention", "Recursor", "Reinforce", "ReinforceBernoulli",
+    "ReinforceCategorical", "ReinforceGamma", "ReinforceNormal", "Repeater",
+    "RepeaterCriterion", "Replicate", "Reshape", "ReverseTable", "SAdd", "Select",
+    "SelectTable", "SeqBRNN", "SeqGRU", "SeqLSTM", "SeqLSTMP", "SeqReverseSequence",
+    "Sequencer", "SequencerCriterion", "Sequential", "Serial", "Sigmoid",
+    "SimpleColorTransform", "SmoothL1Criterion", "SoftMarginCriterion", "SoftMax", "SoftMin",
+    "SoftPlus", "SoftShrink", "SoftSign", "SparseJacobian", "SparseLinear",
+    "SpatialAdaptiveAveragePooling", "SpatialAdaptiveMaxPooling", "SpatialAutoCropMSECriterion",
+    "SpatialAveragePooling", "SpatialBatchNormalization", "SpatialBinaryConvolution",
+    "SpatialBinaryLogisticRegression", "SpatialClassNLLCriterion",
+    "SpatialContrastiveNormalization", "SpatialConvolution", "SpatialConvolutionLocal",
+    "SpatialConvolutionMM", "SpatialConvolutionMap", "SpatialCrossMapLRN",
+    "SpatialDepthWiseConvolution", "SpatialDilatedConvolution", "SpatialDilatedMaxPooling",
+    "SpatialDivisiveNormalization", "SpatialDropout", "SpatialFeatNormalization",
+    "SpatialFractionalMaxPooling", "SpatialFullConvolution", "SpatialFullConvolutionMap",
+    "SpatialGlimpse", "SpatialLPPooling", "SpatialLogSoftMax", "SpatialMaxPooling",
+    "SpatialMaxUnpooling", "SpatialReSampling", "SpatialReflectionPadding",
+    "SpatialRegionDropout", "SpatialReplicationPadding", "SpatialSoftMax", "SpatialSubSampling",
+    "SpatialSubtractiveNormalization", "SpatialUniformCrop", "SpatialUpSamplingBilinear",
+    "SpatialUpSamplingNearest", "SpatialZeroPadding", "SplitTable", "Sqrt", "Square", "Squeeze",
+    "StochasticGradient", "Sum", "Tanh", "TanhShrink", "TemporalConvolution",
+    "TemporalDynamicKMaxPooling", "TemporalMaxPooling", "TemporalRowConvolution",
+    "TemporalSubSampling", "Threshold", "TotalDropout", "Transpose", "TrimZero", "Unknown",
+    "UnknownCriterion", "Unsqueeze", "UpSampling", "VRClassReward", "VanillaRNN", "View",
+    "VolumetricAveragePooling", "VolumetricBatchNormalization", "VolumetricConvolution",
+    "VolumetricDilatedConvolution", "VolumetricDilatedMaxPooling", "VolumetricDropout",
+    "VolumetricFractionalMaxPooling", "VolumetricFullConvolution", "VolumetricMaxPooling",
+    "VolumetricMaxUnpooling", "VolumetricReplicationPadding", "WeightNorm", "WeightedEuclidean",
+    "WeightedMSECriterion", "WhiteNoise", "ZeroGrad", "ZipTable", "ZipTableOneToMany",
+    "from_torch", "functional", "gModule", "reuse_buffers", "tables", "utils",
+]
+# fmt: on
+
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
@@ -280,11 +340,11 @@ class _Names(types.ModuleType):
 
     @property
     def oldSeed(self) -> bool:
-        return old_seed()
+        return _old_seed()
 
     @oldSeed.setter
     def oldSeed(self, value: bool) -> None:
-        set_old_seed(value)
+        _set_old_seed(value)
 
 
 sys.modules[__name__].__class__ = _Names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compat.hints import missing
+from compat.hints import missing as _missing
 from compat.optim.from_torch import from_torch
 from compat.optim.methods.adadelta import adadelta
 from compat.optim.methods.adagrad import adagrad
@@ -73,4 +73,4 @@ _HINTS = {
 
 
 def __getattr__(name: str) -> Any:
-    raise missing(__name__, "optim", name, _HINTS, __all__)
+    raise _missing(__name__, "optim", name, _HINTS, __all__)

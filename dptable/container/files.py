@@ -13,9 +13,9 @@ from operator import index
 from typing import Any
 
 from compat import cutorch, nn, t7
-from compat.nn.core.census import walked
 from compat.nn.core.files import keep
 from compat.nn.core.flat_storage import flatten
+from compat.nn.core.walk_limits import walked
 from compat.tensor_types import default_type, parse_type, type_name
 from dptable.container.data_parallel_table import DataParallelTable
 from dptable.container.shares import checked
@@ -80,7 +80,9 @@ def _flatten(containers: Iterable[DataParallelTable]) -> None:
 
 
 def _assignments(saved: Any) -> list[int]:
-    """The devices to restore on: those of the file, or as many as ``deserializeNGPUs`` says."""
+    """Return the devices to restore on: those of the file, or as many as
+    ``deserializeNGPUs`` says.
+    """
     available = cutorch.getDeviceCount()
     wanted = None if _only_kept.get() else DataParallelTable.deserializeNGPUs
     if wanted is not None:
@@ -123,7 +125,7 @@ def _write(dpt: DataParallelTable) -> Generator[Any, Any, None]:
 
 
 def _gpu_id(gpu: Any) -> int:
-    """The number that Torch7 knows a device by."""
+    """Return the number that Torch7 knows a device by."""
     if isinstance(gpu, int):
         return gpu
     device = cutorch.device(gpu)
@@ -143,7 +145,7 @@ class _Impl:
         return cls(dpt)
 
     def dispatcher(self) -> Basic:
-        """What runs the replicas of such a container."""
+        """Return what runs the replicas of such a container."""
         return Basic()
 
     def t7_fields(self) -> dict[str, Any]:

@@ -12,11 +12,11 @@ from torch import Tensor
 from compat.nn.containers import completion
 from compat.torch_internals import foreach_zero_
 from dptable import comm
-from dptable.container.announcements import Announcements
+from dptable.container.completed_parameters import CompletedParameters
 from dptable.container.parameters import Link, ReplicatedParameters
 from dptable.container.replicas import Part, Replicas
-from dptable.processes.alone import Alone
 from dptable.processes.member import Member
+from dptable.processes.single_process import SingleProcess
 from dptable.reducer import BUCKET_BYTES, Reducer
 from dptable.torch_internals import foreach_mul_
 
@@ -58,12 +58,12 @@ class GradientSum(Part):
         self._replicas = replicas
         self._parameters = parameters
         self._overlap = overlap
-        self.group: Alone | Member = Alone()
+        self.group: SingleProcess | Member = SingleProcess()
         self._bucket_bytes = BUCKET_BYTES
         self.reducer: Reducer | None = None
         # What the reducer is made for, and how it hears of each replica what is complete.
         self._reduced_link: Link | None = None
-        self._announcements: list[Announcements] = []
+        self._completed: list[CompletedParameters] = []
         self.accumulating = False
         # How many replicas hold gradients of earlier passes.
         self._unreduced = 0
@@ -78,13 +78,13 @@ class GradientSum(Part):
     def leave(self) -> None:
         """Be alone again."""
         self.group.close()
-        self.group = Alone()
+        self.group = SingleProcess()
         self.forget()
 
     def forget(self) -> None:
         """Let go of the gradient tensors, which are about to change."""
         self.reducer = self._reduced_link = None
-        self._announcements = []
+        self._completed = []
 
     def zero(self, link: Link) -> None:
         """Fill the gradients of all replicas with zeros."""
@@ -130,7 +130,7 @@ class GradientSum(Part):
             raise
 
     def _prepared(self, link: Link, used: int, early: bool) -> Reducer | None:
-        """The reducer, if gradients of this pass are to be summed bucket by bucket."""
+        """Return the reducer, if gradients of this pass are to be summed bucket by bucket."""
         if self.accumulating:
             return None
         overlapping = early and used > 1 and self._overlaps() and not self._parameters.nccl()
@@ -139,7 +139,7 @@ class GradientSum(Part):
         if self.reducer is None or self._reduced_link is not link:
             self.reducer, self._reduced_link = self._made(link), link
             pairs = zip(link.replicas, link.trained, strict=True)
-            self._announcements = [Announcements(net, trained) for net, trained in pairs]
+            self._completed = [CompletedParameters(net, trained) for net, trained in pairs]
         self.reducer.prepare(used)
         return self.reducer
 
@@ -147,7 +147,7 @@ class GradientSum(Part):
         """For each of the first ``used`` replicas the context in which the reducer hears of it."""
         return [
             completion.listening(told.listener(partial(reducer.arrived, replica)))
-            for replica, told in enumerate(self._announcements[:used])
+            for replica, told in enumerate(self._completed[:used])
         ]
 
     def _made(self, link: Link) -> Reducer:

@@ -13,10 +13,10 @@ from compat.nn.core.module import Module, Scalar
 from compat.tensor_tables import map_tensors, tensors
 from dptable.container import sanity_checks
 from dptable.container.batch_statistics import SYNCHRONISED, Meeting, meeting
-from dptable.container.claims import Claim
 from dptable.container.gradients import GradientSum
 from dptable.container.graphs import Capture, Pass, Replay
 from dptable.container.parameters import Link, ReplicatedParameters
+from dptable.container.pass_ownership import PassOwnership
 from dptable.container.replicas import Part, Replicas
 from dptable.container.split_and_join import concat, distribute, distribute_like, rows
 from dptable.container.timed_steps import TimedSteps
@@ -28,7 +28,7 @@ class LatestPass:
     """The slices of the latest pass: of its input, output and gradients.
 
     A list of each kind, with one entry for each replica that got data. ``replicas`` are those that
-    went forward, ``claim`` and ``begun`` tell whether their results still are of this pass;
+    went forward, ``ownership`` and ``begun`` tell whether their results still are of this pass;
     ``home`` is where the gradient of the input goes; ``meeting``, where they take statistics
     together, if they do; ``weight``, by what the gradient of the output was multiplied where the
     second half of backward is to come.
@@ -45,7 +45,7 @@ class LatestPass:
         self.gradInputGpu: list[Any] = []
         self.maxUsedGpu = 0
         self.replicas: list[Module] = []
-        self.claim: Claim | None = None
+        self.ownership: PassOwnership | None = None
         self.begun: object = None
         self.home = torch.device("cpu")
         self.meeting: Meeting | None = None
@@ -53,11 +53,19 @@ class LatestPass:
 
     def begin(self, link: Link) -> None:
         """Note that the tied replicas go forward."""
-        self.replicas, self.claim, self.begun = link.replicas, link.claim, link.claim.lay()
+        self.replicas, self.ownership, self.begun = (
+            link.replicas,
+            link.ownership,
+            link.ownership.begin(),
+        )
 
     def is_of(self, replicas: list[Module]) -> bool:
-        """Whether they went forward in this pass, and the first one in no other since."""
-        return self.replicas is replicas and self.claim is not None and self.claim.holds(self.begun)
+        """Return whether they went forward in this pass, and the first one in no other since."""
+        return (
+            self.replicas is replicas
+            and self.ownership is not None
+            and self.ownership.holds(self.begun)
+        )
 
 
 class Mode(NamedTuple):
@@ -108,7 +116,7 @@ class Passes(Part):
     # Forward.
 
     def link(self) -> Link:
-        """The current link, made anew if parameters moved.
+        """Return the current link, made anew if parameters moved.
 
         That is not checked while recorded graphs serve: these look where the parameters are.
         """
@@ -118,7 +126,7 @@ class Passes(Part):
         return self._parameters.refresh()
 
     def forward(self, link: Link, input: Any, mode: Mode) -> Any:
-        """The output for ``input``, a tensor or a nested table of tensors."""
+        """Return the output for ``input``, a tensor or a nested table of tensors."""
         if self._timing.profile is not None:
             self._timing.profile.begin_step()
         latest, replicas, devices = self.latest, link.replicas, self._replicas.devices()
@@ -197,7 +205,7 @@ class Passes(Part):
     # Backward.
 
     def backward(self, method: str, gradOutput: Any, mode: Mode, *scale: Scalar) -> Any:
-        """What ``method`` of the replicas returns for ``gradOutput``, joined.
+        """Return what ``method`` of the replicas returns for ``gradOutput``, joined.
 
         Args:
             method: ``backward`` or one of its halves, ``updateGradInput`` and
@@ -229,7 +237,9 @@ class Passes(Part):
         return result
 
     def _weight(self, method: str, link: Link, mode: Mode) -> float:
-        """What to multiply ``gradOutput`` by, for this process's share of its group's rows."""
+        """Return what to multiply ``gradOutput`` by, for this process's share of its
+        group's rows.
+        """
         group, latest = self._gradients.group, self.latest
         if not group.exchanges:
             return 1.0

@@ -16,8 +16,8 @@ from dptable.container.passes import Passes
 from dptable.container.replicas import Closure, Replicas
 from dptable.container.shares import FixedShares
 from dptable.container.timed_steps import TimedSteps
-from dptable.processes.alone import Alone
 from dptable.processes.member import Member
+from dptable.processes.single_process import SingleProcess
 from dptable.threads.dispatch import Basic
 
 R = TypeVar("R", bound="Replicated")
@@ -118,7 +118,7 @@ class Replicated(Container, abstract=True):
     shares = Held[FixedShares | None]("_timing.shares")
 
     @property
-    def group(self) -> Alone | Member:
+    def group(self) -> SingleProcess | Member:
         """This process among those that train together; see ``distribute``."""
         return self._gradients.group
 

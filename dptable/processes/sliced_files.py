@@ -88,24 +88,29 @@ def write(
         group: the processes; its collectives reach the host's memory.
         checked: runs what exchanges something with the others.
 
-    Raises FileExistsError if the folder exists, OSError naming the rank if one cannot write,
-    RuntimeError for a group that this PyTorch cannot write in.
+    Raises:
+        FileExistsError: if the folder exists.
+        OSError: naming the rank if one cannot write.
+        RuntimeError: a group that this PyTorch cannot write in.
     """
     _check_group(group)
     folder = Path(folder)
     unfinished = folder.with_name(f".{folder.name}.partial")
-    decided(
-        lambda: _begin(folder, unfinished, {"rest": rest, "slices": list(slices)}, group),
-        checked,
-        group,
-    )
+    first = dist.get_rank(group) == 0
     mine = {name: value for name, value in slices.items() if value.numel()}
-    if dist.get_rank(group) == 0:
+    if first:
         mine |= wholes
     planner = _SavePlanner(part, frozenset(slices))
-    options = {"storage_writer": _Writer(unfinished, folder), "planner": planner}
-    save = partial(dcp.save, mine, process_group=group, **options)
-    _attempt("write", lambda: checked(save), group)
+    told = {"rest": rest, "slices": list(slices)}
+    try:
+        decided(lambda: _begin(folder, unfinished, told, group), checked, group)
+        options = {"storage_writer": _Writer(unfinished, folder), "planner": planner}
+        save = partial(dcp.save, mine, process_group=group, **options)
+        _attempt("write", folder, lambda: checked(save), group)
+    except BaseException:
+        if first:
+            shutil.rmtree(unfinished, ignore_errors=True)
+        raise
 
 
 def _begin(folder: Path, unfinished: Path, told: dict[str, Any], group: dist.ProcessGroup) -> None:
@@ -117,7 +122,7 @@ def _begin(folder: Path, unfinished: Path, told: dict[str, Any], group: dist.Pro
         t7.save(unfinished / _REST, told)
     except OSError as error:
         named = _global_rank(group, 0)
-        raise OSError(f"rank {named} could not write its part: {error}") from error
+        raise OSError(f"{folder}: rank {named} could not write its part: {error}") from error
 
 
 def read(
@@ -128,15 +133,17 @@ def read(
     group: dist.ProcessGroup | None = None,
     checked: Checked = lambda function: function(),
 ) -> tuple[dict[str, Tensor], Any]:
-    """The tensors of a folder by name, and its ``rest``.
+    """Return the tensors of a folder by name, and its ``rest``.
 
     Of the vectors, which have ``count`` elements, it is the part from ``start`` to ``stop`` that is
     read.
 
     If there is a group of processes, all of them call this. No code of the folder is run.
 
-    Raises FileNotFoundError if there is no such folder, ValueError if its vectors have other sizes
-    or its index is damaged, RuntimeError for a group that this PyTorch cannot read in.
+    Raises:
+        FileNotFoundError: if there is no such folder.
+        ValueError: if its vectors have other sizes or its index is damaged.
+        RuntimeError: a group that this PyTorch cannot read in.
     """
     _check_group(group)
     folder = Path(folder)
@@ -162,12 +169,12 @@ def read(
     planner = _LoadPlanner(chunks)
 
     load = partial(dcp.load, values, storage_reader=reader, planner=planner, process_group=group)
-    _attempt("read", lambda: checked(load), group)
+    _attempt("read", folder, lambda: checked(load), group)
     return values, rest
 
 
 def _told(path: Path, found: Mapping[str, Any]) -> tuple[Any, list[str]]:
-    """What else there is in a folder, and which of its tensors are in slices."""
+    """Return what else there is in a folder, and which of its tensors are in slices."""
     told = t7.load(path, plain=True)
     vectors = [name for name, entry in found.items() if entry.size]
     names = told.get("slices") if isinstance(told, dict) else None
@@ -177,7 +184,7 @@ def _told(path: Path, found: Mapping[str, Any]) -> tuple[Any, list[str]]:
 
 
 def _found(metadata: layout.Metadata) -> dict[str, layout.TensorStorageMetadata]:
-    """The tensors of a folder, in the order in which they are read."""
+    """Return the tensors of a folder, in the order in which they are read."""
     entries = sorted(metadata.state_dict_metadata.items())
     return {name: e for name, e in entries if isinstance(e, layout.TensorStorageMetadata)}
 
@@ -194,11 +201,13 @@ def _check_group(group: dist.ProcessGroup | None) -> None:
 
 
 def _global_rank(group: dist.ProcessGroup | None, rank: int) -> int:
-    """The rank among all processes, as errors name it."""
+    """Return the rank among all processes, as errors name it."""
     return rank if group is None else dist.get_global_rank(group, rank)
 
 
-def _attempt(verb: str, function: Callable[[], Any], group: dist.ProcessGroup | None) -> None:
+def _attempt(
+    verb: str, folder: Path, function: Callable[[], Any], group: dist.ProcessGroup | None
+) -> None:
     try:
         with warnings.catch_warnings():
             # It warns without a process group, where one process is meant to do it alone.
@@ -209,7 +218,8 @@ def _attempt(verb: str, function: Callable[[], Any], group: dist.ProcessGroup | 
     except dcp.CheckpointException as error:
         rank, (cause, _) = min(error.failures.items())
         named = _global_rank(group, rank)
-        raise OSError(f"rank {named} could not {verb} its part: {cause}") from error
+        said = f"{folder}: rank {named} could not {verb} its part: {cause}"
+        raise OSError(said) from error
 
 
 def take_out(value: Any, name: str, into: dict[str, Tensor]) -> Any:
@@ -229,7 +239,7 @@ def take_out(value: Any, name: str, into: dict[str, Tensor]) -> Any:
 
 
 def put_back(value: Any, tensors: Mapping[str, Tensor]) -> Any:
-    """The reverse of ``take_out``."""
+    """Return the reverse of ``take_out``."""
     if isinstance(value, Elsewhere):
         return tensors[value.name]
     if isinstance(value, list):

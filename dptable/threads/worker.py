@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compat import errands
+from compat import thread_calls
 
 # Seconds until somebody who waits looks whether there is still anything to wait for.
 _PATIENCE = 1.0
@@ -29,8 +29,8 @@ class Result:
 
     def begin(self) -> None:
         """Know, in the thread that does the job, who waits for it."""
-        if errands.accepting:
-            errands.work_for(self._submitter)
+        if thread_calls.accepting:
+            thread_calls.work_for(self._submitter)
 
     def end(self) -> None:
         """Let go on who waits."""
@@ -39,7 +39,9 @@ class Result:
     def wait(self) -> None:
         """Wait, once, for the end of the job; Ctrl-C interrupts the wait, not the job."""
         wait = (
-            functools.partial(errands.wait, self._acquire) if errands.accepting else self._acquire
+            functools.partial(thread_calls.wait, self._acquire)
+            if thread_calls.accepting
+            else self._acquire
         )
         while not wait(_PATIENCE):
             if not self._thread.is_alive() and not self._done.acquire(timeout=0):

@@ -14,11 +14,14 @@ from typing import Any
 from tqdm import tqdm
 
 from compat import optim
+from compat.checks import number, whole, wrong_type
 from compat.terminal import printable, say
 from dptable import checkpoints, data
 from dptable.training.curves import plot
 from dptable.training.stopping import outliving_its_output, stop_requests
 from dptable.training.trainer import Tally, Trainer
+
+_HISTORY = ("trainLoss", "trainAccuracy", "testLoss", "testAccuracy")
 
 
 class Session:
@@ -38,9 +41,9 @@ class Session:
         self.dataset = dataset
         self.folder = folder
         self.places = places
-        self.epoch = latest.get("epoch", 0)
-        self.tally = Tally(**latest.get("tally", {}))
-        self.history: list[dict[str, float]] = list(latest.get("history") or [])
+        self.epoch = whole(latest.get("epoch", 0), "epoch", 0)
+        self.tally = Tally.of(latest.get("tally", {}))
+        self.history = _checked_history(latest.get("history") or [])
 
     def run(self) -> int:
         self._introduce()
@@ -81,11 +84,11 @@ class Session:
 
     def _run_epoch(self, stopped: Callable[[], bool]) -> optim.ConfusionMatrix | None:
         """Train for the rest of an epoch and test; None where it was interrupted."""
-        number, split = self.epoch + 1, self.dataset.train
+        epoch, split = self.epoch + 1, self.dataset.train
         on_terminal = sys.stderr.isatty()
         interval = 0.1 if on_terminal else 5
         with tqdm(
-            desc=f"Epoch {number}/{self.opt.epochs}",
+            desc=f"Epoch {epoch}/{self.opt.epochs}",
             total=len(split),
             initial=self.tally.images,
             unit=" images",
@@ -96,7 +99,7 @@ class Session:
             disable=self.job.rank > 0,
         ) as bar:
             start, begin = time.perf_counter(), self.tally.images
-            for tally in self.trainer.train(number, split, self.tally, stopped):
+            for tally in self.trainer.train(epoch, split, self.tally, stopped):
                 bar.set_postfix_str(
                     f"loss {tally.mean_loss:.4f}, accuracy {tally.accuracy:.1f} %", refresh=False
                 )
@@ -118,11 +121,11 @@ class Session:
             }
         )
         print(
-            f"epoch {number:3}  loss {tally.mean_loss:.4f}  train {tally.accuracy:5.1f} %  "
+            f"epoch {epoch:3}  loss {tally.mean_loss:.4f}  train {tally.accuracy:5.1f} %  "
             f"test {100 * confusion.totalValid:5.1f} %  {rate:,.0f} images/s",
             flush=True,  # who reads it sees it now, or is known to be gone
         )
-        self.epoch, self.tally = number, Tally()
+        self.epoch, self.tally = epoch, Tally()
         return confusion
 
     def _save(self) -> None:
@@ -134,9 +137,9 @@ class Session:
             **self.job.marks(),
         }
         if sharded is not None and self.opt.checkpoint_format == "distributed":
-            number, state = self.epoch, trainer.optimState
+            epoch, state = self.epoch, trainer.optimState
             checkpoints.save_distributed(
-                self.folder, number, sharded, state, self.tally.step, **more
+                self.folder, epoch, sharded, state, self.tally.step, **more
             )
             return
         state = trainer.wholeState()
@@ -160,10 +163,17 @@ class Session:
         print("               with --ngpus N for another number of devices")
 
 
+def _checked_history(rows: Any) -> list[dict[str, float]]:
+    """What a file tells of the epochs before."""
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise wrong_type(rows, "history", "a list of tables")
+    return [{name: number(row.get(name), f"history: {name}") for name in _HISTORY} for row in rows]
+
+
 def new_folder(model: str) -> Path:
     """Make a folder for this run, which another one that starts at the same time does not get."""
-    for number in itertools.count(1):
-        folder = Path("runs") / (model if number == 1 else f"{model}-{number}")
+    for i in itertools.count(1):
+        folder = Path("runs") / (model if i == 1 else f"{model}-{i}")
         with contextlib.suppress(FileExistsError):
             folder.mkdir(parents=True)
             break

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from compat import accelerators, cutorch, nn, optim, random
+from compat.checks import number, whole, wrong_type
 from dptable import checkpoints, data
 from dptable.container.data_parallel_table import DataParallelTable
 from dptable.prefetch import Prefetcher
@@ -33,6 +34,16 @@ class Tally:
     images: int = 0
     loss: float = 0.0
     correct: int = 0
+
+    @classmethod
+    def of(cls, held: Any) -> Tally:
+        """The sums that a file holds."""
+        held = held or {}
+        if not isinstance(held, dict):
+            raise wrong_type(held, "tally", "a table")
+        sums = {name: number(held.get(name, 0), f"tally: {name}") for name in vars(cls())}
+        counts = {name: whole(sums[name], f"tally: {name}", 0) for name in sums if name != "loss"}
+        return cls(**{**sums, **counts})
 
     def add(self, images: float, loss: float, correct: float) -> None:
         """Count a step: its images, the sum of their losses and how many were recognised."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from compat import errands, nn
+from compat import nn, thread_calls
 from compat.nn.core.results import reuse_buffers
 
 # As it is before any test: runtimes that several tests share are made before these fixtures.
@@ -21,4 +21,4 @@ def settings_of_the_process() -> Iterator[None]:
     torch.set_default_dtype(_DEFAULT)
     nn.Module.keep_results = None
     reuse_buffers(False)
-    errands.accepting.clear()
+    thread_calls.accepting.clear()

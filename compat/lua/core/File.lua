@@ -73,6 +73,7 @@ local dumped = setmetatable({}, {__mode = 'k'})
 function File:writeObject(object, name, hook)
    hook = hook or same
    local memory, f = memory(self), getfenv(self)
+   if not (f.open and f.writable) then self:writeInt(NIL) end -- says why not
    local original = object
    object = hook(object)
    if object == nil then
@@ -109,7 +110,8 @@ function File:writeObject(object, name, hook)
          if kind == FUNCTION then
             local upvalues = {}
             local i = 1
-            local origin = dumped[object]
+            local source = t7.source_of(object)
+            local origin = source and {text = string.dump(loadstring(source)), upvalues = 0} or dumped[object]
             while not origin or i <= origin.upvalues do
                local key, value = debug.getupvalue(object, i)
                if not key then break end
@@ -192,6 +194,7 @@ end
 
 function File:readObject()
    local f = getfenv(self)
+   if not (f.open and f.readable) then self:readInt() end -- says why not
    local kind = read_int(f)
    if kind == NIL then return nil
    elseif kind == NUMBER then return read_double(f)

@@ -47,6 +47,10 @@ local index, newindex, root
 -- Methods that differ in Lua from those of Python, of classes of Python: `adapted[metatable][key]`.
 local adapted = {}
 
+-- What files hold of methods that are Python's or ours: the source of a function that calls them by their names.
+local sources = setmetatable({}, {__mode = 'k'})
+function t7.source_of(f) return sources[f] end
+
 local function method_of(mt, key)
    local known = cache[mt][key]
    if known ~= nil then return known or nil end
@@ -56,7 +60,7 @@ local function method_of(mt, key)
    while at do
       local other = adapted[at] and adapted[at][key]
       -- What a script puts in the place of a method of ours is newer than ours.
-      if other and not (at == here and kind == 'lua') then kind, f = 'lua', other break end
+      if other and not (at == here and kind == 'lua') then kind, f = 'ours', other break end
       if at == here then break end
       at = getmetatable(at)
       if at == root then at = nil end
@@ -64,6 +68,9 @@ local function method_of(mt, key)
    -- That there is none is known, too.
    if kind == nil then f = false
    elseif kind == 'python' then f = python_caller(f)
+   end
+   if f and kind ~= 'lua' then
+      sources[f] = ('return torch.getmetatable(%q)[%q](...)'):format(registry[kind == 'ours' and at or here or mt], key)
    end
    cache[mt][key] = f
    return f or nil

@@ -21,6 +21,15 @@ cutorch = setmetatable({}, {__index = function(self, name)
 end})
 torch._cutorch = true
 cutorch.hasHalf = true
+-- What PyTorch does by itself: memory is counted, handles are made, devices read each other where they can.
+for _, name in ipairs{'setHeapTracking', 'reserveBlasHandles', 'setBlasHandle', 'setPeerToPeerAccess',
+                      'setKernelPeerToPeerAccess'} do
+   cutorch[name] = function() end
+end
+function cutorch.getNumBlasHandles() return 1 end
+cutorch.getBlasHandle, cutorch.getKernelPeerToPeerAccess = cutorch.getNumBlasHandles, cutorch.getPeerToPeerAccess
+function cutorch.hasHalfInstructions() return cutorch.hasHalf end
+cutorch.hasFastHalfInstructions = cutorch.hasHalfInstructions
 local wanted = tonumber(os.getenv('T7_NGPU') or '')
 if wanted then
    local devices = {}

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from compat import errands
+from compat import thread_calls
 from compat.lua.gpu_types import gpu_of
 from compat.lua.objects.adapted import Adapted, flatten, nll_forward, nll_updateOutput
 from compat.lua.objects.classes import Classes
@@ -25,11 +25,11 @@ def install(runtime: Runtime) -> Any:
     runtime.exchange.instance_kinds = (Convertible, Node)
     # What an optimizer computes when somebody reads it: once is enough for what Lua may read.
     runtime.represent(Recomputed, Tensor.detach)
-    errands.accept()
+    thread_calls.accept()
     runtime.home = threading.get_ident()
     runtime.settings.set(switch, "on", runtime.reuses_buffers)
     classes = Classes(runtime, Adapted(runtime).methods())
-    parts = (classes, Fields(runtime, classes), Files(runtime))
+    parts = (classes, Fields(runtime, classes), Files(runtime, classes))
     functions = {name: function for part in parts for name, function in part.functions().items()}
     return runtime.lua.table_from(
         functions

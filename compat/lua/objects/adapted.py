@@ -7,8 +7,9 @@ from typing import Any
 
 from torch import Tensor
 
-from compat import moves
-from compat.lua.objects.methods import LuaMethod
+from compat import storage_changes
+from compat.lua.errors import LuaError
+from compat.lua.objects.methods import BoundLuaMethod, LuaMethod
 from compat.lua.runtime import Runtime
 from compat.lua.values import LuaFunction, LuaTable
 from compat.nn.core import flat_storage
@@ -62,20 +63,26 @@ class Adapted:
         """``clone``; as in Torch7 through a file, where Lua alone knows what goes into one."""
         if not any(self._needs_lua(part) for part in module.listModules()):
             return _plain(module, "clone")(module, *names)
-        new = self.runtime.execute(_CLONE, module)
+        try:
+            new = self.runtime.execute(_CLONE, module)
+        except LuaError as error:
+            # Functions of Lua may refer to such of this package, which Torch7 has in Lua.
+            if "Unwritable object" not in str(error):
+                raise
+            return _plain(module, "clone")(module, *names)
         return new.share(module, *names) if names else new
 
     def _needs_lua(self, module: Module) -> bool:
         """Whether a module's class has its own ``write`` or ``read``, or it holds values of Lua."""
         raw = self.runtime.exchange.raw_kind
         return _has_own_files(type(module)) or any(
-            isinstance(value, (LuaTable, LuaFunction)) or type(value) is raw
+            isinstance(value, (LuaTable, LuaFunction, BoundLuaMethod)) or type(value) is raw
             for value in contents(list(vars(module).values()))
         )
 
     def refresh(self, module: Module) -> None:
         """Have Lua look at the parameters again."""
-        moves.moved(t for part in module.parameters() for t in part if t is not None)
+        storage_changes.moved(t for part in module.parameters() for t in part if t is not None)
 
 
 def _plain(module: Module, name: str) -> Callable[..., Any]:
@@ -115,7 +122,7 @@ def flatten(tensors: list[Tensor]) -> Tensor:
     """``nn.Module.flatten``: like ``getParameters``, of any tensors."""
     _leave(tensors)
     flat = flat_storage.gather(tensors)
-    moves.moved(tensors)
+    storage_changes.moved(tensors)
     return flat
 
 

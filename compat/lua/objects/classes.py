@@ -10,7 +10,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from compat.lua.objects.methods import LuaMethod, python_name
+from compat.lua.objects.methods import BoundLuaMethod, LuaMethod, python_name
 from compat.lua.runtime import Runtime
 from compat.lua.settings import ABSENT
 from compat.lua.values import LuaFunction, handle
@@ -122,6 +122,15 @@ class Classes:
         known = inspect.getattr_static(cls, key, None) if isinstance(key, str) else None
         if isinstance(known, (bool, int, float, str)) and isinstance(value, type(known)):
             self.runtime.settings.set(cls, key, value)
+
+    def bound(self, value: Any, owner: Any) -> Any:
+        """What a field of an object is set to for a value: a function is a method of the object."""
+        if isinstance(value, LuaFunction):
+            return BoundLuaMethod(value, owner)
+        is_adapted = callable(value) and self.original(value) is not value
+        if is_adapted or isinstance(value, types.FunctionType):
+            return types.MethodType(self.original(value), owner)
+        return value
 
     def original(self, function: Any) -> Any:
         """The method that Lua knows in the form of one of this class's."""

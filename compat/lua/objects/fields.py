@@ -10,7 +10,7 @@ from compat.lua.gpu_types import tell_types
 from compat.lua.objects.classes import Classes
 from compat.lua.objects.methods import BoundLuaMethod, lua_name, python_name
 from compat.lua.runtime import Runtime
-from compat.lua.values import LuaFunction, handle
+from compat.lua.values import handle
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.files import ENGINE_FIELDS
 from compat.nn.core.module import Module
@@ -105,12 +105,7 @@ class Fields:
             elif hasattr(owner, name) and not callable(getattr(type(owner), name, None)):
                 setattr(owner, name, None)
             return
-        if isinstance(value, LuaFunction):
-            value = BoundLuaMethod(value, owner)
-        elif (callable(value) and self._classes.original(value) is not value) or isinstance(
-            value, types.FunctionType
-        ):
-            value = types.MethodType(self._classes.original(value), owner)
+        value = self._classes.bound(value, owner)
         if name in getattr(type(owner), "parameter_names", ()):
             # In Torch7 a parameter has no gradient until one is set.
             getattr(type(owner), name).put(owner, value, with_gradient=False)

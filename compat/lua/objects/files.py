@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
+from compat.lua.objects.classes import Classes
 from compat.lua.objects.methods import BoundLuaMethod
 from compat.lua.runtime import Runtime
 from compat.lua_tables import items
@@ -17,8 +18,9 @@ from compat.t7.objects.registry import find_class
 class Files:
     """How one Lua state reads and writes objects."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, classes: Classes) -> None:
         self.runtime = runtime
+        self._classes = classes
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """What Lua calls."""
@@ -83,7 +85,8 @@ class Files:
     def restore(self, owner: Any, version: int, *flat: Any) -> Any:
         """Become what a file says: keys and values in turn. Returns what ``Calls.keep`` does."""
         values, kept = self.runtime.calls.kept(flat)
-        fields = dict(zip(values[::2], values[1::2], strict=True))
+        bound = [self._classes.bound(value, owner) for value in values[1::2]]
+        fields = dict(zip(values[::2], bound, strict=True))
         if hasattr(owner, "t7_restore"):
             owner.t7_restore(fields, version)
         else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
@@ -15,7 +14,7 @@ from compat.lua_tables import MixedTable, by_number
 from compat.nn.checks.tensors import objection
 from compat.nn.core.conversion import Conversion
 from compat.notebook import drawn
-from compat.tensor_tables import contents
+from compat.tensor_tables import contents, deep_copy
 from compat.tensor_types import default_type, empty_tensor, parse_type, type_name
 
 T = TypeVar("T", bound="Convertible")
@@ -148,7 +147,7 @@ class Convertible:
         return self
 
     def _own_types(self) -> Iterator[Convertible]:
-        """The objects inside whose class, or who, has another ``type``.
+        """Yield the objects inside whose class, or who, has another ``type``.
 
         As in Torch7 the whole's calls it, and it alone converts them and what is in them.
         """
@@ -183,7 +182,7 @@ class Convertible:
         """Raise ValueError for a type that this object cannot have."""
 
     def held_values(self) -> list[Any]:
-        """All values with tensors to convert in place: all but what passes leave."""
+        """Return all values with tensors to convert in place: all but what passes leave."""
         left_out = {*self.transient_fields, *self.pass_fields, *_RESULTS}
         return [value for key, value in self.__dict__.items() if key not in left_out]
 
@@ -205,17 +204,17 @@ class Convertible:
         self._type = conversion.named(self._type, name)
 
     def objection(self, input: Any) -> Exception | None:
-        """What is wrong with the input of a computation that failed, if that is clear."""
+        """Return what is wrong with the input of a computation that failed, if that is clear."""
         if self.takes is None:
             return None
         return objection(self.takes, self.own_tensor(), input)
 
     def own_tensor(self) -> Tensor | None:
-        """A tensor whose type and device those of the arguments should be."""
+        """Return a tensor whose type and device those of the arguments should be."""
         return None
 
     def _empty(self) -> Tensor:
-        """What a result is before it is computed."""
+        """Return what a result is before it is computed."""
         return empty_tensor(self._type)
 
     def float(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
@@ -254,7 +253,7 @@ class Convertible:
         new = self.__class__.__new__(self.__class__)
         memo[id(self)] = new
         for name, value in self.__getstate__().items():
-            new.__dict__[name] = copy.deepcopy(value, memo)
+            new.__dict__[name] = deep_copy(value, memo)
         return new
 
     def __getstate__(self) -> dict[str, Any]:
@@ -284,7 +283,7 @@ def check_lists(fields: dict[str, Any], *names: str) -> None:
 
 
 def type_of(fields: dict[str, Any]) -> str | None:
-    """The tensor type of an object whose file does not tell it, if its fields do."""
+    """Return the tensor type of an object whose file does not tell it, if its fields do."""
     for value in contents(fields):
         if isinstance(value, Tensor) and value.is_floating_point():
             return getattr(value, "torch7_type", None) or type_name(value.dtype)
@@ -293,7 +292,7 @@ def type_of(fields: dict[str, Any]) -> str | None:
 
 
 def _parts(values: Iterable[Any]) -> Iterator[Convertible]:
-    """The objects among ``values``, and in the lists among them."""
+    """Yield the objects among ``values``, and in the lists among them."""
     for value in list(values):
         for item in value if isinstance(value, list) else (value,):
             if isinstance(item, Convertible):

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import check_number, check_tensor, wrong_type
-from compat.moves import moved
 from compat.nn.core import flat_storage
+from compat.storage_changes import moved
 from compat.torch_internals import foreach_add_, foreach_zero_
 
 T = TypeVar("T", bound="Trained")
@@ -159,7 +159,7 @@ class Gradient:
 
 
 def _fits(gradient: Any, parameter: Tensor) -> bool:
-    """Whether PyTorch takes ``gradient`` as the ``grad`` of ``parameter``."""
+    """Return whether PyTorch takes ``gradient`` as the ``grad`` of ``parameter``."""
     return (
         isinstance(gradient, Tensor)
         and gradient.shape == parameter.shape
@@ -168,7 +168,7 @@ def _fits(gradient: Any, parameter: Tensor) -> bool:
     )
 
 
-def _gradient_of(parameter: Tensor) -> Tensor | None:
+def gradient_of(parameter: Tensor) -> Tensor | None:
     """Return the gradient of a parameter that is about to be handed out."""
     gradient = parameter.grad
     if gradient is None:
@@ -196,24 +196,20 @@ class Trained:
         return found
 
     def trained_parameters(self) -> list[Tensor]:
-        """Its own parameters that have a gradient."""
+        """Return its own parameters that have a gradient."""
         return [p for p, g in zip(*Trained.parameters(self), strict=True) if g is not None]
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
-        """The trained tensors and their gradients: two lists, empty when there are none."""
+        """Return the trained tensors and their gradients: two lists, empty when there are none."""
         own, fields = self._own_parameters(), self.__dict__
         if any(gradient_name(name) in fields for name in self.parameter_names):
             # Lua has set another gradient than PyTorch takes.
             names = [name for name in self.parameter_names if fields.get(name) is not None]
             return own, [getattr(self, gradient_name(name)) for name in names]
-        return own, [p.grad for p in own]  # type: ignore[misc]
-
-
-        own = self._own_parameters()
-        return own, [_gradient_of(p) for p in own]  # type: ignore[misc]
+        return own, [gradient_of(p) for p in own]  # type: ignore[misc]
 
     def getParameters(self) -> tuple[Tensor, Tensor]:
-        """All parameters in one flat tensor, all gradients in another.
+        """Return all parameters in one flat tensor, all gradients in another.
 
         See ``compat.nn.core.flat_storage``.
         """

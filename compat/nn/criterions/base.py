@@ -12,7 +12,7 @@ from torch import Tensor
 from compat.checks import wrong_type
 from compat.hints import UnknownName, suggestion
 from compat.nn.checks.error_place import fail
-from compat.nn.core import census, results
+from compat.nn.core import results, walk_limits
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.differentiated import Graph, without_graph
 from compat.nn.core.dpnn import Batched
@@ -73,7 +73,7 @@ class Criterion(Batched, Convertible):
         return self.gradInput
 
     def compute(self, input: Any, target: Any) -> Tensor:
-        """The loss, in PyTorch operations. Classes define it."""
+        """Return the loss, in PyTorch operations. Classes define it."""
         raise TypeError(f"{self.typename} defines neither compute nor updateOutput")
 
     def updateOutput(self, input: Any, target: Any = None) -> Any:
@@ -125,7 +125,7 @@ class Criterion(Batched, Convertible):
         return [self._empty().new_zeros(1) for _ in range(self._entries)]
 
     def clone(self: C) -> C:
-        """A deep copy."""
+        """Return a deep copy."""
         return copy.deepcopy(self)
 
     def __repr__(self) -> str:
@@ -139,14 +139,14 @@ class Criterion(Batched, Convertible):
         return type(self).torch_converter(self)
 
     def t7_fields(self) -> dict[str, Any]:
-        """What a Torch7 file holds of this criterion."""
+        """Return what a Torch7 file holds of this criterion."""
         fields = {n: v for n, v in self.__getstate__().items() if n != "_type" and v is not None}
         return {**fields, "output": self.output, "gradInput": self.gradInput}
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Become the criterion that ``fields``, read from a Torch7 file, describe."""
         keep_in(fields)
-        census.note(self)
+        walk_limits.note(self)
         self.complete(fields)
         for name in self.scratch_fields:
             fields.pop(name, None)
@@ -209,7 +209,7 @@ class LossGraph(Graph):
         super().__init__(lambda leaves: compute(leaves, target), input, ())
 
     def is_of_both(self, input: Any, target: Any) -> bool:
-        """Whether it is of this input, and of the target as it is now."""
+        """Return whether it is of this input, and of the target as it is now."""
         return self.is_of(input) and self._seen == _seen(target)
 
 

@@ -32,6 +32,7 @@ class Bilinear(Drawn, FromTable):
     PyTorch: ``torch.nn.Bilinear``.
     """
 
+    of_pairs = True
     keeps_gradients = True
     heeds_scale = False
     _by_element = False

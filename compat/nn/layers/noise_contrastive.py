@@ -10,7 +10,6 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import check_tensor, number, whole
-from compat.moves import moved
 from compat.nn.checks.tensors import MIXED, check_dims, check_gradOutput
 from compat.nn.core.module import Scalar
 from compat.nn.functional import linear
@@ -18,6 +17,7 @@ from compat.nn.functional import noise_contrastive as f
 from compat.nn.layers.initialisation import draw
 from compat.nn.layers.linear import Linear, check_features
 from compat.random import AliasMultinomial
+from compat.storage_changes import moved
 
 t7.register("torch.AliasMultinomial", AliasMultinomial)
 
@@ -181,7 +181,7 @@ class NCEModule(Linear):
             gradBias.index_add_(0, index, biases, alpha=scale)
 
     def _slopes(self, gradOutput: Any) -> tuple[Tensor, Tensor | None]:
-        """The gradients of the exponents for the right classes and the noise.
+        """Return the gradients of the exponents for the right classes and the noise.
 
         With ``normalized`` that of the scores of all classes, and None.
         """
@@ -197,7 +197,7 @@ class NCEModule(Linear):
         return gradOutput[0] * output[0], gradOutput[1] * output[1]
 
     def _index(self) -> Tensor:
-        """The rows of the classes of the latest batch."""
+        """Return the rows of the classes of the latest batch."""
         assert self.sampleidx is not None
         return self.sampleidx.to(self.weight.device).long() - 1
 

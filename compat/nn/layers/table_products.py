@@ -23,7 +23,7 @@ class _OfVectors(FromTable, abstract=True):
     """
 
     def gradients(self, first: Tensor, second: Tensor, gradOutput: Tensor) -> tuple[Tensor, Tensor]:
-        """The gradients of both. Classes define it."""
+        """Return the gradients of both. Classes define it."""
         raise TypeError(f"{self.typename} does not define gradients(first, second, gradOutput)")
 
     def updateGradInput(self, input: Any, gradOutput: Tensor) -> list[Tensor] | None:
@@ -41,6 +41,8 @@ class DotProduct(_OfVectors):
 
     PyTorch: ``torch.linalg.vecdot``.
     """
+
+    of_pairs = True
 
     def updateOutput(self, input: Any) -> Tensor:
         return self.set_output(f.dot_product(*vectors(input)))
@@ -60,6 +62,7 @@ class CosineDistance(_OfVectors):
     PyTorch: ``torch.nn.CosineSimilarity``.
     """
 
+    of_pairs = True
     cleared_fields = ("w1", "w22", "w", "w32", "ones")
     pass_fields = ("w1", "w22", "w32", "w")
 
@@ -108,7 +111,7 @@ class PairwiseDistance(_OfVectors):
 
 
 def _matrices(tensor: Tensor, index: int, dims: int, transposed: bool) -> torch.Size:
-    """The size of matrices, or of vectors, after transposing."""
+    """Return the size of matrices, or of vectors, after transposing."""
     check_dims(tensor, dims, name=f"input[{index}]")
     return tensor.transpose(-2, -1).shape if transposed else tensor.shape
 
@@ -125,6 +128,7 @@ class MM(FromTable):
     PyTorch: ``torch.matmul``.
     """
 
+    of_pairs = True
     transA: bool = False
     transB: bool = False
 
@@ -167,6 +171,7 @@ class MV(FromTable):
     PyTorch: ``torch.mv``.
     """
 
+    of_pairs = True
     trans: bool = False
 
     @nil_is_default

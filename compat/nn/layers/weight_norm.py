@@ -14,7 +14,7 @@ from compat.checks import flag, number, whole
 from compat.nn.checks.arguments import empty, nil_is_default
 from compat.nn.containers.decorators import Decorator
 from compat.nn.core.module import Module, Scalar
-from compat.nn.core.parameter import Parameter
+from compat.nn.core.parameter import Parameter, gradient_of
 from compat.nn.functional import linear
 from compat.nn.functional import weight_norm as f
 from compat.nn.layers.distance import torch7_lengths
@@ -94,7 +94,7 @@ class LinearWeightNorm(Linear):
 
     @staticmethod
     def fromLinear(linear: Linear) -> LinearWeightNorm:
-        """A layer that computes what ``linear`` does."""
+        """Return a layer that computes what ``linear`` does."""
         outputs, inputs = linear.weight.shape
         module = LinearWeightNorm(inputs, outputs, linear.bias is not None)
         module.initFromWeight(linear.weight)
@@ -103,7 +103,7 @@ class LinearWeightNorm(Linear):
         return module
 
     def toLinear(self) -> Linear:
-        """A ``Linear`` layer that computes the same."""
+        """Return a ``Linear`` layer that computes the same."""
         module = Linear(self.inputSize, self.outputSize, self.bias is not None)
         module.weight.copy_(self.weight)
         if self.bias is not None:
@@ -235,7 +235,7 @@ class WeightNorm(Decorator):
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
         own = [p for p in (self.v, self.g, self.bias) if p is not None]
-        return own, [p.grad for p in own]
+        return own, [gradient_of(p) for p in own]
 
     zeroGradParameters = Module.zeroGradParameters
     updateParameters = Module.updateParameters

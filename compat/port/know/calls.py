@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compat.port.know.files import Class
+from compat.port.know.scopes import LOADERS
 from compat.port.know.shapes import constant, is_open
 from compat.port.know.types import Signature, Table, Type, tensor
 from compat.port.know.values import Values
@@ -227,7 +228,7 @@ class Calls(Values):
             return self._unpacked(shape) or [shape.items]
         if path in ("table.remove", "unpack", "table.unpack") and arguments:
             return [shape.items if shape is not None else Type()]
-        if path == "require" or path in ("dofile", "paths.dofile"):
+        if path in LOADERS:
             return [self._required(node)]
         if path == "torch.randperm" and len(arguments) == 1:
             return [tensor(["Long" if node in self.orders else "Default"], [1])]

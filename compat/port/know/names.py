@@ -209,7 +209,7 @@ class Names:
                     parent_name = None
                 variable = names[0].variable if names and isinstance(names[0], s.Name) else None
                 made = Class(first.value, variable, parent_name, True, node, self.file.module)
-                self.classes[made.name] = made
+                self.classes[self._key(made)] = made
                 if variable is not None:
                     self.of(variable).join(self._class_type(made))
                 made.holder = next((a for a in call.arguments[1:] if isinstance(a, s.Name)), None)
@@ -229,6 +229,10 @@ class Names:
             and len(owner.variable.writes) == 1
         ) and all(klass.variable is not owner.variable for klass in self.classes.values()):
             self._add_class(owner, node)
+
+    def _key(self, made: Class) -> str:
+        """The name of a class, or where several files have one of the name, with the file."""
+        return f"{made.name}@{self.file.path}" if made.name in self.classes else made.name
 
     def _class_type(self, klass: Class) -> Type:
         made = Type("class", table=klass.members)
@@ -253,7 +257,9 @@ class Names:
         """The file of the program that a ``require`` or ``dofile`` names."""
         if not isinstance(node, s.Call) or not node.arguments:
             return None
-        name = node.arguments[0]
+        # ``torch.include('package', 'part.lua')`` names the package first
+        is_included = self.dotted(node.function) == "torch.include"
+        name = node.arguments[-1 if is_included else 0]
         if not isinstance(name, s.Constant) or not isinstance(name.value, str):
             return None
         path = self.file.loads.get(name.value)

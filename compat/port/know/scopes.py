@@ -18,6 +18,8 @@ PACKAGES = {
 }
 # And those that need no import in Python.
 SILENT = {"pl", "env", "trepl", "nnx", "lfs", "dok", "totem", "torchx"}
+# Functions that load a file.
+LOADERS = {"require", "dofile", "paths.dofile", "include", "torch.include"}
 KNOWN = PACKAGES | SILENT | {"lapp", "class", "argcheck"}
 
 

@@ -49,6 +49,8 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
     "require": files.require,
     "dofile": files.require,
     "paths.dofile": files.require,
+    "include": files.require,
+    "torch.include": files.require,
     "torch.load": files.load,
     "torch.save": files.save,
     "setmetatable": files.setmetatable,

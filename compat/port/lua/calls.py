@@ -142,7 +142,7 @@ def dofile(path: str, beside: str | None = None) -> Any:
     A file that is not there is one for the Lua runtime.
     """
     words = path.removesuffix(".lua").removeprefix("./").replace("/", ".")
-    name = ".".join(module_name(word, not i) for i, word in enumerate(words.split(".")))
+    name = ".".join(module_name(word, not i)[0] for i, word in enumerate(words.split(".")))
     for known in ([f"{beside}.{name}"] if beside else []) + [name, f"{name}.init"]:
         try:
             return getattr(importlib.import_module(known), "exports", None)

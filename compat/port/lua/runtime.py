@@ -100,8 +100,8 @@ def _made() -> Any:
 
     default = torch7.getdefaulttensortype()
     made = DraftRuntime(default)
-    made.require("trepl")
     made.execute(_PRINT, lambda text: sys.stdout.write(text))
+    made.require("trepl")  # whose print shows tables
     state = torch7.getRNGState()
     made.require("nn")  # draws random numbers
     torch7.setRNGState(state)
@@ -205,12 +205,23 @@ class Package:
         if self._name == "torch" and name.startswith("Cuda"):
             draft_runtime().require("cutorch")
         found = _function(f"function(name) return ({self._found()})[name] end")(name)
+        if isinstance(found, dict):
+            return _Entries(found)
         return _Function(found) if callable(found) else found
 
     def _found(self) -> str:
         if self._name == "_G":
             return "_G"
         return f"_G['{self._name}'] or require '{self._name}'"
+
+
+class _Entries(dict[Any, Any]):
+    """A table of a package: ``package("package").preload.name``; what is not there is None."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.get(name)
 
 
 class _Function:

@@ -221,12 +221,21 @@ def index(t: Any, key: Any) -> Any:
     if t is None:
         raise TypeError("attempt to index a nil value")
     if isinstance(key, str):
-        return getattr(t, key, None)
+        found = getattr(t, key, None)
+        return _private(t, key) if found is None and key.startswith("__") else found
     if isinstance(t, Object):
         return vars(t).get(key)
     if hasattr(t, "get"):
         return t.get(int(key))
     return t[key]
+
+
+def _private(t: Any, key: str) -> Any:
+    """A field like ``__size``, which Python calls by the class that sets it, too."""
+    fields = getattr(t, "__dict__", {})
+    names = (f"_{base.__name__.lstrip('_')}{key}" for base in type(t).__mro__)
+    found = [fields[name] for name in names if name in fields]
+    return found[0] if found else None
 
 
 def put(t: Any, key: Any, value: Any) -> None:

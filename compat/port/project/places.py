@@ -92,9 +92,9 @@ def templates(block: s.Block) -> list[str]:
 @functools.cache
 def come_along() -> frozenset[str]:
     """The packages that the Lua runtime has, whatever files there are."""
-    from compat.lua.finding import _modules
+    from compat.lua.finding import own_modules
 
-    return frozenset(_modules()) | {"torch", "string", "table", "math", "io", "os", "ffi", "bit"}
+    return frozenset(own_modules()) | {"torch", "string", "table", "math", "io", "os", "ffi", "bit"}
 
 
 @dataclass
@@ -126,10 +126,12 @@ class Places:
         return self._ending(name, load.how == "require")
 
     def _required(self, name: str, asking: Path) -> Iterator[Path]:
-        inner = name.replace(".", "/")
+        inner = name.replace(".", "/").lstrip("/")  # Lua's ``../x`` is ``///x``, too
         folders = [self.home, *self._around(asking)]
         for folder in folders:
             yield from (folder / f"{inner}.lua", folder / inner / "init.lua")
+            if name.endswith(".lua"):
+                yield folder / name
         for template in self.templates:
             for place in (self.home, asking.parent):
                 yield place / template.replace("?", inner)

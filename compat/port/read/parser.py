@@ -85,18 +85,20 @@ class _Reader:
     def file(self, root: Any) -> Block:
         if root.has_error:
             bad = next(_errors(root), root)
-            row = bad.start_point[0] + 1
+            row, column = bad.start_point[0] + 1, bad.start_point[1] + 1
             text = bad.text.decode("latin-1").strip().split("\n")[0][:40]
             near = f" near {text!r}" if text else ""
-            raise PortError(f"{self.name}:{row}: this is no Lua{near}")
+            raise PortError(f"{self.name}:{row}:{column}: this is no Lua{near}")
         block = self.block(root)
         for stray in _strays(block, False):
             raise PortError(f"{self.name}:{stray.line}: break is not in a loop")
         return block
 
     def refuse(self, node: Any, what: str) -> PortError:
-        row = node.start_point[0] + 1
-        return PortError(f"{self.name}:{row}: {what} is of a later Lua than Torch7's, which is 5.1")
+        row, column = node.start_point[0] + 1, node.start_point[1] + 1
+        return PortError(
+            f"{self.name}:{row}:{column}: {what} is of a later Lua than Torch7's, which is 5.1"
+        )
 
     def place(self, node: Any) -> dict[str, Any]:
         return {

@@ -171,6 +171,8 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     value_node = values[0]
     if isinstance(name, str) and name == "__index" and draft.types.class_of(target.object):
         return
+    if draft.types.dotted(target) in ("package.path", "package.cpath"):
+        return  # the files of the program were found when the draft was made
     is_nil = isinstance(value_node, s.Constant) and value_node.value is None
     if is_nil and _delete(target, draft):
         return

@@ -56,8 +56,26 @@ def imported(node: s.Call, draft: Draft) -> Code:
     if result == "exports" or is_taken or other:
         name = f"{own}_{result}" if result == "exports" or other else f"{own}_"
     text = f"from {file.module} import {result}"
-    draft.modules.add(text if name == result else f"{text} as {name}")
+    text = text if name == result else f"{text} as {name}"
+    if draft.scope is not draft.file.scopes.file and _leads_back(file, draft):
+        draft.page.write(text)  # when the function runs, both files are there
+    else:
+        draft.modules.add(text)
     return Code(name)
+
+
+def _leads_back(file: File, draft: Draft) -> bool:
+    """Whether a file loads the one that is written, itself or by others."""
+    by_path = {other.path: other for other in draft.types.files}
+    seen, waiting = set(), [file]
+    while waiting:
+        found = waiting.pop()
+        if found is draft.file:
+            return True
+        if found.path not in seen:
+            seen.add(found.path)
+            waiting += [by_path[path] for path in found.loads.values() if path in by_path]
+    return False
 
 
 def load(file: File, draft: Draft, at_once: bool) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from compat.port.know.scopes import PACKAGES, SILENT, Variable
+from compat.port.know.scopes import LOADERS, PACKAGES, SILENT, Variable
 from compat.port.know.shapes import required, tried
 from compat.port.read import syntax as s
 from compat.port.write.assignments import assignment, store, store_code, target_of
@@ -182,7 +182,7 @@ def do(node: s.Do, draft: Draft) -> None:
         return
     if path == "collectgarbage" or path in _NOTHING:
         return
-    loaded = draft.types.file_of(call) if path in ("require", "dofile", "paths.dofile") else None
+    loaded = draft.types.file_of(call) if path in LOADERS else None
     if loaded is not None:
         load(loaded, draft, at_once=path != "require")
         return

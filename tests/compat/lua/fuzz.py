@@ -65,11 +65,11 @@ class Python:
 
     def change(self, value: Any) -> Any:
         """Gives tensors other memory."""
-        from compat import moves
+        from compat import storage_changes
 
         with_other = value.clone()
         value.data = with_other
-        moves.moved([value])
+        storage_changes.moved([value])
         return value
 
 

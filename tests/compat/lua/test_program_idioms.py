@@ -98,3 +98,42 @@ def test_md5(runtime: lua.Runtime) -> None:
     )
     digest = hashlib.md5(b"abc").digest()
     assert hexadecimal == digest.hex() and raw == digest[0]
+
+
+def test_products_begin_with_two_gradients(runtime: lua.Runtime) -> None:
+    found = runtime.execute(
+        """require 'nn'
+        local found = {}
+        for _, layer in ipairs{nn.MM(), nn.MV(), nn.DotProduct(), nn.CosineDistance(), nn.Index(1),
+                               nn.Bilinear(2, 2, 2)} do
+           local one, two = unpack(layer.gradInput)
+           found[#found + 1] = one:dim() + two:dim() + #layer.gradInput
+        end
+        local mm = nn.MM()
+        mm.gradInput[1] = mm.gradInput[1]:float()
+        local input = {torch.rand(2, 3), torch.rand(3, 4)}
+        mm:forward(input)
+        found[#found + 1] = mm:backward(input, torch.ones(2, 4))[1]:dim()
+        return found"""
+    )
+    assert found == [2] * 7
+
+
+def test_checked_functions_can_be_saved(runtime: lua.Runtime) -> None:
+    assert runtime.execute(
+        """local add = require 'argcheck'{
+           {name = 'x', type = 'number'}, {name = 'y', type = 'number', default = 3},
+           call = function(x, y) return x + y end}
+        local read = torch.deserialize(torch.serialize(add))
+        return {read(1), read{x = 2, y = 5}, (pcall(read, 'a'))}"""
+    ) == [4, 7, False]
+
+
+def test_tuning_calls_of_cutorch_are_taken(runtime: lua.Runtime) -> None:
+    assert runtime.execute(
+        """require 'cutorch'
+        cutorch.setHeapTracking(true)
+        cutorch.reserveBlasHandles(2)
+        cutorch.setBlasHandle(1)
+        return {cutorch.getNumBlasHandles(), cutorch.getBlasHandle()}"""
+    ) == [1, 1]

@@ -318,3 +318,61 @@ def test_further_keys_in_a_file(runtime: lua.Runtime, tmp_path: Any) -> None:
 def test_python_refuses_dicts_as_before() -> None:
     with pytest.raises(TypeError, match=r"nn\.JoinTable"):
         nn.JoinTable(1).forward({1: torch.ones(1), "x": torch.ones(1)})
+
+
+def test_clones_have_functions_of_their_own(runtime: lua.Runtime) -> None:
+    runtime.execute("""
+        local Counting, parent = torch.class('nn.Counting', 'nn.Identity')
+        function Counting:__init()
+           parent.__init(self)
+           self.n = 0
+           self.count = function() self.n = self.n + 1 return self.n end
+        end
+        function Counting:updateOutput(input)
+           self.count()
+           return parent.updateOutput(self, input)
+        end
+        net = nn.Sequential():add(nn.Counting()):add(nn.Linear(1, 1))
+        copy = net:clone('weight', 'bias')
+        for _ = 1, 3 do copy:forward(torch.ones(1)) end
+    """)
+    assert runtime.eval("net:get(1).n, copy:get(1).n") == (0, 3)
+    assert runtime.eval("net:get(1).count(), copy:get(1).count(), net:get(1).n") == (1, 4, 1)
+
+
+def test_copies_have_the_methods_of_one_object(runtime: lua.Runtime) -> None:
+    runtime.execute("""
+        calls = {}
+        local before, seen = nn.Linear.updateOutput, 0
+        m = nn.Linear(2, 2)
+        m.updateOutput = function(self, input)
+           seen = seen + 1
+           calls[#calls + 1] = seen
+           return before(self, input)
+        end
+        m:forward(torch.ones(2))
+        for _, copy in ipairs{m:clone(), torch.deserialize(torch.serialize(m))} do
+           copy:forward(torch.ones(2))
+           copy:forward(torch.ones(2))
+           assert(torch.isTensor(copy.output) and copy.output:size(1) == 2)
+        end
+        m:forward(torch.ones(2))
+    """)
+    assert runtime.globals().calls == [1, 2, 3, 2, 3, 2]
+
+
+def test_tables_nested_three_thousand_deep(runtime: lua.Runtime) -> None:
+    runtime.execute("""
+        local t = torch.ones(1)
+        for _ = 1, 3000 do t = {t} end
+        m.f = t
+        copy, loaded = m:clone():float(), torch.deserialize(torch.serialize(m))
+        m:forward(m.f)
+        function depth(t)
+           local n = 0
+           while type(t) == 'table' do n, t = n + 1, t[1] end
+           return n, torch.type(t)
+        end
+    """)
+    for name, kind in (("m.f", "Double"), ("copy.f", "Float"), ("loaded.f", "Double")):
+        assert runtime.eval(f"depth({name})") == (3000, f"torch.{kind}Tensor")

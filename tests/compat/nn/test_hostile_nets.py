@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import random
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 import dptable  # noqa: F401  # registers its classes
 from compat import nn, t7
-from compat.nn.core import census
+from compat.nn.core import walk_limits
 from compat.nn.graph.drawing import diagram
 
 Make = Callable[[list[Any]], Any]
@@ -125,8 +126,8 @@ def test_a_net_that_lies_in_itself_is_refused_with_its_place(kind: str) -> None:
 @pytest.mark.parametrize("kind", HOLDERS)
 def test_walks_go_as_deep_as_nets_of_files_do(kind: str) -> None:
     # Between two of these there are tables, too.
-    deepest = census.DEEPEST // 2 if kind == "unknown module" else census.DEEPEST - 1
-    for levels, fits in ((deepest, True), (2 * census.DEEPEST, False)):
+    deepest = walk_limits.DEEPEST // 2 if kind == "unknown module" else walk_limits.DEEPEST - 1
+    for levels, fits in ((deepest, True), (2 * walk_limits.DEEPEST, False)):
         net = layer()
         for _ in range(levels):
             net = HOLDERS[kind]([net])
@@ -156,3 +157,20 @@ def test_many_unknown_modules_that_all_know_their_net_are_looked_at_once() -> No
     held += [plain("no.Module", parent=net) for _ in range(1500)]
     loaded = t7.loads(t7.dumps(net))
     assert len(loaded.listModules()) == 1501
+
+
+def test_a_net_of_python_that_has_no_end_fails_at_once() -> None:
+    """With a place for each level, the error would take time as the square of their number."""
+    deep: nn.Module = nn.Linear(2, 2)
+    for _ in range(2000):
+        deep = nn.Sequential(deep)
+    around = nn.Sequential(nn.Linear(2, 2))
+    around.add(around)
+    for net in (deep, around):
+        for walk in (operator.methodcaller("forward", torch.ones(1, 2)), *WALKS.values()):
+            started = time.perf_counter()
+            try:
+                walk(net)
+            except (RecursionError, t7.T7Error) as error:
+                assert len(str(error)) < 300
+            assert time.perf_counter() - started < 5

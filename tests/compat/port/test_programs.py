@@ -144,7 +144,9 @@ def test_names_of_files_become_names_of_modules_of_their_own(tmp_path: Path) -> 
     assert made == ["main", "_1_data", "types_", "shared_", "in_._2d_util", "in_.types", "class_",
                     "test"]  # fmt: skip
     assert why[tmp_path / "types.lua"] == "Python has a module of this name"
-    assert set(why) == {tmp_path / f"{name}.lua" for name in names[1:7]} - {tmp_path / "in/types.lua"}
+    assert set(why) == {tmp_path / f"{name}.lua" for name in names[1:7]} - {
+        tmp_path / "in/types.lua"
+    }
 
 
 def test_what_was_edited_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,6 +32,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 sys.path.append(str(Path(__file__).parents[2]))
@@ -39,7 +40,7 @@ from support.mutations import ending, limit_memory, mutate
 from support.paths import GOLDEN
 
 MEMORY = 1 << 30
-ENDLESS = 20
+ENDLESS = 120
 LARGEST = 40_000
 """Bytes of a file that is damaged."""
 
@@ -144,10 +145,13 @@ def _resume(path: Path) -> None:
     from dptable.cli import command_line
     from dptable.cli.train import _beginning
     from dptable.processes.job import Job
+    from dptable.training import Session
 
     args = command_line.parser().parse_args(["train", "--resume", str(path)])
     with contextlib.ExitStack() as held:
-        _beginning(args, Job(), held)
+        start = _beginning(args, Job(), held)
+        trainer: Any = SimpleNamespace(job=Job(), opt=start.opt)
+        Session(trainer, None, start.folder, start.latest, [])  # type: ignore[arg-type]
 
 
 def _images(folder: Path) -> dict[str, bytes]:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from benchmarks.files_visited import of_the_net, visited
-from compat import errands, nn
+from compat import nn, thread_calls
 from dptable.threads import worker
 
 pytestmark = pytest.mark.devices(2)
@@ -27,8 +27,8 @@ def threads_of_torch() -> Iterator[None]:
 def test_a_forward_pass_visits_few_files(
     threads_of_torch: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Threads that have run Lua in this process would do errands for it.
-    monkeypatch.setattr(errands, "accepting", {})
+    # Threads that have run Lua in this process would make calls for it.
+    monkeypatch.setattr(thread_calls, "accepting", {})
     files = [name for name in visited() if not of_the_net(name)]
     assert len(files) <= 18, files
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from compat import cutorch, nn, optim, random
 from dptable import DataParallelTable, comm, models
-from dptable.processes.alone import Alone
+from dptable.processes.single_process import SingleProcess
 from dptable.sharding import ShardedParameters
 
 ROWS = 13
@@ -343,7 +343,7 @@ def differing(what: str) -> str:
         model.double()
     with pytest.raises(ValueError) as error:
         model.distribute()
-    assert isinstance(model.group, Alone)
+    assert isinstance(model.group, SingleProcess)
     return str(error.value)
 
 

@@ -204,7 +204,8 @@ def failing(folder: Path, rank: int) -> str:
 def test_a_process_that_cannot_write_is_named_and_the_former_folder_stays(tmp_path, rank):
     together(begun, 2, tmp_path / "former", optim.adam, ADAM)
     for message in together(failing, 2, tmp_path, rank):
-        assert message == f"rank {rank} could not write its part: no space left on device"
+        told = f"{tmp_path / 'new'}: rank {rank} could not write its part: no space left on device"
+        assert message == told
     assert not (tmp_path / "new").exists()
     # What was left half done is not in the way of the next attempt.
     together(begun, 2, tmp_path / "new", optim.adam, ADAM)

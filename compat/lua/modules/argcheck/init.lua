@@ -109,6 +109,25 @@ end
 
 local function passed(...) return ... end
 
+-- Calls what belongs to the first of the sets that the arguments fit.
+function env.call(sets, quiet, ...)
+   local n = select('#', ...)
+   for i = 1, #sets do
+      local set = sets[i]
+      local found = take(set, n, ...)
+      if found then
+         if not set.quiet then return (set.call or passed)(deliver(set, found)) end
+         -- Who asks quietly calls for himself.
+         return set.call or true, deliver(set, found)
+      end
+   end
+   local texts = {}
+   for i, set in ipairs(sets) do texts[i] = usage.of(set) end
+   local text = table.concat(texts, '\n\nor\n\n') .. '\n' .. usage.given(...)
+   if quiet then return false, text end
+   error(text .. '\ninvalid arguments!', 2)
+end
+
 local sets_of = setmetatable({}, {__mode = 'k'}) -- the sets of rules of each function made here
 
 local function argcheck(rules)
@@ -123,23 +142,8 @@ local function argcheck(rules)
    -- Where `force` lets two sets take the same arguments, the newer one gets them.
    table.insert(sets, rules.force and 1 or #sets + 1, rules)
 
-   local function checked(...)
-      local n = select('#', ...)
-      for i = 1, #sets do
-         local set = sets[i]
-         local found = take(set, n, ...)
-         if found then
-            if not set.quiet then return (set.call or passed)(deliver(set, found)) end
-            -- Who asks quietly calls for himself.
-            return set.call or true, deliver(set, found)
-         end
-      end
-      local texts = {}
-      for i, set in ipairs(sets) do texts[i] = usage.of(set) end
-      local text = table.concat(texts, '\n\nor\n\n') .. '\n' .. usage.given(...)
-      if rules.quiet then return false, text end
-      error(text .. '\ninvalid arguments!', 2)
-   end
+   -- Its upvalues hold nothing of this package, so that it can be saved with a net that has it.
+   local function checked(...) return require('argcheck.env').call(sets, rules.quiet, ...) end
    sets_of[checked] = sets
    return checked
 end

@@ -2,7 +2,7 @@
 require 'torch'
 require 'paths'
 require 'sys'
-require 'xlua'
+require 'dok'
 require 'pl'
 local colors, colorize = require 'trepl.colors', require 'trepl.colorize'
 local trepl = {}

@@ -1,7 +1,7 @@
-"""Work that threads leave for one that waits for them.
+"""Calls that a thread makes for others while it waits for them.
 
-A Lua state is one thread's: what a worker wants to call in it, the thread that waits for the
-worker calls.
+A Lua state belongs to one thread. When a worker wants to call a function of that state, the thread
+that owns the state, and that waits for the worker, makes the call.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ class _State(threading.local):
 
 
 _state = _State()
-# The threads that do errands while they wait, and what they are to do.
-accepting: dict[int, queue.SimpleQueue[_Errand]] = {}
-# Seconds between two looks whether there is something to do.
+# The threads that make calls while they wait, with the calls that are asked of them.
+accepting: dict[int, queue.SimpleQueue[_Call]] = {}
+# Seconds between two looks at the queue: a wait for a lock cannot listen to a queue as well.
 _PATIENCE = 0.0005
 
 
-class _Errand:
+class _Call:
     def __init__(self, work: Callable[[], Any]) -> None:
         self._work = work
         self._done = threading.Event()
@@ -46,35 +46,40 @@ class _Errand:
 
 
 def accept() -> None:
-    """From now on this thread does errands whenever it waits by ``wait``."""
+    """Have this thread make the calls of others whenever it waits by ``wait``, from now on."""
     accepting.setdefault(threading.get_ident(), queue.SimpleQueue())
 
 
 def work_for(thread: int) -> None:
-    """Say whose work this thread does from now on, who waits for it by ``wait``."""
+    """Set the thread that waits by ``wait`` for what this thread does."""
     _state.master = thread
 
 
 def works_for(thread: int | None) -> bool:
-    """Whether this thread does the work of ``thread``, which accepts errands."""
+    """Return whether ``thread`` waits for this thread and makes calls for it."""
     return thread is not None and _state.master == thread and thread in accepting
 
 
 def send(thread: int, work: Callable[[], Any]) -> Any:
-    """Have ``thread`` do ``work``; returns what that returns."""
-    errand = _Errand(work)
-    accepting[thread].put(errand)
-    return errand.result()
+    """Have ``thread`` call ``work``. Return its result, or raise its error here."""
+    call = _Call(work)
+    accepting[thread].put(call)
+    return call.result()
 
 
 def wait(acquire: Callable[[float], bool], patience: float) -> bool:
-    """``acquire(patience)``, a wait for a lock; meanwhile errands are done, where accepted."""
-    errands = accepting.get(threading.get_ident())
-    if errands is None:
+    """Wait for a lock by ``acquire(patience)``; make calls meanwhile if this thread accepts them.
+
+    Args:
+        acquire: waits for so many seconds and returns whether the lock was got.
+        patience: how long to wait, in seconds.
+    """
+    calls = accepting.get(threading.get_ident())
+    if calls is None:
         return acquire(patience)
     for _ in range(round(patience / _PATIENCE)):
         if acquire(_PATIENCE):
             return True
-        while not errands.empty():
-            errands.get().run()
+        while not calls.empty():
+            calls.get().run()
     return False

@@ -1,4 +1,4 @@
-"""Which pass a net holds the results of: it may be in several containers."""
+"""Which pass a net holds the results of. A net may be in several containers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _forget(module: weakref.ref[Module]) -> None:
     _passes.pop(module, None)
 
 
-class Claim:
+class PassOwnership:
     """The modules of a net, each of which holds the results of one pass at a time.
 
     Args:
@@ -25,14 +25,14 @@ class Claim:
     def __init__(self, net: Module) -> None:
         self._modules = [weakref.ref(module, _forget) for module in _modules(net)]
 
-    def lay(self) -> object:
-        """Begin a pass; what others had begun is over. Returns what stands for it."""
+    def begin(self) -> object:
+        """Begin a pass, which ends those of other containers. Return a token for ``holds``."""
         begun = object()
         _passes.update(dict.fromkeys(self._modules, begun))
         return begun
 
     def holds(self, begun: object) -> bool:
-        """Whether no other pass has begun since."""
+        """Return whether no other pass has begun since the pass of this token."""
         return set(map(_passes.get, self._modules)) == {begun}
 
 

@@ -8,11 +8,11 @@ from typing import Any
 _NAMES: set[str] = set()
 
 
-def keeps_whole(*names: str) -> None:
+def declare_unsliced(*names: str) -> None:
     """Declare, beside an optimizer, the fields of its state that are never slices."""
     _NAMES.update(names)
 
 
-def kept_whole(state: Mapping[Any, Any]) -> Iterator[Any]:
-    """The values of such fields."""
+def unsliced_values(state: Mapping[Any, Any]) -> Iterator[Any]:
+    """Return the values of such fields."""
     return (value for name, value in state.items() if name in _NAMES)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 
-class Alone:
+class SingleProcess:
     """A group of one process, with which nothing is exchanged.
 
     Its methods are those of ``dptable.processes.member.Member``, which says what they are for.

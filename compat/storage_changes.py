@@ -1,4 +1,8 @@
-"""Telling those who look at tensors' memory themselves that a tensor was given other memory."""
+"""Notices that tensors were given other memory.
+
+``tensor.data = other`` keeps the tensor and replaces its storage. Code that reads a tensor's memory
+by its address, as the Lua runtime does through its FFI, listens here.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ listeners: list[Callable[[list[Tensor]], None]] = []
 
 
 def moved(tensors: Iterable[Tensor]) -> None:
-    """Say that these tensors have other memory now than before."""
+    """Tell the listeners that these tensors have other memory now than before."""
     if listeners:
         tensors = list(tensors)
         for listener in listeners:

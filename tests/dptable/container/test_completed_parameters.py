@@ -10,7 +10,7 @@ from torch import Tensor
 
 from compat import nn
 from compat.nn.containers import completion
-from dptable.container.announcements import Announcements
+from dptable.container.completed_parameters import CompletedParameters
 
 
 def told(net: Any, method: str = "backward") -> list[int]:
@@ -31,7 +31,7 @@ def told(net: Any, method: str = "backward") -> list[int]:
 
     if method == "accGradParameters":
         net.updateGradInput(input, gradOutput)
-    with completion.listening(Announcements(net, parameters).listener(complete)):
+    with completion.listening(CompletedParameters(net, parameters).listener(complete)):
         getattr(net, method)(input, gradOutput)
     return order
 
@@ -79,7 +79,7 @@ def test_what_is_shared_is_complete_when_all_its_places_have_gone_back() -> None
     branches = nn.ConcatTable().add(same).add(nn.Sequential().add(layer))
     net = nn.Sequential().add(branches).add(nn.CAddTable())
     order: list[int] = []
-    hear = Announcements(net, [layer.weight]).listener(order.append)
+    hear = CompletedParameters(net, [layer.weight]).listener(order.append)
     hear(same, 1)
     assert order == []
     hear(branches.get(2), 0)
@@ -90,7 +90,7 @@ def test_a_container_in_several_places_tells_several_times() -> None:
     inner = nn.Sequential().add(linear())
     net = nn.ConcatTable().add(inner).add(inner)
     order: list[int] = []
-    hear = Announcements(net, inner.parameters()[0]).listener(order.append)
+    hear = CompletedParameters(net, inner.parameters()[0]).listener(order.append)
     hear(inner, 0)
     assert order == []
     hear(inner, 0)
@@ -98,7 +98,7 @@ def test_a_container_in_several_places_tells_several_times() -> None:
     # One that lies within a unit, too, tells of that one's passes.
     net = nn.ConcatTable().add(inner).add(nn.Bottle(inner))
     order = []
-    hear = Announcements(net, inner.parameters()[0]).listener(order.append)
+    hear = CompletedParameters(net, inner.parameters()[0]).listener(order.append)
     for _ in range(3):
         hear(inner, 0)
     assert order == []

@@ -1,0 +1,135 @@
+"""The folder of a program in Python: it runs, and what was edited there stays."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [
+    pytest.mark.needs("tree_sitter"),
+    pytest.mark.needs("tree_sitter_lua"),
+    pytest.mark.needs("lupa"),
+]
+
+TEXTS = {
+    "train.lua": "local part = require 'lib.part'\ncount = 2\nprint(part.twice(4), part.more())\n",
+    "lib/part.lua": "local M = {}\nfunction M.twice(x) return 2 * x end\n"
+    "function M.more() count = count + 1 return count end\nreturn M\n",
+    "tools/show.lua": "local part = require 'lib.part'\nprint(part.twice(1))\n",
+}
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    for name, text in TEXTS.items():
+        path = tmp_path / "lua" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "lua"
+
+
+def port(script: Path, out: Path, **options: object) -> str:
+    import contextlib
+    import io
+
+    from compat.port import command
+
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        command.run([str(script)], str(out), **options)  # type: ignore[arg-type]
+    return said.getvalue()
+
+
+def test_a_program_runs_from_any_folder(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    port(source, out)
+    assert {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()} == {
+        *("README.md", "port.json", "pyproject.toml", "shared.py", "train.py"),
+        *("lib/__init__.py", "lib/part.py", "tools/__init__.py", "tools/show.py"),
+    }
+    code = (
+        "import runpy, sys\n"
+        "for path in sys.argv[1:]:\n"
+        "    sys.path[:] = [path.rpartition('/')[0], *sys.path[1:]]\n"
+        "    runpy.run_path(path, run_name='__main__')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(out / "train.py"), str(out / "tools/show.py")],
+        cwd="/", capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "8\t3\n2\n"
+    readme = (out / "README.md").read_text()
+    assert len(readme.splitlines()) <= 12 and "`python out/train.py`" in readme
+
+
+def test_a_folder_with_files_is_refused_and_edited_files_are_never_overwritten(
+    source: Path, tmp_path: Path
+) -> None:
+    from compat.port.read.syntax import PortError
+
+    out = tmp_path / "out"
+    port(source / "train.lua", out)
+    with pytest.raises(PortError, match="has files; name a new folder, or give --force"):
+        port(source / "train.lua", out)
+    script, part = out / "train.py", out / "lib/part.py"
+    edited = script.read_text() + "print('edited')\n"
+    script.write_text(edited)
+    (source / "lib/part.lua").write_text(TEXTS["lib/part.lua"].replace("2 * x", "3 * x"))
+    for _ in range(2):
+        said = port(source / "train.lua", out, force=True)
+        assert "train.py was edited and stays; the new draft is train.py.new" in said
+        assert script.read_text() == edited and "3 * x" in part.read_text()
+    assert "edited" not in (out / "train.py.new").read_text()
+
+
+def test_files_of_somebody_else_stay(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "README.md").write_text("mine\n")
+    (out / "other.py").write_text("mine\n")
+    port(source / "train.lua", out, force=True)
+    assert (out / "README.md").read_text() == (out / "other.py").read_text() == "mine\n"
+    assert "dptable port" in (out / "README.md.new").read_text()
+
+
+def test_what_the_program_has_no_more_goes(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    port(source, out)
+    port(source / "train.lua", out, force=True)
+    assert not (out / "tools/show.py").exists() and (out / "lib/part.py").exists()
+
+
+@pytest.mark.skipif("os.geteuid() == 0", reason="root may write anywhere")
+def test_a_folder_without_permission(source: Path, tmp_path: Path) -> None:
+    from compat.port.read.syntax import PortError
+
+    (tmp_path / "closed").mkdir(mode=0o500)
+    with pytest.raises(PortError, match=r"cannot be written: Permission denied"):
+        port(source / "train.lua", tmp_path / "closed/out")
+
+
+def test_names_that_change_are_told(tmp_path: Path) -> None:
+    (tmp_path / "random.lua").write_text("return 1\n")
+    (tmp_path / "main.lua").write_text("print(require 'random')\n")
+    said = port(tmp_path / "main.lua", tmp_path / "out")
+    assert "random.lua becomes random_.py: Python has a module of this name" in said
+
+
+def test_requires_inside_functions_may_go_in_circles(tmp_path: Path) -> None:
+    texts = {
+        "main.lua": "local a = require 'a'\nprint(a.f(3))\n",
+        "a.lua": "local b = require 'b'\nlocal M = {}\nfunction M.f(n) return b.g(n) end\n"
+        "function M.h(n) return n + 1 end\nreturn M\n",
+        "b.lua": "local M = {}\nfunction M.g(n) local a = require 'a' return a.h(n) end\n"
+        "return M\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    port(tmp_path / "main.lua", tmp_path / "out")
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "out/main.py")], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "4\n", done.stderr
