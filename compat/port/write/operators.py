@@ -241,16 +241,26 @@ def logic(node: s.Binary, draft: Draft) -> Code:
         if node.operator == "or":
             return code.ternary(left, test, right)
         return code.ternary(right, test, NONE)
-    if kind.only("boolean", "nil") and kind.may("boolean") and node.operator == "or":
-        return code.binary(left, "or", right)
-    if kind.only("boolean"):
-        return code.binary(left, "and", right)
+    if not _may_be_anything(node.left, draft):
+        if kind.only("boolean", "nil") and kind.may("boolean") and node.operator == "or":
+            return code.binary(left, "or", right)
+        if kind.only("boolean"):
+            return code.binary(left, "and", right)
     name = "lua.either" if node.operator == "or" else "lua.both"
     return (
         code.call(name, left, f"lambda: {right}")
         if not is_cheap(right)
         else code.call(name, left, right)
     )
+
+
+def _may_be_anything(node: s.Node, draft: Draft) -> bool:
+    """Whether nothing is known of what an expression gives, or a part of ``and`` and ``or``."""
+    if isinstance(node, s.Paren):
+        return _may_be_anything(node.inner, draft)
+    if isinstance(node, s.Binary) and node.operator in ("and", "or"):
+        return _may_be_anything(node.left, draft) or _may_be_anything(node.right, draft)
+    return not draft.types.type(node).atoms
 
 
 def cases_of(node: s.Binary, draft: Draft) -> list[tuple[s.Node, s.Node]]:
