@@ -89,6 +89,6 @@ def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
 
 
 def _files(args: argparse.Namespace) -> str:
-    """The files that the command was given."""
+    """Return the files that the command was given."""
     given = next((value for key, value in vars(args).items() if key in _FILES and value), ())
     return given if isinstance(given, str) else " ".join(given)

@@ -57,7 +57,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+    """Return the parser of the whole command line."""
     whole = ArgumentParser(
         prog="dptable",
         description="Run, open, convert and port what Torch7 left behind, and train networks on "
@@ -174,7 +174,7 @@ def _versions() -> str:
 
 
 def _parser(field: dataclasses.Field[Any]) -> Callable[[str], Any]:
-    """What makes a value of the text on the command line."""
+    """Return what makes a value of the text on the command line."""
     kind: Any = type(field.default)
 
     def parse(text: str) -> Any:
@@ -201,7 +201,7 @@ _seconds.__name__ = "float"  # what errors call it
 
 
 def _path(text: str) -> str:
-    """The name of a file or folder, which may not be empty."""
+    """Return the name of a file or folder, which may not be empty."""
     if not text or "\0" in text:
         raise argparse.ArgumentTypeError(f"{text!r} is given; the name of a file is accepted")
     return text

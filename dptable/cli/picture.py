@@ -17,7 +17,11 @@ from dptable.cli.rewriting import parts_of
 def draw(file: str, out: str) -> str:
     """Draw the nets of ``file`` into ``out``; of several each into a file of its own.
 
-    Returns what was drawn where. Raises ValueError for a file without nets.
+    Returns:
+        What was drawn where.
+
+    Raises:
+        ValueError: a file without nets.
     """
     check_writable(out)
     found = list(_nets(t7.load(file, mmap=True, map_location="cpu", plain=True)))
@@ -39,7 +43,7 @@ def draw(file: str, out: str) -> str:
 
 
 def _nets(value: Any) -> Iterator[tuple[str, Any]]:
-    """The nets in ``value`` that lie in no other, with their places."""
+    """Yield the nets in ``value`` that lie in no other, with their places."""
     stack: list[tuple[str, Any]] = [("", value)]
     seen = set()
     inside: set[int] = set()

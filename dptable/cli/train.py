@@ -170,7 +170,7 @@ def _folder_of_the_last_attempt(args: argparse.Namespace, job: Job) -> Path | No
 
 
 def _backend(gpus: list[int], job: Job) -> str:
-    """What carries tensors between processes: NCCL between GPUs that processes do not share.
+    """Return what carries tensors between processes: NCCL between GPUs that processes do not share.
 
     Between accelerators of another kind it is what PyTorch has for them.
     """
@@ -184,7 +184,7 @@ def _backend(gpus: list[int], job: Job) -> str:
 
 
 def _options_in(optimState: dict[str, Any] | None) -> dict[str, Any]:
-    """What the state of a script's optimizer tells, for a checkpoint without options."""
+    """Return what the state of a script's optimizer tells, for a checkpoint without options."""
     if not optimState:
         return {}
     told = {name: optimState[key] for name, key in STATE.items() if key in optimState}
@@ -194,7 +194,8 @@ def _options_in(optimState: dict[str, Any] | None) -> dict[str, Any]:
 def _chosen_gpus(
     devices: str | None, ngpus: int, asked: int | None = None, job: Job | None = None
 ) -> list[int]:
-    """The GPU ids of a list like "1,2" or "cpu,cpu", or else the first ``ngpus`` logical devices.
+    """Return the GPU ids of a list like "1,2" or "cpu,cpu", or else the first ``ngpus`` logical
+    devices.
 
     Names become the list of logical devices; so do devices used several times over, where there
     are fewer than ``ngpus``. "auto" stands for the best devices, as many as were ``asked`` for.
@@ -230,7 +231,9 @@ def _chosen_gpus(
 
 
 def _output_folder(args: argparse.Namespace) -> Path | None:
-    """The folder to write to, if it has a name: never one with the checkpoint of another run."""
+    """Return the folder to write to, if it has a name: never one with the checkpoint of another
+    run.
+    """
     if args.output is None and args.resume is not None:
         return Path(args.resume)
     if args.output is not None:

@@ -43,7 +43,9 @@ class Dataset:
         return channels, height, width
 
     def normalized(self) -> Dataset:
-        """The images scaled so that each channel has mean 0 and std 1 over the training images."""
+        """Return the images scaled so that each channel has mean 0 and std 1 over the training
+        images.
+        """
         mean = self.train.data.mean((0, 2, 3), keepdim=True)
         std = self.train.data.std((0, 2, 3), keepdim=True).clamp_min(1e-6)
         train, test = (
@@ -119,7 +121,9 @@ def _field(source: Path, prefix: str, table: Mapping[Any, Any], name: str, alias
 
 
 def _split(source: Path, prefix: str, table: Any, zero_based: bool) -> Split:
-    """The checked ``{data, labels}`` of a table; ``prefix`` is where it stands in the file."""
+    """Return the checked ``{data, labels}`` of a table; ``prefix`` is where it stands in
+    the file.
+    """
     if not isinstance(table, Mapping):
         place = f"{source}: {prefix.rstrip('.')}"
         raise ValueError(f"{place} is {given(table)}; a table {{data, labels}} is accepted")

@@ -18,7 +18,7 @@ class Explaining(Named, Protocol):
     """Something that knows what it accepts."""
 
     def objection(self, input: Any) -> Exception | None:
-        """What is wrong with the input of a computation that failed, if that is clear."""
+        """Return what is wrong with the input of a computation that failed, if that is clear."""
 
 
 class Origin:

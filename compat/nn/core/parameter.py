@@ -159,7 +159,7 @@ class Gradient:
 
 
 def _fits(gradient: Any, parameter: Tensor) -> bool:
-    """Whether PyTorch takes ``gradient`` as the ``grad`` of ``parameter``."""
+    """Return whether PyTorch takes ``gradient`` as the ``grad`` of ``parameter``."""
     return (
         isinstance(gradient, Tensor)
         and gradient.shape == parameter.shape
@@ -196,11 +196,11 @@ class Trained:
         return found
 
     def trained_parameters(self) -> list[Tensor]:
-        """Its own parameters that have a gradient."""
+        """Return its own parameters that have a gradient."""
         return [p for p, g in zip(*Trained.parameters(self), strict=True) if g is not None]
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
-        """The trained tensors and their gradients: two lists, empty when there are none."""
+        """Return the trained tensors and their gradients: two lists, empty when there are none."""
         own, fields = self._own_parameters(), self.__dict__
         if any(gradient_name(name) in fields for name in self.parameter_names):
             # Lua has set another gradient than PyTorch takes.
@@ -209,7 +209,7 @@ class Trained:
         return own, [gradient_of(p) for p in own]  # type: ignore[misc]
 
     def getParameters(self) -> tuple[Tensor, Tensor]:
-        """All parameters in one flat tensor, all gradients in another.
+        """Return all parameters in one flat tensor, all gradients in another.
 
         See ``compat.nn.core.flat_storage``.
         """

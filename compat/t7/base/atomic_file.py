@@ -93,7 +93,7 @@ _UNFINISHED = re.compile(r"\..{1,40}\.[0-9a-f]{12}\.tmp", re.DOTALL)
 
 
 def _unfinished(folder: str, name: str) -> tuple[int, str]:
-    """A new file that is open and locked, and its path."""
+    """Return a new file that is open and locked, and its path."""
     while True:
         path = os.path.join(folder, f".{name[:40]}.{secrets.token_hex(6)}.tmp")
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
