@@ -9,7 +9,7 @@ from typing import Any
 from compat import nn, t7
 from compat.nn.core.convertible import Convertible
 from compat.nn.graph.drawing import diagram
-from compat.t7.base.atomic_file import atomic_file
+from compat.t7.base.atomic_file import atomic_file, check_writable
 from compat.terminal import printable
 from dptable.cli.rewriting import parts_of
 
@@ -23,6 +23,7 @@ def draw(file: str, out: str) -> str:
     Raises:
         ValueError: a file without nets.
     """
+    check_writable(out)
     found = list(_nets(t7.load(file, mmap=True, map_location="cpu", plain=True)))
     if not found:
         raise ValueError(f"{file} holds no net; a file with one is accepted")

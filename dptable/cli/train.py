@@ -12,7 +12,7 @@ import torch
 import torch.distributed as dist
 
 from compat import accelerators, cutorch, nn, random
-from compat.checks import wrong_type
+from compat.checks import listed, wrong_type
 from dptable import checkpoints, data
 from dptable import devices as hardware
 from dptable.models import MODELS
@@ -25,6 +25,7 @@ from dptable.training.trainer import Trainer, replicated
 
 def run(args: argparse.Namespace) -> int:
     """Train, test, save; returns 0, or 130 after Ctrl-C."""
+    _check_backend(args.backend, args.distributed)
     if not args.distributed:
         if (size := started_with()) > 1:
             raise RuntimeError(
@@ -39,6 +40,20 @@ def run(args: argparse.Namespace) -> int:
             silence = stack.enter_context(open(os.devnull, "w"))
             stack.enter_context(contextlib.redirect_stdout(silence))
         return _run(args, job, gpus)
+
+
+def _check_backend(name: str | None, distributed: bool) -> None:
+    if name is None:
+        return
+    if not distributed:
+        raise ValueError(f"backend is {name!r}; with --distributed, one is accepted")
+    known = [n for n in dist.Backend.backend_list if n not in ("undefined", "fake")]
+    for part in name.split(","):
+        if part.rpartition(":")[2] not in known:
+            raise ValueError(
+                f"backend is {name!r}; {listed(known)}, or pairs such as 'cpu:gloo,cuda:nccl', are "
+                "accepted"
+            )
 
 
 def _run(args: argparse.Namespace, job: Job, gpus: list[int] | None = None) -> int:

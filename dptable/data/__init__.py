@@ -73,7 +73,10 @@ def load(
     if not 0 < test_fraction < 1:
         raise ValueError(f"test_fraction is {test_fraction}; 0 < test_fraction < 1 is accepted")
     source = DIGITS if path is None else Path(path)
+    before = _state(source)
     table = t7.load(source, plain=True)
+    if _state(source) != before:
+        raise ValueError(f"{source} changed while it was read; a file that stays is accepted")
     if not isinstance(table, Mapping):
         raise ValueError(f"{source} holds {given(table)}; a table {{data, labels}} is accepted")
 
@@ -95,6 +98,12 @@ def load(
             )
     classes = int(max(train.labels.max(), test.labels.max()))
     return Dataset(train, test, classes)
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    """What of a file changes when it is written, or replaced."""
+    status = path.stat()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _by(shape: torch.Size) -> str:

@@ -73,6 +73,7 @@ local dumped = setmetatable({}, {__mode = 'k'})
 function File:writeObject(object, name, hook)
    hook = hook or same
    local memory, f = memory(self), getfenv(self)
+   if not (f.open and f.writable) then self:writeInt(NIL) end -- says why not
    local original = object
    object = hook(object)
    if object == nil then
@@ -193,6 +194,7 @@ end
 
 function File:readObject()
    local f = getfenv(self)
+   if not (f.open and f.readable) then self:readInt() end -- says why not
    local kind = read_int(f)
    if kind == NIL then return nil
    elseif kind == NUMBER then return read_double(f)

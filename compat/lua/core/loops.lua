@@ -163,9 +163,10 @@ function t7.compute(R, C, name, r, s, v, t, p)
       o = getfenv(r)
       if not o.C.ctype then return nil end
       if o ~= s and not same_size(o, s) then resize(o, s.n, s.sz) end
-      if o.rec.known then return nil end
    end
-   return run(f, n, v, o, s, t, p) and r or nil
+   if not run(f, n, v, o, s, t, p) then return nil end
+   if o.rec.known then t7.note_written(o.rec) end
+   return r
 end
 
 -- A number from those of s, and of t, as many.
@@ -245,13 +246,14 @@ function t7.product(C, r, beta, t, alpha, a, b)
       o = getfenv(r)
    else
       o = getfenv(r)
-      if o.n ~= b.n or o.sz[1] ~= m or (o.sz[2] or 1) ~= n or not in_line(o, m * n) or o.rec.known or o.rec == a.rec or
-         o.rec == b.rec or t and t ~= o and t.rec == o.rec then
+      if o.n ~= b.n or o.sz[1] ~= m or (o.sz[2] or 1) ~= n or not in_line(o, m * n) or o.rec == a.rec or o.rec == b.rec or
+         t and t ~= o and t.rec == o.rec then
          return nil
       end
    end
    f(m, k, n, beta, alpha, o.rec.ptr, o.off, o.st[1], o.st[2] or 0, (t or o).rec.ptr, (t or o).off, (t or o).st[1],
      (t or o).st[2] or 0, a.rec.ptr, a.off, a.st[1], a.st[2], b.rec.ptr, b.off, b.st[1], b.st[2] or 0)
+   if o.rec.known then t7.note_written(o.rec) end
    return r
 end
 
@@ -259,14 +261,17 @@ end
 local ffi_copy = ffi and ffi.copy
 function t7.copy_here(s, o, n)
    local C = s.C
-   if n > FEW or not C.ctype or not o.C.ctype or s.rec.known then return false end
+   if n > FEW or not C.ctype or not o.C.ctype then return false end
    if C == o.C then
       local s_in, s_line = in_line(s, n)
       local o_in, o_line = in_line(o, n)
       if s_in and o_in and s_line and o_line then
          ffi_copy(s.rec.ptr + s.off, o.rec.ptr + o.off, n * C.esize)
+         if s.rec.known then t7.note_written(s.rec) end
          return true
       end
    elseif C.integer then return false end
-   return run(each[o.C].copy, n, nil, s, o)
+   local done = run(each[o.C].copy, n, nil, s, o)
+   if done and s.rec.known then t7.note_written(s.rec) end
+   return done
 end

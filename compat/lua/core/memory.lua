@@ -149,6 +149,9 @@ local function resize_record(rec, n)
 end
 t7.resize_record = resize_record
 
+-- Has Python notice what was written to memory that it knows.
+function t7.note_written(rec) call(python.note_written, rec.base) end
+
 -- The memory for Python's code, which may keep it.
 function t7.known_base(rec)
    rec.known = true

@@ -159,6 +159,11 @@ def base_of(tensor: Tensor) -> Tensor:
     return tensor.view(torch.uint8) if tensor.dtype == torch.bool else tensor
 
 
+def note_written(base: Tensor) -> None:
+    """Note that Lua has written to memory, as PyTorch notes its own writing."""
+    torch.autograd.graph.increment_version(base)
+
+
 def get_item(base: Tensor, index: int) -> Any:
     """One element of a storage."""
     return base.as_strided((), (), index).item()

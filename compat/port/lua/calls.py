@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,6 +18,8 @@ from compat.port.lua.values import results, truth, values
 from compat.port.write.python_names import module_name
 from compat.t7.objects import registry
 from compat.threads import Threads
+
+_LIBRARIES = (Path(__file__).parents[2], Path(torch.__file__).parent)
 
 
 def instance(fields: dict[Any, Any], typename: str) -> Any:
@@ -106,11 +109,24 @@ def xpcall(function: Any, handler: Any) -> tuple[Any, ...]:
 
 
 def _value_of(problem: Exception) -> Any:
+    """What Lua would have as the error: of a text that ``error`` was given with its place."""
     if isinstance(problem, Error):
         return problem.value
+    text = str(problem)
     if isinstance(problem, AssertionError) and not problem.args:
-        return "assertion failed!"
-    return re.sub(r"^python:\d+: ", "", str(problem))  # of the Lua runtime, which knows no line
+        text = "assertion failed!"
+    if type(problem) in (RuntimeError, AssertionError):
+        place = problem.__traceback__
+        while place is not None and place.tb_next is not None:
+            place = place.tb_next
+        if place is not None and not _is_library(place.tb_frame.f_code.co_filename):
+            return f"{Path(place.tb_frame.f_code.co_filename).name}:{place.tb_lineno}: {text}"
+    return re.sub(r"^python:\d+: ", "", text)  # of the Lua runtime, which knows no line
+
+
+def _is_library(path: str) -> bool:
+    """Whether a file is one of this package's or of PyTorch's."""
+    return any(Path(path).is_relative_to(root) for root in _LIBRARIES)
 
 
 def require(name: str) -> Any:
@@ -124,7 +140,7 @@ def dofile(path: str, beside: str | None = None) -> Any:
     A file that is not there is one for the Lua runtime.
     """
     words = path.removesuffix(".lua").removeprefix("./").replace("/", ".")
-    name = ".".join(module_name(word, not i) for i, word in enumerate(words.split(".")))
+    name = ".".join(module_name(word, not i)[0] for i, word in enumerate(words.split(".")))
     for known in ([f"{beside}.{name}"] if beside else []) + [name, f"{name}.init"]:
         try:
             return getattr(importlib.import_module(known), "exports", None)

@@ -53,7 +53,11 @@ def follow(
     search = Places(
         named[0].parent if folder is None else Path(os.path.abspath(folder)),
         named,
-        [_template(place) for place in (*places, *os.environ.get("LUA_PATH", "").split(";")) if place],
+        [
+            _template(place)
+            for place in (*places, *os.environ.get("LUA_PATH", "").split(";"))
+            if place
+        ],
     )
     if folder is None:
         search.home = _home(first, search)

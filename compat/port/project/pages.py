@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from compat.port.program import Made
+from compat.port.project.drafting import Made
 from compat.port.project.modules import place
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -61,6 +62,18 @@ def atomic_file(
     if durable:
         with _named(path):
             _sync_folder(folder)
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise the OSError that ``atomic_file(path)`` would, before the work that it is to keep."""
+    if not os.path.exists(path) or os.path.isfile(path):
+        folder, name = os.path.split(os.path.realpath(path))
+        with _named(path):
+            descriptor, unfinished = _unfinished(folder, name)
+            os.close(descriptor)
+            os.unlink(unfinished)
+    elif os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
 
 
 @contextmanager

@@ -115,3 +115,15 @@ def test_numbers_can_be_left_to_pytorch() -> None:
     assert product.equal(x @ y) and tanh.equal(x.tanh()) and copy.equal(x.double())
     assert sum == x.double().sum().item()
     runtime.close()
+
+
+def test_python_notices_what_lua_writes_to_memory_that_it_knows() -> None:
+    runtime = Runtime()
+    tensor = torch.zeros(2, 2, dtype=torch.float64)
+    runtime.globals().t = tensor
+    for line in ("t:add(1)", "t:copy(torch.ones(2, 2))", "t:mm(torch.ones(2, 2), t:clone())"):
+        before = tensor._version
+        runtime.execute(line)
+        assert tensor._version > before, line
+    assert tensor.tolist() == [[2, 2], [2, 2]]
+    runtime.close()
