@@ -43,9 +43,12 @@ format: $(READY)    ## rewrite the sources in the house format
 mutate-waits: $(READY)    ## remove each wait between streams in turn; a test on the simulator must fail
 	$(BIN)/python tests/mutate_waits.py
 
-fuzz: $(READY)    ## mutate .t7 files 400,000 times; run random Lua programs and the property tests at length
+fuzz: $(READY)    ## damage files, command lines, system calls; run random Lua programs and the property tests at length
 	$(BIN)/python tests/compat/t7/fuzz.py --mutations 200000
 	$(BIN)/python tests/compat/t7/fuzz.py --mutations 200000 --objects
+	$(BIN)/python tests/dptable/cli/fuzz.py --mutations 100000
+	$(BIN)/python tests/dptable/cli/fuzz_commands.py --lines 10000
+	$(BIN)/python tests/dptable/interrupted_saves.py
 	$(BIN)/python tests/compat/lua/fuzz.py --programs 10000
 	$(BIN)/python tests/compat/lua/fuzz.py --programs 2000 --first 100000 --threads 2
 	$(BIN)/python -m pytest -q -m hypothesis --hypothesis-profile=fuzz --timeout=3600

@@ -46,22 +46,22 @@ _HOSTS = ("cpu", "meta")
 
 
 def is_accelerator(device: torch.device) -> bool:
-    """Whether a device is neither the CPU nor ``meta``."""
+    """Return whether a device is neither the CPU nor ``meta``."""
     return device.type not in _HOSTS
 
 
 def holds(tensor: Tensor) -> bool:
-    """Whether a tensor is on an accelerator."""
+    """Return whether a tensor is on an accelerator."""
     return not (tensor.is_cpu or tensor.is_meta)
 
 
 def kind_of(device: torch.device) -> Kind:
-    """What devices like this one can do."""
+    """Return what devices like this one can do."""
     return KINDS.get(device.type, Kind())
 
 
 def kind() -> str | None:
-    """The type of this machine's accelerators, such as "cuda"; None if it has none.
+    """Return the type of this machine's accelerators, such as "cuda"; None if it has none.
 
     ROCm's devices are called "cuda" too.
     """
@@ -72,20 +72,22 @@ def kind() -> str | None:
 
 
 def devices() -> tuple[torch.device, ...]:
-    """All accelerators that PyTorch sees."""
+    """Return all accelerators that PyTorch sees."""
     name = kind()
     return () if name is None else tuple(torch.device(name, i) for i in range(count(name)))
 
 
 def count(type: str) -> int:
-    """How many devices of a type PyTorch sees."""
+    """Return how many devices of a type PyTorch sees."""
     if type in _HOSTS:
         return 1
     return torch.accelerator.device_count() if type == kind() else 0
 
 
 def started(type: str | None) -> bool:
-    """Whether this process has begun to use devices of a type: to ask for it would start them."""
+    """Return whether this process has begun to use devices of a type: to ask for it would start
+    them.
+    """
     if type is None or type in _HOSTS:
         return False
     begun = getattr(torch.get_device_module(type), "is_initialized", None)
@@ -93,7 +95,7 @@ def started(type: str | None) -> bool:
 
 
 def current_index(type: str) -> int:
-    """Which device of a type is PyTorch's current one in this thread."""
+    """Return which device of a type is PyTorch's current one in this thread."""
     return torch.accelerator.current_device_index() if type == kind() else 0
 
 
@@ -113,22 +115,22 @@ def synchronize(device: torch.device) -> None:
 
 
 def has_streams(device: torch.device) -> bool:
-    """Whether work is queued on streams there, and several of them may run side by side."""
+    """Return whether work is queued on streams there, and several of them may run side by side."""
     return is_accelerator(device) and kind_of(device).side_streams
 
 
 def current_stream(device: torch.device) -> torch.Stream:
-    """The stream on which this thread queues work for a device."""
+    """Return the stream on which this thread queues work for a device."""
     return torch.accelerator.current_stream(device)
 
 
 def new_stream(device: torch.device) -> torch.Stream:
-    """A stream that runs beside the others of a device."""
+    """Return a stream that runs beside the others of a device."""
     return torch.Stream(device=device)
 
 
 def default_stream(device: torch.device) -> torch.Stream:
-    """The stream on which every thread queues work until it says otherwise."""
+    """Return the stream on which every thread queues work until it says otherwise."""
     named = getattr(torch.get_device_module(device), "default_stream", None)
     if named is not None:
         return named(device)
@@ -170,7 +172,7 @@ def keep(tensor: Tensor) -> None:
 
 
 def event(device: torch.device, timed: bool = False) -> torch.Event:
-    """A mark in a stream; ``timed`` ones tell how long it was from one to another."""
+    """Return a mark in a stream; ``timed`` ones tell how long it was from one to another."""
     return torch.Event(device=device, enable_timing=timed)
 
 
@@ -178,7 +180,7 @@ def event(device: torch.device, timed: bool = False) -> torch.Event:
 
 
 def pins() -> bool:
-    """Whether copies to this machine's accelerators gain by page-locked memory."""
+    """Return whether copies to this machine's accelerators gain by page-locked memory."""
     name = kind()
     return name is not None and KINDS.get(name, Kind()).pins
 
@@ -197,7 +199,7 @@ def memory(device: torch.device) -> tuple[int, int] | None:
 
 
 def caches_memory(device: torch.device) -> bool:
-    """Whether freed memory of a device is kept for the next tensor."""
+    """Return whether freed memory of a device is kept for the next tensor."""
     if device.type == "cuda":
         return os.environ.get("PYTORCH_NO_CUDA_MEMORY_CACHING") != "1"
     return is_accelerator(device)
@@ -210,7 +212,7 @@ def properties(device: torch.device) -> Any:
 
 
 def reaches(one: torch.device, other: torch.device) -> bool:
-    """Whether a device can address another's memory."""
+    """Return whether a device can address another's memory."""
     if one == other:
         return True
     if one.type != other.type or not is_accelerator(one):
@@ -242,7 +244,9 @@ def _untold() -> int:
 
 
 def generator(device: torch.device) -> Any:
-    """What draws a device's random numbers: has ``manual_seed``, ``seed``, ``get_state`` …"""
+    """Return what draws a device's random numbers: has ``manual_seed``, ``seed``,
+    ``get_state`` …
+    """
     if not is_accelerator(device):
         return torch.default_generator
     module = _module(device)

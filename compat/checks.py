@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def given(value: Any, counted: bool = False) -> str:
-    """What errors call an argument that is not accepted; ``counted``, with its entries."""
+    """Return what errors call an argument that is not accepted; ``counted``, with its entries."""
     if value is None:
         return "None"
     size = f" of {len(value)}" if counted and isinstance(value, (list, tuple, dict)) else ""
@@ -27,7 +27,7 @@ def listed(values: Collection[Any], last: str = "or") -> str:
 
 
 def wrong_type(value: Any, name: str, accepted: str) -> TypeError:
-    """The error for an argument of another type than ``accepted``, such as "a tensor"."""
+    """Return the error for an argument of another type than ``accepted``, such as "a tensor"."""
     return TypeError(f"{name} is {given(value)}; {accepted} is accepted")
 
 

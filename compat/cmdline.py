@@ -109,11 +109,11 @@ class CmdLine:
         self.helplines.append(entry)
 
     def default(self) -> Options:
-        """The defaults of all options."""
+        """Return the defaults of all options."""
         return Options((entry.name, entry.default) for entry in self.options.values())
 
     def parse(self, arg: Sequence[str] | None = None) -> Options:
-        """The options and arguments by name, without dashes.
+        """Return the options and arguments by name, without dashes.
 
         A wrong command line prints what is wrong and the help, and ends the program; so does
         ``-help``.
@@ -153,8 +153,9 @@ class CmdLine:
         return number
 
     def string(self, prefix: str, params: Mapping[str, Value], ignore: Collection[str] = ()) -> str:
-        """A name for the folder of an experiment: ``prefix``, the arguments, and the options that
-        differ from their defaults. Prints each of these, and what it leaves out, as Torch7 does.
+        """Return a name for the folder of an experiment: ``prefix``, the arguments, and the options
+        that differ from their defaults. Prints each of these, and what it leaves out, as Torch7
+        does.
 
         Args:
             ignore: options to leave out. As a dict, an option with the value False is always

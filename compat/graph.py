@@ -21,7 +21,7 @@ __all__ = ["Edge", "Graph", "Node", "dot", "todot"]
 
 
 def todot(g: Any, title: str | None = None) -> str:
-    """A net or a graph, as ``dot`` takes it, in Graphviz' language."""
+    """Return a net or a graph, as ``dot`` takes it, in Graphviz' language."""
     return diagram(g).dot(title)
 
 

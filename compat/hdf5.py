@@ -98,7 +98,7 @@ class DataSetOptions:
         return self
 
     def layout(self, data: Tensor, path: str) -> dict[str, Any]:
-        """What h5py takes for a tensor that is written to ``path``."""
+        """Return what h5py takes for a tensor that is written to ``path``."""
         if self._chunks is None:
             return {"compression": self._deflate}
         if len(self._chunks) != data.dim():
@@ -126,11 +126,13 @@ class HDF5DataSet:
         self._dataset = dataset
 
     def all(self) -> Tensor:
-        """All of it."""
+        """Return all of it."""
         return self._read(...)
 
     def partial(self, *ranges: int | Sequence[int]) -> Tensor:
-        """A part: for each dimension ``[first, last]``, or an index, which keeps the dimension."""
+        """Return a part: for each dimension ``[first, last]``, or an index, which keeps the
+        dimension.
+        """
         shape = self.dataspaceSize()
         if len(ranges) != len(shape):
             raise ValueError(
@@ -147,11 +149,11 @@ class HDF5DataSet:
         return self._read(tuple(selection))
 
     def dataspaceSize(self) -> list[int]:
-        """Its sizes."""
+        """Return its sizes."""
         return list(self._dataset.shape)
 
     def getTensorFactory(self) -> Callable[[], Tensor]:
-        """What makes empty tensors of the type that it is read as."""
+        """Return what makes empty tensors of the type that it is read as."""
         return partial(torch.empty, 0, dtype=self._type())
 
     def _type(self) -> torch.dtype:
@@ -183,7 +185,9 @@ class HDF5Group:
         self._group = group
 
     def read(self, datapath: str | Sequence[str] = "/") -> HDF5Group | HDF5DataSet:
-        """The group or the dataset of a path; its tensors are read by ``all`` and ``partial``."""
+        """Return the group or the dataset of a path; its tensors are read by ``all`` and
+        ``partial``.
+        """
         path = _joined(datapath)
         found = self._group.get(path) if path else self._group
         if found is None:
@@ -194,7 +198,7 @@ class HDF5Group:
         return HDF5Group(found) if isinstance(found, _h5py().Group) else HDF5DataSet(found)
 
     def all(self) -> dict[str, Any]:
-        """All that is in it: tensors, and dicts for groups, by name."""
+        """Return all that is in it: tensors, and dicts for groups, by name."""
         return {name: self.read(name).all() for name in self._group}
 
     def write(
@@ -258,7 +262,7 @@ class HDF5File(HDF5Group):
     """An open file, which is its first group as well. ``hdf5.open`` makes one."""
 
     def filename(self) -> str:
-        """Its path."""
+        """Return its path."""
         return str(self._group.filename)
 
     def close(self) -> None:
@@ -277,7 +281,7 @@ def _joined(datapath: Any) -> str:
 
 
 def _leaves(path: str, data: Any) -> list[tuple[str, Any]]:
-    """The paths and values of all that is no dict."""
+    """Return the paths and values of all that is no dict."""
     if not isinstance(data, Mapping):
         if not path:
             raise wrong_type(data, "data of the path '/'", "a dict")
@@ -290,7 +294,7 @@ def _leaves(path: str, data: Any) -> list[tuple[str, Any]]:
 
 
 def _written(data: Any, path: str) -> str:
-    """The form that a tensor is written in."""
+    """Return the form that a tensor is written in."""
     if not isinstance(data, Tensor):
         raise wrong_type(data, f"data of {path}", "a tensor, or a dict of them,")
     if data.dtype not in _WRITTEN:

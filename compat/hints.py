@@ -109,7 +109,8 @@ PACKAGES = {
 class MissingPackages(MetaPathFinder):
     """What an import of one of ``PACKAGES`` from the package ``home`` ends at.
 
-    Raises ModuleNotFoundError that says what to use.
+    Raises:
+        ModuleNotFoundError: that says what to use.
     """
 
     def __init__(self, home: str) -> None:

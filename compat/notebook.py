@@ -7,7 +7,7 @@ from typing import Any
 
 
 def drawn(self: Any) -> str:
-    """The ``_repr_html_`` of nets and of what files hold: as ``compat.viewer`` draws it.
+    """Return the ``_repr_html_`` of nets and of what files hold: as ``compat.viewer`` draws it.
 
     It is a function, not a base: objects of files get another class when their fields are known,
     which Python allows between classes of one layout only.

@@ -33,7 +33,7 @@ def with_tensors(value: Any, replacements: Iterable[Any]) -> Any:
 
 
 def tensors(value: Any) -> list[Tensor]:
-    """The tensors in ``value``, depth first."""
+    """Return the tensors in ``value``, depth first."""
     if isinstance(value, Tensor):
         return [value]
     found: list[Tensor] = []
@@ -64,7 +64,7 @@ def form(value: Any, of: Callable[[Tensor], Any]) -> Any:
 
 
 def contents(value: Any) -> Iterator[Any]:
-    """What lies in ``value`` and is no list, tuple or dict itself.
+    """Yield what lies in ``value`` and is no list, tuple or dict itself.
 
     Every table is walked through once, so that one may contain itself, as in a file it can.
     """
@@ -110,7 +110,8 @@ def deep_copy(value: Any, memo: dict[int, Any]) -> Any:
 
 
 def pairs(value: Any, other: Any, names: tuple[str, str]) -> list[tuple[Tensor, Any]]:
-    """Each tensor of ``value`` with its counterpart in ``other``, which may lack some (None).
+    """Return each tensor of ``value`` with its counterpart in ``other``, which may lack some
+    (None).
 
     ``names`` are what an error calls the two.
     """

@@ -40,7 +40,7 @@ def tensor_type(tensor: torch.Tensor) -> str:
 
 
 def parse_type(name: str | torch.dtype, argument: str = "type") -> tuple[torch.dtype, bool]:
-    """The dtype of a tensor type, and whether it lives on a GPU.
+    """Return the dtype of a tensor type, and whether it lives on a GPU.
 
     ``name`` is Torch7's name (``torch.FloatTensor``, ``torch.CudaTensor``), PyTorch's
     (``torch.cuda.FloatTensor``) or a floating point ``torch.dtype``.
@@ -62,7 +62,7 @@ def parse_type(name: str | torch.dtype, argument: str = "type") -> tuple[torch.d
 
 
 def default_type() -> str:
-    """The name of PyTorch's default floating point type (``torch.set_default_dtype``)."""
+    """Return the name of PyTorch's default floating point type (``torch.set_default_dtype``)."""
     return type_name(torch.get_default_dtype())
 
 
@@ -85,7 +85,9 @@ def declare(tensor: torch.Tensor, name: str) -> None:
 
 
 def empty_tensor(name: str) -> torch.Tensor:
-    """An empty tensor of the type ``name``. It is on the CPU, but files get the very type."""
+    """Return an empty tensor of the type ``name``. It is on the CPU, but files get the
+    very type.
+    """
     tensor = torch.empty(0, dtype=parse_type(name)[0])
     if name in CUDA_TYPES:
         tensor.__dict__["torch7_type"] = name

@@ -48,7 +48,7 @@ class Timer:
         return self
 
     def time(self) -> Times:
-        """The seconds counted so far: ``timer.time().real``."""
+        """Return the seconds counted so far: ``timer.time().real``."""
         if not self._running:
             return self._spent
         now = Times.now()

@@ -155,12 +155,12 @@ def save(
 
 
 def serialize(object: Any, mode: str = "binary") -> bytes:
-    """The bytes that ``save`` writes."""
+    """Return the bytes that ``save`` writes."""
     return t7.dumps(object, format=mode)
 
 
 def deserialize(data: bytes, mode: str = "auto") -> Any:
-    """The object that ``serialize`` made bytes of."""
+    """Return the object that ``serialize`` made bytes of."""
     return t7.loads(data, format=mode)
 
 
@@ -190,7 +190,7 @@ def type(object: Any) -> str:
 
 
 def isTensor(object: Any) -> bool:
-    """Whether it is a tensor."""
+    """Return whether it is a tensor."""
     return isinstance(object, torch.Tensor)
 
 
@@ -212,12 +212,13 @@ def setdefaulttensortype(name: str) -> None:
 
 
 def getdefaulttensortype() -> str:
-    """The type of new tensors."""
+    """Return the type of new tensors."""
     return default_type()
 
 
 def range(first: float, last: float, step: float = 1) -> torch.Tensor:
-    """The numbers from ``first`` to ``last``, which is one of them, a tensor of the default type.
+    """Return the numbers from ``first`` to ``last``, which is one of them, a tensor of the default
+    type.
 
     Raises:
         ValueError: ``step`` is 0 or leads away from ``last``.
@@ -235,17 +236,17 @@ def setnumthreads(number: int) -> None:
 
 
 def getnumthreads() -> int:
-    """How many threads an operation may use: ``torch.get_num_threads``."""
+    """Return how many threads an operation may use: ``torch.get_num_threads``."""
     return torch.get_num_threads()
 
 
 def tic() -> Timer:
-    """A running timer."""
+    """Return a running timer."""
     return Timer()
 
 
 def toc(timer: Timer) -> float:
-    """The seconds on the clock since ``tic``."""
+    """Return the seconds on the clock since ``tic``."""
     return timer.time().real
 
 

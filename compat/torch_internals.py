@@ -20,7 +20,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 def is_operator(function: object) -> bool:
-    """Whether a function that PyTorch dispatches is one of its operators, as ``aten.add.Tensor``.
+    """Return whether a function that PyTorch dispatches is one of its operators, as
+    ``aten.add.Tensor``.
 
     In its place: a public name of ``torch._ops.OpOverload``.
     """
@@ -46,7 +47,7 @@ any_autocast: Callable[[], bool] = torch._C._is_any_autocast_enabled
 
 
 def version(tensor: Tensor) -> int:
-    """How often the memory of a tensor was written to in place, through whatever view.
+    """Return how often the memory of a tensor was written to in place, through whatever view.
 
     In its place: a public version counter, which PyTorch mentions in its notes but does not offer.
     """
@@ -73,7 +74,7 @@ def set_versions(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
 
 @functools.cache
 def _sets_versions_of_many() -> bool:
-    """Whether PyTorch sets counters of many tensors at once, as it does since 2.7.
+    """Return whether PyTorch sets counters of many tensors at once, as it does since 2.7.
 
     Asked without tensors: the error that tells would print them, and wait for their devices.
     """
@@ -86,7 +87,7 @@ def _sets_versions_of_many() -> bool:
 
 
 def storage_identity(tensor: Tensor) -> int:
-    """A number that tells storages apart, those without memory, too.
+    """Return a number that tells storages apart, those without memory, too.
 
     It holds while the storage lives. In its place: an identity of ``torch.UntypedStorage``, of
     which PyTorch makes a new Python object each time.
@@ -95,7 +96,7 @@ def storage_identity(tensor: Tensor) -> int:
 
 
 def returns_a_tensor(operator: Any) -> bool:
-    """Whether an operator, as ``__torch_dispatch__`` gets it, returns one tensor.
+    """Return whether an operator, as ``__torch_dispatch__`` gets it, returns one tensor.
 
     In its place: a public schema of operators.
     """
@@ -127,7 +128,7 @@ def run_engine(
 
 
 def takes_memory(device: torch.device, other: torch.device) -> bool:
-    """Whether ``tensor.data = ...`` gives a tensor on a device memory of another.
+    """Return whether ``tensor.data = ...`` gives a tensor on a device memory of another.
 
     CUDA's, ROCm's, XPU's and MPS's take the CPU's place; a backend outside PyTorch's tree says so
     itself. In its place: a public question; ``torch.nn.Module.to`` asks this one.
@@ -152,7 +153,8 @@ def foreach_copy_(tensors: Sequence[Tensor], others: Sequence[Tensor]) -> None:
 
 
 def driver_version() -> int:
-    """The newest CUDA version that the driver supports, as 12040 for 12.4; 0 if that is unknown.
+    """Return the newest CUDA version that the driver supports, as 12040 for 12.4; 0 if that is
+    unknown.
 
     In its place: a public function beside ``torch.version.cuda``.
     """
@@ -161,7 +163,7 @@ def driver_version() -> int:
 
 
 def weight_names(layer: torch.nn.RNNBase) -> list[str]:
-    """The names of a recurrent layer's parameters, in the order in which cuDNN takes them.
+    """Return the names of a recurrent layer's parameters, in the order in which cuDNN takes them.
 
     In its place: ``named_parameters()``, which has them in that order by chance.
     """
@@ -169,7 +171,7 @@ def weight_names(layer: torch.nn.RNNBase) -> list[str]:
 
 
 def shape_mode() -> Any:
-    """A mode in which operators compute shapes alone, on what its ``from_tensor`` gives.
+    """Return a mode in which operators compute shapes alone, on what its ``from_tensor`` gives.
 
     In its place: a public ``FakeTensorMode``, of which PyTorch's documentation speaks.
     """
@@ -189,7 +191,7 @@ def honest() -> Any:
 
 
 def inductor(graph: torch.fx.GraphModule, inputs: Sequence[Tensor]) -> Callable[..., Any]:
-    """What computes a graph of operators without gradients, compiled by TorchInductor.
+    """Return what computes a graph of operators without gradients, compiled by TorchInductor.
 
     In its place: ``torch.compile``, which reads Python again to find the same graph, and in each
     call looks through all inputs for changes that the caller knows of.

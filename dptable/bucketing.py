@@ -42,11 +42,16 @@ def compute_bucket_assignment_by_size(
             bucket of its own, without a limit (0). Empty: none.
         tensor_indices: the index that stands for each tensor. Empty: its position.
 
-    Returns the buckets as lists of indices, and the limit of each. They are sorted by their least
-    index, or with ``tensor_indices`` in the order in which they closed.
+    Returns:
+        The buckets as lists of indices, and the limit of each. They are sorted by their least
+        index, or with ``tensor_indices`` in the order in which they closed.
 
     Source: ``_compute_bucket_assignment_by_size`` of torch.distributed, whose results it repeats
     without needing a build of PyTorch that has torch.distributed.
+
+    Example:
+        >>> compute_bucket_assignment_by_size([torch.ones(2)] * 3, [8, 16])
+        ([[0], [1, 2]], [8, 16])
     """
     check_some(tensors, "tensors", "tensor")
     check_some(bucket_size_limits, "bucket_size_limits", "limit")

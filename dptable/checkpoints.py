@@ -1,4 +1,4 @@
-"""Checkpoint folders as the Torch7 training scripts (fb.resnet.torch and its kin) lay them out.
+"""Checkpoint folders as the Torch7 training scripts (fb.resnet.torch and others) lay them out.
 
 ``latest.t7`` is a table ``{epoch, modelFile, optimFile, …}``, where ``modelFile`` and ``optimFile``
 name the files of the network and of the optimizer's state in the same folder. Where these would be
@@ -34,7 +34,7 @@ LATEST = "latest.t7"
 
 
 def exists(folder: str | os.PathLike[str]) -> bool:
-    """Whether ``folder`` holds a checkpoint."""
+    """Return whether ``folder`` holds a checkpoint."""
     return (Path(folder) / LATEST).is_file()
 
 
@@ -99,7 +99,7 @@ def save_distributed(
 
 
 def slices(folder: str | os.PathLike[str]) -> Path | None:
-    """The folder of slices of a checkpoint, if it has one, for ``load_distributed``."""
+    """Return the folder of slices of a checkpoint, if it has one, for ``load_distributed``."""
     held = table(folder)
     return _file(Path(folder), held, "stateFolder") if "stateFolder" in held else None
 
@@ -154,7 +154,7 @@ def latest(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], nn.Module, d
 
 
 def _file(folder: Path, held: dict[str, Any], key: str) -> Path:
-    """The file of the folder that the table names."""
+    """Return the file of the folder that the table names."""
     name = held.get(key)
     if not isinstance(name, str):
         raise ValueError(f"{folder / LATEST}: {key} is {given(name)}; a file's name is accepted")
@@ -173,7 +173,9 @@ def _load_on_one_device(path: Path) -> nn.Module:
 
 
 def moved(optimState: dict[str, Any], like: Tensor) -> dict[str, Any]:
-    """An optimizer's state with its floating-point tensors of the device and type of ``like``."""
+    """Return an optimizer's state with its floating-point tensors of the device and type of
+    ``like``.
+    """
     return {
         key: value.to(like) if isinstance(value, Tensor) and value.is_floating_point() else value
         for key, value in optimState.items()

@@ -90,9 +90,16 @@ def broadcast(
         out: instead of ``devices``, tensors of the same shape that are filled and returned.
         nccl: whether NCCL should carry the copies.
 
-    Returns one tensor per device, of the shape and dtype of ``tensor``, or ``out``. Raises
-    TypeError for what is no tensor, and ValueError for a tensor on a GPU other than the first and
-    for ``out`` of another shape.
+    Returns:
+        One tensor per device, of the shape and dtype of ``tensor``, or ``out``.
+
+    Raises:
+        TypeError: what is no tensor.
+        ValueError: a tensor on a GPU other than the first and for ``out`` of another shape.
+
+    Example:
+        >>> [t.tolist() for t in broadcast(torch.ones(2), ["cpu", "cpu"])]
+        [[1.0, 1.0], [1.0, 1.0]]
     """
     one_of(devices=devices, out=out)
     check_tensor(tensor, "tensor")
@@ -127,9 +134,17 @@ def broadcast_coalesced(
         buffer_size: tensors of one dtype travel together up to this many bytes.
         nccl: whether NCCL should carry the copies.
 
-    Returns one list of tensors per device, each in the order of ``tensors``. The copies are
-    contiguous. Raises TypeError for what is no tensor, and ValueError for tensors on several
-    devices.
+    Returns:
+        One list of tensors per device, each in the order of ``tensors``. The copies are contiguous.
+
+    Raises:
+        TypeError: what is no tensor.
+        ValueError: tensors on several devices.
+
+    Example:
+        >>> copies = broadcast_coalesced([torch.ones(3), torch.zeros(2)], ["cpu", "cpu"])
+        >>> [[t.numel() for t in copy] for copy in copies]
+        [[3, 2], [3, 2]]
     """
     tensors = list(tensors)
     source = common_device(tensors, "tensors")
@@ -173,9 +188,16 @@ def reduce_add(
         destination: a device that one of them sits on; default: the current device.
         nccl: whether NCCL should do it.
 
-    Returns a new tensor on ``destination``, or the input itself when there is only one. Raises
-    TypeError for what is no tensor, and ValueError for inputs that differ and when none of them is
-    on ``destination``.
+    Returns:
+        A new tensor on ``destination``, or the input itself when there is only one.
+
+    Raises:
+        TypeError: what is no tensor.
+        ValueError: inputs that differ and when none of them is on ``destination``.
+
+    Example:
+        >>> reduce_add([torch.ones(2), torch.full((2,), 2.0)], "cpu").tolist()
+        [3.0, 3.0]
     """
     inputs = list(inputs)
     root, others = _root_first(inputs, [device_of(t, "inputs") for t in inputs], destination)
@@ -210,9 +232,18 @@ def reduce_add_coalesced(
         buffer_size: tensors of one dtype travel together up to this many bytes.
         nccl: whether NCCL should do it.
 
-    Returns the sums on ``destination``; with a single list its own tensors. Where some tensors of
-    a position are sparse and others not, the sum is dense. Raises ValueError for lists of
-    different lengths, tensors that differ at one position, and a list on several devices.
+    Returns:
+        The sums on ``destination``; with a single list its own tensors. Where some tensors of a
+        position are sparse and others not, the sum is dense.
+
+    Raises:
+        ValueError: lists of different lengths, tensors that differ at one position, and a list on
+            several devices.
+
+    Example:
+        >>> sums = reduce_add_coalesced([[torch.ones(2)], [torch.ones(2)]], "cpu")
+        >>> sums[0].tolist()
+        [2.0, 2.0]
     """
     lists = [list(tensors) for tensors in inputs]
     check_some(lists, "inputs", "sequence of tensors")
@@ -265,7 +296,7 @@ def _sum_groups(
 
 
 def _uniform(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
-    """The tensors, all of one layout."""
+    """Return the tensors, all of one layout."""
     if len({tensor.layout for tensor in tensors}) == 1:
         return tensors
     return [t if t.layout == torch.strided else t.to_dense() for t in tensors]
@@ -306,10 +337,17 @@ def scatter(
             Copies from pinned memory are under way when the call returns, as in torch.cuda.comm.
         out: instead of ``devices`` and ``chunk_sizes``, tensors that are filled and returned.
 
-    Returns one chunk per device, of the dtype and layout of ``tensor``. Raises ValueError for a
-    dimension that the tensor lacks and for sizes that do not add up to it.
+    Returns:
+        One chunk per device, of the dtype and layout of ``tensor``.
+
+    Raises:
+        ValueError: a dimension that the tensor lacks and for sizes that do not add up to it.
 
     Differs from torch.cuda.comm: the default sizes are Torch7's, so that all devices are used.
+
+    Example:
+        >>> [t.tolist() for t in scatter(torch.arange(5), ["cpu", "cpu"])]
+        [[0, 1, 2], [3, 4]]
     """
     one_of(devices=devices, out=out)
     check_tensor(tensor, "tensor")
@@ -368,7 +406,15 @@ def gather(
         destination: where the result goes; default: the current device.
         out: instead of ``destination``, the tensor that takes the result.
 
-    Returns the joined tensor, or ``out``. Raises ValueError for tensors that do not fit together.
+    Returns:
+        The joined tensor, or ``out``.
+
+    Raises:
+        ValueError: tensors that do not fit together.
+
+    Example:
+        >>> gather([torch.zeros(2), torch.ones(1)], destination="cpu").tolist()
+        [0.0, 0.0, 1.0]
     """
     tensors = list(tensors)
     check_some(tensors, "tensors", "tensor")
@@ -437,7 +483,7 @@ def _targets(
 def _root_first(
     inputs: Sequence[object], homes: Sequence[torch.device], destination: DeviceLike | None
 ) -> tuple[int, list[int]]:
-    """The position of the first input on ``destination``, and the other positions."""
+    """Return the position of the first input on ``destination``, and the other positions."""
     check_some(inputs, "inputs", "tensor")
     target = _current() if destination is None else cutorch.device(destination)
     if target not in homes:

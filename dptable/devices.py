@@ -47,7 +47,7 @@ IDLE = 0.5
 
 
 def facts() -> dict[torch.device, Gpu]:
-    """The driver's facts of the GPUs that PyTorch can use, by PyTorch's name.
+    """Return the driver's facts of the GPUs that PyTorch can use, by PyTorch's name.
 
     Raises ``dptable.hardware.nvml.NoDriver`` where the driver cannot be asked.
     """
@@ -90,7 +90,7 @@ def _order_is_certain(shown: Iterable[Gpu]) -> bool:
 
 
 def choose(count: int | None = None) -> tuple[torch.device, ...]:
-    """The devices for ``--devices auto``.
+    """Return the devices for ``--devices auto``.
 
     Of the GPUs among the logical devices it takes those with free memory that are connected best.
     Without a GPU it takes the first CPU devices.
@@ -99,7 +99,8 @@ def choose(count: int | None = None) -> tuple[torch.device, ...]:
         count: how many; default: all that are idle, that is all with at least half the free memory
             of the freest.
 
-    Raises ValueError if there are not as many.
+    Raises:
+        ValueError: if there are not as many.
     """
     listed = devices()
     gpus = [device for device in dict.fromkeys(listed) if accelerators.is_accelerator(device)]
@@ -179,7 +180,7 @@ class Report:
     notes: tuple[str, ...]
 
     def table(self) -> str:
-        """The report as text for a terminal."""
+        """Return the report as text for a terminal."""
         lines = _aligned([_HEADINGS, *self._rows()])
         if self.links:
             lines += ["", *_aligned(self._link_rows()), PATHS_EXPLAINED]
@@ -188,7 +189,9 @@ class Report:
         return "\n".join(lines)
 
     def json(self) -> str:
-        """The report as JSON: ``devices``, ``links`` and ``notes``; unknown facts are null."""
+        """Return the report as JSON: ``devices``, ``links`` and ``notes``; unknown facts
+        are null.
+        """
         entries = []
         for gpu_id, device in enumerate(self.devices, 1):
             gpu = self.gpus.get(device)
@@ -235,7 +238,7 @@ _HEADINGS = [
 
 
 def report() -> Report:
-    """What there is to say about the logical devices now."""
+    """Return what there is to say about the logical devices now."""
     listed = devices()
     try:
         known = survey()
@@ -299,7 +302,7 @@ def _gpu_cells(gpu: Gpu) -> list[str]:
 
 
 def _pytorchs_facts(device: torch.device) -> dict[str, Any]:
-    """What PyTorch itself knows, for a device that the driver says nothing of."""
+    """Return what PyTorch itself knows, for a device that the driver says nothing of."""
     if device.type == "cuda" and not accelerators.started("cuda"):
         # Asking PyTorch would create a context.
         return {"name": str(device)}

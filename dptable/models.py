@@ -22,9 +22,14 @@ __all__ = [
 
 
 def lenet(classes: int, channels: int, height: int, width: int) -> nn.Sequential:
-    """Two 5×5 convolutions, each followed by 2×2 max pooling, and two linear layers.
+    """Build two 5×5 convolutions, each followed by 2×2 max pooling, and two linear layers.
 
     The convolutions are padded (LeNet's are not), so that images from 4×4 pixels on fit.
+
+    Example:
+        >>> import torch
+        >>> lenet(10, 1, 8, 8).float().forward(torch.rand(2, 1, 8, 8)).shape
+        torch.Size([2, 10])
     """
     if min(height, width) < 4:
         raise ValueError(f"images are {height}x{width}; for lenet, 4x4 or larger are accepted")
@@ -46,7 +51,19 @@ def lenet(classes: int, channels: int, height: int, width: int) -> nn.Sequential
 def mlp(
     classes: int, channels: int, height: int, width: int, hidden: Sequence[int] = (256, 128)
 ) -> nn.Sequential:
-    """Linear layers with ReLU between them; ``hidden`` are their sizes."""
+    """Build linear layers with ReLU between them.
+
+    Args:
+        classes: the number of scores for each image.
+        channels: planes of an image.
+        height: rows of an image, in pixels.
+        width: columns of an image, in pixels.
+        hidden: the sizes of the layers before the last one.
+
+    Example:
+        >>> [str(m.weight.shape) for m in mlp(10, 1, 8, 8).findModules("nn.Linear")[0]]
+        ['torch.Size([256, 64])', 'torch.Size([128, 256])', 'torch.Size([10, 128])']
+    """
     features = channels * height * width
     model = nn.Sequential().add(nn.View(features).setNumInputDims(3))
     for size in hidden:
@@ -65,7 +82,8 @@ def resnet(
     shortcut_type: str = "A",
     preactivation: bool = False,
 ) -> nn.Sequential:
-    """The CIFAR residual net of fb.resnet.torch: depth 6n+2, stages of 16, 32 and 64 features.
+    """Return the CIFAR residual net of fb.resnet.torch: depth 6n+2, stages of 16, 32 and 64
+    features.
 
     ``shortcut_type`` is what bridges two stages: "A" a strided identity padded with zero features,
     "B" a 1×1 convolution; "C" puts a 1×1 convolution beside every block. From K. He et al., "Deep
@@ -109,7 +127,7 @@ def imagenet_resnet(
     shortcut_type: str = "B",
     preactivation: bool = False,
 ) -> nn.Sequential:
-    """The ImageNet residual net of fb.resnet.torch: depth 18, 34, 50, 101, 152 or 200.
+    """Return the ImageNet residual net of fb.resnet.torch: depth 18, 34, 50, 101, 152 or 200.
 
     From depth 50 on its blocks are bottlenecks. ``shortcut_type`` and ``preactivation`` are as in
     ``resnet``.
@@ -167,7 +185,7 @@ class _ResidualBlocks:
         return self._block(((features, 3, stride), (features, 3, 1)), stride, activated)
 
     def bottleneck(self, features: int, stride: int, activated: str) -> nn.Module:
-        """A 3×3 convolution between two of 1×1; the block gives four times ``features``."""
+        """Return a 3×3 convolution between two of 1×1; the block gives four times ``features``."""
         layers = (features, 1, 1), (features, 3, stride), (4 * features, 1, 1)
         return self._block(layers, stride, activated)
 

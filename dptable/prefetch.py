@@ -35,6 +35,11 @@ class Prefetcher(Generic[Batch]):
         ahead: how many batches are under way besides the one in use, at least 1.
 
     An error of ``batches`` surfaces after the batches that came before it.
+
+    Example:
+        >>> import torch
+        >>> [batch.sum().item() for batch in Prefetcher([torch.ones(2), torch.ones(3)], "cpu")]
+        [2.0, 3.0]
     """
 
     def __init__(
@@ -87,7 +92,7 @@ class _Flight(Generic[Batch]):
         return tensor.to(self.device, non_blocking=True)
 
     def land(self) -> Batch:
-        """The batch, safe to use on the current stream."""
+        """Return the batch, safe to use on the current stream."""
         current = accelerators.current_stream(self.device)
         current.wait_event(self.arrived)
 

@@ -1,4 +1,4 @@
-"""Sums over processes of which each process gets its part; many small ones made one large one.
+"""Sums over processes, of which each process gets its part. Small sums travel as one large sum.
 
 The interface is that of ``fairscale.internal.reduce_scatter_bucketer``.
 """
@@ -29,7 +29,9 @@ Callback = Callable[[Tensor], Any]
 
 
 def on_nccl(tensor: Tensor, group: dist.ProcessGroup | None = None) -> bool:
-    """Whether NCCL carries such tensors; in a group, each type of device can have its backend."""
+    """Return whether NCCL carries such tensors; in a group, each type of device can have its
+    backend.
+    """
     return f"{tensor.device.type}:nccl" in dist.get_backend_config(group)
 
 
@@ -62,7 +64,8 @@ def reduce_to(
 ) -> Callable[[], Any]:
     """Begin to sum ``tensor`` over the processes in the memory of one rank of the group.
 
-    Returns what waits for the sum. On the other ranks the tensor's values are then undefined.
+    Returns:
+        What waits for the sum. On the other ranks the tensor's values are then undefined.
     """
     root = rank if group is None else dist.get_global_rank(group, rank)
     if on_nccl(tensor, group):
@@ -177,7 +180,8 @@ class ReduceScatterBucketer:
             group: the processes.
             callback_fn: called once with the sum, when it is there.
 
-        Raises ValueError for inputs of another number or of different kinds.
+        Raises:
+            ValueError: inputs of another number or of different kinds.
         """
         size = group.size()
         if len(input_list) != size:
@@ -222,7 +226,7 @@ class ReduceScatterBucketer:
             bucket.teardown()
 
     def _get_shard_size(self, element_size: int, num_shards: int) -> int:
-        """How many elements of each process a bucket holds."""
+        """Return how many elements of each process a bucket holds."""
         return max(0, int(self.bucket_cap_mb * (1 << 20) // (element_size * num_shards)))
 
     def _get_bucket(self, tensor: Tensor, group: dist.ProcessGroup) -> ScatterBucket:

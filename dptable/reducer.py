@@ -1,10 +1,10 @@
-"""Summing gradients over replicas while backward still computes the next ones.
+"""Sums of gradients over replicas, while backward still computes the next gradients.
 
 After DistributedDataParallel's reducer (S. Li et al., "PyTorch Distributed: Experiences on
-Accelerating Data Parallel Training", VLDB 2020): parameters are gathered in buckets in the reverse
-order of their definition, which is roughly that of their gradients; whoever goes back through a
-replica tells when a gradient is there; the replica whose gradient completes a bucket on all of them
-sums it, in its own thread, while the others go on.
+Accelerating Data Parallel Training", VLDB 2020). Parameters are gathered in buckets in the reverse
+order of their definition, in which backward roughly computes their gradients. The thread that goes
+back through a replica tells the reducer when a gradient is complete. The replica whose gradient
+completes a bucket on all replicas sums it, in its own thread, while the others go on.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ def _sum_onto_first(copies: list[Tensor]) -> None:
 class Bucket:
     """Parameters whose gradients are summed together.
 
-    ``parts``: for each tensor to sum, the list of its copies, one per replica. There is one such
-    tensor, a range of the flat gradients, where these are flat; else one for each parameter.
-    ``pending``: how many gradients, of all replicas, are still to come in this pass. ``done``:
-    whether the bucket is summed.
+    Attributes:
+        parts: for each tensor to sum, the list of its copies, one per replica. Where the gradients
+            are flat there is one tensor, a range of them; else one for each parameter.
+        pending: how many gradients, of all replicas, are still to come in this pass.
+        done: whether the bucket is summed.
 
     Args:
         indices: the numbers of the parameters.

@@ -47,6 +47,13 @@ def replicate(
     ``compat.nn`` have ``clone()``.
 
     Source: ``replicate`` of torch.nn.parallel, here for devices of any kind.
+
+    Example:
+        >>> net = torch.nn.Linear(2, 1)
+        >>> first, second = replicate(net, ["cpu", "cpu"])
+        >>> (first(torch.ones(2)) + second(torch.ones(2))).backward()
+        >>> net.bias.grad.tolist()
+        [2.0]
     """
     if not isinstance(network, nn.Module):
         raise wrong_type(network, "network", "a torch.nn.Module")

@@ -45,12 +45,17 @@ OpFunc = Callable[[Tensor], tuple[Any, Any]]
 
 
 def _numbers(state: dict[str, Any] | None) -> set[int]:
-    """The ids of the tensors of a state that are never slices, whatever their sizes."""
+    """Return the ids of the tensors of a state that are never slices, whatever their sizes."""
     return {id(tensor) for value in unsliced_values(state or {}) for tensor in tensors(value)}
 
 
 def slice_bounds(count: int, size: int) -> list[int]:
-    """Where the slices of ``count`` elements begin and end: equal ones, the last with the rest."""
+    """Return where slices of ``count`` elements begin and end. The last one takes the rest.
+
+    Example:
+        >>> slice_bounds(10, 3)
+        [0, 3, 6, 10]
+    """
     return [*(rank * (count // size) for rank in range(size)), count]
 
 
@@ -90,7 +95,7 @@ class ShardedParameters:
         self.bounds = slice_bounds(parameters.numel(), self.size)
 
     def _flat(self, what: int) -> Tensor:
-        """The whole flat parameters (0) or gradients (1), wherever they lie now."""
+        """Return the whole flat parameters (0) or gradients (1), wherever they lie now."""
         if self.dpt.group is not self._member:
             raise RuntimeError("the container has left the group of this ShardedParameters")
         self.dpt.moduleParameters()  # moves them together again if they have come apart
@@ -102,7 +107,7 @@ class ShardedParameters:
         return self.dpt.flattenedParams[0][what]
 
     def slice(self, whole: Tensor) -> Tensor:
-        """This process's slice of a vector with one element for each parameter."""
+        """Return this process's slice of a vector with one element for each parameter."""
         if whole.numel() != self.bounds[-1]:
             raise ValueError(
                 f"whole has {whole.numel()} elements; one for each of the {self.bounds[-1]} "
@@ -127,7 +132,7 @@ class ShardedParameters:
         config: dict[str, Any] | None = None,
         state: dict[str, Any] | None = None,
     ) -> tuple[Any, ...]:
-        """One call of ``optimizer`` on this process's slice, after which all parameters are whole.
+        """Call ``optimizer`` on this process's slice, and make the flat parameters whole again.
 
         Args:
             optimizer: one of ``compat.optim``, or any function called like them that works on each
@@ -138,11 +143,13 @@ class ShardedParameters:
             config: the optimizer's table.
             state: that for its state, of which each vector is a slice; default: ``config``.
 
-        Returns what the optimizer does, with the whole parameters. The loss is that of all
-        processes: a mean by their rows, or with ``average=False`` the sum.
+        Returns:
+            What the optimizer does, with the whole parameters. The loss is that of all processes: a
+            mean by their rows, or with ``average=False`` the sum.
 
-        Raises ValueError when an optimizer does what slices cannot do alike: draws at random, or
-        combines parameters in another way.
+        Raises:
+            ValueError: when an optimizer does what slices cannot do alike: draws at random, or
+                combines parameters in another way.
         """
         config = {} if config is None else config
         state = config if state is None else state
@@ -197,7 +204,9 @@ class ShardedParameters:
         number of processes; so does ``torch.distributed.checkpoint.load``, where the vectors are
         called ``parameters`` and ``state.NAME`` for each in the state.
 
-        Raises FileExistsError if there is such a folder, OSError naming a rank that cannot write.
+        Raises:
+            FileExistsError: if there is such a folder.
+            OSError: naming a rank that cannot write.
         """
         from dptable.processes import (
             sliced_files,  # only here: PyTorch's part for it takes half a second
@@ -228,8 +237,9 @@ class ShardedParameters:
 
         Every process calls this, and reads its slices only.
 
-        Raises FileNotFoundError if there is no such folder, ValueError if it is that of a net with
-        other parameters.
+        Raises:
+            FileNotFoundError: if there is no such folder.
+            ValueError: if it is that of a net with other parameters.
         """
         from dptable.processes import sliced_files
 
@@ -245,7 +255,7 @@ class ShardedParameters:
     # The optimizer's state as a whole, for files.
 
     def gather_state(self, state: dict[str, Any]) -> dict[str, Any] | None:
-        """The state as one process would have it, on rank 0's CPU; None on the others.
+        """Return the state as one process would have it, on rank 0's CPU; None on the others.
 
         Every process calls this with its own. Vectors, and the rows of matrices, that have as many
         elements as the process's slice, on every process, are taken for slices, unless their
@@ -256,7 +266,7 @@ class ShardedParameters:
         return whole if self.rank == 0 else None
 
     def _sliced(self, state: dict[str, Any]) -> list[bool]:
-        """Which of the tensors in a state are slices; the same in all processes."""
+        """Return which of the tensors in a state are slices; the same in all processes."""
         mine = self._width(self.rank)
         everybody: list[Any] = [None] * self.size
         numbers = _numbers(state)
@@ -304,7 +314,7 @@ class ShardedParameters:
         return filled(skeleton)
 
     def agreed(self, value: Any) -> Any:
-        """What rank 0 gives as ``value``."""
+        """Return what rank 0 gives as ``value``."""
         return agreed(value, self._member.checked, self._member.control)
 
     def _width(self, rank: int) -> int:
@@ -344,7 +354,7 @@ class ShardedParameters:
 
 
 def load_distributed(folder: str | os.PathLike[str], dpt: DataParallelTable) -> dict[str, Any]:
-    """What ``ShardedParameters.save_distributed`` wrote, read as a whole, for one process.
+    """Return what ``ShardedParameters.save_distributed`` wrote, read as a whole, for one process.
 
     Fills the parameters and running statistics and returns the optimizer's state. As one of several
     processes, all of them call this.
@@ -497,7 +507,7 @@ class _Totals(TorchFunctionMode):
 
 
 def _cut(bounds: Sequence[int], begin: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """The owners of the elements ``begin`` to ``end``, each with the range that it owns."""
+    """Yield the owners of the elements ``begin`` to ``end``, each with the range that it owns."""
     for owner, (low, high) in enumerate(pairwise(bounds)):
         start, stop = max(begin, low), min(end, high)
         if start < stop:

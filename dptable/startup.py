@@ -14,7 +14,7 @@ from typing import Any
 
 
 def _is_command() -> bool:
-    """Whether this process was started as ``dptable``, or as ``python -m dptable``."""
+    """Return whether this process was started as ``dptable``, or as ``python -m dptable``."""
     if sys.argv[0] == "-m":  # while a package is loading that is to be run
         return ("-m", "dptable") in pairwise(sys.orig_argv)
     return Path(sys.argv[0]).stem == "dptable"

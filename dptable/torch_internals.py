@@ -22,7 +22,9 @@ BatchNorm: type[nn.Module] = nn.modules.batchnorm._BatchNorm
 
 
 def foreach_add(tensors: Sequence[Tensor], others: Sequence[Tensor]) -> list[Tensor]:
-    """The sum of each pair, in one call. Waits for a public name of ``torch._foreach_add``."""
+    """Return the sum of each pair, in one call. Waits for a public name of
+    ``torch._foreach_add``.
+    """
     return list(torch._foreach_add(list(tensors), list(others)))
 
 
@@ -42,7 +44,9 @@ def foreach_copy_(tensors: Sequence[Tensor], sources: Sequence[Tensor]) -> None:
 
 
 def has_nccl() -> bool:
-    """Whether PyTorch was built with NCCL; ``torch.cuda.nccl`` has no public answer for it."""
+    """Return whether PyTorch was built with NCCL; ``torch.cuda.nccl`` has no public
+    answer for it.
+    """
     return hasattr(torch._C, "_nccl_all_reduce")
 
 
@@ -61,7 +65,8 @@ def end_graph_allocation(device: int, pool: Any) -> None:
 
 
 def default_device() -> torch.device | None:
-    """What ``torch.set_default_device`` or ``with device:`` says in this thread, if anything.
+    """Return what ``torch.set_default_device`` or ``with device:`` says in this thread, if
+    anything.
 
     ``torch.get_default_device`` gives a CPU that nobody asked for too, and an index that may be
     another one in another thread.
@@ -71,7 +76,7 @@ def default_device() -> torch.device | None:
 
 
 def saved_tensors_hooks() -> tuple[Callable[..., Any], Callable[..., Any]] | None:
-    """The hooks of the innermost ``saved_tensors_hooks`` of this thread.
+    """Return the hooks of the innermost ``saved_tensors_hooks`` of this thread.
 
     Waits for a public question beside ``torch.autograd.graph.saved_tensors_hooks``. PyTorch 2.6 has
     none at all: None.
@@ -84,7 +89,7 @@ def saved_tensors_hooks() -> tuple[Callable[..., Any], Callable[..., Any]] | Non
 
 
 def shallow_copy(module: nn.Module) -> Any:
-    """A module with dictionaries of its own for what it holds, and no parameters.
+    """Return a module with dictionaries of its own for what it holds, and no parameters.
 
     Waits for ``torch.nn.parallel.replicate`` to take devices of any kind.
     """
@@ -92,20 +97,20 @@ def shallow_copy(module: nn.Module) -> Any:
 
 
 def held_modules(module: nn.Module) -> dict[str, nn.Module | None]:
-    """The dictionary of the modules directly in one, those that are None too.
+    """Return the dictionary of the modules directly in one, those that are None too.
 
-    It waits, as the next two do, for ``named_children`` and its kin to tell these.
+    It waits, as the next two do, for ``named_children`` and similar methods to tell these.
     """
     return module._modules
 
 
 def held_parameters(module: nn.Module) -> dict[str, nn.Parameter | None]:
-    """The dictionary of a module's own parameters, those that are None too."""
+    """Return the dictionary of a module's own parameters, those that are None too."""
     return module._parameters
 
 
 def held_buffers(module: nn.Module) -> dict[str, Tensor | None]:
-    """The dictionary of a module's own buffers, those that are None too."""
+    """Return the dictionary of a module's own buffers, those that are None too."""
     return module._buffers
 
 
@@ -113,12 +118,14 @@ def held_buffers(module: nn.Module) -> dict[str, Tensor | None]:
 
 
 def default_store() -> dist.Store:
-    """The store through which the processes found each other; there is no public way to it."""
+    """Return the store through which the processes found each other; there is no public
+    way to it.
+    """
     return c10d._get_default_store()
 
 
 def device_types(group: dist.ProcessGroup) -> Sequence[torch.device]:
-    """The kinds of devices whose tensors a group carries; waits for a public property."""
+    """Return the kinds of devices whose tensors a group carries; waits for a public property."""
     return group._device_types
 
 
@@ -149,7 +156,8 @@ def sibling(group: dist.ProcessGroup, backend: str, name: str) -> dist.ProcessGr
 
 
 def checkpoints_groups_without_rank_0(group: dist.ProcessGroup) -> bool:
-    """Whether ``torch.distributed.checkpoint`` serves groups whose first process is not rank 0.
+    """Return whether ``torch.distributed.checkpoint`` serves groups whose first process is not rank
+    0.
 
     Torch 2.6 does not, which it tells by an error from deep inside; later ones do.
     """

@@ -139,7 +139,7 @@ class RNN(Cudnn, typename="cudnn.RNN"):
         return _MODES[self.mode]
 
     def _shapes(self) -> Iterator[tuple[int, ...]]:
-        """The shapes of the parts of the weight, one part for all gates of a layer."""
+        """Yield the shapes of the parts of the weight, one part for all gates of a layer."""
         rows = self._kind[0] * self.hiddenSize
         for layer in range(self.numLayers):
             width = self.hiddenSize * self.numDirections if layer else self.inputSize
@@ -149,7 +149,9 @@ class RNN(Cudnn, typename="cudnn.RNN"):
             yield (rows,)
 
     def _parts(self, weight: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-        """The matrices and the biases, of each layer one for the input and one for the state."""
+        """Return the matrices and the biases, of each layer one for the input and one for the
+        state.
+        """
         shapes = list(self._shapes())
         sizes = [math.prod(shape) for shape in shapes]
         if weight.numel() != sum(sizes):
@@ -162,7 +164,9 @@ class RNN(Cudnn, typename="cudnn.RNN"):
         return parts[:half], parts[half:]
 
     def in_order_of_torch(self, weight: Tensor) -> list[Tensor]:
-        """The parts of ``weight`` in PyTorch's order: the biases behind the matrices of a layer."""
+        """Return the parts of ``weight`` in PyTorch's order: the biases behind the matrices of a
+        layer.
+        """
         matrices, biases = self._parts(weight)
         starts = range(0, len(matrices), 2)
         return [part for i in starts for part in (*matrices[i : i + 2], *biases[i : i + 2])]
@@ -218,7 +222,7 @@ class RNN(Cudnn, typename="cudnn.RNN"):
         return ("hidden", "cell") if self.mode == "CUDNN_LSTM" else ("hidden",)
 
     def _fields(self, form: str, like: Tensor) -> list[Tensor]:
-        """The fields of that name of all states; zeros for those that are None."""
+        """Return the fields of that name of all states; zeros for those that are None."""
         found = []
         for state in self.state_names:
             name = form.format(state, state.capitalize())
@@ -237,7 +241,7 @@ class RNN(Cudnn, typename="cudnn.RNN"):
         return self._fields("{0}Input", steps)
 
     def over(self, steps: Tensor, weight: Tensor, *first: Tensor) -> list[Tensor]:
-        """The outputs of the last layer, and all states at the end."""
+        """Return the outputs of the last layer, and all states at the end."""
         flat = self.in_order_of_torch(weight)
         states = list(first) if len(first) > 1 else first[0]
         dropout = float(self.dropout) if self.train else 0.0

@@ -52,7 +52,7 @@ def configure(devices: Iterable[DeviceLike] | None) -> None:
 
 
 def devices() -> tuple[torch.device, ...]:
-    """The logical devices in the order of their GPU ids."""
+    """Return the logical devices in the order of their GPU ids."""
     global _configured
     if _configured is None:
         with _lock:
@@ -62,7 +62,7 @@ def devices() -> tuple[torch.device, ...]:
 
 
 def accelerated() -> tuple[torch.device, ...]:
-    """The accelerators among the logical devices, each once."""
+    """Return the accelerators among the logical devices, each once."""
     global _accelerated
     listed = devices()
     if _accelerated[0] is not listed:
@@ -74,9 +74,11 @@ _accelerated: tuple[tuple[torch.device, ...] | None, tuple[torch.device, ...]] =
 
 
 def device(gpu: DeviceLike) -> torch.device:
-    """The ``torch.device`` of a GPU id (int, from 1) or of a PyTorch name (str, ``torch.device``).
+    """Return the ``torch.device`` of a GPU id (int, from 1) or of a PyTorch name (str,
+    ``torch.device``).
 
-    Raises ValueError for 0, for an id beyond the list and for a device that the machine lacks.
+    Raises:
+        ValueError: 0, for an id beyond the list and for a device that the machine lacks.
     """
     return _lookup(gpu, devices())
 
@@ -104,7 +106,7 @@ def cuda_device(word: str, target: torch.device | None = None) -> torch.device:
 
 
 def place(type: str, tensor: torch.Tensor | None = None) -> tuple[torch.dtype, torch.device]:
-    """The dtype of Torch7's tensor type ``type``, and where a tensor is that gets it.
+    """Return the dtype of Torch7's tensor type ``type``, and where a tensor is that gets it.
 
     A CUDA type is on the current device; ``tensor``, if it is on an accelerator, stays on its own.
     """
@@ -117,7 +119,7 @@ def place(type: str, tensor: torch.Tensor | None = None) -> tuple[torch.dtype, t
 
 
 def getDeviceCount() -> int:
-    """The number of logical devices."""
+    """Return the number of logical devices."""
     return len(devices())
 
 
@@ -141,7 +143,7 @@ def _lookup(gpu: DeviceLike, listed: Sequence[torch.device]) -> torch.device:
 
 
 def _named(name: str | torch.device, listed: Sequence[torch.device]) -> torch.device:
-    """A device with its index spelled out, so that equal devices compare equal.
+    """Return a device with its index spelled out, so that equal devices compare equal.
 
     One without, such as "cuda", is the current one if it is of that kind, else the first such one
     among ``listed``.
@@ -177,7 +179,7 @@ def _hardware() -> tuple[torch.device, ...]:
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -208,7 +210,7 @@ def _resolve(wanted: Iterable[DeviceLike], argument: str) -> tuple[torch.device,
 
 
 def getDevice() -> int:
-    """The GPU id of this thread's current device, 1 at the start.
+    """Return the GPU id of this thread's current device, 1 at the start.
 
     After a direct ``torch.cuda.set_device``, or that of another kind, it is the first id of the GPU
     that was set.
@@ -224,9 +226,10 @@ def getDevice() -> int:
 
 
 def gpu_id(gpu: DeviceLike) -> int:
-    """The GPU id, counted from 1, of a logical device that may be named otherwise.
+    """Return the GPU id, counted from 1, of a logical device that may be named otherwise.
 
-    Raises ValueError for a device that is not in the list.
+    Raises:
+        ValueError: a device that is not in the list.
     """
     target, listed = device(gpu), devices()
     if not isinstance(gpu, _NAMES):

@@ -87,17 +87,23 @@ def getDeviceProperties(gpu: DeviceLike | None = None) -> Table:
 
 
 def getPeerToPeerAccess(gpu: DeviceLike, peer: DeviceLike) -> bool:
-    """Whether ``gpu`` can address the memory of ``peer``; PyTorch then does so on its own."""
+    """Return whether ``gpu`` can address the memory of ``peer``; PyTorch then does so on
+    its own.
+    """
     return accelerators.reaches(device(gpu), device(peer))
 
 
 def getDriverVersion() -> int:
-    """The newest CUDA version that the driver supports, as 12040 for 12.4; 0 without a driver."""
+    """Return the newest CUDA version that the driver supports, as 12040 for 12.4; 0 without a
+    driver.
+    """
     return driver_version()
 
 
 def getRuntimeVersion() -> int:
-    """The CUDA version that PyTorch was built with, as 12040 for 12.4; 0 for one without CUDA."""
+    """Return the CUDA version that PyTorch was built with, as 12040 for 12.4; 0 for one without
+    CUDA.
+    """
     if torch.version.cuda is None:
         return 0
     major, minor = torch.version.cuda.split(".")[:2]
@@ -105,6 +111,6 @@ def getRuntimeVersion() -> int:
 
 
 def isCachingAllocatorEnabled() -> bool:
-    """Whether memory of the current device is cached between uses."""
+    """Return whether memory of the current device is cached between uses."""
     target = device_or_current()
     return accelerators.caches_memory(target)

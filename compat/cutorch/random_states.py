@@ -36,12 +36,12 @@ def seedAll() -> None:
 
 
 def initialSeed(gpu: DeviceLike | None = None) -> int:
-    """The number that a device was last seeded with."""
+    """Return the number that a device was last seeded with."""
     return generator(device_or_current(gpu)).initial_seed()
 
 
 def getRNGState(gpu: DeviceLike | None = None) -> torch.Tensor:
-    """The state of a device's generator: a uint8 tensor on the CPU."""
+    """Return the state of a device's generator: a uint8 tensor on the CPU."""
     return generator(device_or_current(gpu)).get_state()
 
 

@@ -46,7 +46,7 @@ def reserveStreams(n: int, nonblocking: bool = False) -> None:
 
 
 def getNumStreams() -> int:
-    """The number of reserved streams per device."""
+    """Return the number of reserved streams per device."""
     return _reserved
 
 
@@ -60,7 +60,7 @@ def setStream(stream: int) -> None:
 
 
 def getStream() -> int:
-    """The number of this thread's current stream."""
+    """Return the number of this thread's current stream."""
     return _state.stream
 
 

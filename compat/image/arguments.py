@@ -56,13 +56,13 @@ def with_destination(count: int = 1) -> Callable[[Callable[..., Tensor]], Callab
 
 
 def check_result(dst: Tensor, result: Tensor) -> Tensor:
-    """The result, where ``dst`` can take it."""
+    """Return the result, where ``dst`` can take it."""
     check_destination(dst, result)
     return result
 
 
 def wide(dtype: torch.dtype) -> torch.dtype:
-    """The type that images of ``dtype`` are computed in: bytes in floats, as in Torch7."""
+    """Return the type that images of ``dtype`` are computed in: bytes in floats, as in Torch7."""
     return torch.float32 if dtype == torch.uint8 else dtype
 
 
@@ -74,5 +74,7 @@ def narrowed(values: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def single(image: Tensor) -> Tensor:
-    """The elements in single precision, which Torch7 copies them in, those of doubles too."""
+    """Return the elements in single precision, which Torch7 copies them in, those of
+    doubles too.
+    """
     return image.float().to(image.dtype)

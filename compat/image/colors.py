@@ -28,7 +28,7 @@ _Rows = tuple[tuple[float, float, float], ...]
 
 
 def _planes(input: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The three planes as Torch7 computes with them: those of byte images from 0 to 1."""
+    """Return the three planes as Torch7 computes with them: those of byte images from 0 to 1."""
     _check(input)
     scaled = input.to(wide(input.dtype))
     r, g, b = scaled / 255 if input.dtype == torch.uint8 else scaled
@@ -79,7 +79,8 @@ def rgb2y(input: Tensor) -> Tensor:
     Args:
         input: an image, 3×H×W; a destination may come before it.
 
-    Returns an image of one plane, 1×H×W.
+    Returns:
+        An image of one plane, 1×H×W.
     """
     _check(input)
     (grey,) = _mixed(_TO_YUV[:1], input.double().unbind())
@@ -87,7 +88,9 @@ def rgb2y(input: Tensor) -> Tensor:
 
 
 def _hue(planes: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The hue from 0 to 1, the largest and the smallest of the three, and whether they are one."""
+    """Return the hue from 0 to 1, the largest and the smallest of the three, and whether they are
+    one.
+    """
     r, g, b = planes
     most, least = torch.maximum(torch.maximum(r, g), b), torch.minimum(torch.minimum(r, g), b)
     d = most - least
@@ -166,7 +169,8 @@ def rgb2lab(input: Tensor) -> Tensor:
         input: an image, 3×H×W, of a floating point type, from 0 to 1; a destination may come before
             it.
 
-    Returns an image of the lightness from 0 to 100 and the two axes of colour.
+    Returns:
+        An image of the lightness from 0 to 100 and the two axes of colour.
     """
     _check(input, floating=True)
     x = input.double()

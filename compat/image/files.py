@@ -93,7 +93,8 @@ def load(filename: _Path, depth: int | None = None, tensortype: str | None = Non
         tensortype: ``"float"`` or ``"double"``, from 0 to 1, or ``"byte"``, from 0 to 255; by
             default the default type.
 
-    Returns a tensor, K×H×W; as in Torch7 H×W for a coloured image that is made grey.
+    Returns:
+        A tensor, K×H×W; as in Torch7 H×W for a coloured image that is made grey.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -122,7 +123,7 @@ def loadPPM(filename: _Path, depth: int | None = None, tensortype: str | None = 
 
 
 def decompress(tensor: Tensor, depth: int | None = None, tensortype: str | None = None) -> Tensor:
-    """The image in the bytes of a JPEG or PNG file (Torch7: ``image.decompress``).
+    """Return the image in the bytes of a JPEG or PNG file (Torch7: ``image.decompress``).
 
     Args:
         tensor: the bytes, torch.uint8, of one dimension.
@@ -163,7 +164,7 @@ def getSize(filename: _Path) -> Tensor:
 
 
 def is_supported(suffix: str) -> bool:
-    """Whether files with this suffix can be written."""
+    """Return whether files with this suffix can be written."""
     return suffix in _SAVERS
 
 
@@ -259,17 +260,18 @@ def savePGM(filename: _Path, tensor: Tensor) -> None:
 
 
 def compressJPG(tensor: Tensor, quality: int = 75) -> Tensor:
-    """The bytes of a JPEG file of an image (Torch7: ``image.compressJPG``).
+    """Return the bytes of a JPEG file of an image (Torch7: ``image.compressJPG``).
 
     Args:
         tensor: an image, as for ``save``.
         quality: from 0 to 100.
 
-    Returns a tensor of torch.uint8, of one dimension.
+    Returns:
+        A tensor of torch.uint8, of one dimension.
     """
     return torch.frombuffer(bytearray(_jpeg(tensor, quality)), dtype=torch.uint8)
 
 
 def compressPNG(tensor: Tensor) -> Tensor:
-    """The bytes of a PNG file of an image (Torch7: ``image.compressPNG``)."""
+    """Return the bytes of a PNG file of an image (Torch7: ``image.compressPNG``)."""
     return torch.frombuffer(bytearray(_png(tensor)), dtype=torch.uint8)

@@ -28,7 +28,7 @@ def gaussian(
     mean_vert: float = 0.5,
     tensor: Tensor | None = None,
 ) -> Tensor:
-    """A Gaussian in two dimensions (Torch7: ``image.gaussian``).
+    """Return a Gaussian in two dimensions (Torch7: ``image.gaussian``).
 
     Args:
         size, width, height: its size; ``size`` stands for both sides.
@@ -38,7 +38,8 @@ def gaussian(
         mean_horz, mean_vert: where its middle is, as parts of the size.
         tensor: gets the kernel, whose size is then this tensor's.
 
-    Returns a tensor, height × width, of the default type, or ``tensor``.
+    Returns:
+        A tensor, height × width, of the default type, or ``tensor``.
     """
     if tensor is not None:
         if check_tensor(tensor, "tensor").dim() != 2 or not tensor.numel():
@@ -59,7 +60,7 @@ def _sides(size: int, height: int | None, width: int | None) -> tuple[int, int]:
 
 
 def _distances(size: int, mean: float, sigma: float) -> Tensor:
-    """How far each pixel is from the middle, in standard deviations."""
+    """Return how far each pixel is from the middle, in standard deviations."""
     places = torch.arange(1, size + 1, dtype=torch.float64)
     return (places - (mean * size + 0.5)) / (sigma * size)
 
@@ -72,7 +73,9 @@ def gaussian1D(
     mean: float = 0.5,
     tensor: Tensor | None = None,
 ) -> Tensor:
-    """A Gaussian in one dimension (Torch7: ``image.gaussian1D``); arguments as of ``gaussian``."""
+    """Return a Gaussian in one dimension (Torch7: ``image.gaussian1D``); arguments as of
+    ``gaussian``.
+    """
     if tensor is not None:
         if check_tensor(tensor, "tensor").dim() != 1 or not tensor.numel():
             raise ValueError(f"tensor has shape {tuple(tensor.shape)}; one dimension is accepted")
@@ -94,7 +97,7 @@ def laplacian(
     mean_horz: float = 0.5,
     mean_vert: float = 0.5,
 ) -> Tensor:
-    """A Laplacian of a Gaussian (Torch7: ``image.laplacian``); arguments as of ``gaussian``.
+    """Return a Laplacian of a Gaussian (Torch7: ``image.laplacian``); arguments as of ``gaussian``.
 
     As in Torch7 the horizontal arguments go with the rows where the kernel is not square.
     """
@@ -112,7 +115,7 @@ def laplacian(
 
 
 def convolve(*args: Any) -> Tensor:
-    """An image convolved with a kernel (Torch7: ``image.convolve``).
+    """Return an image convolved with a kernel (Torch7: ``image.convolve``).
 
     ::
 
@@ -124,7 +127,8 @@ def convolve(*args: Any) -> Tensor:
         mode: ``"valid"``, the default: where the kernel lies inside the image, H-h+1 × W-w+1;
             ``"full"``: where they touch, H+h-1 × W+w-1; ``"same"``: the middle of that, H×W.
 
-    Returns a new image, or ``dst``; for ``"same"`` a view of the full result, as in Torch7.
+    Returns:
+        A new image, or ``dst``; for ``"same"`` a view of the full result, as in Torch7.
     """
     *tensors, mode = args if isinstance(args[-1], str) else (*args, "valid")
     check_choice(mode, "mode", ("valid", "full", "same"))
@@ -167,7 +171,8 @@ def _convolved(src: Tensor, kernel: Tensor, full: bool) -> Tensor:
 
 
 def gaussianpyramid(*args: Any) -> list[Tensor]:
-    """An image in several sizes, each from the one before, blurred (``image.gaussianpyramid``).
+    """Return an image in several sizes, each from the one before, blurred
+    (``image.gaussianpyramid``).
 
     ::
 
@@ -201,7 +206,8 @@ def lcn(im: Tensor, ker: Tensor | None = None) -> Tensor:
         im: an image, H×W or 1×H×W.
         ker: weighs the neighbours; by default a Gaussian of 9×9.
 
-    Returns a double image, smaller by the kernel.
+    Returns:
+        A double image, smaller by the kernel.
     """
     check_image(im, "im")
     if im.dim() == 3 and len(im) != 1:
@@ -236,7 +242,7 @@ def dilate(im: Tensor, kern: Tensor | None = None, pad: float = 0) -> Tensor:
 
 
 def _covered(im: Tensor, kernel: Tensor, pad: float) -> Tensor:
-    """How many ones of the kernel lie on ones of the image, for every place of it."""
+    """Return how many ones of the kernel lie on ones of the image, for every place of it."""
     check_image(im, "im", (2,))
     down, across = (side // 2 for side in check_image(kernel, "kern", (2,)).shape)
     padded = functional.pad(im, (across, across, down, down), value=pad)

@@ -16,7 +16,7 @@ _CORNERS = ("c", "tl", "tr", "bl", "br")
 
 
 def crop(*args: Any) -> Tensor:
-    """A part of an image (Torch7: ``image.crop``).
+    """Return a part of an image (Torch7: ``image.crop``).
 
     ::
 
@@ -31,8 +31,9 @@ def crop(*args: Any) -> Tensor:
         format: where the part is: ``"c"``, in the centre, or in a corner, ``"tl"`` (top left),
             ``"tr"``, ``"bl"`` or ``"br"``.
 
-    Returns a new image, or ``dst``. Elements of double images are rounded to single precision, as
-    in Torch7.
+    Returns:
+        A new image, or ``dst``. Elements of double images are rounded to single precision, as in
+        Torch7.
 
     Raises:
         ValueError: a part that reaches outside the image.
@@ -98,7 +99,7 @@ def translate(src: Tensor, x: float, y: float) -> Tensor:
 
 @with_destination()
 def hflip(src: Tensor) -> Tensor:
-    """The image with left and right exchanged (Torch7: ``image.hflip``).
+    """Return the image with left and right exchanged (Torch7: ``image.hflip``).
 
     Args:
         src: an image, H×W or K×H×W; a destination, which may be ``src``, may come before it.
@@ -108,13 +109,13 @@ def hflip(src: Tensor) -> Tensor:
 
 @with_destination()
 def vflip(src: Tensor) -> Tensor:
-    """The image with top and bottom exchanged (Torch7: ``image.vflip``); as ``hflip``."""
+    """Return the image with top and bottom exchanged (Torch7: ``image.vflip``); as ``hflip``."""
     return check_image(src).flip(-2)
 
 
 @with_destination()
 def flip(src: Tensor, flip_dim: int) -> Tensor:
-    """A tensor of up to 5 dimensions mirrored along one (Torch7: ``image.flip``).
+    """Return a tensor of up to 5 dimensions mirrored along one (Torch7: ``image.flip``).
 
     Args:
         src: the tensor; a destination may come before it.

@@ -25,7 +25,7 @@ _REACH = 3
 
 @with_destination()
 def rotate(src: Tensor, theta: float, mode: str = "simple") -> Tensor:
-    """An image turned clockwise around its middle, by radians (Torch7: ``image.rotate``).
+    """Return an image turned clockwise around its middle, by radians (Torch7: ``image.rotate``).
 
     Args:
         src: an image, H×W or K×H×W; a destination may come before it.
@@ -74,7 +74,9 @@ def _neighbours(place: Tensor, size: int) -> tuple[_Between, Tensor]:
 
 
 def _flat(src: Tensor, y: Tensor, x: Tensor) -> Tensor:
-    """The pixels at ``y`` and ``x``, which may lie outside, where any pixel stands for them."""
+    """Return the pixels at ``y`` and ``x``, which may lie outside, where any pixel stands
+    for them.
+    """
     height, width = src.shape[-2:]
     index = y.clamp(0, height - 1) * width + x.clamp(0, width - 1)
     planes = src.reshape(*src.shape[:-2], height * width)
@@ -82,7 +84,7 @@ def _flat(src: Tensor, y: Tensor, x: Tensor) -> Tensor:
 
 
 def _pixels(src: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """The pixels at whole places, 0 outside the image."""
+    """Return the pixels at whole places, 0 outside the image."""
     height, width = src.shape[-2:]
     inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
     return torch.where(inside.to(src.device), single(_flat(src, y, x)), 0)
@@ -109,7 +111,7 @@ def _between(src: Tensor, across: _Between, down: _Between, inside: Tensor) -> T
 
 
 def polar(*args: Any) -> Tensor:
-    """An image in polar coordinates around its middle (Torch7: ``image.polar``).
+    """Return an image in polar coordinates around its middle (Torch7: ``image.polar``).
 
     ::
 
@@ -175,7 +177,8 @@ def warp(
     clamp_mode: str = "clamp",
     pad_value: float | None = None,
 ) -> Tensor:
-    """An image whose pixels come from the places that a field names (Torch7: ``image.warp``).
+    """Return an image whose pixels come from the places that a field names (Torch7:
+    ``image.warp``).
 
     Args:
         src: an image, H×W or K×H×W; a destination may come before it.
@@ -186,7 +189,8 @@ def warp(
             gives, or ``"pad"``, ``pad_value``.
         pad_value: 0 by default; for ``"pad"`` alone.
 
-    Returns an image, h×w or K×h×w.
+    Returns:
+        An image, h×w or K×h×w.
     """
     check_choice(mode, "mode", _WARPS)
     check_choice(clamp_mode, "clamp_mode", ("clamp", "pad"))
@@ -274,7 +278,7 @@ def affinetransform(
     clamp_mode: str = "clamp",
     pad_value: float | None = None,
 ) -> Tensor:
-    """An image after an affine map around its middle (Torch7: ``image.affinetransform``).
+    """Return an image after an affine map around its middle (Torch7: ``image.affinetransform``).
 
     Args:
         src: an image, H×W or K×H×W; a destination may come before it.

@@ -16,7 +16,7 @@ _SIZES = '"WxH", "MAX", "^MIN", "*SC" or "*SCn/SCd"'
 
 
 def scale(*args: Any) -> Tensor:
-    """An image of another size (Torch7: ``image.scale``).
+    """Return an image of another size (Torch7: ``image.scale``).
 
     ::
 
@@ -32,9 +32,10 @@ def scale(*args: Any) -> Tensor:
             lines between those that become several; ``"bicubic"``; or ``"simple"``, the pixel that
             is there.
 
-    Returns a new image of the type of ``src``, or ``dst``. The numbers are Torch7's, which scales
-    rows first, then columns, rounds bytes in between, and computes in single precision for the
-    most part.
+    Returns:
+        A new image of the type of ``src``, or ``dst``. The numbers are Torch7's, which scales rows
+        first, then columns, rounds bytes in between, and computes in single precision for the most
+        part.
 
     Raises:
         ValueError: a size or mode that is none of these.
@@ -137,7 +138,9 @@ def _lines(src: Tensor, new: int) -> Tensor:
 
 
 def _means(src: Tensor, new: int) -> Tensor:
-    """Each new pixel is the mean of the old ones in its place, summed in single precision."""
+    """Return each new pixel is the mean of the old ones in its place, summed in single
+    precision.
+    """
     old = src.shape[-2]
     ratio = torch.tensor(old).float() / new
     place = torch.arange(new + 1, dtype=torch.float32) * ratio
@@ -180,7 +183,9 @@ def _cubic_column(src: Tensor, new: int) -> Tensor:
 
 
 def cubic(points: Sequence[Tensor], x: Tensor) -> Tensor:
-    """The cubic through the second and third of four points, of Catmull and Rom, at 0 ≤ x ≤ 1."""
+    """Return the cubic through the second and third of four points, of Catmull and Rom, at 0 ≤ x ≤
+    1.
+    """
     p0, p1, p2, p3 = points
     slope = p2 - p0
     square = 2 * p0 - 5 * p1 + 4 * p2 - p3

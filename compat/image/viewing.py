@@ -21,7 +21,8 @@ def minmax(
     saturate: bool = False,
     tensorOut: Tensor | None = None,
 ) -> Tensor:
-    """Values moved and scaled so that ``min`` becomes 0 and ``max`` 1 (Torch7: ``image.minmax``).
+    """Return values moved and scaled so that ``min`` becomes 0 and ``max`` 1 (Torch7:
+    ``image.minmax``).
 
     Args:
         tensor: the values.
@@ -31,7 +32,8 @@ def minmax(
         saturate: cut off what is outside a range that is given.
         tensorOut: gets the result.
 
-    Returns a new tensor of the default type, ``tensor`` or ``tensorOut``.
+    Returns:
+        A new tensor of the default type, ``tensor`` or ``tensorOut``.
     """
     check_tensor(tensor, "tensor")
     if tensorOut is not None:
@@ -76,7 +78,8 @@ def toDisplayTensor(
         scaleeach: scale each image by itself.
         min, max, symmetric, saturate: as ``minmax`` takes them.
 
-    Returns a tensor of the default type, with the brightest value between the images.
+    Returns:
+        A tensor of the default type, with the brightest value between the images.
     """
     if isinstance(input, Tensor):
         packed = input.to(torch.get_default_dtype(), copy=True)
@@ -124,7 +127,7 @@ def drawRect(
     y2: int | None = None,
     opts: dict[str, Any] | None = None,
 ) -> Tensor:
-    """A rectangle drawn on an image (Torch7: ``image.drawRect``).
+    """Return a rectangle drawn on an image (Torch7: ``image.drawRect``).
 
     Args:
         src: an image, 3×H×W.
@@ -185,7 +188,7 @@ def jetColormap(nbColor: int) -> Tensor:
 
 
 def y2jet(*args: Tensor) -> Tensor:
-    """A grey image of the levels 1 to L in the colours of ``jetColormap`` (``image.y2jet``).
+    """Return a grey image of the levels 1 to L in the colours of ``jetColormap`` (``image.y2jet``).
 
     ::
 

@@ -59,7 +59,7 @@ class Packages:
     def preload(self) -> None:
         """Have every file of compat/lua/modules there for ``require`` under its name."""
         preload = self._lua.eval(_PRELOAD)
-        for name, path in _modules().items():
+        for name, path in own_modules().items():
             preload(name, path)
         # Torch's own first line; scripts count on the name.
         self._lua.require("paths")
@@ -123,7 +123,7 @@ class Packages:
 
 
 @functools.cache
-def _modules() -> dict[str, str]:
+def own_modules() -> dict[str, str]:
     """The files of compat/lua/modules by the names that ``require`` takes."""
     folder = Path(__file__).parent / "modules"
     names = {path: path.relative_to(folder).with_suffix("").parts for path in folder.rglob("*.lua")}

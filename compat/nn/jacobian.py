@@ -31,14 +31,16 @@ class Jacobian:
 
     @staticmethod
     def _varied(input: Tensor) -> Tensor:
-        """What of ``input`` the derivatives are by, as a view."""
+        """Return what of ``input`` the derivatives are by, as a view."""
         return input
 
     @classmethod
     def backward(
         cls, module: Module, input: Tensor, param: Tensor | None = None, dparam: Any = None
     ) -> Tensor:
-        """The Jacobian by ``input``, or by ``param`` with its gradient ``dparam``, by backward."""
+        """Return the Jacobian by ``input``, or by ``param`` with its gradient ``dparam``, by
+        backward.
+        """
         columns = []
         for gradOutput in cls._units(module, input):
             module.zeroGradParameters()
@@ -50,7 +52,9 @@ class Jacobian:
 
     @classmethod
     def backwardUpdate(cls, module: Module, input: Tensor, param: Tensor) -> Tensor:
-        """What ``accUpdateGradParameters`` makes of ``param``, at rate 1, for each output."""
+        """Return what ``accUpdateGradParameters`` makes of ``param``, at rate 1, for each
+        output.
+        """
         parameters = module.parameters()[0]
         before = [parameter.clone() for parameter in parameters]
 
@@ -82,7 +86,7 @@ class Jacobian:
         param: Tensor | None = None,
         perturbation: float | None = None,
     ) -> Tensor:
-        """The Jacobian by ``input``, or by ``param``, by finite differences."""
+        """Return the Jacobian by ``input``, or by ``param``, by finite differences."""
         step = 1e-6 if perturbation is None else perturbation
         varied = cls._varied(input) if param is None else param
         rows = []
@@ -103,7 +107,7 @@ class Jacobian:
     def forwardUpdate(
         cls, module: Module, input: Tensor, param: Tensor, perturbation: float | None = None
     ) -> Tensor:
-        """What ``backwardUpdate`` should give, by finite differences."""
+        """Return what ``backwardUpdate`` should give, by finite differences."""
         return param.reshape(-1, 1) - cls.forward(module, input, param, perturbation)
 
     @classmethod
@@ -115,7 +119,7 @@ class Jacobian:
         maxval: float = 2,
         perturbation: float | None = None,
     ) -> float:
-        """The error of gradInput."""
+        """Return the error of gradInput."""
         _draw(cls._varied(input), minval, maxval)
         numeric = cls.forward(module, input, None, perturbation)
         return _largest(numeric - cls.backward(module, input))
@@ -131,7 +135,7 @@ class Jacobian:
         maxval: float = 2,
         perturbation: float | None = None,
     ) -> float:
-        """The error of ``dparam``, the gradient of ``param``."""
+        """Return the error of ``dparam``, the gradient of ``param``."""
         _draw(cls._varied(input), minval, maxval)
         random.uniform_(param, minval, maxval)
         analytic = cls.backward(module, input, param, dparam)
@@ -147,7 +151,7 @@ class Jacobian:
         maxval: float = 2,
         perturbation: float | None = None,
     ) -> float:
-        """The error of ``accUpdateGradParameters`` for ``param``."""
+        """Return the error of ``accUpdateGradParameters`` for ``param``."""
         _draw(cls._varied(input), minval, maxval)
         random.uniform_(param, minval, maxval)
         analytic = cls.backwardUpdate(module, input, param)
@@ -157,7 +161,9 @@ class Jacobian:
     def testIO(
         cls, module: Module, input: Tensor, minval: float = -2, maxval: float = 2
     ) -> tuple[float, float]:
-        """How output and gradInput differ after ``clearState`` and a way through a .t7 file."""
+        """Return how output and gradInput differ after ``clearState`` and a way through a
+        .t7 file.
+        """
         given, gradOutput = _copied(input), module.forward(input).clone()
         random.uniform_(gradOutput, minval, maxval)
 
@@ -178,7 +184,7 @@ class Jacobian:
     def testAllUpdate(
         cls, module: Module, input: Tensor, weight: str, gradWeight: str
     ) -> dict[str, float]:
-        """The errors of the ways to move the parameter named ``weight``, shared or not.
+        """Return the errors of the ways to move the parameter named ``weight``, shared or not.
 
         The keys are ``accGradParameters`` and ``accUpdateGradParameters``, each also with
         `` [shared]`` behind it.
@@ -237,7 +243,7 @@ class SparseJacobian(Jacobian):
 
 
 def _copied(value: Any) -> Any:
-    """A tensor, or a table of tensors, anew."""
+    """Return a tensor, or a table of tensors, anew."""
     return map_tensors(Tensor.clone, value)
 
 

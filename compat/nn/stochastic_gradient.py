@@ -11,7 +11,7 @@ from compat.nn.criterions.base import Criterion
 
 
 def _counted_from_0(dataset: Any) -> Any:
-    """A table of Lua as a list, anything else as it is."""
+    """Return a table of Lua as a list, anything else as it is."""
     if isinstance(dataset, dict):
         size = dataset.get("size", sum(isinstance(key, int) for key in dataset))
         count = int(size(dataset) if callable(size) else size)

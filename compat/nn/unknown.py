@@ -92,7 +92,8 @@ class Unknown(_Kept, Container, abstract=True):
     parameters, and those of the modules that it holds: ``modules``, which are those of that field,
     or without it all among its fields but those ``around`` it, that hold it themselves.
 
-    Raises NotImplementedError where a net computes through it.
+    Raises:
+        NotImplementedError: where a net computes through it.
     """
 
     weight = _Field()
@@ -147,7 +148,7 @@ class Unknown(_Kept, Container, abstract=True):
         return new
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """The field ``key``, or ``default``; with a number, the module of that number."""
+        """Return the field ``key``, or ``default``; with a number, the module of that number."""
         is_number = isinstance(key, int) and key not in self.fields
         return Container.get(self, key) if is_number else super().get(key, default)
 
@@ -183,7 +184,8 @@ class Unknown(_Kept, Container, abstract=True):
 class UnknownCriterion(_Kept, Criterion, abstract=True):
     """A criterion of a class that is not registered, as ``Unknown`` for modules.
 
-    Raises NotImplementedError where it is computed.
+    Raises:
+        NotImplementedError: where it is computed.
     """
 
     _base = "Criterion"

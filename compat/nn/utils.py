@@ -127,7 +127,7 @@ def _merged(function: Any, t1: Any, t2: Any) -> Any:
 
 
 def addSingletonDimension(tensor: Tensor, dim: int = 1) -> Tensor:
-    """A view of ``tensor`` with a dimension of size 1 at place ``dim``, counted from 1."""
+    """Return a view of ``tensor`` with a dimension of size 1 at place ``dim``, counted from 1."""
     return tensor.unsqueeze(whole(dim, "dim", 1, tensor.dim() + 1) - 1)
 
 

@@ -25,7 +25,7 @@ Optimizer = Callable[..., tuple[torch.Tensor, list]]
 
 
 def from_torch(optimizer: type[torch.optim.Optimizer], **defaults: Any) -> Optimizer:
-    """An optimizer of PyTorch as one of Torch7's.
+    """Return an optimizer of PyTorch as one of Torch7's.
 
     ::
 
@@ -97,12 +97,14 @@ def from_torch(optimizer: type[torch.optim.Optimizer], **defaults: Any) -> Optim
 
 
 def _restored(saved: Table, x: torch.Tensor) -> dict[str, Any]:
-    """The state of a parameter, as it may come from a file: there a number has one dimension."""
+    """Return the state of a parameter, as it may come from a file: there a number has one
+    dimension.
+    """
     return {key: _on_device(value, x) for key, value in saved.items()}
 
 
 def _has_gaps(value: Any) -> bool:
-    """Whether it is room for later, such as the ``al`` of LBFGS, which no file can hold."""
+    """Return whether it is room for later, such as the ``al`` of LBFGS, which no file can hold."""
     return isinstance(value, list) and any(v is None for v in value)
 
 

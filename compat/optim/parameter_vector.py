@@ -11,7 +11,7 @@ from compat.checks import wrong_type
 
 
 def parameter_vector(x: torch.Tensor, net: Any, rule: Callable[[Any, str], float]) -> torch.Tensor:
-    """A vector as long as the flat parameters, for ``learningRates`` and ``weightDecays`` of
+    """Return a vector as long as the flat parameters, for ``learningRates`` and ``weightDecays`` of
     ``optim.sgd``.
 
     ::
@@ -49,7 +49,7 @@ def parameter_vector(x: torch.Tensor, net: Any, rule: Callable[[Any, str], float
 
 
 def _named_parameters(net: Any) -> Iterator[tuple[Any, str, torch.Tensor]]:
-    """Every parameter with the module that it belongs to and its name there."""
+    """Yield every parameter with the module that it belongs to and its name there."""
     if isinstance(net, torch.nn.Module):
         for inner in net.modules():
             for name, parameter in inner.named_parameters(recurse=False):

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from compat.port.check import checking
 from compat.port.check.copies import FOLDER, copied, copy_of
-from compat.port.program import Made, make, planned, started, summary
+from compat.port.program import make, planned, started, summary
 from compat.port.project import status
+from compat.port.project.drafting import Made
 from compat.port.project.folder import targets, write
 from compat.port.project.following import follow
 from compat.port.project.modules import place

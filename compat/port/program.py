@@ -6,7 +6,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from compat.port.know.files import File
@@ -14,7 +13,7 @@ from compat.port.know.inference import Inference
 from compat.port.know.scopes import Scopes, Variable
 from compat.port.know.shapes import loads_by_name
 from compat.port.know.trace import Facts, traced
-from compat.port.project.drafting import Converted, convert_file
+from compat.port.project.drafting import Converted, Made, convert_file
 from compat.port.project.following import Program, follow
 from compat.port.project.modules import module_names
 from compat.port.project.sources import Source
@@ -25,21 +24,6 @@ from compat.port.write import layout
 from compat.port.write.page import Report
 
 _OPENS = re.compile("open|No such file|not found")  # in errors about files
-
-
-@dataclass
-class Made:
-    """The drafts of a program.
-
-    Attributes:
-        program: its files.
-        files: the drafts, in their order.
-        renamed: the files whose modules are called otherwise, and why.
-    """
-
-    program: Program
-    files: list[Converted]
-    renamed: dict[Path, str] = field(default_factory=dict)
 
 
 def convert(
@@ -102,9 +86,7 @@ def make(
 def planned(program: Program) -> Made:
     """The files of drafts that are there, without their texts."""
     files, renamed = _files(program, set())
-    made = [
-        Converted(Path(file.path), file.module, "", Report(), file.is_script) for file in files
-    ]
+    made = [Converted(Path(file.path), file.module, "", Report(), file.is_script) for file in files]
     return Made(program, made, renamed)
 
 
@@ -184,7 +166,14 @@ def _inferred(files: list[File], facts: Facts, reasons: dict[Path, str]) -> Infe
         try:
             types.__init__(files, facts)  # type: ignore[misc]
             return types
-        except (RecursionError, AssertionError, LookupError, TypeError, ValueError, AttributeError) as problem:
+        except (
+            RecursionError,
+            AssertionError,
+            LookupError,
+            TypeError,
+            ValueError,
+            AttributeError,
+        ) as problem:
             file = getattr(types, "file", files[0])
             if file.is_opaque:
                 raise

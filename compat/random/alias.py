@@ -45,8 +45,8 @@ class AliasMultinomial:
 
 
 def multinomialAliasSetup(p: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The alias tables ``(J, q)`` of the probabilities ``p`` of shape ``(K,)``, which should add
-    to 1.
+    """Return the alias tables ``(J, q)`` of the probabilities ``p`` of shape ``(K,)``, which should
+    add to 1.
 
     ``J`` is int64 and counts from 1; ``q`` has the type of ``p``. Source: Walker's alias method.
     """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def randperm(
     n: float, dtype: torch.dtype | str = torch.int64, *, generator: Generator | None = None
 ) -> torch.Tensor:
-    """A random permutation of ``1..n`` (``n`` at least 1) as a ``(n,)`` tensor.
+    """Return a random permutation of ``1..n`` (``n`` at least 1) as a ``(n,)`` tensor.
 
     ``dtype`` may be a tensor type's name ("torch.IntTensor"). Differs from Torch7: the default is
     int64, which can index, instead of the default tensor type.

@@ -42,7 +42,8 @@ _RANDOM_SPAN: dict[torch.dtype, int | None] = {
 def random(
     a: float | None = None, b: float | None = None, *, generator: Generator | None = None
 ) -> int:
-    """A whole number: of ``0..2**32-1``, with one argument of ``1..a``, with two of ``a..b``.
+    """Return a whole number: of ``0..2**32-1``, with one argument of ``1..a``, with two of
+    ``a..b``.
 
     Arguments are cut to integers. There are 2**32 different draws, also where the range is larger.
     """
@@ -69,7 +70,7 @@ def random_(
 
 
 def _range(a: float | None, b: float | None, span: int | None) -> tuple[int, int | None]:
-    """What is added to words, and what they are taken modulo before; None for nothing."""
+    """Return what is added to words, and what they are taken modulo before; None for nothing."""
     if a is None and b is None:
         return 0, span
     if a is None or b is None:
@@ -96,7 +97,7 @@ def _random(a: float | None, b: float | None, span: int | None) -> Sampler:
 
 
 def uniform(a: float = 0, b: float = 1, *, generator: Generator | None = None) -> float:
-    """A number of ``[a, b)``, of which 2**32 different ones exist; ``b < a`` is fine."""
+    """Return a number of ``[a, b)``, of which 2**32 different ones exist; ``b < a`` is fine."""
     return pick(generator).word() * 2.0**-32 * (b - a) + a
 
 
@@ -118,7 +119,9 @@ def _uniform(a: float, b: float) -> Sampler:
 
 
 def normal(mean: float = 0, stdv: float = 1, *, generator: Generator | None = None) -> float:
-    """A normal with ``stdv > 0``; every second call uses up the pair that the first one drew."""
+    """Return a normal with ``stdv > 0``; every second call uses up the pair that the first one
+    drew.
+    """
     return float(_one(_normal(mean, stdv), generator))
 
 
@@ -160,7 +163,7 @@ def _log_normal(mean: float, stdv: float) -> Sampler:
 
 
 def exponential(lambda_: float, *, generator: Generator | None = None) -> float:
-    """An exponential with rate ``lambda_``, which has no default."""
+    """Return an exponential with rate ``lambda_``, which has no default."""
     return float(_one(_exponential(lambda_), generator))
 
 
@@ -178,7 +181,7 @@ def _exponential(rate: float) -> Sampler:
 
 
 def cauchy(median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> float:
-    """A Cauchy-distributed number."""
+    """Return a Cauchy-distributed number."""
     return float(_one(_cauchy(median, sigma), generator))
 
 
@@ -197,7 +200,7 @@ def _cauchy(median: float, sigma: float) -> Sampler:
 
 
 def geometric(p: float, *, generator: Generator | None = None) -> int:
-    """The number of tries up to a stop; ``0 < p < 1`` is the probability to go on."""
+    """Return the number of tries up to a stop; ``0 < p < 1`` is the probability to go on."""
     return int(_one(_geometric(p), generator))
 
 
@@ -221,7 +224,9 @@ def _geometric(p: float) -> Sampler:
 
 
 def gamma(shape: float, scale: float = 1, *, generator: Generator | None = None) -> float:
-    """A number of the gamma distribution of these parameters (Torch7's package randomkit)."""
+    """Return a number of the gamma distribution of these parameters (Torch7's package
+    randomkit).
+    """
     return gamma_(torch.empty(1, dtype=torch.float64), shape, scale, generator=generator).item()
 
 
@@ -234,7 +239,8 @@ def gamma_(
 ) -> torch.Tensor:
     """Fill as ``gamma``; tensors hold a ``shape`` or ``scale`` per element, broadcast if need be.
 
-    Raises ValueError unless all are above 0.
+    Raises:
+        ValueError: unless all are above 0.
     """
     _check_tensor(tensor, _REALS)
     parameters = []
@@ -257,8 +263,9 @@ def bernoulli_(
 ) -> torch.Tensor:
     """Fill a tensor with 0 and 1; a floating tensor ``p`` holds a probability per element.
 
-    Raises ValueError unless all probabilities are within [0, 1] and, if ``p`` is a tensor, as
-    many as ``tensor`` has elements.
+    Raises:
+        ValueError: unless all probabilities are within [0, 1] and, if ``p`` is a tensor, as many as
+            ``tensor`` has elements.
     """
     _check_tensor(tensor, _RANDOM_SPAN)
     if not isinstance(p, torch.Tensor):
@@ -290,7 +297,9 @@ def rand(
     device: torch.device | str | None = None,
     generator: Generator | None = None,
 ) -> torch.Tensor:
-    """A new tensor of ``uniform(0, 1)``, of PyTorch's default type and device unless given."""
+    """Return a new tensor of ``uniform(0, 1)``, of PyTorch's default type and device
+    unless given.
+    """
     return uniform_(torch.empty(*size, dtype=dtype, device=device), generator=generator)
 
 
@@ -300,7 +309,9 @@ def randn(
     device: torch.device | str | None = None,
     generator: Generator | None = None,
 ) -> torch.Tensor:
-    """A new tensor of ``normal(0, 1)``, of PyTorch's default type and device unless given."""
+    """Return a new tensor of ``normal(0, 1)``, of PyTorch's default type and device
+    unless given.
+    """
     return normal_(torch.empty(*size, dtype=dtype, device=device), generator=generator)
 
 
@@ -323,7 +334,9 @@ def _fill(
 
 
 def _as_held(tensor: torch.Tensor, *parameters: float) -> tuple[float, ...]:
-    """The parameters in the precision in which Torch7 hands them to a fill of this tensor."""
+    """Return the parameters in the precision in which Torch7 hands them to a fill of this
+    tensor.
+    """
     _check_tensor(tensor, _REALS)
     kind = np.float64 if tensor.dtype == torch.float64 else np.float32
     return tuple(float(kind(parameter)) for parameter in parameters)

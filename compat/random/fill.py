@@ -29,7 +29,7 @@ class Filling:
     fill: Callable[[torch.Tensor], torch.Tensor]
 
     def __call__(self) -> torch.Tensor:
-        """A new tensor, filled."""
+        """Return a new tensor, filled."""
         return self.fill(torch.empty(self.shape, dtype=self.dtype))
 
 

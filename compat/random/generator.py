@@ -109,28 +109,28 @@ class Generator:
         return number
 
     def initialSeed(self) -> int:
-        """The last seed, as a signed 64-bit number."""
+        """Return the last seed, as a signed 64-bit number."""
         return self._initial_seed
 
     def words(self, n: int) -> NDArray[np.int64]:
-        """The next ``n`` words, each in ``[0, 2**32)``."""
+        """Return the next ``n`` words, each in ``[0, 2**32)``."""
         if (refusal := _refusal.get()) is not None:
             raise ValueError(refusal)
         return self._twister.random_raw(n).view(np.int64)
 
     def word(self) -> int:
-        """The next word alone."""
+        """Return the next word alone."""
         if (refusal := _refusal.get()) is not None:
             raise ValueError(refusal)
         with self.lock:
             return int(self._twister.random_raw())
 
     def uniforms(self, n: int) -> NDArray[np.float64]:
-        """The next ``n`` words divided by 2**32."""
+        """Return the next ``n`` words divided by 2**32."""
         return np.multiply(self.words(n), 2.0**-32, dtype=np.float64)
 
     def normals(self, n: int) -> NDArray[np.float64]:
-        """The next ``n`` standard normals.
+        """Return the next ``n`` standard normals.
 
         They come in pairs (Box-Muller); the second of a pair waits for the next call.
         """
@@ -189,7 +189,7 @@ class Generator:
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> Generator:
-        """A generator in the state that ``to_bytes`` or Torch7 wrote."""
+        """Return a generator in the state that ``to_bytes`` or Torch7 wrote."""
         generator = cls(0)
         generator.setRNGState(raw)
         return generator
@@ -340,7 +340,7 @@ def using(generator: Generator) -> Iterator[Generator]:
 
 
 def pick(generator: Generator | None) -> Generator:
-    """The given generator, or that of the block (``using``), or the default one."""
+    """Return the given generator, or that of the block (``using``), or the default one."""
     if generator is None:
         return _own.get() or default_generator
     if not isinstance(generator, Generator):
@@ -361,12 +361,12 @@ def seed(*, generator: Generator | None = None) -> int:
 
 
 def initialSeed(*, generator: Generator | None = None) -> int:
-    """The last seed, as a signed 64-bit number."""
+    """Return the last seed, as a signed 64-bit number."""
     return pick(generator).initialSeed()
 
 
 def getRNGState(*, generator: Generator | None = None) -> torch.Tensor:
-    """The whole state as a ``(5048,)`` ByteTensor."""
+    """Return the whole state as a ``(5048,)`` ByteTensor."""
     return pick(generator).getRNGState()
 
 

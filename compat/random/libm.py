@@ -27,12 +27,12 @@ _FEW = 32
 
 
 def exp(x: Doubles) -> Doubles:
-    """The exponential of each."""
+    """Return the exponential of each."""
     return _each(_exp_or_inf, x)
 
 
 def tan(x: Doubles) -> Doubles:
-    """The tangent of each."""
+    """Return the tangent of each."""
     return _each(math.tan, x)
 
 

@@ -175,7 +175,12 @@ def save(
 
 
 def dumps(obj: Any, **options: Any) -> bytes:
-    """The bytes that ``save`` would write, like Torch7's ``torch.serialize``."""
+    """Return the bytes that ``save`` would write, like Torch7's ``torch.serialize``.
+
+    Example:
+        >>> loads(dumps({"rate": 0.5, "sizes": [3, 4]})).rate
+        0.5
+    """
     buffer = io.BytesIO()
     save(buffer, obj, **options)
     return buffer.getvalue()
@@ -224,7 +229,7 @@ def _encoder(format: str, long_size: int, endian: str) -> Encoder:
 
 
 def _locator(map_location: MapLocation) -> Callable[[str], torch.device | None]:
-    """The device of each tensor and storage type."""
+    """Return the device of each tensor and storage type."""
     if map_location is None:
         return lambda typename: None
     if isinstance(map_location, (str, torch.device)):

@@ -90,7 +90,7 @@ class Inspector(Reader):
     _left: int | None
 
     def entries(self, most: int | None) -> Iterator[Entry]:
-        """The entries of the next object, ``most`` at most, in the order of the file."""
+        """Yield the entries of the next object, ``most`` at most, in the order of the file."""
         self._paths = {}
         self._storages = {}
         self._followed = []
@@ -156,7 +156,7 @@ class Inspector(Reader):
         return storage
 
     def _follow(self) -> list[str]:
-        """The parts of the path to the object being read.
+        """Return the parts of the path to the object being read.
 
         What did not change since the last call is kept: objects may be nested without end.
         """
@@ -213,7 +213,7 @@ class Inspector(Reader):
 def listed(
     variant: Variant, options: ReadOptions, most: int | None
 ) -> tuple[list[Entry], T7Error | None]:
-    """The entries of a file up to the defect that it has, if any."""
+    """Return the entries of a file up to the defect that it has, if any."""
     entries: list[Entry] = []
     error: T7Error | None = None
     for cursor in variant.cursors():

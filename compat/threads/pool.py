@@ -95,7 +95,8 @@ class Threads:
 
     @classmethod
     def serialization(cls, name: str | None = None) -> str:
-        """How pools made from now on pass tensors between processes; without ``name``, tell it.
+        """Return how pools made from now on pass tensors between processes; without ``name``, tell
+        it.
 
         ``threads.serialize`` copies them, ``threads.sharedserialize`` has both sides use the same
         memory, as a DataLoader does.
@@ -106,7 +107,7 @@ class Threads:
         return Threads._scheme
 
     def isrunning(self) -> bool:
-        """Whether the pool takes jobs: it was not terminated."""
+        """Return whether the pool takes jobs: it was not terminated."""
         return self._end.alive
 
     def specific(self, flag: bool | None = None) -> bool:
@@ -149,12 +150,14 @@ class Threads:
         self._queues.put(Job(self._jobs, work), number)
 
     def acceptsjob(self, id: int | None = None) -> bool:
-        """Whether ``addjob`` would return at once; ``id``, in specific mode, is the worker."""
+        """Return whether ``addjob`` would return at once; ``id``, in specific mode, is
+        the worker.
+        """
         self._check_running()
         return not self._queues.full(self._number(id) if self._specific else None)
 
     def hasjob(self) -> bool:
-        """Whether there are jobs whose callbacks were not called yet."""
+        """Return whether there are jobs whose callbacks were not called yet."""
         self._check_running()
         return bool(self._callbacks)
 
@@ -248,7 +251,7 @@ def _abandon(queues: Queues, workers: list[Worker], pid: int) -> None:
 
 
 def _values(value: Any) -> tuple[Any, ...]:
-    """What a job returned as the arguments of its callback."""
+    """Return what a job returned as the arguments of its callback."""
     if value is None:
         return ()
     return value if isinstance(value, tuple) else (value,)

@@ -39,7 +39,7 @@ class Queues:
         self._closed = False
 
     def full(self, worker: int | None) -> bool:
-        """Whether a job for a worker, or for any, would have to wait."""
+        """Return whether a job for a worker, or for any, would have to wait."""
         return len(self._jobs[worker]) >= self._size
 
     def put(self, job: Job, worker: int | None) -> None:
@@ -49,7 +49,7 @@ class Queues:
             self._changed.notify_all()
 
     def take(self, worker: int) -> Job | None:
-        """A worker's next job; None when there will be none."""
+        """Return a worker's next job; None when there will be none."""
         mine = (self._jobs[worker], self._jobs[None])
         with self._changed:
             self._changed.wait_for(lambda: self._closed or any(mine))

@@ -49,12 +49,12 @@ def dumps(value: Any, scheme: str) -> bytes:
 
 
 def loads(data: bytes) -> Any:
-    """What ``dumps`` was given."""
+    """Return what ``dumps`` was given."""
     return pickle.loads(data)
 
 
 def _has_a_name(function: FunctionType) -> bool:
-    """Whether another process finds the function under its name.
+    """Return whether another process finds the function under its name.
 
     It does not find what a script, or a module that is being imported, has defined since that
     process started.

@@ -40,7 +40,7 @@ class ThreadWorker:
         self._generator = random.Generator()
 
     def pack(self, callback: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-        """A job as ``run`` takes it."""
+        """Return a job as ``run`` takes it."""
         return callback, arguments
 
     def run(self, work: Any) -> Any:
@@ -56,7 +56,7 @@ class ThreadWorker:
             return callback(*arguments)
 
     def unpack(self, reply: Any) -> tuple[bool, Any]:
-        """Whether the job succeeded, and its value or error."""
+        """Return whether the job succeeded, and its value or error."""
         succeeded, value = reply
         return succeeded, value
 

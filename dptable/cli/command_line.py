@@ -24,6 +24,7 @@ EXAMPLES_OF_ALL = (
     ("dptable port train.lua -o draft", "write a draft of a script in Python"),
     ("dptable train --model resnet --ngpus 2", "train on several devices"),
 )
+EXIT_STATUS = "exit status: 0 done, 1 an error, 2 a wrong command line, 130 Ctrl-C"
 EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "train": (
         ("dptable train --model lenet --ngpus 2", "the digits that come along, on two devices"),
@@ -57,15 +58,16 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+    """Return the parser of the whole command line."""
     whole = ArgumentParser(
         prog="dptable",
         description="Run, open, convert and port what Torch7 left behind, and train networks on "
         "several devices.",
     )
     whole.show_examples(*EXAMPLES_OF_ALL)
+    whole.epilog = f"{whole.epilog}\n\n{EXIT_STATUS}"
     whole.add_argument("--version", action="version", version=_versions())
-    whole.set_defaults(traceback=False)
+    whole.set_defaults(traceback=False, quiet=False, verbose=False)
     subparsers = whole.add_subparsers(metavar="COMMAND", required=True)
     for add in (
         _add_inspect,
@@ -84,6 +86,13 @@ def parser() -> argparse.ArgumentParser:
             subparser.show_examples(*EXAMPLES[command])
         subparser.add_argument(
             "--traceback", action="store_true", help="show where in the program an error arose"
+        )
+        amount = subparser.add_mutually_exclusive_group()
+        amount.add_argument(
+            "-q", "--quiet", action="store_true", help="no warnings and no progress bar"
+        )
+        amount.add_argument(
+            "-v", "--verbose", action="store_true", help="--traceback, and each warning's place"
         )
     return whole
 
@@ -174,7 +183,7 @@ def _versions() -> str:
 
 
 def _parser(field: dataclasses.Field[Any]) -> Callable[[str], Any]:
-    """What makes a value of the text on the command line."""
+    """Return what makes a value of the text on the command line."""
     kind: Any = type(field.default)
 
     def parse(text: str) -> Any:
@@ -201,7 +210,7 @@ _seconds.__name__ = "float"  # what errors call it
 
 
 def _path(text: str) -> str:
-    """The name of a file or folder, which may not be empty."""
+    """Return the name of a file or folder, which may not be empty."""
     if not text or "\0" in text:
         raise argparse.ArgumentTypeError(f"{text!r} is given; the name of a file is accepted")
     return text

@@ -14,7 +14,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from compat import t7
-from compat.t7.base.atomic_file import atomic_file
+from compat.t7.base.atomic_file import atomic_file, check_writable
 from compat.terminal import complain, printable, say
 from dptable.cli import leaving, many
 from dptable.cli import rewriting as conversion
@@ -50,6 +50,7 @@ def _convert(args: argparse.Namespace, file: str, out: str) -> leaving.Result:
     if Path(out).suffix in leaving.KINDS:
         leaving.check_free(out, args.force)
     write = _writer(args)
+    check_writable(out)
     with only_kept():
         value = t7.load(file, mmap=True, plain=True)
     if args.strip_dpt:

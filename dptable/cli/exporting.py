@@ -18,7 +18,7 @@ aten = torch.ops.aten
 
 
 def needed(module: str, extra: str) -> Any:
-    """A package of an extra."""
+    """Return a package of an extra."""
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -55,7 +55,7 @@ def export(net: nn.Module, result: written.Written, example: Any, out: str) -> f
 
 
 def _given(result: written.Written, case: Any) -> tuple[Any, ...]:
-    """What the source's net is given, with the state after a call where it takes one."""
+    """Return what the source's net is given, with the state after a call where it takes one."""
     given = tuple(result.given(case))
     if not result.stateful:
         return given
@@ -64,14 +64,14 @@ def _given(result: written.Written, case: Any) -> tuple[Any, ...]:
 
 
 def larger(example: Any, dim: int = 0) -> Any:
-    """The example with one sample more."""
+    """Return the example with one sample more."""
     if isinstance(example, Tensor):
         return torch.cat([example, example.narrow(dim, 0, 1)], dim)
     return [larger(part, dim) for part in example]
 
 
 def _exported(result: written.Written, example: Any) -> tuple[Any, Any]:
-    """The net as an exported program, and a larger example if its batch is free."""
+    """Return the net as an exported program, and a larger example if its batch is free."""
     given = _given(result, example)
     for dim in range(2 if result.steps else 1):  # sequences may have the steps first
         try:

@@ -56,7 +56,7 @@ class Branch:
 
 
 def grown(entries: Iterable[Entry]) -> Branch:
-    """The tree of a file's entries; the root itself stands for none."""
+    """Return the tree of a file's entries; the root itself stands for none."""
     root = Branch(Entry("", -1, 0, "", None), "")
     way = [root]
     order = [root]
@@ -102,7 +102,9 @@ def grown(entries: Iterable[Entry]) -> Branch:
 
 
 def tensors(root: Branch) -> Iterator[tuple[str, Entry]]:
-    """Every tensor once, by the place where it is shown first; last those that are not shown."""
+    """Yield every tensor once, by the place where it is shown first; last those that are
+    not shown.
+    """
     seen = set()
     shown = [(branch.path, branch) for branch in root.walk()]
     met = [
@@ -141,7 +143,7 @@ def _list_modules(graph: Branch) -> None:
 
 
 def _modules_of(hidden: list[Branch]) -> list[Branch]:
-    """The modules of the nodes in the fields of a graph."""
+    """Return the modules of the nodes in the fields of a graph."""
     modules = []
     stack = hidden[::-1]
     while stack:

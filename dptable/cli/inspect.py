@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _files(paths: Iterable[str]) -> Iterator[str]:
-    """The files, and those of the folders that have the name of one with Torch7's objects."""
+    """Yield the files, and those of the folders that have the name of one with Torch7's objects."""
     for path in paths:
         if not os.path.isdir(path):
             yield path
@@ -77,7 +77,7 @@ def _files(paths: Iterable[str]) -> Iterator[str]:
 
 
 def _told(file: str, args: argparse.Namespace) -> str:
-    """What is said of a file."""
+    """Return what is said of a file."""
     entries = list(t7.inspect(file, most=None if args.all else _MOST))
     unlisted = entries.pop().nbytes if entries[-1].kind == "unlisted" else 0
     root = grown(entries)
@@ -119,7 +119,7 @@ def totals(entries: Iterable[Entry], root: Branch) -> dict[str, Any]:
 
 
 def tree(root: Branch) -> Iterator[str]:
-    """A line per entry, indented by depth; the values of an object stand behind its class."""
+    """Yield a line per entry, indented by depth; the values of an object stand behind its class."""
     memory: dict[int, str] = {}
     stack = [(branch, 0) for branch in reversed(root.below)]
     while stack:
@@ -147,7 +147,7 @@ def tree(root: Branch) -> Iterator[str]:
 
 
 def _is_cleared(branch: Branch) -> bool:
-    """Whether this is a result that a module does not have."""
+    """Return whether this is a result that a module does not have."""
     entry = branch.entry
     count = entry.elements if entry.kind == "tensor" else entry.length
     return (
@@ -171,7 +171,7 @@ def _class(branch: Branch, options: Sequence[Branch]) -> str:
 
 
 def _tensors(root: Branch) -> Iterator[str]:
-    """A line per tensor, in columns: place, class, sizes, and whose memory it is in."""
+    """Yield a line per tensor, in columns: place, class, sizes, and whose memory it is in."""
     memory: dict[int, str] = {}
     rows = []
     for path, entry in tensors(root):

@@ -57,7 +57,7 @@ class Wish:
 
 
 def nets(value: Any) -> dict[str, nn.Module]:
-    """The nets in a file by where they are, without those inside others."""
+    """Return the nets in a file by where they are, without those inside others."""
     found: dict[str, nn.Module] = {}
     seen: set[int] = set()
 
@@ -76,7 +76,7 @@ def nets(value: Any) -> dict[str, nn.Module]:
 
 
 def chosen(value: Any, name: str) -> nn.Module:
-    """The net of a file, or that of this name."""
+    """Return the net of a file, or that of this name."""
     found = nets(value)
     if name:
         if "" in found:
@@ -97,7 +97,7 @@ def _listed(found: Iterable[Any]) -> str:
 
 
 def _told(value: Any) -> str:
-    """What a value that is no net is, in words."""
+    """Return what a value that is no net is, in words."""
     if isinstance(value, dict):
         net = value.get("modelFile")
         place = f"; its net is in {net}" if isinstance(net, str) else ""
@@ -110,7 +110,7 @@ def _told(value: Any) -> str:
 
 
 def can_be_imported(stem: str) -> bool:
-    """Whether a file of this name can be imported, and keeps no other from being so."""
+    """Return whether a file of this name can be imported, and keeps no other from being so."""
     taken = stem in _IMPORTED or stem in sys.stdlib_module_names
     return stem.isidentifier() and not keyword.iskeyword(stem) and not taken
 
@@ -134,7 +134,8 @@ def check_free(path: str, force: bool) -> None:
 def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
     """Write the net of a file's value in the form that ``out`` names.
 
-    Raises ValueError with what to do where it cannot be written.
+    Raises:
+        ValueError: with what to do where it cannot be written.
     """
     check_free(out, wish.force)
     net = chosen(value, wish.net)
@@ -174,7 +175,9 @@ def _check_types(net: nn.Module) -> None:
 
 
 def _takes(net: nn.Module, value: Any) -> bool:
-    """Whether a net takes an input in evaluation; other than PyTorch, Torch7 broadcasts nothing."""
+    """Return whether a net takes an input in evaluation; other than PyTorch, Torch7 broadcasts
+    nothing.
+    """
     try:
         proof.of_torch7(net, value)
     except ValueError:

@@ -52,7 +52,7 @@ def convert(files: list[str], form: str, folder: str, one: Callable[[str, str], 
 
 
 def _name(file: str, form: str, taken: set[str]) -> str:
-    """A file's name without its ending, one that Python can import if it is for source."""
+    """Return a file's name without its ending, one that Python can import if it is for source."""
     stem = Path(file).stem
     if form == "py":
         stem = re.sub(r"\W", "_", stem)

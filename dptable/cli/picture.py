@@ -9,7 +9,7 @@ from typing import Any
 from compat import nn, t7
 from compat.nn.core.convertible import Convertible
 from compat.nn.graph.drawing import diagram
-from compat.t7.base.atomic_file import atomic_file
+from compat.t7.base.atomic_file import atomic_file, check_writable
 from compat.terminal import printable
 from dptable.cli.rewriting import parts_of
 
@@ -17,8 +17,13 @@ from dptable.cli.rewriting import parts_of
 def draw(file: str, out: str) -> str:
     """Draw the nets of ``file`` into ``out``; of several each into a file of its own.
 
-    Returns what was drawn where. Raises ValueError for a file without nets.
+    Returns:
+        What was drawn where.
+
+    Raises:
+        ValueError: a file without nets.
     """
+    check_writable(out)
     found = list(_nets(t7.load(file, mmap=True, map_location="cpu", plain=True)))
     if not found:
         raise ValueError(f"{file} holds no net; a file with one is accepted")
@@ -38,7 +43,7 @@ def draw(file: str, out: str) -> str:
 
 
 def _nets(value: Any) -> Iterator[tuple[str, Any]]:
-    """The nets in ``value`` that lie in no other, with their places."""
+    """Yield the nets in ``value`` that lie in no other, with their places."""
     stack: list[tuple[str, Any]] = [("", value)]
     seen = set()
     inside: set[int] = set()

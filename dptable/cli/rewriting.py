@@ -89,7 +89,7 @@ def state_dict(
     note: Callable[[str], None] = _ignore,
     left_out: Callable[[str], None] = _ignore,
 ) -> dict[str, Tensor]:
-    """The tensors in ``value`` by name, as PyTorch's ``state_dict`` has them.
+    """Yield the tensors in ``value`` by name, as PyTorch's ``state_dict`` has them.
 
     A net's names are those of ``net.to_torch().state_dict()``. Where a module has no equivalent in
     PyTorch, ``note`` is told, and it has the names of its fields, and its modules their numbers
@@ -140,7 +140,9 @@ def state_dict(
 
 
 def parts_of(item: Any) -> Iterator[tuple[Any, Any]]:
-    """What lies in a table, an object or a function, and what leads to it; lists count from 1."""
+    """Yield what lies in a table, an object or a function, and what leads to it; lists count from
+    1.
+    """
     if isinstance(item, (Convertible, t7.TorchObject)):
         yield from _own(item)
     elif isinstance(item, t7.LuaFunction):
@@ -152,7 +154,7 @@ def parts_of(item: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _own(item: Any) -> Iterator[tuple[Any, Any]]:
-    """The parts of an object: its modules, by their numbers from 0, and its fields."""
+    """Yield the parts of an object: its modules, by their numbers from 0, and its fields."""
     fields = _fields(item)
     modules = fields.get("modules")
     yield from enumerate(contents(modules))

@@ -12,7 +12,7 @@ import torch
 import torch.distributed as dist
 
 from compat import accelerators, cutorch, nn, random
-from compat.checks import wrong_type
+from compat.checks import listed, wrong_type
 from dptable import checkpoints, data
 from dptable import devices as hardware
 from dptable.models import MODELS
@@ -25,6 +25,7 @@ from dptable.training.trainer import Trainer, replicated
 
 def run(args: argparse.Namespace) -> int:
     """Train, test, save; returns 0, or 130 after Ctrl-C."""
+    _check_backend(args.backend, args.distributed)
     if not args.distributed:
         if (size := started_with()) > 1:
             raise RuntimeError(
@@ -39,6 +40,20 @@ def run(args: argparse.Namespace) -> int:
             silence = stack.enter_context(open(os.devnull, "w"))
             stack.enter_context(contextlib.redirect_stdout(silence))
         return _run(args, job, gpus)
+
+
+def _check_backend(name: str | None, distributed: bool) -> None:
+    if name is None:
+        return
+    if not distributed:
+        raise ValueError(f"backend is {name!r}; with --distributed, one is accepted")
+    known = [n for n in dist.Backend.backend_list if n not in ("undefined", "fake")]
+    for part in name.split(","):
+        if part.rpartition(":")[2] not in known:
+            raise ValueError(
+                f"backend is {name!r}; {listed(known)}, or pairs such as 'cpu:gloo,cuda:nccl', are "
+                "accepted"
+            )
 
 
 def _run(args: argparse.Namespace, job: Job, gpus: list[int] | None = None) -> int:
@@ -155,7 +170,7 @@ def _folder_of_the_last_attempt(args: argparse.Namespace, job: Job) -> Path | No
 
 
 def _backend(gpus: list[int], job: Job) -> str:
-    """What carries tensors between processes: NCCL between GPUs that processes do not share.
+    """Return what carries tensors between processes: NCCL between GPUs that processes do not share.
 
     Between accelerators of another kind it is what PyTorch has for them.
     """
@@ -169,7 +184,7 @@ def _backend(gpus: list[int], job: Job) -> str:
 
 
 def _options_in(optimState: dict[str, Any] | None) -> dict[str, Any]:
-    """What the state of a script's optimizer tells, for a checkpoint without options."""
+    """Return what the state of a script's optimizer tells, for a checkpoint without options."""
     if not optimState:
         return {}
     told = {name: optimState[key] for name, key in STATE.items() if key in optimState}
@@ -179,7 +194,8 @@ def _options_in(optimState: dict[str, Any] | None) -> dict[str, Any]:
 def _chosen_gpus(
     devices: str | None, ngpus: int, asked: int | None = None, job: Job | None = None
 ) -> list[int]:
-    """The GPU ids of a list like "1,2" or "cpu,cpu", or else the first ``ngpus`` logical devices.
+    """Return the GPU ids of a list like "1,2" or "cpu,cpu", or else the first ``ngpus`` logical
+    devices.
 
     Names become the list of logical devices; so do devices used several times over, where there
     are fewer than ``ngpus``. "auto" stands for the best devices, as many as were ``asked`` for.
@@ -215,7 +231,9 @@ def _chosen_gpus(
 
 
 def _output_folder(args: argparse.Namespace) -> Path | None:
-    """The folder to write to, if it has a name: never one with the checkpoint of another run."""
+    """Return the folder to write to, if it has a name: never one with the checkpoint of another
+    run.
+    """
     if args.output is None and args.resume is not None:
         return Path(args.resume)
     if args.output is not None:

@@ -10,7 +10,7 @@ import torch
 
 from compat import t7
 from compat.nn.source.inputs import parsed
-from compat.t7.base.atomic_file import atomic_file
+from compat.t7.base.atomic_file import atomic_file, check_writable
 from compat.terminal import printable, say
 from compat.viewer import page
 from dptable.container.files import only_kept
@@ -23,6 +23,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"{out} exists; --force replaces it")
     if args.input:
         parsed(args.input, torch.float32)  # an error before the work
+    check_writable(out)
     with only_kept():
         value = t7.load(args.file, mmap=True, map_location="cpu", plain=True)
     text = page(value, Path(args.file).name, input=args.input)

@@ -50,7 +50,9 @@ class Meeting:
         ]
 
     def total(self, rank: int, offer: Tensor) -> Tensor:
-        """The sum of what all replicas offer, on this one's device; in order of their ranks."""
+        """Return the sum of what all replicas offer, on this one's device; in order of
+        their ranks.
+        """
         self._offers[rank] = HandedOver(offer)
         self._barrier.wait()
         if rank == 0:
@@ -164,7 +166,9 @@ class Kernels:
 
 
 def _layout(input: Tensor) -> tuple[list[int], list[int]]:
-    """The dimensions over which sums are taken, and the size of one number for each feature."""
+    """Return the dimensions over which sums are taken, and the size of one number for
+    each feature.
+    """
     return [d for d in range(input.dim()) if d != 1], [1, -1, *[1] * (input.dim() - 2)]
 
 
@@ -182,7 +186,8 @@ def meeting(
         parallel: whether they run at once.
         widen: as for ``Meeting``.
 
-    Raises RuntimeError where they cannot.
+    Raises:
+        RuntimeError: where they cannot.
     """
     if not parallel and len(replicas) > 1:
         raise RuntimeError(

@@ -21,7 +21,7 @@ _TELLING: dict[type[Container], list[object]] = {
 
 
 def _tells(module: Module) -> bool:
-    """Whether a module tells when its children have gone back."""
+    """Return whether a module tells when its children have gone back."""
     kind = next((kind for kind in _TELLING if isinstance(module, kind)), None)
     return (
         kind is not None
@@ -55,7 +55,7 @@ class CompletedParameters:
                 self._count[i] += 1
 
     def listener(self, complete: Callable[[int], None]) -> Listener:
-        """Who listens during one pass and calls ``complete`` with the numbers of parameters."""
+        """Return a listener for one pass, which calls ``complete`` with a parameter's number."""
         missing = list(self._count)
 
         def hear(container: Container, position: int) -> None:
@@ -68,7 +68,9 @@ class CompletedParameters:
 
 
 def _units(net: Module) -> Iterator[tuple[tuple[int, int], Module]]:
-    """Each unit with its container and place; the net itself, if it tells nothing, with none."""
+    """Yield each unit with its container and place; the net itself, if it tells nothing,
+    with none.
+    """
     # A container that also lies inside a unit tells of passes that are part of that one's.
     inside = {
         id(inner)

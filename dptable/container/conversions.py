@@ -82,7 +82,7 @@ class Converted(Replicated, abstract=True):
         self._changed()
 
     def clone(self: C, *names: str) -> C:
-        """A deep copy with the same devices and dispatcher; sharing is refused."""
+        """Return a deep copy with the same devices and dispatcher; sharing is refused."""
         if names:
             raise ValueError(
                 f"names is {names}; none are accepted: sharing is not supported for "

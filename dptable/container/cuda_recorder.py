@@ -53,5 +53,5 @@ class CudaRecorder(AcceleratorRecorder):
 
 
 def recorder_of(device: torch.device) -> type[AcceleratorRecorder]:
-    """What records on a device."""
+    """Return what records on a device."""
     return CudaRecorder if device.type == "cuda" else AcceleratorRecorder

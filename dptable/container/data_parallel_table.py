@@ -45,16 +45,16 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
     ``dptable.devices.configure``, or PyTorch's names. They may be CPUs, and may repeat. Replicas on
     the first replica's device share its parameters, so that there is nothing to copy.
 
-    The net, ``get(1)``, is the first replica. Where its modules are exchanged or its parameters
-    replaced, the next forward makes the other replicas anew; a method that is set on one of its
-    modules, as ``m.accGradParameters = lambda *arg: None`` to freeze it, is theirs from the next
-    pass on. Other fields, such as the ``p`` of a Dropout, are to be changed through ``apply``; else
-    the other replicas keep theirs. A net may be in several containers: each of them goes back
-    before another one goes forward.
+    The net, ``get(1)``, is the first replica. The next forward makes the other replicas anew if
+    modules of the net were exchanged or parameters replaced. A method that is set on one of its
+    modules, such as ``m.accGradParameters = lambda *arg: None`` to freeze it, is copied to the
+    other replicas in the next pass. Change other fields, such as the ``p`` of a Dropout, through
+    ``apply``: otherwise the other replicas keep their values. A net may be in several containers if
+    each of them goes back before another one goes forward.
 
-    Replicas have copies of their slices, as in Torch7: the caller may refill a batch, and a layer
-    may work in place. What they compute is in the ``output`` and ``gradInput`` of their modules;
-    with ``keepResults(False)`` backward frees it.
+    Each replica has a copy of its slice, as in Torch7: the caller may refill a batch, and a layer
+    may work in place. Results are in the ``output`` and ``gradInput`` of the replicas' modules;
+    ``keepResults(False)`` has backward free them.
 
     Args:
         dimension: the dimension to split, counted from 1.
@@ -69,16 +69,29 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
             ``"synchronised"``, where in training every replica normalises by the whole batch, which
             needs worker threads.
 
-    Fields: ``gpuAssignments`` (the devices), ``flattenedParams`` (per replica the flat parameters
-    and the flat gradients, or None), ``needsSync`` (whether the parameters changed since the last
-    copy), ``impl`` (the replicas), ``inputGpu``, ``outputGpu``, ``gradOutputGpu``,
-    ``gradInputGpu`` (the latest slices), ``maxUsedGpu`` (how many replicas got data), ``typeStr``;
-    ``checkNumbers`` and ``checkReplicas`` (off by default: look for numbers that are not finite
-    after each pass, and for replicas that differ from the first before each forward).
+    Attributes:
+        gpuAssignments: the devices.
+        flattenedParams: for each replica the flat parameters and the flat gradients, or None.
+        needsSync: whether the parameters changed since the last copy.
+        impl: the replicas.
+        inputGpu: the latest slices of the input; ``outputGpu``, ``gradOutputGpu`` and
+            ``gradInputGpu`` are those of the other results.
+        maxUsedGpu: how many replicas got data.
+        typeStr: the net's type in Torch7's words.
+        checkNumbers: look for numbers that are not finite after each pass (off by default).
+        checkReplicas: compare the replicas with the first before each forward (off by default).
 
     Differs from Torch7: ``gradOutput`` is split as the outputs were; table inputs may be keyed by
     strings; tensors of any type may be in the input; a container that ``getParameters`` of a
     parent net takes apart never keeps stale flat tensors.
+
+    Example:
+        >>> from compat import nn
+        >>> from dptable import devices
+        >>> devices.configure(["cpu", "cpu"])
+        >>> dpt = DataParallelTable(1).add(nn.Linear(3, 2).float(), [1, 2])
+        >>> dpt.forward(torch.ones(4, 3)).shape
+        torch.Size([4, 2])
     """
 
     takes = None
@@ -183,7 +196,7 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
         return self
 
     def getParameters(self) -> tuple[Tensor, Tensor]:
-        """The first replica's flat parameters and gradients; flattens all replicas.
+        """Return the first replica's flat parameters and gradients; flattens all replicas.
 
         Parameters that are frozen, whose gradient is None, are left out.
         """
@@ -207,7 +220,7 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
         ]
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
-        """The first replica's parameters and gradients."""
+        """Return the first replica's parameters and gradients."""
         if not self.modules:
             return [], []
         parameters, gradients = self.modules[0].parameters()
@@ -316,7 +329,7 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
         return self._timing.profiled()
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
-        """The gradient of the latest forward's input; see ``backward``."""
+        """Return the gradient of the latest forward's input; see ``backward``."""
         return self._through("updateGradInput", gradOutput)
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
@@ -334,8 +347,9 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
         passes of a step whose gradients accumulate are to be repeated. ``accGradParameters`` does
         so too. An error before that, about ``gradOutput``, changes nothing.
 
-        Raises RuntimeError where the net was changed, or went forward in another container, since
-        the forward pass.
+        Raises:
+            RuntimeError: where the net was changed, or went forward in another container, since the
+                forward pass.
         """
         return self._through("backward", gradOutput, scale)
 

@@ -80,7 +80,9 @@ def _flatten(containers: Iterable[DataParallelTable]) -> None:
 
 
 def _assignments(saved: Any) -> list[int]:
-    """The devices to restore on: those of the file, or as many as ``deserializeNGPUs`` says."""
+    """Return the devices to restore on: those of the file, or as many as
+    ``deserializeNGPUs`` says.
+    """
     available = cutorch.getDeviceCount()
     wanted = None if _only_kept.get() else DataParallelTable.deserializeNGPUs
     if wanted is not None:
@@ -123,7 +125,7 @@ def _write(dpt: DataParallelTable) -> Generator[Any, Any, None]:
 
 
 def _gpu_id(gpu: Any) -> int:
-    """The number that Torch7 knows a device by."""
+    """Return the number that Torch7 knows a device by."""
     if isinstance(gpu, int):
         return gpu
     device = cutorch.device(gpu)
@@ -143,7 +145,7 @@ class _Impl:
         return cls(dpt)
 
     def dispatcher(self) -> Basic:
-        """What runs the replicas of such a container."""
+        """Return what runs the replicas of such a container."""
         return Basic()
 
     def t7_fields(self) -> dict[str, Any]:

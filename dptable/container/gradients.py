@@ -130,7 +130,7 @@ class GradientSum(Part):
             raise
 
     def _prepared(self, link: Link, used: int, early: bool) -> Reducer | None:
-        """The reducer, if gradients of this pass are to be summed bucket by bucket."""
+        """Return the reducer, if gradients of this pass are to be summed bucket by bucket."""
         if self.accumulating:
             return None
         overlapping = early and used > 1 and self._overlaps() and not self._parameters.nccl()

@@ -53,10 +53,10 @@ class Recorder(Protocol):
         """Why nothing can be recorded on ``device``, or None."""
 
     def aside(self) -> AbstractContextManager[None]:
-        """A block for warming up and recording, apart from what else the device does."""
+        """Return a block for warming up and recording, apart from what else the device does."""
 
     def record(self, function: Callable[[], Any]) -> tuple[Any, Callable[[], None]]:
-        """What ``function`` returns, and what computes it again, into the same tensors."""
+        """Return what ``function`` returns, and what computes it again, into the same tensors."""
 
 
 RecorderOf = Callable[[torch.device], type[Recorder]]
@@ -126,14 +126,14 @@ class Replay:
             raise NotCapturable(_reason(error)) from error
 
     def holds(self) -> bool:
-        """Whether parameters and gradients are still where they were recorded."""
+        """Return whether parameters and gradients are still where they were recorded."""
         return self._has_gradients() and self._pointers == [t.data_ptr() for t in self._tensors]
 
     def _has_gradients(self) -> bool:
         return all(map(is_, map(attrgetter("grad"), self._parameters), self._gradients))
 
     def forward(self, input: Any) -> Any:
-        """The output for an input of the recorded form."""
+        """Return the output for an input of the recorded form."""
         for mine, given in pairs(self._input, input, ("the recorded input", "input")):
             mine.copy_(given, non_blocking=True)
         # Passes that were computed since have left others.
@@ -143,7 +143,7 @@ class Replay:
         return map_tensors(Tensor.clone, self._output)
 
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
-        """The gradient of the latest input; adds those of the parameters."""
+        """Return the gradient of the latest input; adds those of the parameters."""
         for mine, given in pairs(self._gradOutput, gradOutput, ("output", "gradOutput")):
             if given is None:
                 mine.zero_()
@@ -160,7 +160,7 @@ class Replay:
         self.backward(input, gradOutput, scale)
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
-        """The gradient of the latest input."""
+        """Return the gradient of the latest input."""
         return self.backward(input, gradOutput, 0)
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
@@ -192,7 +192,7 @@ class Pass(NamedTuple):
     obstacle: str | None
 
     def recorded(self, recorder_of: RecorderOf) -> list[Replay]:
-        """The replicas' passes, recorded."""
+        """Return the replicas' passes, recorded."""
         devices = self.replicas.devices()
 
         def record(module: Module, part: Any, device: torch.device) -> Replay:
@@ -227,7 +227,7 @@ class Capture:
         self._served = 0
 
     def holds(self, link: Link) -> bool:
-        """Whether what is recorded is of the replicas as they are tied now."""
+        """Return whether what is recorded is of the replicas as they are tied now."""
         return (
             bool(self._replays)
             and self._link is link
@@ -235,7 +235,7 @@ class Capture:
         )
 
     def replays(self, wanted: Pass, training: bool) -> list[Replay] | None:
-        """What goes forward by replaying; recorded now if it can be."""
+        """Return what goes forward by replaying; recorded now if it can be."""
         self.running = None
         if self._refused or not training or torch.is_inference_mode_enabled():
             return None
@@ -267,7 +267,7 @@ class Capture:
         self._link = wanted.link
 
     def _obstacle(self, wanted: Pass) -> str | None:
-        """What is known to stand in the way before trying."""
+        """Return what is known to stand in the way before trying."""
         if wanted.obstacle is not None:
             return wanted.obstacle
         if self._short_lives >= _SHORT_LIVES:
@@ -328,7 +328,7 @@ def _without_graphs(module: Module) -> Iterator[None]:
 
 
 def _objects(module: Module) -> Iterator[Any]:
-    """The modules below ``module``, PyTorch's too."""
+    """Yield the modules below ``module``, PyTorch's too."""
     for inner in module.listModules():
         yield inner
         if isinstance(inner, Native):
@@ -344,7 +344,7 @@ def _fields(module: Module) -> Iterator[Tensor]:
 
 
 def _numbers(module: Module) -> dict[str, Any]:
-    """The plain numbers and texts among the fields: a graph cannot change them."""
+    """Return the plain numbers and texts among the fields: a graph cannot change them."""
     return {
         f"{name} of module {i}, a {type(inner).__name__},": value
         for i, inner in enumerate(_objects(module), 1)
@@ -354,7 +354,7 @@ def _numbers(module: Module) -> dict[str, Any]:
 
 
 def _form(tensor: Tensor) -> Any:
-    """What two tensors have in common that one graph can serve."""
+    """Return what two tensors have in common that one graph can serve."""
     return tensor.shape, tensor.dtype, tensor.device
 
 
@@ -366,7 +366,9 @@ def _autocast() -> Any:
 
 
 def _reason(error: BaseException) -> str:
-    """The first line of what went wrong first: the end of a broken recording fails as well."""
+    """Return the first line of what went wrong first: the end of a broken recording fails
+    as well.
+    """
     while error.__context__ is not None:
         error = error.__context__
     lines = str(error).splitlines()

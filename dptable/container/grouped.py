@@ -44,8 +44,9 @@ class Grouped(Replicated, abstract=True):
         Every process calls this, and then ``backward`` equally often: ``skip`` stands for a pass
         without data.
 
-        Raises ValueError where the nets differ, in their parameters, modules or options; the
-        message names the rank and the first difference.
+        Raises:
+            ValueError: where the nets differ, in their parameters, modules or options; the message
+                names the rank and the first difference.
         """
         if not bucket_cap_mb > 0:
             raise ValueError(f"bucket_cap_mb is {bucket_cap_mb}; a positive number is accepted")
@@ -96,7 +97,7 @@ class Grouped(Replicated, abstract=True):
         return self
 
     def total_loss(self, loss: float) -> float:
-        """The loss over the rows of all processes, of which ``loss`` is that of this one's.
+        """Return the loss over the rows of all processes, of which ``loss`` is that of this one's.
 
         A mean by the rows of the latest pass, or with ``average=False`` the sum; without a group
         ``loss`` itself. Every process calls this after its ``backward`` or ``skip``, for optimizers

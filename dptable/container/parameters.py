@@ -68,7 +68,7 @@ class Link:
                 lookup.renormalise_as(copy)
 
     def is_of(self, parameters: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> bool:
-        """Whether these are the tensors that the first replica had."""
+        """Return whether these are the tensors that the first replica had."""
         return (
             (len(parameters), len(gradients)) == tuple(map(len, self._first))
             and all(map(is_, parameters, self._first[0]))
@@ -76,7 +76,7 @@ class Link:
         )
 
     def holds(self, parameters: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> bool:
-        """Whether these are the tensors that the first replica had, where they were."""
+        """Return whether these are the tensors that the first replica had, where they were."""
         return self.is_of(parameters, gradients) and self._places == _places(
             [*parameters, *gradients]
         )
@@ -100,7 +100,9 @@ def _places(tensors: Iterable[Tensor | None]) -> list[int]:
 
 
 def alike(replicas: Sequence[Module], device: torch.device) -> bool:
-    """Whether the first replica is on ``device`` and the others have parameters of its form."""
+    """Return whether the first replica is on ``device`` and the others have parameters of
+    its form.
+    """
     (parameters, gradients), *others = (
         (all_parameters(replica), replica.parameters()[1]) for replica in replicas
     )
@@ -118,7 +120,9 @@ def alike(replicas: Sequence[Module], device: torch.device) -> bool:
 
 
 def _shared(own: Sequence[Tensor | None], first: Sequence[Tensor | None]) -> bool:
-    """Whether those of the ``first`` replica that share memory do so among its ``own``, too."""
+    """Return whether those of the ``first`` replica that share memory do so among its
+    ``own``, too.
+    """
     held = [(a, b) for a, b in zip(own, first, strict=False) if a is not None and b is not None]
     pairs = {(a.data_ptr(), b.data_ptr()) for a, b in held if b.numel()}
     return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
@@ -201,7 +205,9 @@ class ReplicatedParameters(Part):
             self.flat = None
 
     def refresh(self) -> Link:
-        """The link, made anew if parameters, gradients or methods were moved or exchanged."""
+        """Return the link, made anew if parameters, gradients or methods were moved or
+        exchanged.
+        """
         parameters, gradients = self._replicas.setup()[0].parameters()
         link = self.link
         if link is not None and (
@@ -253,7 +259,9 @@ class ReplicatedParameters(Part):
         return link
 
     def lists(self, link: Link) -> tuple[list[list[Tensor]], list[list[Tensor]]]:
-        """The parameters and the gradients of each replica, as few tensors as there can be."""
+        """Return the parameters and the gradients of each replica, as few tensors as
+        there can be.
+        """
         if self.flat is None:
             return link.parameters, link.gradients
         parameters = [[flat[0], *rest] for flat, rest in zip(self.flat, link.frozen, strict=True)]
@@ -269,12 +277,12 @@ class ReplicatedParameters(Part):
         self.stale = False
 
     def nccl(self) -> bool:
-        """Whether NCCL is to carry them."""
+        """Return whether NCCL is to carry them."""
         return self._wants_nccl() and self.flat is not None and len(self._replicas.gpus()) > 1
 
 
 def _flat(link: Link, i: int) -> list[Tensor]:
-    """What replica ``i`` trains in one tensor, and its gradients in another.
+    """Return what replica ``i`` trains in one tensor, and its gradients in another.
 
     They lie as the first replica's do, which a net around the container may have put in another
     order than the replica's.

@@ -60,7 +60,7 @@ class LatestPass:
         )
 
     def is_of(self, replicas: list[Module]) -> bool:
-        """Whether they went forward in this pass, and the first one in no other since."""
+        """Return whether they went forward in this pass, and the first one in no other since."""
         return (
             self.replicas is replicas
             and self.ownership is not None
@@ -116,7 +116,7 @@ class Passes(Part):
     # Forward.
 
     def link(self) -> Link:
-        """The current link, made anew if parameters moved.
+        """Return the current link, made anew if parameters moved.
 
         That is not checked while recorded graphs serve: these look where the parameters are.
         """
@@ -126,7 +126,7 @@ class Passes(Part):
         return self._parameters.refresh()
 
     def forward(self, link: Link, input: Any, mode: Mode) -> Any:
-        """The output for ``input``, a tensor or a nested table of tensors."""
+        """Return the output for ``input``, a tensor or a nested table of tensors."""
         if self._timing.profile is not None:
             self._timing.profile.begin_step()
         latest, replicas, devices = self.latest, link.replicas, self._replicas.devices()
@@ -205,7 +205,7 @@ class Passes(Part):
     # Backward.
 
     def backward(self, method: str, gradOutput: Any, mode: Mode, *scale: Scalar) -> Any:
-        """What ``method`` of the replicas returns for ``gradOutput``, joined.
+        """Return what ``method`` of the replicas returns for ``gradOutput``, joined.
 
         Args:
             method: ``backward`` or one of its halves, ``updateGradInput`` and
@@ -237,7 +237,9 @@ class Passes(Part):
         return result
 
     def _weight(self, method: str, link: Link, mode: Mode) -> float:
-        """What to multiply ``gradOutput`` by, for this process's share of its group's rows."""
+        """Return what to multiply ``gradOutput`` by, for this process's share of its
+        group's rows.
+        """
         group, latest = self._gradients.group, self.latest
         if not group.exchanges:
             return 1.0

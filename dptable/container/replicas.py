@@ -39,7 +39,9 @@ class Structure:
         return [method for m in self._modules for method in map(vars(m).get, _METHODS)]
 
     def new_methods(self) -> list[tuple[int, str, Any]]:
-        """The methods that were set, or removed (None), since: in which module, counted from 0."""
+        """Return the methods that were set, or removed (None), since: in which module, counted from
+        0.
+        """
         now, former = self._own_methods(), self._methods
         if all(map(is_, now, former)):
             return []
@@ -51,14 +53,14 @@ class Structure:
         ]
 
     def holds_modules(self) -> bool:
-        """Whether the modules of the net are still these."""
+        """Return whether the modules of the net are still these."""
         return self._held() == self._children
 
     def _held(self) -> list[Any]:
         return [getattr(parent, name, None) for parent, name in self._parents]
 
     def holds(self, parameters: Sequence[Tensor]) -> bool:
-        """Whether the modules are still these, and these are still their ``parameters``."""
+        """Return whether the modules are still these, and these are still their ``parameters``."""
         return (
             len(parameters) == len(self._parameters)
             and all(map(is_, parameters, self._parameters))
@@ -67,7 +69,7 @@ class Structure:
 
 
 def _parents(net: Module) -> Iterator[tuple[Any, str]]:
-    """What can have children below ``net``, and the field that holds them."""
+    """Yield what can have children below ``net``, and the field that holds them."""
     for module in net.listModules():
         if isinstance(module, Native):
             yield from ((inner, "_modules") for inner in module.module.modules())
@@ -103,15 +105,15 @@ class Replicas(Part):
         return self.dispatcher.typename
 
     def gpus(self) -> Sequence[DeviceLike]:
-        """The devices as they were given, GPU ids or names."""
+        """Return the devices as they were given, GPU ids or names."""
         return self._gpus()
 
     def devices(self) -> list[torch.device]:
-        """The device of each replica."""
+        """Return the device of each replica."""
         return [cutorch.device(gpu) for gpu in self._gpus()]
 
     def setup(self) -> list[Module]:
-        """The replicas, made now if there are none or if the container got another net."""
+        """Return the replicas, made now if there are none or if the container got another net."""
         if not self.dispatcher.prepare(self._gpus()):
             self.modules = None  # a job that was given up may still use one
         if self.modules is None or self.modules[0] is not self._net():
@@ -120,7 +122,8 @@ class Replicas(Part):
         return self.modules
 
     def changed(self, parameters: Sequence[Tensor]) -> bool:
-        """Whether the net has other modules, or ``parameters``, than when the replicas were made.
+        """Return whether the net has other modules, or ``parameters``, than when the replicas were
+        made.
 
         What it changed in itself when going forward does not count; see ``grown``.
         """
@@ -139,7 +142,8 @@ class Replicas(Part):
     def take_over_methods(self) -> bool:
         """Have the other replicas do what was set as a method of an object of the first one.
 
-        Returns whether there is anything new.
+        Returns:
+            Whether there is anything new.
         """
         new = [] if self._structure is None else self._structure.new_methods()
         if new:
@@ -217,7 +221,7 @@ def _copies(net: Module, devices: Sequence[torch.device], used: int = 1) -> list
 
 
 def _held(net: Module) -> Iterator[Tensor]:
-    """The tensors with elements that a net keeps: parameters, statistics, kernels."""
+    """Yield the tensors with elements that a net keeps: parameters, statistics, kernels."""
     yield from all_parameters(net)
     for module in net.listModules():
         for item in contents(module.held_values()):

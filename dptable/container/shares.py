@@ -26,7 +26,7 @@ def weighted_sizes(n: int, shares: Sequence[float]) -> list[int]:
 
 
 def checked(shares: Sequence[float] | str, count: int) -> FixedShares | MeasuredShares:
-    """The rule that an argument ``shares`` for ``count`` devices stands for."""
+    """Return the rule that an argument ``shares`` for ``count`` devices stands for."""
     if isinstance(shares, str):
         if shares != "auto":
             raise ValueError(f"shares is {shares!r}; 'auto' or a list of numbers is accepted")

@@ -21,14 +21,16 @@ Sizes = Callable[[int], list[int]] | None
 
 
 def has_data(value: Any) -> bool:
-    """Whether any tensor of a nested table has elements."""
+    """Return whether any tensor of a nested table has elements."""
     if isinstance(value, Tensor):
         return value.numel() > 0
     return any(t.numel() for t in tensors(value))
 
 
 def rows(value: Any, dim: int) -> int:
-    """The size along ``dim`` of the first tensor of a nested table that has elements, or 0."""
+    """Return the size along ``dim`` of the first tensor of a nested table that has
+    elements, or 0.
+    """
     return next((t.size(dim) for t in tensors(value) if t.numel()), 0)
 
 
@@ -115,7 +117,8 @@ def _slices(
 
 
 def concat(parts: Sequence[Any], dim: int, device: torch.device, name: str) -> Any:
-    """The replicas' results joined along ``dim`` on ``device``, a copy; empty ones are left out.
+    """Return the replicas' results joined along ``dim`` on ``device``, a copy; empty ones are left
+    out.
 
     Their memory may be of a worker's stream, and is kept for the calling thread's.
     """

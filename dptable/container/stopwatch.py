@@ -36,7 +36,7 @@ class Stopwatch:
         return event
 
     def seconds(self) -> float | None:
-        """The time that the block took, or None while the device is not through."""
+        """Return the time that the block took, or None while the device is not through."""
         if not accelerators.has_streams(self._device):
             return self._stop - self._start
         return self._start.elapsed_time(self._stop) / 1000 if self._stop.query() else None

@@ -43,7 +43,9 @@ class Dataset:
         return channels, height, width
 
     def normalized(self) -> Dataset:
-        """The images scaled so that each channel has mean 0 and std 1 over the training images."""
+        """Return the images scaled so that each channel has mean 0 and std 1 over the training
+        images.
+        """
         mean = self.train.data.mean((0, 2, 3), keepdim=True)
         std = self.train.data.std((0, 2, 3), keepdim=True).clamp_min(1e-6)
         train, test = (
@@ -71,7 +73,10 @@ def load(
     if not 0 < test_fraction < 1:
         raise ValueError(f"test_fraction is {test_fraction}; 0 < test_fraction < 1 is accepted")
     source = DIGITS if path is None else Path(path)
+    before = _state(source)
     table = t7.load(source, plain=True)
+    if _state(source) != before:
+        raise ValueError(f"{source} changed while it was read; a file that stays is accepted")
     if not isinstance(table, Mapping):
         raise ValueError(f"{source} holds {given(table)}; a table {{data, labels}} is accepted")
 
@@ -95,6 +100,12 @@ def load(
     return Dataset(train, test, classes)
 
 
+def _state(path: Path) -> tuple[int, ...]:
+    """Return what of a file changes when it is written, or replaced."""
+    status = path.stat()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
 def _by(shape: torch.Size) -> str:
     return "x".join(map(str, shape))
 
@@ -110,7 +121,9 @@ def _field(source: Path, prefix: str, table: Mapping[Any, Any], name: str, alias
 
 
 def _split(source: Path, prefix: str, table: Any, zero_based: bool) -> Split:
-    """The checked ``{data, labels}`` of a table; ``prefix`` is where it stands in the file."""
+    """Return the checked ``{data, labels}`` of a table; ``prefix`` is where it stands in
+    the file.
+    """
     if not isinstance(table, Mapping):
         place = f"{source}: {prefix.rstrip('.')}"
         raise ValueError(f"{place} is {given(table)}; a table {{data, labels}} is accepted")

@@ -104,7 +104,7 @@ class Survey:
     links: Mapping[tuple[int, int], GpuLink]
 
     def link(self, one: Gpu, other: Gpu) -> GpuLink | None:
-        """The link of two GPUs; None for a GPU with itself."""
+        """Return the link of two GPUs; None for a GPU with itself."""
         low, high = sorted((one.index, other.index))
         return self.links.get((low, high))
 
@@ -128,7 +128,8 @@ def survey() -> Survey:
 
 
 def visible(gpus: Sequence[Gpu], setting: str | None) -> list[Gpu]:
-    """The GPUs that CUDA shows a process, in CUDA's order, for a value of CUDA_VISIBLE_DEVICES.
+    """Return the GPUs that CUDA shows a process, in CUDA's order, for a value of
+    CUDA_VISIBLE_DEVICES.
 
     CUDA's rules: numbers, beginnings of UUIDs (``GPU-…``) or MIG instances (``MIG-…``), of one
     kind; the first entry that names nothing ends the list, and a repeated one empties it. Of a GPU
@@ -184,7 +185,7 @@ def _session() -> Iterator[None]:
 
 
 def _ask(question: str, *arguments: Any) -> Any:
-    """The driver's answer, or None where this driver, GPU or pynvml has none."""
+    """Return the driver's answer, or None where this driver, GPU or pynvml has none."""
     try:
         return getattr(pynvml, question)(*arguments)
     except (pynvml.NVMLError, AttributeError):
@@ -196,7 +197,7 @@ def _text(answer: str | bytes) -> str:
 
 
 def _opened(index: int) -> tuple[Any, Gpu]:
-    """The handle and the facts of a GPU; a handle of None if it is lost."""
+    """Return the handle and the facts of a GPU; a handle of None if it is lost."""
     try:
         handle = pynvml.nvmlDeviceGetHandleByIndex(index)
         return handle, _gpu(handle, index)
@@ -225,7 +226,7 @@ def _gpu(handle: Any, index: int) -> Gpu:
 
 
 def _common_facts(handle: Any) -> dict[str, Any]:
-    """What the driver tells of GPUs and MIG instances alike."""
+    """Return what the driver tells of GPUs and MIG instances alike."""
     memory = _ask("nvmlDeviceGetMemoryInfo", handle)
     rates = _ask("nvmlDeviceGetUtilizationRates", handle)
     processes = _ask("nvmlDeviceGetComputeRunningProcesses", handle)

@@ -14,7 +14,7 @@ Checked = Callable[[Callable[[], Any]], Any]
 
 
 def agreed(value: T, checked: Checked, group: dist.ProcessGroup | None = None) -> T:
-    """The ``value`` of the first process of ``group``, in all of them.
+    """Return the ``value`` of the first process of ``group``, in all of them.
 
     Args:
         value: any picklable object.
@@ -39,7 +39,9 @@ def _portable(error: Exception) -> Exception:
 def decided(
     function: Callable[[], T], checked: Checked, group: dist.ProcessGroup | None = None
 ) -> T:
-    """What ``function`` returns in the first process, the only one to call it; its error in all."""
+    """Return what ``function`` returns in the first process, the only one to call it; its error in
+    all.
+    """
     outcome: Any = None
     if dist.get_rank(group) == 0:
         try:

@@ -83,7 +83,9 @@ class Heartbeat:
             self._store.delete_key("verdict")
 
     def blame(self) -> str:
-        """Which rank failed, died or hangs, as far as can be told; all processes say the same."""
+        """Return which rank failed, died or hangs, as far as can be told; all processes say the
+        same.
+        """
         return self._ask(None)
 
     def _ask(self, text: str | None) -> str:
@@ -105,7 +107,9 @@ class Heartbeat:
         return answer[0] if answer else "rank 0's store does not answer: the link to it is cut"
 
     def _verdict(self, text: str | None) -> str:
-        """The first verdict that any process came to; ``text`` or an examination if none did."""
+        """Return the first verdict that any process came to; ``text`` or an examination if none
+        did.
+        """
         if self._store.check(["verdict"]):
             return self._store.get("verdict").decode()
         if text is None:
@@ -113,7 +117,7 @@ class Heartbeat:
         return self._store.compare_set("verdict", "", text).decode()
 
     def _examined(self) -> str:
-        """A verdict of one's own, from how the others' signs of life change."""
+        """Return a verdict of one's own, from how the others' signs of life change."""
         others = [rank for rank in range(self.size) if rank != self.rank]
         before = {rank: self._state(rank) for rank in others}
         threading.Event().wait(_BEATS * self.interval)

@@ -65,17 +65,18 @@ class Job:
         self._heartbeat = Heartbeat(dist.group.WORLD)
 
     def exposure(self) -> str | None:
-        """What other machines can reach of this job, if anything that is known."""
+        """Return what other machines can reach of this job, if anything that is known."""
         if self.size == 1 or not is_torchruns():
             return None
         return f"port {os.environ.get('MASTER_PORT')} of torchrun, on every network interface"
 
     def marks(self) -> dict[str, str]:
-        """What rank 0 writes into checkpoints, by which another attempt knows them."""
+        """Return what rank 0 writes into checkpoints, by which another attempt knows them."""
         return {"job": self.name, "launch": self.launch or ""}
 
     def left(self, marks: Mapping[str, Any]) -> bool:
-        """Whether an earlier attempt at this job wrote ``marks``, not another job of the same name.
+        """Return whether an earlier attempt at this job wrote ``marks``, not another job of the
+        same name.
 
         Only rank 0 can tell.
         """
@@ -100,7 +101,7 @@ class Job:
         return rows[start:stop]
 
     def total(self, *numbers: float) -> list[float]:
-        """The sum of each number over the processes."""
+        """Return the sum of each number over the processes."""
         held = torch.tensor(numbers, dtype=torch.float64)
         self.add(held)
         return held.tolist()
@@ -110,17 +111,17 @@ class Job:
         self._checked(partial(dist.all_reduce, tensor))
 
     def everybody(self, value: T) -> list[T]:
-        """The values of all processes, in order."""
+        """Return the values of all processes, in order."""
         values: list[Any] = [value] * self.size
         self._checked(partial(dist.all_gather_object, values, value))
         return values
 
     def decided(self, function: Callable[[], T]) -> T:
-        """What ``function`` returns in rank 0, the only one to call it; its error in all."""
+        """Return what ``function`` returns in rank 0, the only one to call it; its error in all."""
         return decided(function, self._checked) if self.size > 1 else function()
 
     def devices(self, listed: Sequence[T], count: int | None = None) -> list[T]:
-        """Which of a machine's devices this process drives: ``count`` of them, or its share.
+        """Return which of a machine's devices this process drives: ``count`` of them, or its share.
 
         Where there are fewer, several processes use the same ones.
         """
@@ -129,7 +130,7 @@ class Job:
 
 
 def started_with() -> int:
-    """How many processes torchrun started, of which this is one; 0: it did not."""
+    """Return how many processes torchrun started, of which this is one; 0: it did not."""
     environment = os.environ
     return int(environment.get("WORLD_SIZE", 1)) if "TORCHELASTIC_RUN_ID" in environment else 0
 

@@ -184,7 +184,7 @@ class Member:
             self.weight *= self._correction
 
     def total(self, value: float) -> float:
-        """The sum over the processes of a number, by the weights of the latest pass.
+        """Return the sum over the processes of a number, by the weights of the latest pass.
 
         Of each process's loss it makes the loss that the gradients belong to.
         """

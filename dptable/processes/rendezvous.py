@@ -19,7 +19,8 @@ _PATIENCE = 1.0
 
 
 def fresh_store(timeout: timedelta) -> tuple[dist.PrefixStore, int, int]:
-    """A store for ``torch.distributed.init_process_group``, this process's rank, and their number.
+    """Return a store for ``torch.distributed.init_process_group``, this process's rank, and their
+    number.
 
     torchrun keeps one store for all attempts at a job. What a former attempt left there, such as
     the addresses at which its processes listened, would be taken for the new processes' own. So
@@ -36,7 +37,7 @@ def fresh_store(timeout: timedelta) -> tuple[dist.PrefixStore, int, int]:
 
 
 def is_torchruns(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether torchrun keeps the store, which listens on every interface of its machine."""
+    """Return whether torchrun keeps the store, which listens on every interface of its machine."""
     return environment.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
 
 
@@ -52,7 +53,8 @@ def stay_on_this_machine() -> None:
 
 
 def _hosted(timeout: timedelta) -> tuple[dist.Store, int, int] | None:
-    """The store of rank 0 where nobody else keeps one, at the address alone at which it is sought.
+    """Return the store of rank 0 where nobody else keeps one, at the address alone at which it is
+    sought.
 
     PyTorch's own listens on every interface. None in other ranks, and where that address is not one
     of this machine's interfaces, as behind a router.
@@ -86,7 +88,7 @@ def _addresses(host: str, port: int) -> list[tuple[int, int, int, str, tuple[obj
 
 
 def launch(store: dist.PrefixStore, job: str, first: bool) -> str | None:
-    """What tells this launch of a job from others of the same name, for rank 0.
+    """Return what tells this launch of a job from others of the same name, for rank 0.
 
     The ``first`` attempt leaves it in what is under its ``fresh_store``. Returns None if it is not
     there any more, since the process that kept the store was lost, or each attempt got another.

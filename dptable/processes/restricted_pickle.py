@@ -51,7 +51,7 @@ class Noted:
         self.state = state
 
     def __getitem__(self, key: str) -> Any:
-        """An entry of the state."""
+        """Return an entry of the state."""
         return self.state[key]
 
 
@@ -69,13 +69,14 @@ class _Unpickler(pickle.Unpickler):
 
 
 def read(data: bytes, allowed: Collection[str]) -> Any:
-    """The plain data of a pickle, with ``Noted`` for what it names.
+    """Return the plain data of a pickle, with ``Noted`` for what it names.
 
     Args:
         data: the pickle.
         allowed: the names that it may have, each with its module.
 
-    Raises ValueError for any other name or operation, and for what is no pickle.
+    Raises:
+        ValueError: any other name or operation, and for what is no pickle.
     """
     try:
         for operation, _, _ in pickletools.genops(data):

@@ -56,7 +56,7 @@ class Place:
 
 
 def described(metadata: layout.Metadata) -> bytes:
-    """The index of a folder that PyTorch has written."""
+    """Return the index of a folder that PyTorch has written."""
     tensors: dict[str, Any] = {}
     for name, entry in metadata.state_dict_metadata.items():
         assert isinstance(entry, layout.TensorStorageMetadata)
@@ -71,9 +71,11 @@ def described(metadata: layout.Metadata) -> bytes:
 
 
 def read(folder: Path) -> layout.Metadata:
-    """The index of a folder, checked against its files.
+    """Return the index of a folder, checked against its files.
 
-    Raises ValueError for one that is damaged, OSError where there is none.
+    Raises:
+        ValueError: one that is damaged.
+        OSError: where there is none.
     """
     path = folder / INDEX
     if not path.is_file():
@@ -94,7 +96,7 @@ def _of_json(data: bytes) -> Mapping[str, Any]:
 
 
 def _of_pickle(data: bytes) -> Mapping[str, Any]:
-    """The same of what PyTorch keeps."""
+    """Return the same of what PyTorch keeps."""
     metadata = restricted_pickle.read(data, _ALLOWED)
     places = {
         (index["fqn"], _sizes(index["offset"])): place
@@ -114,7 +116,7 @@ def _of_pickle(data: bytes) -> Mapping[str, Any]:
 
 
 def _sizes(size: Any) -> tuple[int, ...]:
-    """What a ``torch.Size`` was made of."""
+    """Return what a ``torch.Size`` was made of."""
     return tuple(size.args[0])
 
 

@@ -88,8 +88,10 @@ def write(
         group: the processes; its collectives reach the host's memory.
         checked: runs what exchanges something with the others.
 
-    Raises FileExistsError if the folder exists, OSError naming the rank if one cannot write,
-    RuntimeError for a group that this PyTorch cannot write in.
+    Raises:
+        FileExistsError: if the folder exists.
+        OSError: naming the rank if one cannot write.
+        RuntimeError: a group that this PyTorch cannot write in.
     """
     _check_group(group)
     folder = Path(folder)
@@ -131,15 +133,17 @@ def read(
     group: dist.ProcessGroup | None = None,
     checked: Checked = lambda function: function(),
 ) -> tuple[dict[str, Tensor], Any]:
-    """The tensors of a folder by name, and its ``rest``.
+    """Return the tensors of a folder by name, and its ``rest``.
 
     Of the vectors, which have ``count`` elements, it is the part from ``start`` to ``stop`` that is
     read.
 
     If there is a group of processes, all of them call this. No code of the folder is run.
 
-    Raises FileNotFoundError if there is no such folder, ValueError if its vectors have other sizes
-    or its index is damaged, RuntimeError for a group that this PyTorch cannot read in.
+    Raises:
+        FileNotFoundError: if there is no such folder.
+        ValueError: if its vectors have other sizes or its index is damaged.
+        RuntimeError: a group that this PyTorch cannot read in.
     """
     _check_group(group)
     folder = Path(folder)
@@ -170,7 +174,7 @@ def read(
 
 
 def _told(path: Path, found: Mapping[str, Any]) -> tuple[Any, list[str]]:
-    """What else there is in a folder, and which of its tensors are in slices."""
+    """Return what else there is in a folder, and which of its tensors are in slices."""
     told = t7.load(path, plain=True)
     vectors = [name for name, entry in found.items() if entry.size]
     names = told.get("slices") if isinstance(told, dict) else None
@@ -180,7 +184,7 @@ def _told(path: Path, found: Mapping[str, Any]) -> tuple[Any, list[str]]:
 
 
 def _found(metadata: layout.Metadata) -> dict[str, layout.TensorStorageMetadata]:
-    """The tensors of a folder, in the order in which they are read."""
+    """Return the tensors of a folder, in the order in which they are read."""
     entries = sorted(metadata.state_dict_metadata.items())
     return {name: e for name, e in entries if isinstance(e, layout.TensorStorageMetadata)}
 
@@ -197,7 +201,7 @@ def _check_group(group: dist.ProcessGroup | None) -> None:
 
 
 def _global_rank(group: dist.ProcessGroup | None, rank: int) -> int:
-    """The rank among all processes, as errors name it."""
+    """Return the rank among all processes, as errors name it."""
     return rank if group is None else dist.get_global_rank(group, rank)
 
 
@@ -235,7 +239,7 @@ def take_out(value: Any, name: str, into: dict[str, Tensor]) -> Any:
 
 
 def put_back(value: Any, tensors: Mapping[str, Tensor]) -> Any:
-    """The reverse of ``take_out``."""
+    """Return the reverse of ``take_out``."""
     if isinstance(value, Elsewhere):
         return tensors[value.name]
     if isinstance(value, list):

@@ -21,13 +21,13 @@ def one_of(**arguments: object) -> None:
 
 
 def device_of(value: Tensor, argument: str) -> torch.device:
-    """The device of a tensor; what is none is refused."""
+    """Return the device of a tensor; what is none is refused."""
     check_tensor(value, argument)
     return value.device
 
 
 def common_device(tensors: Sequence[Tensor], argument: str) -> torch.device:
-    """The device of all ``tensors``; several are refused."""
+    """Return the device of all ``tensors``; several are refused."""
     homes = {device_of(tensor, argument) for tensor in tensors}
     if len(homes) > 1:
         raise ValueError(

@@ -13,17 +13,17 @@ from dptable.tensors.nccl import nccl_serves
 
 
 def on(tensor: Tensor, target: torch.device) -> Tensor:
-    """The tensor on ``target``: itself if it is there."""
+    """Return the tensor on ``target``: itself if it is there."""
     return tensor.to(target, non_blocking=_queued(tensor.device, target))
 
 
 def moved(tensor: Tensor, target: torch.device) -> Tensor:
-    """A copy of the tensor on ``target``, also if it is there already."""
+    """Return a copy of the tensor on ``target``, also if it is there already."""
     return tensor.to(target, non_blocking=_queued(tensor.device, target), copy=True)
 
 
 def sent(tensor: Tensor, target: torch.device, copy: bool = False) -> Tensor:
-    """The tensor on ``target``, with ``copy`` always another one, contiguous.
+    """Return the tensor on ``target``, with ``copy`` always another one, contiguous.
 
     A copy to a GPU, from pinned memory too, may be still under way.
     """
@@ -69,7 +69,7 @@ def _queued(source: torch.device, target: torch.device) -> bool:
 
 
 def flattened(tensors: Sequence[Tensor]) -> Tensor:
-    """A new contiguous vector of all elements."""
+    """Return a new contiguous vector of all elements."""
     return torch.cat([tensor.reshape(-1) for tensor in tensors])
 
 
@@ -100,7 +100,8 @@ def groups(tensors: Sequence[Tensor], limit: int) -> Iterator[list[int]]:
 def joined(tensors: Sequence[Tensor], dim: int, target: torch.device) -> Tensor:
     """Tensors joined along ``dim``, counted from 0, on ``target``.
 
-    Raises ValueError for tensors that do not fit together.
+    Raises:
+        ValueError: tensors that do not fit together.
     """
     shape = joined_size(tensors, dim)
     recorded = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
@@ -115,7 +116,7 @@ def joined(tensors: Sequence[Tensor], dim: int, target: torch.device) -> Tensor:
 
 
 def joined_size(tensors: Sequence[Tensor], dim: int) -> tuple[int, ...]:
-    """The size of what ``joined`` makes; ValueError for tensors that do not fit together."""
+    """Return the size of what ``joined`` makes; ValueError for tensors that do not fit together."""
     first = tensors[0]
     for i, tensor in enumerate(tensors):
         fits = tensor.dim() == first.dim() and all(

@@ -48,7 +48,7 @@ def why_not_nccl(tensors: Sequence[Tensor]) -> str | None:
 
 
 def nccl_serves(tensors: Sequence[Tensor]) -> bool:
-    """Whether NCCL can serve these tensors; warns once for each reason why not."""
+    """Return whether NCCL can serve these tensors; warns once for each reason why not."""
     reason = why_not_nccl(tensors)
     if reason is None:
         return True

@@ -6,7 +6,7 @@ from itertools import accumulate, pairwise
 
 
 def slice_sizes(n: int, k: int) -> list[int]:
-    """How Torch7 splits ``n`` elements over ``k`` devices: 9 over 4 is ``[3, 2, 2, 2]``.
+    """Return how Torch7 splits ``n`` elements over ``k`` devices: 9 over 4 is ``[3, 2, 2, 2]``.
 
     Sizes differ by at most one and the larger ones come first (``torch.chunk`` gives 3, 3, 3).
     """
@@ -17,5 +17,5 @@ def slice_sizes(n: int, k: int) -> list[int]:
 
 
 def slice_ranges(n: int, k: int) -> list[tuple[int, int]]:
-    """The slices of ``slice_sizes`` as ``(start, stop)``."""
+    """Return the slices of ``slice_sizes`` as ``(start, stop)``."""
     return list(pairwise(accumulate(slice_sizes(n, k), initial=0)))

@@ -74,7 +74,7 @@ class HandedOver:
             self._ready.record(accelerators.current_stream(tensor.device))
 
     def on(self, device: torch.device) -> Tensor:
-        """The tensor on ``device``, for this thread's streams."""
+        """Return the tensor on ``device``, for this thread's streams."""
         if self._ready is not None:
             accelerators.current_stream(self._tensor.device).wait_event(self._ready)
             accelerators.keep(self._tensor)

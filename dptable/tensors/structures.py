@@ -69,14 +69,14 @@ def zipped(
 
 
 def at(structure: Any, place: Place) -> Any:
-    """What is at ``place`` in a structure."""
+    """Return what is at ``place`` in a structure."""
     for key in place:
         structure = structure[key]
     return structure
 
 
 def named(name: str, place: Place) -> str:
-    """How errors call a place in the argument ``name``: entries of lists count from 1."""
+    """Return how errors call a place in the argument ``name``: entries of lists count from 1."""
     return name + "".join(f"[{key + 1 if isinstance(key, int) else repr(key)}]" for key in place)
 
 

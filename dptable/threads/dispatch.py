@@ -49,7 +49,7 @@ class Basic:
         return True
 
     def run(self, jobs: Sequence[Job], gpus: Sequence[DeviceLike]) -> list[Any]:
-        """The results of the jobs, each run on its device.
+        """Return the results of the jobs, each run on its device.
 
         An error is raised when every job has stopped: the first one's, naming replica and device.
         """
@@ -152,7 +152,7 @@ class Threads(Basic):
 
 
 def place(i: int, gpu: DeviceLike) -> str:
-    """How errors name a replica."""
+    """Return how errors name a replica."""
     name = cutorch.device(gpu)
     number = f"GPU {gpu}, " if isinstance(gpu, int) else ""
     return f"replica {i} ({number}{name}): "

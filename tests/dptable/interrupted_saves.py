@@ -190,9 +190,10 @@ def in_child(function: Callable[[], Any]) -> int:
             function()
         except OSError as failure:
             code = 1 if failure.filename or "/folder" in str(failure) else 3
+            if code == 3:
+                traceback.print_exc()
         except BaseException:
             code = 4
-        if code > 1:
             traceback.print_exc()
         sys.stderr.flush()
         os._exit(code)

@@ -94,6 +94,7 @@ class SideBySide:
                 exec(compile(draft, "piece.py", "exec"), names)
             except Exception as error:
                 problem = f"{type(error).__name__}: {error}"
+        names.clear()  # else coroutines keep themselves, and their threads
         python = out.getvalue()
         if (problem is None) != (lua_problem is None):
             python += f"\n(Python: {problem}; Lua: {lua_problem})"

@@ -38,5 +38,5 @@ def nil_is_default(init: Callable[P, None]) -> Callable[P, None]:
 
 
 def empty(**sizes: int) -> Tensor:
-    """A tensor to be filled, of sizes that are checked under their names."""
+    """Return a tensor to be filled, of sizes that are checked under their names."""
     return torch.empty([whole(size, name, 1) for name, size in sizes.items()])

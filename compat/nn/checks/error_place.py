@@ -18,7 +18,7 @@ class Explaining(Named, Protocol):
     """Something that knows what it accepts."""
 
     def objection(self, input: Any) -> Exception | None:
-        """What is wrong with the input of a computation that failed, if that is clear."""
+        """Return what is wrong with the input of a computation that failed, if that is clear."""
 
 
 class Origin:
@@ -50,6 +50,8 @@ def locate(error: Exception, module: Named, index: int | None = None) -> None:
     counted from 1: ``nn.Sequential[3] nn.Linear(256 -> 120): input has 400 features``.
     The error stays the same object, of the same class; its ``origin`` knows the container, too.
     """
+    if isinstance(error, RecursionError):
+        return  # a place for each of the levels: longer than anybody reads, and slow
     blame(error, module, "")
     if index is None:
         if error.__dict__.get("places"):

@@ -71,7 +71,7 @@ def checked_batched(dimension: int, input: Tensor, nInputDims: int | None) -> in
 
 
 def lacks_dimension(value: Tensor, dimension: int, name: str) -> ValueError:
-    """The error for a tensor without ``dimension``, counted from 1."""
+    """Return the error for a tensor without ``dimension``, counted from 1."""
     return ValueError(
         f"{name} has {value.dim()} dimensions; one that has dimension {dimension} is accepted"
     )

@@ -21,7 +21,7 @@ UNCLEAR = (AttributeError, RuntimeError, TypeError, ZeroDivisionError)
 
 
 def objection(takes: str, parameter: Tensor | None, input: Any) -> Exception | None:
-    """What is wrong with ``input``, if that can be told from types and sizes alone.
+    """Return what is wrong with ``input``, if that can be told from types and sizes alone.
 
     Asked when a computation has failed, so it costs nothing where inputs are right.
 
@@ -62,7 +62,7 @@ def objection(takes: str, parameter: Tensor | None, input: Any) -> Exception | N
 
 
 def _entries(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
-    """What is in tables nested no deeper than ``depth``, with its place: ``input[2][1]``."""
+    """Yield what is in tables nested no deeper than ``depth``, with its place: ``input[2][1]``."""
     if depth and isinstance(value, (list, tuple)):
         for i, entry in enumerate(value, 1):
             yield from _entries(f"{name}[{i}]", entry, depth - 1)

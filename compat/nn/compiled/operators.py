@@ -27,7 +27,7 @@ class Untraceable(Exception):
 
 
 def written(function: Callable[..., Any], inputs: Sequence[Tensor]) -> GraphModule:
-    """What operators ``function(*inputs)`` calls, without changes in place but of inputs.
+    """Return what operators ``function(*inputs)`` calls, without changes in place but of inputs.
 
     Call it in the mode that ``inputs`` are of, tensors without memory.
     """
@@ -39,7 +39,7 @@ def written(function: Callable[..., Any], inputs: Sequence[Tensor]) -> GraphModu
 
 
 def changes(graph: GraphModule) -> list[int]:
-    """The numbers of the inputs that a graph changes."""
+    """Return the numbers of the inputs that a graph changes."""
     into = {n.args[0] for n in graph.graph.nodes if n.target is aten.copy_.default}
     return [i for i, node in enumerate(_placeholders(graph)) if node in into]
 
@@ -74,8 +74,9 @@ def divided(
     Args:
         names: of the inputs.
 
-    Returns what computes the first results, and then what is kept, what computes the others, and
-    the names of what each takes: ``("kept", 0)`` is the first that is kept.
+    Returns:
+        What computes the first results, and then what is kept, what computes the others, and the
+        names of what each takes: ``("kept", 0)`` is the first that is kept.
     """
     from functorch.compile import min_cut_rematerialization_partition
 
@@ -186,7 +187,7 @@ def additions(
 
 
 def _start(node: Node) -> Any:
-    """What a sum begins with."""
+    """Return what a sum begins with."""
     start = node.args[0] if node.args else None
     while isinstance(start, Node) and start.target is aten.clone.default:
         start = start.args[0]
@@ -194,7 +195,7 @@ def _start(node: Node) -> Any:
 
 
 def _adds(node: Any, gradient: Node, way: set[Node]) -> bool:
-    """Whether ``node`` is ``gradient`` and something more; notes the steps between."""
+    """Return whether ``node`` is ``gradient`` and something more; notes the steps between."""
     if not isinstance(node, Node):
         return False
     way.add(node)
@@ -209,12 +210,12 @@ def _adds(node: Any, gradient: Node, way: set[Node]) -> bool:
 
 
 def _apart(way: set[Node]) -> bool:
-    """Whether nothing but a sum reads what it comes from."""
+    """Return whether nothing but a sum reads what it comes from."""
     return all(user in way or user.op == "output" for node in way for user in node.users)
 
 
 def _from_zeros(graph: GraphModule, node: Any, gradient: Node | None) -> Any:
-    """The result ``node``, with zeros in the place of the gradient that it is added to."""
+    """Return the result ``node``, with zeros in the place of the gradient that it is added to."""
     if gradient is None:
         return node
     value = gradient.meta["val"]

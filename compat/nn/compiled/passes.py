@@ -179,7 +179,7 @@ def _laid(table: Any, found: Sequence[Tensor], plain: Sequence[bool]) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    """The first line of what went wrong."""
+    """Return the first line of what went wrong."""
     lines = str(error).strip().splitlines()
     kind = type(error).__name__
     if isinstance(error, Untraceable):

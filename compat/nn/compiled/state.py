@@ -20,7 +20,7 @@ _LEFT = frozenset(
 
 
 def left_in(module: Module) -> frozenset[str]:
-    """The fields that a pass of ``module`` sets and no other pass reads."""
+    """Return the fields that a pass of ``module`` sets and no other pass reads."""
     return _LEFT.union(module.pass_fields, module.cleared_fields)
 
 
@@ -75,7 +75,7 @@ class State:
                 self._walk(value, enumerate(value), held)
 
     def holds(self, input: Any) -> bool:
-        """Whether nothing is different that code goes by."""
+        """Return whether nothing is different that code goes by."""
         try:
             return (
                 self._mode == mode_of(input)
@@ -109,7 +109,7 @@ class State:
 
 
 def _own_fields(module: Module, left: frozenset[str]) -> dict[str, Any]:
-    """What a module's passes go by; of gradInput, whether it is wanted."""
+    """Return what a module's passes go by; of gradInput, whether it is wanted."""
     fields = {name: value for name, value in module.__dict__.items() if name not in left}
     fields["gradInput"] = module.__dict__.get("gradInput", module) is not None
     return fields
@@ -120,12 +120,12 @@ def _methods(cls: type) -> list[Any]:
 
 
 def form_of(tensor: Tensor) -> Any:
-    """What code goes by of a tensor."""
+    """Return what code goes by of a tensor."""
     return tensor.shape, tensor.stride(), tensor.dtype, tensor.device, tensor.grad is None
 
 
 def mode_of(input: Any) -> Any:
-    """What code goes by of an input, and of the settings of this thread."""
+    """Return what code goes by of an input, and of the settings of this thread."""
     kind = next((tensor.device.type for tensor in tensors(input)), "cpu")
     autocast = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
     return (

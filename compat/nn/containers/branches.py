@@ -35,11 +35,13 @@ class Branches(Relaying, abstract=True):
     copies: ClassVar[bool] = True
 
     def _parts(self, input: Any) -> Sequence[Any]:
-        """What each child gets of the input; by default all of it."""
+        """Return what each child gets of the input; by default all of it."""
         return [input] * len(self.modules)
 
     def _gradients(self, gradOutput: Any) -> Sequence[Any]:
-        """What each child gets of the gradient of the output; by default an entry of the table."""
+        """Return what each child gets of the gradient of the output; by default an entry of the
+        table.
+        """
         count = len(self.modules)
         if not isinstance(gradOutput, (list, tuple)) or len(gradOutput) < count:
             raise ValueError(
@@ -48,7 +50,7 @@ class Branches(Relaying, abstract=True):
         return gradOutput
 
     def _joined_back(self, input: Any, gradients: list[Any]) -> Any:
-        """The gradInput of those of the children; by default their sum."""
+        """Return the gradInput of those of the children; by default their sum."""
         return summed(input, gradients)
 
     def _outputs(self, input: Any) -> list[Any]:
@@ -97,7 +99,9 @@ class Branches(Relaying, abstract=True):
 
 
 def _passing(gradInput: Any, gradOutput: Any) -> bool:
-    """Whether the next child may overwrite what one gave: a buffer, or the gradient of both."""
+    """Return whether the next child may overwrite what one gave: a buffer, or the
+    gradient of both.
+    """
     if results.switch.on:
         return True
     given = {storage_identity(tensor) for tensor in tensors(gradOutput)}
@@ -105,7 +109,8 @@ def _passing(gradInput: Any, gradOutput: Any) -> bool:
 
 
 def summed(input: Any, gradients: Sequence[Any]) -> Any:
-    """The sum of what several modules give as the gradient of ``input``, in memory of its own.
+    """Return the sum of what several modules give as the gradient of ``input``, in memory of its
+    own.
 
     None where none gives any. Those that give None are left out.
     """
@@ -157,7 +162,9 @@ class Concat(Branches):
         return self.set_output(output)
 
     def joined(self, outputs: list[Tensor], dim: int) -> Tensor:
-        """The outputs of the children as one; ``dim`` is PyTorch's number of ``dimension``."""
+        """Return the outputs of the children as one; ``dim`` is PyTorch's number of
+        ``dimension``.
+        """
         return joined(outputs, dim, _OUTPUT)
 
     def _gradients(self, gradOutput: Tensor) -> Sequence[Tensor]:
@@ -215,7 +222,7 @@ def _centered(tensor: Tensor, sizes: list[int], but: int) -> Tensor:
 
 
 def _center(tensor: Tensor, sizes: Sequence[int], but: int) -> Tensor:
-    """The part of ``tensor`` that ``_centered`` has put something of ``sizes`` into."""
+    """Return the part of ``tensor`` that ``_centered`` has put something of ``sizes`` into."""
     for dim, size in enumerate(sizes):
         if dim != but and tensor.size(dim) != size:
             tensor = tensor.narrow(dim, (tensor.size(dim) - size) // 2, size)

@@ -1,4 +1,4 @@
-"""Who hears, while a net goes back, that the gradients of a part of it are complete.
+"""The listener that is told, during backward, which part of a net has complete gradients.
 
 Containers that call each of their modules once in a pass tell so after each. A reducer listens, to
 sum gradients of replicas while backward still computes others.
@@ -23,7 +23,7 @@ _state = _State()
 
 
 def listener() -> Listener | None:
-    """Who listens in this thread, if anybody."""
+    """Return the listener of this thread, or None."""
     return _state.listener
 
 

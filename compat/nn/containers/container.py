@@ -59,11 +59,11 @@ class Container(Module):
         return self
 
     def get(self, index: int) -> Any:
-        """The child of that number, counted from 1; negative numbers count from the end."""
+        """Return the child of that number, counted from 1; negative numbers count from the end."""
         return self.modules[self._position(index)]
 
     def size(self) -> int:
-        """How many children there are."""
+        """Return how many children there are."""
         return len(self.modules)
 
     def __len__(self) -> int:
@@ -103,7 +103,7 @@ class Container(Module):
             raise
 
     def _located(self, error: Exception, position: int, method: str, *arguments: Any) -> Exception:
-        """The error to raise for one of a child, with its place."""
+        """Return the error to raise for one of a child, with its place."""
         error = explained(error, self.modules[position], method, *arguments)
         locate(error, self.modules[position])
         locate(error, self, position + 1)
@@ -117,14 +117,14 @@ class Container(Module):
         return value
 
     def set_gradInput_view(self, value: Any) -> Any:
-        """The same for ``value`` in memory of somebody else."""
+        """Return the same for ``value`` in memory of somebody else."""
         if results.switch.on:
             value = results.pointed(self.__dict__.get("gradInput"), value)
         self.gradInput = value
         return value
 
     def goes_back_as(self, cls: type[Container]) -> bool:
-        """Whether its ``backward`` is that of ``cls``, and not compiled."""
+        """Return whether its ``backward`` is that of ``cls``, and not compiled."""
         is_plain = type(self).backward is cls.backward and "backward" not in self.__dict__
         return is_plain and self.compilation is None
 
@@ -165,7 +165,9 @@ class Container(Module):
         return self
 
     def ordinary(self, name: str, *arguments: Any) -> list[Module]:
-        """The modules below whose method ``name`` is Module's; calls the method of the others."""
+        """Return the modules below whose method ``name`` is Module's; calls the method of the
+        others.
+        """
         found: list[Module] = []
         ordinary, of_containers = getattr(Module, name), getattr(Container, name)
         for module in self.modules:
@@ -216,11 +218,11 @@ class Container(Module):
         return super().clearState()
 
     def _body(self) -> list[str]:
-        """The lines of ``__repr__`` between the braces."""
+        """Return the lines of ``__repr__`` between the braces."""
         return [indented(f"({i}): ", module) for i, module in enumerate(self.modules, 1)]
 
     def _head(self) -> str:
-        """What ``__repr__`` calls this container."""
+        """Return what ``__repr__`` calls this container."""
         return self.typename
 
     def __repr__(self) -> str:
@@ -246,5 +248,5 @@ class Relaying(Container, abstract=True):
 
 
 def indented(head: str, module: Module) -> str:
-    """A child in the print of a container."""
+    """Return a child in the print of a container."""
     return head + repr(module).replace("\n", "\n  ")

@@ -37,19 +37,19 @@ class Decorator(Relaying):
         self.add(module)
 
     def inward(self, input: Any) -> Any:
-        """What the module gets for ``input``."""
+        """Return what the module gets for ``input``."""
         return input
 
     def outward(self, output: Any, input: Any) -> Any:
-        """The output for that of the module."""
+        """Return the output for that of the module."""
         return output
 
     def gradient_inward(self, gradOutput: Any) -> Any:
-        """What the module gets for ``gradOutput``."""
+        """Return what the module gets for ``gradOutput``."""
         return gradOutput
 
     def gradient_outward(self, gradInput: Any, input: Any) -> Any:
-        """The gradInput for that of the module, which is not None."""
+        """Return the gradInput for that of the module, which is not None."""
         return gradInput
 
     def updateOutput(self, input: Any) -> Any:
@@ -96,7 +96,8 @@ class Bottle(Decorator):
         nInputDim: how many dimensions it takes.
         nOutputDim: how many its output has; as many by default.
 
-    Raises ValueError where the output has another number of dimensions.
+    Raises:
+        ValueError: where the output has another number of dimensions.
 
     Differs from Torch7: ``accUpdateGradParameters`` gives the module the merged input.
     """

@@ -90,7 +90,9 @@ def _moved(value: Any, gpu: int) -> Any:
 
 
 def _moved_to(value: Any, input: Any) -> Any:
-    """A gradInput on the device of ``input``; where tables are, each entry on that of its own."""
+    """Return a gradInput on the device of ``input``; where tables are, each entry on that of its
+    own.
+    """
     if isinstance(value, Tensor):
         return value.to(input.device)
     if isinstance(value, (list, tuple)):

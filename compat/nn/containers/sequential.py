@@ -75,7 +75,7 @@ class Sequential(Relaying):
                 break
 
     def _inputs(self, input: Any) -> Iterator[tuple[int, Any]]:
-        """The places of the modules, the last first, each with its input."""
+        """Yield the places of the modules, the last first, each with its input."""
         modules = self._some()
         for position in range(len(modules) - 1, 0, -1):
             yield position, modules[position - 1].output
@@ -109,7 +109,7 @@ class Sequential(Relaying):
             self.gone_back(0)
 
     def _down_to_first(self, gradOutput: Any, scale: Scalar) -> Any:
-        """Go back through all modules but the first; returns what that one gets."""
+        """Go back through all modules but the first; return the gradient for the first."""
         modules, hear = self._some(), completion.listener()
         lean = self.keep_results is False
         position = len(modules)

@@ -40,13 +40,15 @@ class Conversion:
         self.cache = {} if cache is None else cache
 
     def named(self, own: str, name: str) -> str:
-        """The tensor type that an object of type ``own`` gets where the whole gets ``name``."""
+        """Return the tensor type that an object of type ``own`` gets where the whole gets
+        ``name``.
+        """
         if self.dtype is not None:
             return name
         return type_name(parse_type(own)[0], accelerators.is_accelerator(self.device))
 
     def begins(self, thing: object) -> bool:
-        """Whether this object, which may hold itself, is met for the first time."""
+        """Return whether this object, which may hold itself, is met for the first time."""
         is_new = ("begun", id(thing)) not in self.cache
         self.cache["begun", id(thing)] = thing
         return is_new
@@ -76,7 +78,8 @@ class Conversion:
                     group.drop(view)
 
     def copied(self, value: Any) -> Any:
-        """A result of a pass, tensors in tables, converted: another one where anything changes.
+        """Return a result of a pass, tensors in tables, converted: another one where anything
+        changes.
 
         What is one tensor or table in several places goes on being one.
         """

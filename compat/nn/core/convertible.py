@@ -147,7 +147,7 @@ class Convertible:
         return self
 
     def _own_types(self) -> Iterator[Convertible]:
-        """The objects inside whose class, or who, has another ``type``.
+        """Yield the objects inside whose class, or who, has another ``type``.
 
         As in Torch7 the whole's calls it, and it alone converts them and what is in them.
         """
@@ -182,7 +182,7 @@ class Convertible:
         """Raise ValueError for a type that this object cannot have."""
 
     def held_values(self) -> list[Any]:
-        """All values with tensors to convert in place: all but what passes leave."""
+        """Return all values with tensors to convert in place: all but what passes leave."""
         left_out = {*self.transient_fields, *self.pass_fields, *_RESULTS}
         return [value for key, value in self.__dict__.items() if key not in left_out]
 
@@ -204,17 +204,17 @@ class Convertible:
         self._type = conversion.named(self._type, name)
 
     def objection(self, input: Any) -> Exception | None:
-        """What is wrong with the input of a computation that failed, if that is clear."""
+        """Return what is wrong with the input of a computation that failed, if that is clear."""
         if self.takes is None:
             return None
         return objection(self.takes, self.own_tensor(), input)
 
     def own_tensor(self) -> Tensor | None:
-        """A tensor whose type and device those of the arguments should be."""
+        """Return a tensor whose type and device those of the arguments should be."""
         return None
 
     def _empty(self) -> Tensor:
-        """What a result is before it is computed."""
+        """Return what a result is before it is computed."""
         return empty_tensor(self._type)
 
     def float(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
@@ -283,7 +283,7 @@ def check_lists(fields: dict[str, Any], *names: str) -> None:
 
 
 def type_of(fields: dict[str, Any]) -> str | None:
-    """The tensor type of an object whose file does not tell it, if its fields do."""
+    """Return the tensor type of an object whose file does not tell it, if its fields do."""
     for value in contents(fields):
         if isinstance(value, Tensor) and value.is_floating_point():
             return getattr(value, "torch7_type", None) or type_name(value.dtype)
@@ -292,7 +292,7 @@ def type_of(fields: dict[str, Any]) -> str | None:
 
 
 def _parts(values: Iterable[Any]) -> Iterator[Convertible]:
-    """The objects among ``values``, and in the lists among them."""
+    """Yield the objects among ``values``, and in the lists among them."""
     for value in list(values):
         for item in value if isinstance(value, list) else (value,):
             if isinstance(item, Convertible):

@@ -64,12 +64,12 @@ class Graph:
         return [*tensors(self.leaves), *tensors(self.output), *self.parameters]
 
     def result(self) -> Any:
-        """The output without graph."""
+        """Return the output without graph."""
         return map_tensors(Tensor.detach, self.output)
 
     def is_of(self, input: Any) -> bool:
-        """Whether ``input`` is the one that was computed with, the same tensors or others over
-        their memory.
+        """Return whether ``input`` is the one that was computed with, the same tensors or others
+        over their memory.
         """
         if input is self.source:
             return True
@@ -88,7 +88,8 @@ class Graph:
     def gradients(
         self, gradOutput: Any, to_input: bool, scale: float | None
     ) -> tuple[Any, list[Tensor | None]]:
-        """The gradients of the input, in its form, zeros where none comes, and of the parameters.
+        """Return the gradients of the input, in its form, zeros where none comes, and of the
+        parameters.
 
         Args:
             gradOutput: of the form of the output.
@@ -161,7 +162,7 @@ def without_graph(value: Any) -> Any:
 
 
 def fitted(grad: Tensor, output: Tensor) -> Tensor:
-    """A gradOutput in the shape of ``output``, which must agree in all but the shape."""
+    """Return a gradOutput in the shape of ``output``, which must agree in all but the shape."""
     if grad.dtype != output.dtype or grad.device != output.device:
         raise TypeError(
             f"gradOutput is {grad.dtype} on {grad.device}, output is {output.dtype} on "
@@ -235,8 +236,8 @@ class _Net(torch.autograd.Function):
 
 
 def in_graph(net: Any, input: Any) -> Any:
-    """The output of a compat net as part of a PyTorch graph; going back adds to the net's own
-    gradients.
+    """Return the output of a compat net as part of a PyTorch graph; going back adds to the net's
+    own gradients.
     """
     # Without a tensor that requires it, autograd would leave out a net whose input needs no
     # gradient.

@@ -42,7 +42,9 @@ class Batched:
         return tensor.unsqueeze(batchDim - 1) if self.dpnn_online else tensor
 
     def fromBatch(self, tensor: Tensor, batchDim: int = 1) -> Tensor:
-        """The sample of a batch of one at ``batchDim``, if the latest ``toBatch`` made one."""
+        """Return the sample of a batch of one at ``batchDim``, if the latest ``toBatch``
+        made one.
+        """
         batchDim = 1 if batchDim is None else whole(batchDim, "batchDim", 1)
         return tensor.squeeze(batchDim - 1) if self.dpnn_online else tensor
 
@@ -67,7 +69,7 @@ class DpnnMethods(Batched):
     def sharedClone(
         self: D, shareParams: bool = True, shareGradParams: bool = True, stepClone: bool = False
     ) -> D:
-        """A deep copy that trains the same parameters.
+        """Return a deep copy that trains the same parameters.
 
         Args:
             shareParams: share the parameters and what counts as such: the running statistics of
@@ -158,7 +160,8 @@ class DpnnMethods(Batched):
             cutoffNorm: the bound; 0 and less leave the gradients as they are.
             moduleLocal: bound that of each module by itself; a field of this name goes first.
 
-        Returns the norm that they had.
+        Returns:
+            The norm that they had.
         """
         cutoffNorm = number(_setting(self, "cutoffNorm", cutoffNorm), "cutoffNorm")
         if cutoffNorm <= 0:
@@ -218,7 +221,9 @@ class DpnnMethods(Batched):
                 gradient.copy_(mean)
 
     def momentumGradParameters(self) -> list[Tensor] | None:
-        """The running means of the gradients, which begin as the gradients are; None without."""
+        """Return the running means of the gradients, which begin as the gradients are; None
+        without.
+        """
         if not self.momGradParams:
             gradients = [g for g in _module(self).parameters()[1] if g is not None]
             self.momGradParams = [g.clone() for g in gradients] or None
@@ -255,7 +260,7 @@ class DpnnMethods(Batched):
         return input.contiguous()
 
     def outside(self, insize: Any) -> torch.Size:
-        """The size of the output for an input of size ``insize``, which is drawn."""
+        """Return the size of the output for an input of size ``insize``, which is drawn."""
         output = _module(self).forward(random.randn(*insize))
         return torch.Size(output.size())
 
@@ -269,7 +274,7 @@ def _module(thing: Any) -> Module:
 
 
 def _setting(module: Any, name: str, given: Any) -> Any:
-    """A module's own setting, or else the one that is given."""
+    """Return a module's own setting, or else the one that is given."""
     own = getattr(module, name, None)
     return given if own is None else own
 

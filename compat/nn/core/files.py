@@ -53,7 +53,7 @@ class SizeField:
             raise AttributeError(f"{owner.typename} has no {self.name} yet") from None
         if isinstance(value, t7.Storage):
             whole = value.tensor.untyped_storage()  # Lua may have resized it
-            return value.tensor.new_empty(0).set_(whole).tolist()  # type: ignore[call-overload]
+            return value.tensor.new_empty(0).set_(whole).tolist()
         return value
 
     def __set__(self, owner: Any, value: Any) -> None:
@@ -90,7 +90,7 @@ class Filed(Convertible, abstract=True):
             setattr(cls, name, SizeField(name))
 
     def t7_fields(self) -> dict[str, Any]:
-        """What a Torch7 file holds of this module."""
+        """Return what a Torch7 file holds of this module."""
         fields = {
             _torch7_name(name): value
             for name, value in self.__dict__.items()
@@ -150,12 +150,12 @@ class Filed(Convertible, abstract=True):
 
     @classmethod
     def _is_own(cls) -> bool:
-        """Whether it is a class of somebody's own in Python."""
+        """Return whether it is a class of somebody's own in Python."""
         return cls.__module__.partition(".")[0] not in ("compat", "dptable", "lua")
 
     @classmethod
     def _computes(cls, name: str) -> bool:
-        """Whether a field cannot be set, since it is computed when it is read."""
+        """Return whether a field cannot be set, since it is computed when it is read."""
         found = getattr(cls, name, None)
         return isinstance(found, property) and found.fset is None
 
@@ -210,7 +210,7 @@ class Filed(Convertible, abstract=True):
 
 
 def _fits(gradient: Any, parameter: Tensor) -> bool:
-    """Whether what a file has as the gradient of ``parameter`` can be that."""
+    """Return whether what a file has as the gradient of ``parameter`` can be that."""
     return (
         isinstance(gradient, Tensor)
         and (gradient.numel(), gradient.dtype) == (parameter.numel(), parameter.dtype)
@@ -226,7 +226,9 @@ def _kind(value: Any) -> str:
 
 
 def _of_shape(gradient: Tensor, shape: torch.Size) -> Tensor:
-    """A gradient from a file in the shape of the parameter, which some files hold as a matrix."""
+    """Return a gradient from a file in the shape of the parameter, which some files hold as a
+    matrix.
+    """
     if gradient.shape != shape and not gradient.is_contiguous():
         t7.claim(gradient.nbytes)
     return gradient.reshape(shape)
@@ -245,7 +247,7 @@ _TABLES: dict[str, type[Any]] = {kind.__name__: kind for kind in (list, dict, tu
 
 
 def _kinds(fields: dict[str, Any]) -> list[Any]:
-    """The tables among ``fields`` that a file would give back as others.
+    """Return the tables among ``fields`` that a file would give back as others.
 
     Of each, at any depth, the place, the kind and the length.
     """
@@ -306,7 +308,7 @@ def _of_kinds(fields: dict[str, Any], kinds: list[Any]) -> dict[str, Any]:
 
 
 def _entries(value: Any) -> dict[Any, Any]:
-    """The entries of a table of a file by Lua's keys."""
+    """Return the entries of a table of a file by Lua's keys."""
     if isinstance(value, dict):
         return value
     return dict(items(value)) if isinstance(value, list) else {}
@@ -321,7 +323,7 @@ def _python_name(name: str) -> str:
 
 
 def sizes(given: tuple[Any, ...], name: str = "size") -> list[int]:
-    """The sizes that Torch7's constructors take as several numbers or as one LongStorage."""
+    """Return the sizes that Torch7's constructors take as several numbers or as one LongStorage."""
     if len(given) == 1 and isinstance(given[0], (list, tuple, t7.Storage)):
         given = tuple(given[0])
     return [whole(number, name) for number in given]

@@ -78,7 +78,8 @@ class InUse(ValueError):
 def flatten(
     parameters: list[Tensor], gradients: list[Tensor], offsets: list[int | None] | None = None
 ) -> tuple[Tensor, Tensor]:
-    """All ``parameters`` as one flat tensor, all ``gradients`` as another (``Module.flatten``).
+    """Return all ``parameters`` as one flat tensor, all ``gradients`` as another
+    (``Module.flatten``).
 
     The order is Torch7's: by storage, in the order of first appearance; what is shared is there
     once. Parameters that already lie side by side in one storage stay where they are; ``offsets``
@@ -110,7 +111,9 @@ def flatten(
 
 
 def gather(tensors: list[Tensor]) -> Tensor:
-    """All ``tensors`` as one flat tensor, whose views they become (Torch7's ``Module.flatten``)."""
+    """Return all ``tensors`` as one flat tensor, whose views they become (Torch7's
+    ``Module.flatten``).
+    """
     plan = _Plan(tensors, "tensors")
     plan.check()
     return plan.carry_out()
@@ -122,7 +125,7 @@ def layout(tensors: list[Tensor]) -> list[int | None]:
 
 
 def side_by_side(tensors: list[Tensor]) -> Tensor | None:
-    """A flat view of ``tensors`` if they fill one range of one storage, in order; else None.
+    """Return a flat view of ``tensors`` if they fill one range of one storage, in order; else None.
 
     Empty ones are anywhere.
     """
@@ -143,7 +146,7 @@ def side_by_side(tensors: list[Tensor]) -> Tensor | None:
 
 
 def _is_dense(tensor: Tensor) -> bool:
-    """Whether the elements fill a range of memory without holes, in whatever order."""
+    """Return whether the elements fill a range of memory without holes, in whatever order."""
     if tensor.numel() == 0:
         return True
     expected = 1
@@ -191,7 +194,7 @@ class _Plan:
         self.offsets = [self._moved(t) for t in tensors]
 
     def _moved(self, tensor: Tensor) -> int | None:
-        """The new offset of a tensor, or None if it does not stay in one piece."""
+        """Return the new offset of a tensor, or None if it does not stay in one piece."""
         start = int(tensor.storage_offset())
         end = start + tensor.numel()
         for a, b, target in self.moves[storage_key(tensor)]:
@@ -239,7 +242,7 @@ class _Plan:
                     )
 
     def _offset_of(self, view: Tensor) -> int | None:
-        """The new offset of a flat tensor that may span several moves."""
+        """Return the new offset of a flat tensor that may span several moves."""
         start = int(view.storage_offset())
         end = start + view.numel()
         pieces = [m for m in sorted(self.moves[storage_key(view)]) if m[0] < end and m[1] > start]
@@ -292,12 +295,12 @@ class _Plan:
 
 
 def storage_key(tensor: Tensor) -> int:
-    """What tells one storage from another while both are there."""
+    """Return what tells one storage from another while both are there."""
     return tensor.untyped_storage().data_ptr()
 
 
 def overlap(tensor: Tensor, view: Tensor) -> bool:
-    """Whether a tensor has elements in the memory of a flat one."""
+    """Return whether a tensor has elements in the memory of a flat one."""
     start, low = int(tensor.storage_offset()), int(view.storage_offset())
     return (
         storage_key(tensor) == storage_key(view)

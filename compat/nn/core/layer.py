@@ -34,7 +34,8 @@ class Layer(Module, abstract=True):
 
 
 def own_backward(backward: Any) -> Any:
-    """The ``backward`` of a class that has one of its own, after what Module's begins with, too.
+    """Return the ``backward`` of a class that has one of its own, after what Module's begins with,
+    too.
 
     Arguments are plain tensors and a number then, code of ``compile`` serves where it can, and
     errors tell whose they are.

@@ -121,7 +121,7 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
     # The three methods.
 
     def compute(self, input: Any) -> Any:
-        """The forward computation, in PyTorch operations, of classes that state it so."""
+        """Return the forward computation, in PyTorch operations, of classes that state it so."""
         raise TypeError(f"{self.typename} defines neither compute(input) nor updateOutput(input)")
 
     def updateOutput(self, input: Any) -> Any:
@@ -143,7 +143,7 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
             self._differentiate(input, gradOutput, scale, to_input=False)
 
     def backward_both(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
-        """What ``updateGradInput`` and ``accGradParameters`` do, in one pass."""
+        """Return what ``updateGradInput`` and ``accGradParameters`` do, in one pass."""
         if type(self).compute is not Module.compute:
             self._differentiate(input, gradOutput, scale)
 
@@ -209,7 +209,7 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
         self.backward(input, gradOutput, scale)
 
     def run(self, input: Any) -> Any:
-        """The output as part of the PyTorch graph that ``input`` is in.
+        """Return the output as part of the PyTorch graph that ``input`` is in.
 
         For a ``compute`` that uses modules: going back through the graph goes back through this
         module, and adds to the gradients of its parameters. Raises RuntimeError where it has gone
@@ -283,7 +283,9 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
             self.updateParameters(lr)
 
     def clone(self: M, *names: str) -> M:
-        """A deep copy; the fields named (``"weight", "bias"``) are shared with the original."""
+        """Return a deep copy; the fields named (``"weight", "bias"``) are shared with the
+        original.
+        """
         clone = copy.deepcopy(self)
         return clone.share(self, *names) if names else clone
 
@@ -316,7 +318,8 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
         ``compat.nn.interchange``. Parameters and running statistics are copied; what is shared
         stays shared. The result takes batches, and lists where this net takes tables.
 
-        Raises ValueError for a module without equivalent, with its place in the net.
+        Raises:
+            ValueError: a module without equivalent, with its place in the net.
         """
         return type(self).torch_converter(self)
 

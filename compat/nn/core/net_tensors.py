@@ -17,7 +17,7 @@ _STATISTICS = ("running_mean", "running_var")
 
 
 def all_parameters(net: Module) -> list[Tensor]:
-    """The parameters of ``net``, and those that are frozen inside its torch.nn modules."""
+    """Return the parameters of ``net``, and those that are frozen inside its torch.nn modules."""
     frozen = [
         parameter
         for module in net.listModules()
@@ -29,7 +29,7 @@ def all_parameters(net: Module) -> list[Tensor]:
 
 
 def named_tensors(net: Module) -> Iterator[tuple[str, Tensor]]:
-    """The parameters and running statistics of ``net``, with names that tell their place."""
+    """Yield the parameters and running statistics of ``net``, with names that tell their place."""
     for place, inner in net.named_modules():
         if isinstance(inner, Native):
             held = dict(inner.module.named_parameters()) | dict(inner.module.named_buffers())
@@ -41,7 +41,8 @@ def named_tensors(net: Module) -> Iterator[tuple[str, Tensor]]:
 
 
 def described(net: Module) -> Iterator[str]:
-    """What ``net`` computes, in lines to compare: the place and class of each module, its options.
+    """Yield what ``net`` computes, in lines to compare: the place and class of each module, its
+    options.
 
     Options are the numbers, flags and strings in the fields of this library's classes. Fields of
     other classes may be anything, the rank of a process for one, and are left out.
@@ -62,7 +63,7 @@ def described(net: Module) -> Iterator[str]:
 
 
 def _plain(value: Any) -> Any:
-    """A number, flag or string, or tables of them; None for anything else."""
+    """Return a number, flag or string, or tables of them; None for anything else."""
     if isinstance(value, (bool, str)):
         return value
     if isinstance(value, (int, float)):
@@ -79,7 +80,7 @@ def _plain(value: Any) -> Any:
 
 
 def running_statistics(net: Module) -> Iterator[Tensor]:
-    """The running means and variances of ``net``."""
+    """Yield the running means and variances of ``net``."""
     for module in net.listModules():
         held = dict(module.module.named_buffers()) if isinstance(module, Native) else vars(module)
         for name, value in held.items():

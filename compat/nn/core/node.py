@@ -35,7 +35,8 @@ class Node:
         children: the nodes whose outputs it takes; in ``forwardnodes`` of a gModule those that take
             its output.
 
-    Raises ValueError for one input given twice, which Torch7's files cannot tell.
+    Raises:
+        ValueError: one input given twice, which Torch7's files cannot tell.
     """
 
     id: int = 0
@@ -59,7 +60,9 @@ class Node:
 
     @staticmethod
     def of(module: Any, input: Any) -> Node:
-        """A node of ``module`` that takes the output of a node, of a list of nodes, or nothing."""
+        """Return a node of ``module`` that takes the output of a node, of a list of nodes, or
+        nothing.
+        """
         if isinstance(input, Node):
             input = [input]
         return Node({"module": module}, input if isinstance(input, (list, tuple)) else ())
@@ -143,14 +146,14 @@ class Graph:
 
 
 def symbolic(input: Any) -> bool:
-    """Whether ``input`` is a node or a list of nodes."""
+    """Return whether ``input`` is a node or a list of nodes."""
     if isinstance(input, (list, tuple)):
         return bool(input) and all(isinstance(item, Node) for item in input)
     return isinstance(input, Node)
 
 
 def post_order(root: T, below: Callable[[T], Iterable[T]], seen: set[int] | None = None) -> list[T]:
-    """Everything reachable from ``root``, what is below a thing before the thing itself.
+    """Return everything reachable from ``root``, what is below a thing before the thing itself.
 
     What is in ``seen`` is left out, and what is found comes into it.
     """
@@ -174,7 +177,7 @@ def post_order(root: T, below: Callable[[T], Iterable[T]], seen: set[int] | None
 
 
 def breadth_first(root: T, below: Callable[[T], Iterable[T]]) -> list[T]:
-    """Everything reachable from ``root``, nearest first."""
+    """Return everything reachable from ``root``, nearest first."""
     order = [root]
     seen = {id(root)}
     for thing in order:
@@ -186,7 +189,7 @@ def breadth_first(root: T, below: Callable[[T], Iterable[T]]) -> list[T]:
 
 
 def cycles(things: Sequence[T], below: Callable[[T], Iterable[T]]) -> list[list[T]]:
-    """Those of ``things`` that lead to each other, in groups of two or more (Kosaraju)."""
+    """Return those of ``things`` that lead to each other, in groups of two or more (Kosaraju)."""
     above: dict[int, list[T]] = {id(thing): [] for thing in things}
     order: list[T] = []
     seen: set[int] = set()
@@ -204,7 +207,7 @@ def cycles(things: Sequence[T], below: Callable[[T], Iterable[T]]) -> list[list[
 
 
 def numbered(things: Iterable[Any]) -> dict[Any, Any]:
-    """The Lua table that has each thing under its number and its number under the thing."""
+    """Return the Lua table that has each thing under its number and its number under the thing."""
     table: dict[Any, Any] = {}
     for number, thing in enumerate(things, 1):
         table[number] = thing
@@ -213,7 +216,7 @@ def numbered(things: Iterable[Any]) -> dict[Any, Any]:
 
 
 def entries(table: Any) -> list[Any]:
-    """What a Lua table has under 1, 2, 3, …"""
+    """Return what a Lua table has under 1, 2, 3, …"""
     if not isinstance(table, dict):
         return list(table or ())
     return [table[number] for number in range(1, len(table) + 1) if number in table]

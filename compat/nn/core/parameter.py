@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copyreg
+import functools
 import weakref
 from collections.abc import Iterable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeGuard, TypeVar
 
 import torch
 from torch import Tensor
@@ -19,6 +20,7 @@ from compat.torch_internals import foreach_add_, foreach_zero_
 T = TypeVar("T", bound="Trained")
 
 
+@functools.cache
 def gradient_name(name: str) -> str:
     """Torch7's name of the gradient of a field: ``gradWeight`` of ``weight``."""
     return "grad" + name[0].upper() + name[1:]
@@ -140,6 +142,7 @@ class Gradient:
             self.__set__(module, value)
         else:
             parameter.grad = None
+            _handed_out.forget(parameter)
             module.__dict__[self.name] = value
 
     def __set__(self, module: Any, value: Tensor | None) -> None:
@@ -158,8 +161,8 @@ class Gradient:
             fields[pending] = value
 
 
-def _fits(gradient: Any, parameter: Tensor) -> bool:
-    """Whether PyTorch takes ``gradient`` as the ``grad`` of ``parameter``."""
+def _fits(gradient: Any, parameter: Tensor) -> TypeGuard[Tensor]:
+    """Return whether PyTorch takes ``gradient`` as the ``grad`` of ``parameter``."""
     return (
         isinstance(gradient, Tensor)
         and gradient.shape == parameter.shape
@@ -196,11 +199,11 @@ class Trained:
         return found
 
     def trained_parameters(self) -> list[Tensor]:
-        """Its own parameters that have a gradient."""
+        """Return its own parameters that have a gradient."""
         return [p for p, g in zip(*Trained.parameters(self), strict=True) if g is not None]
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
-        """The trained tensors and their gradients: two lists, empty when there are none."""
+        """Return the trained tensors and their gradients: two lists, empty when there are none."""
         own, fields = self._own_parameters(), self.__dict__
         if any(gradient_name(name) in fields for name in self.parameter_names):
             # Lua has set another gradient than PyTorch takes.
@@ -209,7 +212,7 @@ class Trained:
         return own, [gradient_of(p) for p in own]  # type: ignore[misc]
 
     def getParameters(self) -> tuple[Tensor, Tensor]:
-        """All parameters in one flat tensor, all gradients in another.
+        """Return all parameters in one flat tensor, all gradients in another.
 
         See ``compat.nn.core.flat_storage``.
         """

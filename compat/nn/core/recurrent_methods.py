@@ -34,11 +34,13 @@ class RecurrentMethods:
         return self
 
     def stepClone(self: R, shareParams: bool = True, shareGradParams: bool = True) -> R:
-        """A ``sharedClone`` for another step: modules with a memory are the same in both."""
+        """Return a ``sharedClone`` for another step: modules with a memory are the same in both."""
         return cast("Any", self).sharedClone(shareParams, shareGradParams, True)
 
     def shared_by_steps(self) -> list[Any]:
-        """The modules in it that all its clones for steps have in common: ``dpnn_stepclone``."""
+        """Return the modules in it that all its clones for steps have in common:
+        ``dpnn_stepclone``.
+        """
         if getattr(self, "dpnn_stepclone", False):
             return [self]
         return [module for child in _children(self) for module in child.shared_by_steps()]
@@ -57,7 +59,9 @@ class RecurrentMethods:
             child.maxBPTTstep(rho)
 
     def getHiddenState(self, step: int | None = None, input: Any = None) -> Any:
-        """The states after a step, by default the latest; ``input`` tells the size of the first."""
+        """Return the states after a step, by default the latest; ``input`` tells the size of the
+        first.
+        """
         return [child.getHiddenState(step, input) for child in _children(self)] or None
 
     def setHiddenState(self, step: int | None, hiddenState: Any) -> None:
@@ -67,7 +71,7 @@ class RecurrentMethods:
                 child.setHiddenState(step, state)
 
     def getGradHiddenState(self, step: int | None = None) -> Any:
-        """The gradients of the states after a step, from the steps after it."""
+        """Return the gradients of the states after a step, from the steps after it."""
         return [child.getGradHiddenState(step) for child in _children(self)] or None
 
     def setGradHiddenState(self, step: int | None, gradHiddenState: Any) -> None:

@@ -36,13 +36,14 @@ switch = _Switch()
 def reuse_buffers(on: bool = True) -> bool:
     """Have each pass write its results into the tensors of the pass before, as Torch7 does.
 
-    Whoever kept a result then sees the numbers of the latest pass. It counts for all nets of the
-    process, from now on.
+    A result that a program kept then shows the numbers of the latest pass. The setting holds for
+    all nets of the process.
 
     Args:
         on: False, the default state, gives new tensors in every pass.
 
-    Returns what was set before.
+    Returns:
+        What was set before.
     """
     if not isinstance(on, bool):
         raise TypeError(f"on is {on!r}; True or False is accepted")
@@ -53,8 +54,9 @@ def reuse_buffers(on: bool = True) -> bool:
 def refilled(buffer: Any, value: Any) -> Any:
     """``value``, tensors with memory of their own, put into ``buffer`` where that is possible.
 
-    Returns what holds it now: the buffer, resized if need be, or ``value`` where there is no buffer
-    of its type.
+    Returns:
+        What holds it now: the buffer, resized if need be, or ``value`` where there is no buffer of
+        its type.
     """
     if isinstance(value, Tensor):
         if not value.dim():
@@ -91,10 +93,11 @@ def apart(value: Any, *others: Any) -> Any:
 
 
 def pointed(buffer: Any, value: Any) -> Any:
-    """``buffer``, over the memory of ``value``, which is somebody else's, where that is possible.
+    """Point ``buffer`` at the memory of ``value``, which belongs to another tensor, if possible.
 
-    Returns what holds the value now: the buffer, or ``value`` where there is no buffer of its type.
-    A table is filled with the entries of ``value`` themselves.
+    Returns:
+        What holds the value now: the buffer, or ``value`` where there is no buffer of its type. A
+        table is filled with the entries of ``value`` themselves.
     """
     if isinstance(value, list) and isinstance(buffer, list):
         buffer[:] = value
@@ -116,7 +119,7 @@ def pointed(buffer: Any, value: Any) -> Any:
 
 
 def cleared(value: Any, empty: Tensor, is_of_others: bool) -> Any:
-    """What is in the place of a result that is cleared: ``empty``, or an empty table.
+    """Return what is in the place of a result that is cleared: ``empty``, or an empty table.
 
     A buffer that is filled again goes on, without its memory: who kept it sees that.
     """
@@ -132,12 +135,14 @@ def cleared(value: Any, empty: Tensor, is_of_others: bool) -> Any:
 
 
 class Results(Tree, Convertible, abstract=True):
-    """What a module does with its results.
+    """Stores ``output`` and ``gradInput`` of a module, frees them, or fills them again.
 
-    Of a class: ``table_fields``, results that are tables, empty ones before the first pass;
-    ``of_pairs``, whether gradInput is a table of two empty tensors before it; ``passes_on``,
-    whether its results are tensors of others, which ``clearState`` leaves alone.
-    ``keep_results`` is as ``keepResults`` set it.
+    Attributes:
+        table_fields: of a class, the results that are tables. They are empty before the first pass.
+        of_pairs: of a class, whether gradInput is a table of two empty tensors before it.
+        passes_on: of a class, whether its results are tensors of other modules. ``clearState``
+            leaves those alone.
+        keep_results: what ``keepResults`` set.
     """
 
     output: Any
@@ -194,7 +199,7 @@ class Results(Tree, Convertible, abstract=True):
         return value
 
     def set_gradInput_view(self, value: Any) -> Any:
-        """Such a value as the gradInput, unless that is None: not wanted."""
+        """Make ``value``, in memory of something else, the gradInput, unless that is None."""
         if self.gradInput is None:
             return None
         if switch.on:

@@ -18,11 +18,11 @@ class Tree:
     inner_names: ClassVar[tuple[str, ...]] = ()
 
     def children(self) -> list[Module]:
-        """The modules directly below this one."""
+        """Return the modules directly below this one."""
         return getattr(self, "modules", None) or []
 
     def named_modules(self, place: str = "") -> Iterator[tuple[str, Module]]:
-        """Each module below this one, and itself last, with its place in the net.
+        """Yield each module below this one, and itself last, with its place in the net.
 
         A place is such as errors tell: ``nn.Sequential[3] nn.Linear``.
         """
@@ -44,7 +44,9 @@ class Tree:
     def findModules(
         self, typename: str, container: Module | None = None
     ) -> tuple[list[Module], list[Module]]:
-        """All modules of exactly the class ``typename`` ("nn.Linear"), and their containers."""
+        """Return all modules of exactly the class ``typename`` ("nn.Linear"), and their
+        containers.
+        """
         if not isinstance(typename, str):
             raise TypeError(
                 f"typename is {typename!r}; a Torch7 class name such as 'nn.Linear' is accepted"

@@ -16,7 +16,7 @@ from compat.nn.core.convertible import Convertible
 from compat.nn.core.node import cycles
 from compat.tensor_tables import contents
 
-DEEPEST = 120
+DEEPEST = 100
 """How many modules may lie inside each other in a file."""
 
 _Open = tuple[Any, list[Any], Iterator[Any]]  # a module, what is below it, and what is left of that
@@ -32,7 +32,8 @@ def note(thing: Convertible) -> None:
 def check(things: Iterable[Any]) -> None:
     """Ask for what walks through these nets take; a net may lie in another.
 
-    Raises T7Error for one that lies in itself, or too deep, or in too many places.
+    Raises:
+        T7Error: one that lies in itself, or too deep, or in too many places.
     """
     things = list(things)
     if any(hasattr(type(thing), "around") for thing in things):
@@ -51,7 +52,7 @@ def check(things: Iterable[Any]) -> None:
 
 
 def walked(net: Any) -> int:
-    """How many modules a walk through ``net`` comes to; raises T7Error as ``check`` does."""
+    """Return how many modules a walk through ``net`` comes to; raises T7Error as ``check`` does."""
     known: dict[int, tuple[int, int]] = {}
     _count(net, known, set())
     return known[id(net)][0]
@@ -95,13 +96,13 @@ def _tell_what_is_around(things: Sequence[Any]) -> None:
 
 
 def _known(thing: Any) -> list[Any]:
-    """The modules and criterions that an object leads to, as a field or in tables."""
+    """Return the modules and criterions that an object leads to, as a field or in tables."""
     held = contents([value for name, value in vars(thing).items() if name != "around"])
     return [item for item in held if isinstance(item, Convertible)]
 
 
 def _below(thing: Any) -> list[Any]:
-    """What a walk goes on to from a module or criterion."""
+    """Return what a walk goes on to from a module or criterion."""
     # Of the class: a field of the file may have the name of a method.
     children = getattr(type(thing), "children", None)
     fields = getattr(thing, "fields", None) or vars(thing)
@@ -110,7 +111,7 @@ def _below(thing: Any) -> list[Any]:
 
 
 def _refused(stack: list[_Open], found: str, expected: str) -> t7.T7Error:
-    """The error for the last of a stack, with the way to it."""
+    """Return the error for the last of a stack, with the way to it."""
     error = t7.T7Error(found, expected)
     names = []
     for (thing, below, _), (child, _, _) in pairwise(stack):

@@ -73,7 +73,7 @@ class Criterion(Batched, Convertible):
         return self.gradInput
 
     def compute(self, input: Any, target: Any) -> Tensor:
-        """The loss, in PyTorch operations. Classes define it."""
+        """Return the loss, in PyTorch operations. Classes define it."""
         raise TypeError(f"{self.typename} defines neither compute nor updateOutput")
 
     def updateOutput(self, input: Any, target: Any = None) -> Any:
@@ -125,7 +125,7 @@ class Criterion(Batched, Convertible):
         return [self._empty().new_zeros(1) for _ in range(self._entries)]
 
     def clone(self: C) -> C:
-        """A deep copy."""
+        """Return a deep copy."""
         return copy.deepcopy(self)
 
     def __repr__(self) -> str:
@@ -139,7 +139,7 @@ class Criterion(Batched, Convertible):
         return type(self).torch_converter(self)
 
     def t7_fields(self) -> dict[str, Any]:
-        """What a Torch7 file holds of this criterion."""
+        """Return what a Torch7 file holds of this criterion."""
         fields = {n: v for n, v in self.__getstate__().items() if n != "_type" and v is not None}
         return {**fields, "output": self.output, "gradInput": self.gradInput}
 
@@ -209,7 +209,7 @@ class LossGraph(Graph):
         super().__init__(lambda leaves: compute(leaves, target), input, ())
 
     def is_of_both(self, input: Any, target: Any) -> bool:
-        """Whether it is of this input, and of the target as it is now."""
+        """Return whether it is of this input, and of the target as it is now."""
         return self.is_of(input) and self._seen == _seen(target)
 
 

@@ -188,7 +188,9 @@ class CrossEntropyCriterion(Criterion):
 
 
 def _squeezed(value: Any) -> Any:
-    """A tensor without dimensions of size 1, of which one stays where there are no others."""
+    """Return a tensor without dimensions of size 1, of which one stays where there are no
+    others.
+    """
     if not isinstance(value, Tensor):
         return value
     squeezed = value.squeeze()
@@ -259,11 +261,11 @@ class ClassSimplexCriterion(MSECriterion):
         return matching(input, self.simplex[labels])
 
     def getPredictions(self, input: Tensor) -> Tensor:
-        """How much each sample of ``input`` points to each class: ``N x nClasses``."""
+        """Return how much each sample of ``input`` points to each class: ``N x nClasses``."""
         return (input.unsqueeze(0) if input.dim() == 1 else input) @ self.simplex.t()
 
     def getTopPrediction(self, input: Tensor) -> Tensor:
-        """The most likely class of each sample, from 1 on."""
+        """Return the most likely class of each sample, from 1 on."""
         return self.getPredictions(input).argmax(1) + 1
 
     def t7_fields(self) -> dict[str, Any]:

@@ -71,7 +71,7 @@ class _Weighted(Criterion):
         return self
 
     def _parts(self, input: Any, target: Any) -> Iterator[tuple[Criterion, float, Any, Any]]:
-        """The criterions, each with its weight, its input and its target."""
+        """Yield the criterions, each with its weight, its input and its target."""
         for criterion, weight in zip(self.criterions, self.weights, strict=True):
             yield criterion, weight, input, target
 

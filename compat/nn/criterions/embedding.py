@@ -18,7 +18,7 @@ from compat.nn.layers.distance import drawn_signs, pair
 
 
 def signs(target: Any, input: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """The target, 1 for alike and -1 for not, in ``shape`` and in the type of ``input``."""
+    """Return the target, 1 for alike and -1 for not, in ``shape`` and in the type of ``input``."""
     if isinstance(target, (int, float)) and not isinstance(target, bool):
         target = torch.tensor(float(target))
     if not isinstance(target, Tensor):

@@ -18,7 +18,9 @@ def zero_based_labels(target: Any, shape: tuple[int, ...], device: torch.device)
         shape: the shape the labels should have.
         device: where they are needed.
 
-    Raises ValueError where the number of labels does not fit, TypeError for anything else.
+    Raises:
+        ValueError: where the number of labels does not fit.
+        TypeError: anything else.
     """
     if isinstance(target, Tensor):
         if target.shape != shape:

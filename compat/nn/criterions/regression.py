@@ -50,7 +50,7 @@ class Matched(Averaged, abstract=True):
     """Losses of an input and a target of as many elements, and of ``sizeAverage``."""
 
     def _target_for(self, input: Tensor, target: Any) -> Tensor:
-        """The target in the shape of the input."""
+        """Return the target in the shape of the input."""
         return matching(input, target)
 
     def _arguments(self, input: Tensor, target: Any) -> tuple[Any, ...]:

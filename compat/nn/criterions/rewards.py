@@ -53,7 +53,7 @@ class _ClassReward(Criterion):
         return check_tensor(input[0], "input[1]")
 
     def _count(self, input: Any) -> int:
-        """How many samples there are."""
+        """Return how many samples there are."""
         return len(self._scores(input))
 
     def updateOutput(self, input: Any, target: Any = None) -> float:

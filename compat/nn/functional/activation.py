@@ -138,7 +138,7 @@ def shrink_backward(gradOutput: Tensor, input: Tensor, lambd: float) -> Tensor:
 
 
 def tanh(input: Tensor) -> Tensor:
-    """The hyperbolic tangent."""
+    """Return the hyperbolic tangent."""
     return torch.tanh(input)
 
 
@@ -192,12 +192,12 @@ def softsign_backward(gradOutput: Tensor, input: Tensor) -> Tensor:
 
 
 def glu(input: Tensor, dim: int) -> Tensor:
-    """The first half of ``input`` along ``dim`` times the sigmoid of the second."""
+    """Return the first half of ``input`` along ``dim`` times the sigmoid of the second."""
     return F.glu(input, dim)
 
 
 def glu_backward(gradOutput: Tensor, input: Tensor, dim: int) -> Tensor:
-    """The gradients of both halves."""
+    """Return the gradients of both halves."""
     return aten.glu_backward.default(gradOutput, input, dim)
 
 
@@ -212,7 +212,7 @@ def softmax_backward(gradOutput: Tensor, output: Tensor, dim: int) -> Tensor:
 
 
 def log_softmax(input: Tensor, dim: int) -> Tensor:
-    """The logarithm of ``softmax``."""
+    """Return the logarithm of ``softmax``."""
     return torch.log_softmax(input, dim)
 
 

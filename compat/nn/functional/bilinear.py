@@ -14,7 +14,7 @@ def bilinear(first: Tensor, second: Tensor, weight: Tensor, bias: Tensor | None)
 def bilinear_grad_input(
     first: Tensor, second: Tensor, gradOutput: Tensor, weight: Tensor
 ) -> list[Tensor]:
-    """The gradients of both inputs."""
+    """Return the gradients of both inputs."""
     x, y = first.to(gradOutput.dtype), second.to(gradOutput.dtype)
     weight = weight.to(gradOutput.dtype)
     outputs = gradOutput.t().unsqueeze(1)
@@ -25,6 +25,6 @@ def bilinear_grad_input(
 
 
 def bilinear_grad_weight(first: Tensor, second: Tensor, gradOutput: Tensor) -> Tensor:
-    """The gradient of the weight."""
+    """Return the gradient of the weight."""
     x, y = first.to(gradOutput.dtype), second.to(gradOutput.dtype)
     return (x.t() * gradOutput.t().unsqueeze(1)).matmul(y)

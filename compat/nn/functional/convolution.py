@@ -37,7 +37,7 @@ def convolution(
     dilation: Sizes,
     groups: int = 1,
 ) -> Tensor:
-    """A convolution of a sample or a batch, in as many dimensions as the weight tells."""
+    """Return a convolution of a sample or a batch, in as many dimensions as the weight tells."""
     function = (torch.conv1d, torch.conv2d, torch.conv3d)[weight.dim() - 3]
     return function(input, weight, bias, stride, padding, dilation, groups).contiguous()
 
@@ -52,7 +52,7 @@ def convolution_backward(
     dilation: Sizes,
     groups: int,
 ) -> Gradients:
-    """The gradients of ``convolution``."""
+    """Return the gradients of ``convolution``."""
     size = _output_size(input.shape, weight.shape, stride, padding, dilation, groups)
     constants = stride, padding, dilation, False, (0,) * len(stride), groups
     return _gradients(input, gradOutput, weight, mask, size, constants)
@@ -62,7 +62,7 @@ def convolution_backward(
 def _output_size(
     input: Sizes, weight: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Sizes:
-    """The size of the output. Raises ValueError for an input that there is none for."""
+    """Return the size of the output. Raises ValueError for an input that there is none for."""
     dims = len(weight) - 2
     axes = zip(input[-dims:], weight[2:], stride, padding, dilation, strict=False)
     out = [(n + 2 * pad - s * (k - 1) - 1) // d + 1 for n, k, d, pad, s in axes]
@@ -85,7 +85,9 @@ def transposed_convolution(
     adjustment: Sizes,
     dilation: Sizes,
 ) -> Tensor:
-    """A transposed convolution; ``adjustment`` is what is added to the size of the output."""
+    """Return a transposed convolution; ``adjustment`` is what is added to the size of the
+    output.
+    """
     functions = torch.conv_transpose1d, torch.conv_transpose2d, torch.conv_transpose3d
     function = functions[weight.dim() - 3]
     return function(input, weight, bias, stride, padding, adjustment, 1, dilation).contiguous()
@@ -101,7 +103,7 @@ def transposed_convolution_backward(
     adjustment: Sizes,
     dilation: Sizes,
 ) -> Gradients:
-    """The gradients of ``transposed_convolution``."""
+    """Return the gradients of ``transposed_convolution``."""
     shape = weight.shape
     adjustment = tuple(adjustment)
     size = _transposed_size(input.shape, shape, stride, padding, adjustment, dilation)
@@ -157,7 +159,9 @@ def depthwise_convolution(
     stride: Sizes,
     padding: Sizes,
 ) -> Tensor:
-    """Every input plane convolved by itself: with a row of ``weight`` for each of its outputs."""
+    """Return every input plane convolved by itself: with a row of ``weight`` for each of its
+    outputs.
+    """
     planes = weight[0].numel() // math.prod(kernel)
     kernels = weight.view(-1, planes, 1, *kernel).transpose(0, 1).flatten(0, 1)
     bias = None if bias is None else bias.t().flatten()
@@ -173,7 +177,7 @@ def depthwise_convolution_backward(
     stride: Sizes,
     padding: Sizes,
 ) -> Gradients:
-    """The gradients of ``depthwise_convolution``."""
+    """Return the gradients of ``depthwise_convolution``."""
     planes = weight[0].numel() // math.prod(kernel)
     kernels = weight.view(-1, planes, 1, *kernel).transpose(0, 1).flatten(0, 1)
     first, second, third = convolution_backward(
@@ -191,7 +195,9 @@ def binary_convolution(
     stride: Sizes,
     padding: Sizes,
 ) -> Tensor:
-    """A convolution by the signs of the weight, times the mean size of each output's weights."""
+    """Return a convolution by the signs of the weight, times the mean size of each output's
+    weights.
+    """
     signs = torch.where(weight < 0, -1, torch.where(weight >= 0, 1, weight))
     output = torch.conv2d(input, signs, bias, stride, padding).contiguous()
     return output.mul_(weight.abs().mean((1, 2, 3)).view(-1, 1, 1))
@@ -205,7 +211,7 @@ def binary_convolution_backward(
     stride: Sizes,
     padding: Sizes,
 ) -> Gradients:
-    """The gradients of the convolution by signs in ``binary_convolution``.
+    """Return the gradients of the convolution by signs in ``binary_convolution``.
 
     That of the input is multiplied with the mean size of each input plane's weights.
     """
@@ -226,7 +232,9 @@ def temporal_convolution(
     stride: int,
     padding: int = 0,
 ) -> Tensor:
-    """A convolution over frames, features last; a row of ``weight`` has frame after frame."""
+    """Return a convolution over frames, features last; a row of ``weight`` has frame
+    after frame.
+    """
     kernels = weight.view(weight.size(0), kernel, -1).transpose(1, 2)
     output = torch.conv1d(input.transpose(-1, -2), kernels, bias, stride, padding)
     return output.transpose(-1, -2).contiguous()
@@ -241,7 +249,7 @@ def temporal_convolution_backward(
     stride: int,
     padding: int,
 ) -> Gradients:
-    """The gradients of ``temporal_convolution``."""
+    """Return the gradients of ``temporal_convolution``."""
     frames = (input.size(-2) + 2 * padding - kernel) // stride + 1
     check_size(gradOutput, [*input.shape[:-2], frames, weight.size(0)])
     kernels = weight.view(weight.size(0), kernel, -1).transpose(1, 2)
@@ -263,7 +271,9 @@ def row_convolution(
     padding: int,
     featFirst: bool,
 ) -> Tensor:
-    """Each feature convolved over the frames by itself; last, or with ``featFirst`` first."""
+    """Return each feature convolved over the frames by itself; last, or with
+    ``featFirst`` first.
+    """
     rows = input if featFirst else input.transpose(-1, -2)
     output = torch.conv1d(rows, weight, bias, stride, padding, groups=weight.size(0))
     return (output if featFirst else output.transpose(-1, -2)).contiguous()
@@ -278,7 +288,7 @@ def row_convolution_backward(
     padding: int,
     featFirst: bool,
 ) -> Gradients:
-    """The gradients of ``row_convolution``."""
+    """Return the gradients of ``row_convolution``."""
     window, features = ((stride,), (padding,), (1,)), weight.size(0)
     if featFirst:
         return convolution_backward(input, gradOutput, weight, mask, *window, features)
@@ -301,7 +311,7 @@ def mapped_convolution(
     planes: Sizes,
     stride: Sizes,
 ) -> Tensor:
-    """A convolution of the planes that the table knows; there may be more after them."""
+    """Return a convolution of the planes that the table knows; there may be more after them."""
     kernels = _dense(weight, table, planes)
     return torch.conv2d(input.narrow(-3, 0, planes[0]), kernels, bias, stride).contiguous()
 
@@ -315,7 +325,7 @@ def mapped_convolution_backward(
     planes: Sizes,
     stride: Sizes,
 ) -> Gradients:
-    """The gradients of ``mapped_convolution``; that of planes it does not know is zero."""
+    """Return the gradients of ``mapped_convolution``; that of planes it does not know is zero."""
     kernels, known = _dense(weight, table, planes), input.narrow(-3, 0, planes[0])
     window = stride, (0, 0), (1, 1), 1
     return _of_rows(input, table, convolution_backward(known, gradOutput, kernels, mask, *window))
@@ -329,7 +339,7 @@ def transposed_mapped_convolution(
     planes: Sizes,
     stride: Sizes,
 ) -> Tensor:
-    """A transposed convolution of the planes that the table knows."""
+    """Return a transposed convolution of the planes that the table knows."""
     kernels = _dense(weight, table, planes).transpose(0, 1)
     known = input.narrow(-3, 0, planes[0])
     return torch.conv_transpose2d(known, kernels, bias, stride).contiguous()
@@ -344,7 +354,7 @@ def transposed_mapped_convolution_backward(
     planes: Sizes,
     stride: Sizes,
 ) -> Gradients:
-    """The gradients of ``transposed_mapped_convolution``."""
+    """Return the gradients of ``transposed_mapped_convolution``."""
     kernels = _dense(weight, table, planes).transpose(0, 1)
     window, known = (stride, (0, 0), (0, 0), (1, 1)), input.narrow(-3, 0, planes[0])
     first, second, third = transposed_convolution_backward(
@@ -355,14 +365,14 @@ def transposed_mapped_convolution_backward(
 
 
 def _dense(weight: Tensor, table: Tensor, planes: Sizes) -> Tensor:
-    """The kernels of a table's rows as output x input planes x kH x kW."""
+    """Return the kernels of a table's rows as output x input planes x kH x kW."""
     inputs, outputs = (table.long() - 1).unbind(1)
     dense = weight.new_zeros(planes[1], planes[0], *weight.shape[1:])
     return dense.index_put_((outputs, inputs), weight, accumulate=True)
 
 
 def _of_rows(input: Tensor, table: Tensor, gradients: Gradients) -> Gradients:
-    """The gradients of a convolution with all planes as those of a table's rows."""
+    """Return the gradients of a convolution with all planes as those of a table's rows."""
     first, second, third = gradients
     unknown = input.size(-3) - (0 if first is None else first.size(-3))
     if first is not None and unknown:

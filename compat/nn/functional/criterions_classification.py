@@ -34,7 +34,7 @@ def nll_loss_backward(
     mean: bool,
     ignored: int,
 ) -> Tensor:
-    """The gradient of ``nll_loss``, which gave ``total``; 0 where that is not above 0.
+    """Return the gradient of ``nll_loss``, which gave ``total``; 0 where that is not above 0.
 
     Not every version of the kernels checks the labels: these should have passed ``nll_loss``.
     """
@@ -47,7 +47,7 @@ def nll_loss_backward(
 
 
 def bce_loss(input: Tensor, target: Tensor, weights: Tensor | None, mean: bool) -> Tensor:
-    """The cross entropy of probabilities; 1e-12 is added inside the logarithms."""
+    """Return the cross entropy of probabilities; 1e-12 is added inside the logarithms."""
     on, off = (input + 1e-12).log_(), (1 - input).add_(1e-12).log_()
     losses = off.lerp_(on, target)
     if weights is not None:
@@ -56,7 +56,7 @@ def bce_loss(input: Tensor, target: Tensor, weights: Tensor | None, mean: bool) 
 
 
 def bce_loss_backward(input: Tensor, target: Tensor, weights: Tensor | None, mean: bool) -> Tensor:
-    """The gradient of ``bce_loss``, 0 where input and target are both 0 or both 1."""
+    """Return the gradient of ``bce_loss``, 0 where input and target are both 0 or both 1."""
     slopes = (input - target).div_((1 - input).add_(1e-12).mul_(input + 1e-12))
     if weights is not None:
         slopes.mul_(weights)
@@ -78,7 +78,7 @@ def multi_label_soft_margin_loss(
 def multi_label_soft_margin_loss_backward(
     input: Tensor, target: Tensor, weights: Tensor | None, mean: bool
 ) -> Tensor:
-    """The gradient of ``multi_label_soft_margin_loss``."""
+    """Return the gradient of ``multi_label_soft_margin_loss``."""
     slopes = input.sigmoid().sub_(target)
     if weights is not None:
         slopes.mul_(weights)
@@ -93,7 +93,7 @@ def margin_loss(input: Tensor, target: Tensor, margin: float, mean: bool) -> Ten
 
 
 def margin_loss_backward(input: Tensor, target: Tensor, margin: float, mean: bool) -> Tensor:
-    """The gradient of ``margin_loss``."""
+    """Return the gradient of ``margin_loss``."""
     slope = 1 / max(input.numel(), 1) if mean else 1
     return torch.where(input * target < margin, target * -slope, 0)
 
@@ -104,7 +104,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, mean: bool) -> Tensor:
 
 
 def soft_margin_loss_backward(input: Tensor, target: Tensor, mean: bool) -> Tensor:
-    """The gradient of ``soft_margin_loss``."""
+    """Return the gradient of ``soft_margin_loss``."""
     one = input.new_ones(())
     return aten.soft_margin_loss_backward.default(one, input, target, 1 if mean else 2)
 
@@ -116,21 +116,21 @@ def logistic_loss(input: Tensor, target: Tensor, share: float) -> Tensor:
 
 
 def logistic_loss_backward(input: Tensor, target: Tensor, share: float) -> Tensor:
-    """The gradient of ``logistic_loss``."""
+    """Return the gradient of ``logistic_loss``."""
     return (-input * target).sigmoid_().mul_(target).mul_(-share)
 
 
 def multi_margin_loss(
     input: Tensor, labels: Tensor, p: int, margin: float, weights: Tensor | None, mean: bool
 ) -> Tensor:
-    """A hinge, to the power of ``p``, for every wrong class."""
+    """Return a hinge, to the power of ``p``, for every wrong class."""
     return aten.multi_margin_loss.default(input, labels, p, margin, weights, 1 if mean else 2)
 
 
 def multi_margin_loss_backward(
     input: Tensor, labels: Tensor, p: int, margin: float, weights: Tensor | None, mean: bool
 ) -> Tensor:
-    """The gradient of ``multi_margin_loss``."""
+    """Return the gradient of ``multi_margin_loss``."""
     one, reduction = input.new_ones(()), 1 if mean else 2
     return aten.multi_margin_loss_backward.default(
         one, input, labels, p, margin, weights, reduction
@@ -138,13 +138,13 @@ def multi_margin_loss_backward(
 
 
 def multi_label_margin_loss(input: Tensor, labels: Tensor, mean: bool) -> tuple[Tensor, Tensor]:
-    """A hinge for every pair of a right and a wrong class, and which are right, as ones."""
+    """Return a hinge for every pair of a right and a wrong class, and which are right, as ones."""
     return aten.multilabel_margin_loss_forward.default(input, labels, 1 if mean else 2)
 
 
 def multi_label_margin_loss_backward(
     input: Tensor, labels: Tensor, is_target: Tensor, mean: bool
 ) -> Tensor:
-    """The gradient of ``multi_label_margin_loss``, which gave ``is_target``."""
+    """Return the gradient of ``multi_label_margin_loss``, which gave ``is_target``."""
     one, reduction = input.new_ones(()), 1 if mean else 2
     return aten.multilabel_margin_loss_backward.default(one, input, labels, reduction, is_target)

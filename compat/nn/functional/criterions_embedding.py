@@ -11,7 +11,9 @@ from torch.nn import functional as F
 
 
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float, mean: bool) -> Tensor:
-    """The distances of what is alike, and what others lack to ``margin``, where NaN lacks none."""
+    """Return the distances of what is alike, and what others lack to ``margin``, where NaN lacks
+    none.
+    """
     lacking = margin - input
     losses = torch.where(target == -1, 0, input)
     losses += torch.where((target == 1) | ~(lacking > 0), 0, lacking)
@@ -21,7 +23,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float, mean: boo
 def hinge_embedding_loss_backward(
     input: Tensor, target: Tensor, margin: float, mean: bool
 ) -> Tensor:
-    """The gradient of ``hinge_embedding_loss``, -1 at the margin."""
+    """Return the gradient of ``hinge_embedding_loss``, -1 at the margin."""
     slopes = target.masked_fill((target == -1) & (input > margin), 0)
     return slopes.div_(max(input.numel(), 1)) if mean else slopes
 
@@ -57,7 +59,7 @@ def cosine_embedding_loss(
 def cosine_embedding_loss_backward(
     first: Tensor, second: Tensor, target: Tensor, margin: float, share: float
 ) -> tuple[Tensor, Tensor]:
-    """The gradients of ``cosine_embedding_loss``, 0 where there is no loss."""
+    """Return the gradients of ``cosine_embedding_loss``, 0 where there is no loss."""
     product, inverse, other_inverse, scale = cosine_terms(first, second)
     none = cosine_embedding_losses(product, scale, target, margin) <= 0
     slope = torch.where(target == 1, -share, share).to(first.dtype)
@@ -78,7 +80,7 @@ def distance_ratio_loss(first: Tensor, second: Tensor, share: float) -> Tensor:
 def distance_ratio_loss_backward(
     first: Tensor, second: Tensor, share: float
 ) -> tuple[Tensor, Tensor]:
-    """The gradients of ``distance_ratio_loss``."""
+    """Return the gradients of ``distance_ratio_loss``."""
     slopes = (first - second).sigmoid_().mul_(share)
     return slopes, -slopes
 
@@ -102,14 +104,16 @@ def margin_ranking_loss(
 def margin_ranking_loss_backward(
     first: Tensor, second: Tensor, target: Tensor, margin: float, share: float, nan: bool
 ) -> tuple[Tensor, Tensor]:
-    """The gradients of ``margin_ranking_loss``."""
+    """Return the gradients of ``margin_ranking_loss``."""
     _, none = margin_ranking_losses(first, second, target, margin, nan)
     slopes = (target * share).masked_fill_(none, 0)
     return -slopes, slopes
 
 
 def l1_hinge_embedding_loss(first: Tensor, second: Tensor, target: Tensor, margin: float) -> Tensor:
-    """The L1 distance, or, where the one number ``target`` is -1, what it lacks to ``margin``."""
+    """Return the L1 distance, or, where the one number ``target`` is -1, what it lacks to
+    ``margin``.
+    """
     distance = (first - second).abs_().sum()
     lacking = torch.where(distance > margin, 0, margin - distance)
     return torch.where(target == -1, lacking, distance)
@@ -118,7 +122,9 @@ def l1_hinge_embedding_loss(first: Tensor, second: Tensor, target: Tensor, margi
 def l1_hinge_embedding_loss_backward(
     signs: Tensor, first: Tensor, second: Tensor, target: Tensor, margin: float
 ) -> tuple[Tensor, Tensor]:
-    """The gradients of ``l1_hinge_embedding_loss``; ``signs`` are those of the difference."""
+    """Return the gradients of ``l1_hinge_embedding_loss``; ``signs`` are those of the
+    difference.
+    """
     unlike = target == -1
     slope = 1 - 2 * unlike.to(signs.dtype)
     slope.masked_fill_(unlike & ((first - second).abs_().sum() > margin), 0)

@@ -26,7 +26,7 @@ def nce_loss(
 def nce_loss_backward(
     right: Tensor, samples: Tensor, noise_right: Tensor, noise_samples: Tensor, mean: bool
 ) -> tuple[Tensor, Tensor]:
-    """The gradients of ``nce_loss`` for ``right`` and ``samples``."""
+    """Return the gradients of ``nce_loss`` for ``right`` and ``samples``."""
     k = samples.size(1)
     of_right = torch.add(right, noise_right, alpha=k) + 1e-7
     of_samples = torch.add(samples, noise_samples, alpha=k) + 1e-7

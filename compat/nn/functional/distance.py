@@ -7,14 +7,14 @@ from torch import Tensor
 
 
 def cosines(input: Tensor, weight: Tensor) -> Tensor:
-    """The cosines of ``input``, ``[N x] inputs``, and the rows of ``weight``."""
+    """Return the cosines of ``input``, ``[N x] inputs``, and the rows of ``weight``."""
     lengths = input.norm(dim=-1, keepdim=True) + 1e-12
     products = torch.nn.functional.linear(input, weight)
     return products / (weight.norm(dim=1) + 1e-12) / lengths
 
 
 def cosines_grad_input(input: Tensor, gradOutput: Tensor, output: Tensor, weight: Tensor) -> Tensor:
-    """The gradient of ``input``."""
+    """Return the gradient of ``input``."""
     lengths = input.norm(dim=-1, keepdim=True).add_(1e-12)
     along = (gradOutput * output).sum(-1, keepdim=True)
     products = (gradOutput / weight.norm(dim=1).add_(1e-12)).matmul(weight).to(input.dtype)
@@ -40,7 +40,7 @@ def cosines_acc_(
 
 
 def distances(input: Tensor, weight: Tensor, factor: Tensor | None) -> Tensor:
-    """The distances of ``input``, ``[N x] inputs``, and the columns of ``weight``.
+    """Return the distances of ``input``, ``[N x] inputs``, and the columns of ``weight``.
 
     Differences are multiplied by ``factor``, of the size of ``weight``, if any.
     """
@@ -53,7 +53,8 @@ def distances(input: Tensor, weight: Tensor, factor: Tensor | None) -> Tensor:
 def distances_backward(
     input: Tensor, gradOutput: Tensor, output: Tensor, weight: Tensor, factor: Tensor | None
 ) -> tuple[Tensor, Tensor | None]:
-    """The gradient of ``input - weight.t()``, ``[N x] outputs x inputs``, and of ``factor.t()``.
+    """Return the gradient of ``input - weight.t()``, ``[N x] outputs x inputs``, and of
+    ``factor.t()``.
 
     That of ``input`` is their sum over the outputs, that of ``weight`` the negative one over the
     batch.

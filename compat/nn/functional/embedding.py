@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def lookup(rows: Tensor, weight: Tensor) -> Tensor:
-    """The rows of ``weight``, counted from 0, in the shape of ``rows``."""
+    """Return the rows of ``weight``, counted from 0, in the shape of ``rows``."""
     return torch.embedding(weight, rows)
 
 

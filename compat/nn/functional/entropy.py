@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def categorical_entropy(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
-    """The entropy of the mean of the rows, a number, and its gradient for each column.
+    """Return the entropy of the mean of the rows, a number, and its gradient for each column.
 
     ``eps`` keeps the logarithm finite.
     """

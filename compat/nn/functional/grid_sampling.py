@@ -14,13 +14,13 @@ def _for_torch(images: Tensor, grids: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def sample(images: Tensor, grids: Tensor) -> Tensor:
-    """The values at ``grids``, ``N x H' x W' x 2``: y and x, from -1 to 1; zeros outside."""
+    """Return the values at ``grids``, ``N x H' x W' x 2``: y and x, from -1 to 1; zeros outside."""
     found = torch.grid_sampler_2d(*_for_torch(images, grids), _BILINEAR, _ZEROS, True)
     return found.permute(0, 2, 3, 1)
 
 
 def sample_backward(images: Tensor, grids: Tensor, gradOutput: Tensor) -> tuple[Tensor, Tensor]:
-    """The gradients of images and grids."""
+    """Return the gradients of images and grids."""
     ofImages, ofGrids = torch.ops.aten.grid_sampler_2d_backward(
         gradOutput.permute(0, 3, 1, 2),
         *_for_torch(images, grids),

@@ -12,7 +12,7 @@ def zeros(input: Tensor) -> Tensor:
 
 
 def permute(input: Tensor, dims: list[int]) -> Tensor:
-    """A copy of ``input`` with its dimensions in another order."""
+    """Return a copy of ``input`` with its dimensions in another order."""
     return input.permute(dims).clone(memory_format=torch.contiguous_format)
 
 
@@ -22,5 +22,5 @@ def weighted_norm(input: Tensor, weight: float) -> Tensor:
 
 
 def weighted_norm_backward(input: Tensor, weight: float) -> Tensor:
-    """The gradient of ``weighted_norm``."""
+    """Return the gradient of ``weighted_norm``."""
     return input.sign().mul_(weight)

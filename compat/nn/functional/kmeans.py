@@ -13,6 +13,6 @@ def nearest(input: Tensor, centers: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def moves(input: Tensor, centers: Tensor, numbers: Tensor, counts: Tensor) -> Tensor:
-    """How far each center is from the mean of its rows, ``counts`` of them."""
+    """Return how far each center is from the mean of its rows, ``counts`` of them."""
     sums = torch.zeros_like(centers).index_add_(0, numbers, centers[numbers] - input)
     return sums / (counts.unsqueeze(1) + 1e-7)

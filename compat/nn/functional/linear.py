@@ -12,7 +12,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def linear_grad_input(input: Tensor, gradOutput: Tensor, weight: Tensor) -> Tensor:
-    """The gradient of ``input``, in its dtype."""
+    """Return the gradient of ``input``, in its dtype."""
     dtype = gradOutput.dtype
     if weight.dtype != dtype:
         weight = weight.to(dtype)

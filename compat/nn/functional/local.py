@@ -16,7 +16,9 @@ def local_convolution(
     padding: tuple[int, ...],
     out: tuple[int, ...],
 ) -> Tensor:
-    """The convolution of a sample or a batch; ``out`` is the height and width of the output."""
+    """Return the convolution of a sample or a batch; ``out`` is the height and width of
+    the output.
+    """
     batch = input if input.dim() == 4 else input.unsqueeze(0)
     windows = F.unfold(batch, kernel, 1, padding, stride)
     # One matrix product per place: (output planes x window) · (window x batch).
@@ -36,7 +38,9 @@ def local_convolution_backward(
     padding: tuple[int, ...],
     out: tuple[int, ...],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """The gradients of input, weight and bias that ``mask`` asks for, in gradOutput's type."""
+    """Return the gradients of input, weight and bias that ``mask`` asks for, in
+    gradOutput's type.
+    """
     area = kernel[0] * kernel[1] * input.size(-3)
     planes = weight.numel() // (area * out[0] * out[1])
     size = (*input.shape[:-3], planes, *out)

@@ -17,12 +17,12 @@ def of_shared_noise(input: Tensor, weight: Tensor, bias: Tensor, k: int) -> tupl
 
 
 def of_shared_noise_grad_input(ofTarget: Tensor, ofNoise: Tensor, weight: Tensor, k: int) -> Tensor:
-    """The gradient of ``input`` from those of the exponents."""
+    """Return the gradient of ``input`` from those of the exponents."""
     return (ofTarget.unsqueeze(1) * weight[k:]).addmm_(ofNoise, weight[:k])
 
 
 def of_shared_noise_rows(input: Tensor, ofTarget: Tensor, ofNoise: Tensor) -> tuple[Tensor, Tensor]:
-    """The gradients of the rows of weight and bias from those of the exponents."""
+    """Return the gradients of the rows of weight and bias from those of the exponents."""
     weight = torch.cat([ofNoise.t().mm(input), ofTarget.unsqueeze(1) * input])
     return weight, torch.cat([ofNoise.sum(0), ofTarget])
 
@@ -34,11 +34,11 @@ def of_own_noise(input: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 def of_own_noise_grad_input(slopes: Tensor, weight: Tensor) -> Tensor:
-    """The gradient of ``input`` from that of the exponents."""
+    """Return the gradient of ``input`` from that of the exponents."""
     return slopes.unsqueeze(1).bmm(weight).squeeze(1)
 
 
 def of_own_noise_rows(input: Tensor, slopes: Tensor) -> tuple[Tensor, Tensor]:
-    """The gradients of the rows of weight and bias, one after the other."""
+    """Return the gradients of the rows of weight and bias, one after the other."""
     weight = slopes.unsqueeze(2) * input.unsqueeze(1)
     return weight.view(-1, input.size(1)), slopes.reshape(-1)

@@ -18,7 +18,8 @@ def batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The output for ``input``, ``N x features [x ...]``; mean and inverse deviation of the batch.
+    """Return the output for ``input``, ``N x features [x ...]``; mean and inverse deviation of the
+    batch.
 
     Without ``train`` the running statistics are used, and the others are empty.
     """
@@ -41,7 +42,7 @@ def batch_norm_backward(
     eps: float,
     wanted: Sequence[bool],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """The gradients of input, weight and bias, or None where they are not wanted.
+    """Return the gradients of input, weight and bias, or None where they are not wanted.
 
     ``save_mean`` and ``save_std`` are what ``batch_norm`` gave, needed with ``train`` alone.
     """
@@ -95,7 +96,7 @@ def cross_map_lrn_backward(
     alpha: float,
     beta: float,
 ) -> Tensor:
-    """The gradient of ``input``."""
+    """Return the gradient of ``input``."""
     ratio = (gradOutput * output).div_(scale)
     sums = window_sums(ratio, size // 2, (size - 1) // 2)
     direct = scale.pow(-beta).mul_(gradOutput)
@@ -103,7 +104,7 @@ def cross_map_lrn_backward(
 
 
 def window_sums(planes: Tensor, before: int, after: int) -> Tensor:
-    """The sums over each plane and its neighbours, ``before`` and ``after`` of them."""
+    """Return the sums over each plane and its neighbours, ``before`` and ``after`` of them."""
     sums, count = planes.clone(), planes.size(-3)
     for distance in range(1, min(before, count - 1) + 1):
         sums.narrow(-3, distance, count - distance).add_(planes.narrow(-3, 0, count - distance))

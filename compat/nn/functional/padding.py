@@ -32,7 +32,7 @@ def zero_pad(input: Tensor, pads: Sizes) -> Tensor:
 
 
 def zero_pad_backward(gradOutput: Tensor, input: Tensor, pads: Sizes) -> Tensor:
-    """The gradient of the input: 0 for what was cut off."""
+    """Return the gradient of the input: 0 for what was cut off."""
     expect_padded(gradOutput, input, pads)
     return aten.constant_pad_nd.default(gradOutput.contiguous(), [-pad for pad in pads], 0)
 
@@ -43,7 +43,7 @@ def reflection_pad(input: Tensor, pads: Sizes) -> Tensor:
 
 
 def reflection_pad_backward(gradOutput: Tensor, input: Tensor, pads: Sizes) -> Tensor:
-    """The gradient of the input."""
+    """Return the gradient of the input."""
     expect_padded(gradOutput, input, pads)
     return aten.reflection_pad2d_backward.default(gradOutput, input.contiguous(), pads)
 
@@ -55,7 +55,7 @@ def replication_pad(input: Tensor, pads: Sizes) -> Tensor:
 
 
 def replication_pad_backward(gradOutput: Tensor, input: Tensor, pads: Sizes) -> Tensor:
-    """The gradient of the input."""
+    """Return the gradient of the input."""
     expect_padded(gradOutput, input, pads)
     planes = len(pads) == 4
     pull = aten.replication_pad2d_backward if planes else aten.replication_pad3d_backward

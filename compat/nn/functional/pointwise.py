@@ -16,12 +16,12 @@ def abs(input: Tensor) -> Tensor:
 
 
 def abs_backward(gradOutput: Tensor, input: Tensor) -> Tensor:
-    """The slope at 0 is 1."""
+    """Return the slope at 0 is 1."""
     return torch.where(input >= 0, gradOutput, -gradOutput)
 
 
 def exp(input: Tensor) -> Tensor:
-    """The exponential function."""
+    """Return the exponential function."""
     return torch.exp(input)
 
 
@@ -31,7 +31,7 @@ def exp_backward(gradOutput: Tensor, output: Tensor) -> Tensor:
 
 
 def log(input: Tensor) -> Tensor:
-    """The natural logarithm."""
+    """Return the natural logarithm."""
     return torch.log(input)
 
 
@@ -51,7 +51,7 @@ def square_backward(gradOutput: Tensor, input: Tensor) -> Tensor:
 
 
 def sqrt(input: Tensor, eps: float = 0) -> Tensor:
-    """The root of ``input + eps``."""
+    """Return the root of ``input + eps``."""
     return (input + eps).sqrt_() if eps else torch.sqrt(input)
 
 
@@ -92,7 +92,7 @@ def mul_acc_(gradOutput: Tensor, input: Tensor, gradWeight: Tensor, scale: float
 
 
 def normalize(input: Tensor, p: float, eps: float) -> tuple[Tensor, Tensor]:
-    """The vectors along the last dimension divided by their p-norms, and the norms.
+    """Return the vectors along the last dimension divided by their p-norms, and the norms.
 
     ``eps`` is added to the sum of powers, or to the largest value.
     """
@@ -107,7 +107,9 @@ def normalize(input: Tensor, p: float, eps: float) -> tuple[Tensor, Tensor]:
 def normalize_backward(
     gradOutput: Tensor, input: Tensor, norm: Tensor, p: float, eps: float
 ) -> Tensor:
-    """The gradient for the norms of forward. For ``p`` below 2, ``eps`` keeps it finite at 0."""
+    """Return the gradient for the norms of forward. For ``p`` below 2, ``eps`` keeps it finite at
+    0.
+    """
     cross = (input * gradOutput).sum(-1, keepdim=True)
     if p == math.inf:
         largest = input.abs().argmax(-1, keepdim=True)

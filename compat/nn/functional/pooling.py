@@ -19,7 +19,9 @@ def expect(tensor: Tensor, shape: Sizes, name: str = "gradOutput") -> None:
 
 
 def places_of(indices: Tensor, elements: int) -> Tensor:
-    """The places that Torch7's indices, which count from 1, mean in planes of so many elements."""
+    """Return the places that Torch7's indices, which count from 1, mean in planes of so many
+    elements.
+    """
     if indices.numel():
         least, most = indices.aminmax()
         if least < 1 or most > elements:
@@ -43,7 +45,7 @@ def to_places(gradOutput: Tensor, input: Tensor, places: Tensor, dims: int) -> T
 def max_pool(
     input: Tensor, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> tuple[Tensor, Tensor]:
-    """The maxima of windows of planes or volumes, and the places of these."""
+    """Return the maxima of windows of planes or volumes, and the places of these."""
     input = input.contiguous()
     if len(kernel) == 3:
         return aten.max_pool3d_with_indices.default(
@@ -69,7 +71,7 @@ def max_pool_backward(
     dilation: Sizes,
     ceil_mode: bool,
 ) -> Tensor:
-    """The gradient of the input. Places must lie in its planes: they are not checked."""
+    """Return the gradient of the input. Places must lie in its planes: they are not checked."""
     input = input.contiguous()
     if len(kernel) == 2:
         return aten.max_pool2d_with_indices_backward.default(
@@ -90,7 +92,7 @@ def avg_pool(
     ceil_mode: bool,
     count_include_pad: bool,
 ) -> Tensor:
-    """The averages of windows of planes or volumes."""
+    """Return the averages of windows of planes or volumes."""
     pool = aten.avg_pool2d.default if len(kernel) == 2 else aten.avg_pool3d.default
     return pool(input.contiguous(), kernel, stride, padding, ceil_mode, count_include_pad, None)
 
@@ -104,7 +106,7 @@ def avg_pool_backward(
     ceil_mode: bool,
     count_include_pad: bool,
 ) -> Tensor:
-    """The gradient of the input."""
+    """Return the gradient of the input."""
     dims = len(kernel)
     expect(gradOutput, (*input.shape[:-dims], *gradOutput.shape[-dims:]))
     pull = aten.avg_pool2d_backward.default if dims == 2 else aten.avg_pool3d_backward.default
@@ -114,7 +116,7 @@ def avg_pool_backward(
 
 
 def temporal_max_pool(input: Tensor, k: int, d: int) -> tuple[Tensor, Tensor]:
-    """The maxima of runs of frames, and the frames that have them."""
+    """Return the maxima of runs of frames, and the frames that have them."""
     batch = input if input.dim() == 3 else input.unsqueeze(0)
     # Frames of features are planes of one row, channels last.
     planes = batch.contiguous().transpose(1, 2).unsqueeze(2)
@@ -124,7 +126,7 @@ def temporal_max_pool(input: Tensor, k: int, d: int) -> tuple[Tensor, Tensor]:
 
 
 def k_max(input: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The ``k`` largest of each feature in the order of time, and their frames."""
+    """Return the ``k`` largest of each feature in the order of time, and their frames."""
     order = input.argsort(dim=-2, descending=True, stable=True)
     frames = order.narrow(-2, 0, k).sort(dim=-2).values
     return input.gather(-2, frames), frames
@@ -139,12 +141,12 @@ def to_frames(gradOutput: Tensor, input: Tensor, frames: Tensor) -> Tensor:
 
 
 def adaptive_avg_pool(input: Tensor, size: Sizes) -> Tensor:
-    """The averages of so many windows, rows x columns, of planes."""
+    """Return the averages of so many windows, rows x columns, of planes."""
     return aten.adaptive_avg_pool2d.default(input.contiguous(), size)
 
 
 def adaptive_avg_pool_backward(gradOutput: Tensor, input: Tensor) -> Tensor:
-    """The gradient of the input."""
+    """Return the gradient of the input."""
     expect(gradOutput, (*input.shape[:-2], *gradOutput.shape[-2:]))
     return aten._adaptive_avg_pool2d_backward.default(gradOutput, input.contiguous())
 
@@ -161,13 +163,13 @@ def spans(extent: int, parts: int) -> tuple[tuple[int, int], ...]:
 
 @lru_cache(maxsize=256)
 def agrees(extent: int, parts: int) -> bool:
-    """Whether PyTorch's windows are the same."""
+    """Return whether PyTorch's windows are the same."""
     exact = ((i * extent // parts, -(-(i + 1) * extent // parts)) for i in range(parts))
     return spans(extent, parts) == tuple(exact)
 
 
 def window_elements(extent: int, parts: int, device: torch.device) -> Tensor:
-    """The elements of each window, in a row each; the shorter ones repeat their first."""
+    """Return the elements of each window, in a row each; the shorter ones repeat their first."""
     windows = spans(extent, parts)
     longest = max(end - start for start, end in windows)
     rows = [[*range(start, end), *([start] * (longest - end + start))] for start, end in windows]
@@ -175,7 +177,7 @@ def window_elements(extent: int, parts: int, device: torch.device) -> Tensor:
 
 
 def adaptive_max_pool(input: Tensor, size: Sizes) -> tuple[Tensor, Tensor]:
-    """The maxima of so many windows, rows x columns, of planes, and the places of these."""
+    """Return the maxima of so many windows, rows x columns, of planes, and the places of these."""
     (height, width), (high, wide) = input.shape[-2:], size
     if agrees(height, high) and agrees(width, wide):
         return aten.adaptive_max_pool2d.default(input.contiguous(), size)
@@ -190,7 +192,7 @@ def adaptive_max_pool(input: Tensor, size: Sizes) -> tuple[Tensor, Tensor]:
 def fractional_max_pool(
     input: Tensor, pool: Sizes, size: Sizes, samples: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """The maxima of random windows of planes or volumes, and the places of these.
+    """Return the maxima of random windows of planes or volumes, and the places of these.
 
     Args:
         pool: the size of the windows.
@@ -205,7 +207,9 @@ def fractional_max_pool(
 
 
 def max_unpool(input: Tensor, places: Tensor, size: Sizes) -> Tensor:
-    """The input's elements at places in planes or volumes of zeros. Places must lie in these."""
+    """Return the input's elements at places in planes or volumes of zeros. Places must lie in
+    these.
+    """
     expect(input, places.shape, "input")
     dims = len(size)
     output = input.new_zeros((*input.shape[:-dims], *size))
@@ -214,7 +218,7 @@ def max_unpool(input: Tensor, places: Tensor, size: Sizes) -> Tensor:
 
 
 def max_unpool_backward(gradOutput: Tensor, places: Tensor, size: Sizes) -> Tensor:
-    """The gradient of the input: the elements at places."""
+    """Return the gradient of the input: the elements at places."""
     dims = len(size)
     expect(gradOutput, (*places.shape[:-dims], *size))
     found = gradOutput.flatten(-dims).gather(-1, places.flatten(-dims))
@@ -222,7 +226,7 @@ def max_unpool_backward(gradOutput: Tensor, places: Tensor, size: Sizes) -> Tens
 
 
 def feature_lp_pool(input: Tensor, power: float, width: int, stride: int, axis: int) -> Tensor:
-    """The p-norms of windows along an axis."""
+    """Return the p-norms of windows along an axis."""
     sums = input.pow(power).unfold(axis, width, stride).sum(-1)
     return (sums.sqrt() if power == 2 else sums.pow(1 / power)).contiguous()
 
@@ -236,7 +240,7 @@ def feature_lp_pool_backward(
     stride: int,
     axis: int,
 ) -> Tensor:
-    """The gradient of the input: 0 for a window whose norm is 0."""
+    """Return the gradient of the input: 0 for a window whose norm is 0."""
     windows = input.unfold(axis, width, stride)
     expect(output, windows.shape[:-1], "output")
     expect(gradOutput, output.shape)

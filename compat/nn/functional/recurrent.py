@@ -27,7 +27,8 @@ def lstm(
     blank: Sequence[Tensor] | None = None,
     projection: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """An LSTM without peepholes: outputs, cells, gates and hidden states before the projection.
+    """Return an LSTM without peepholes: outputs, cells, gates and hidden states before the
+    projection.
 
     The gates are the input, forget and output gate and the new input; without ``projection`` the
     hidden states are the outputs.
@@ -71,7 +72,8 @@ def lstm_backward(
     blank: Sequence[Tensor] | None = None,
     projection: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The gradients at the gates, of ``c0`` and ``h0``, and those at the outputs, from all sides.
+    """Return the gradients at the gates, of ``c0`` and ``h0``, and those at the outputs, from all
+    sides.
 
     ``grad_c`` and ``grad_h`` are the gradients of the last states from what comes after.
     """
@@ -148,7 +150,7 @@ def gru_backward(
     time: int,
     blank: Sequence[Tensor] | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The gradients at the gates and of ``h0``; ``grad_h`` is that of the last output."""
+    """Return the gradients at the gates and of ``h0``; ``grad_h`` is that of the last output."""
     size = h0.size(1)
     feedback = weight[weight.size(0) - size :].to(gates.dtype)
     to_gates, to_new = feedback.split([2 * size, size], 1)
@@ -175,7 +177,7 @@ def gru_backward(
 
 
 def rnn(input: Tensor, h0: Tensor, weight: Tensor, bias: Tensor, time: int) -> Tensor:
-    """The outputs of a recurrent net with hyperbolic tangents."""
+    """Return the outputs of a recurrent net with hyperbolic tangents."""
     sums = torch.addmm(bias, input.flatten(0, 1), weight[: input.size(2)])
     outputs = sums.view(input.size(0), input.size(1), weight.size(1))
     feedback, output = weight[input.size(2) :].to(sums.dtype), h0.to(sums.dtype)
@@ -187,7 +189,7 @@ def rnn(input: Tensor, h0: Tensor, weight: Tensor, bias: Tensor, time: int) -> T
 def rnn_backward(
     gradOutput: Tensor, outputs: Tensor, weight: Tensor, grad_h: Tensor, time: int
 ) -> tuple[Tensor, Tensor]:
-    """The gradients before the tangents and of ``h0``."""
+    """Return the gradients before the tangents and of ``h0``."""
     found = 1 - outputs * outputs
     feedback = weight[weight.size(0) - outputs.size(2) :].t().to(outputs.dtype)
     grad_h = grad_h.to(outputs.dtype)
@@ -198,7 +200,7 @@ def rnn_backward(
 
 
 def recurrent_grad_input(at_gates: Tensor, weight: Tensor, inputs: int) -> Tensor:
-    """The gradient of the input, of ``inputs`` features, from those at the gates."""
+    """Return the gradient of the input, of ``inputs`` features, from those at the gates."""
     found = at_gates.flatten(0, 1).mm(weight[:inputs].t())
     return found.view(at_gates.size(0), at_gates.size(1), inputs)
 
@@ -252,5 +254,5 @@ def stabilized(
 
 
 def sadd(input: Tensor, addend: float, negate: bool) -> Tensor:
-    """The input plus a number, or the negative of that."""
+    """Return the input plus a number, or the negative of that."""
     return -input - addend if negate else input + addend

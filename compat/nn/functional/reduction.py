@@ -7,14 +7,14 @@ from torch import Tensor
 
 
 def extreme_backward(input: Tensor, gradOutput: Tensor, indices: Tensor, dim: int) -> Tensor:
-    """The gradients of ``max`` and ``min``, where their indices are."""
+    """Return the gradients of ``max`` and ``min``, where their indices are."""
     size = (*input.shape[:dim], 1, *input.shape[dim + 1 :])
     zeros = input.new_zeros(input.shape)
     return zeros.scatter_(dim, indices.view(size), gradOutput.to(input.dtype).reshape(size))
 
 
 def sum_over(input: Tensor, dim: int, keepdim: bool, average: bool) -> Tensor:
-    """The sum over a dimension, or the mean."""
+    """Return the sum over a dimension, or the mean."""
     return input.mean(dim, keepdim) if average else input.sum(dim, keepdim)
 
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def reinforced(slope: Tensor, reward: Tensor, parameter: Tensor) -> Tensor:
-    """The gradient of a parameter, which may be one for all samples."""
+    """Return the gradient of a parameter, which may be one for all samples."""
     return slope.mul(reward).neg_().sum_to_size(parameter.shape).contiguous()
 
 
@@ -20,7 +20,7 @@ def categorical_slope(output: Tensor, p: Tensor) -> Tensor:
 
 
 def normal_slopes(output: Tensor, mean: Tensor, stdev: Tensor | float) -> list[Tensor]:
-    """Those of the mean, and of a standard deviation that is a tensor."""
+    """Return those of the mean, and of a standard deviation that is a tensor."""
     difference = output - mean
     if not isinstance(stdev, Tensor):
         return [difference / stdev**2]
@@ -30,7 +30,7 @@ def normal_slopes(output: Tensor, mean: Tensor, stdev: Tensor | float) -> list[T
 
 
 def gamma_slopes(output: Tensor, shape: Tensor, scale: Tensor | float) -> list[Tensor]:
-    """Those of the shape and of the scale."""
+    """Return those of the shape and of the scale."""
     scale = torch.as_tensor(scale, dtype=shape.dtype, device=shape.device)
     of_shape = output.log() - scale.log() - shape.digamma()
     return [of_shape, output / scale**2 - shape / scale]

@@ -14,19 +14,19 @@ def in_shape(tensor: Tensor, size: Sequence[int]) -> Tensor:
 
 
 def contiguous(tensor: Tensor) -> Tensor:
-    """The same memory, if the elements lie side by side there, or a copy."""
+    """Return the same memory, if the elements lie side by side there, or a copy."""
     return tensor.view(tensor.shape) if tensor.is_contiguous() else tensor.contiguous()
 
 
 def transpose(input: Tensor, pairs: Sequence[tuple[int, int]]) -> Tensor:
-    """A copy with pairs of dimensions swapped, one pair after the other."""
+    """Return a copy with pairs of dimensions swapped, one pair after the other."""
     for one, other in pairs:
         input = input.transpose(one, other)
     return input.clone(memory_format=torch.contiguous_format)
 
 
 def replicate(input: Tensor, count: int, dim: int) -> Tensor:
-    """A view in which ``input`` stands ``count`` times along a new dimension."""
+    """Return a view in which ``input`` stands ``count`` times along a new dimension."""
     return input.unsqueeze(dim).expand(*input.shape[:dim], count, *input.shape[dim:])
 
 

@@ -18,7 +18,7 @@ def narrow_backward(input: Tensor, gradOutput: Tensor, dim: int, first: int, len
 
 
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """A copy of one slice; of a vector a vector of one."""
+    """Return a copy of one slice; of a vector a vector of one."""
     part = input.narrow(dim, index, 1) if input.dim() == 1 else input.select(dim, index)
     return part.clone(memory_format=torch.contiguous_format)
 
@@ -31,7 +31,7 @@ def select_backward(input: Tensor, gradOutput: Tensor, dim: int, index: int) -> 
 
 
 def index_slices(input: Tensor, dim: int, indices: Tensor) -> Tensor:
-    """The slices at ``indices``, which count from 1."""
+    """Return the slices at ``indices``, which count from 1."""
     return input.index_select(dim, indices.long() - 1)
 
 
@@ -50,7 +50,7 @@ def masked_select_backward(input: Tensor, gradOutput: Tensor, mask: Tensor) -> T
 
 
 def one_hot(input: Tensor, size: int, dtype: torch.dtype) -> Tensor:
-    """A vector with a 1 for each number of ``input``, which count from 1."""
+    """Return a vector with a 1 for each number of ``input``, which count from 1."""
     zeros = torch.zeros((*input.shape, size), dtype=dtype, device=input.device)
     return zeros.scatter_(-1, input.long().unsqueeze(-1) - 1, 1)
 

@@ -13,7 +13,7 @@ from torch import Tensor
 def sparse_linear(
     rows: Tensor, values: Tensor, owners: Tensor, count: int, weight: Tensor, bias: Tensor
 ) -> Tensor:
-    """The output for ``count`` samples."""
+    """Return the output for ``count`` samples."""
     output = bias.repeat(count, 1)
     return output.index_add_(0, owners, weight[rows] * values.unsqueeze(1))
 
@@ -36,13 +36,15 @@ def sparse_linear_acc_(
 
 
 def owners_of(sizes: Tensor) -> Tensor:
-    """The sample that each feature belongs to, where these follow one sample after the other."""
+    """Return the sample that each feature belongs to, where these follow one sample after the
+    other.
+    """
     samples = torch.arange(sizes.numel(), device=sizes.device)
     return samples.repeat_interleave(sizes)
 
 
 def normalized_values(weight: Tensor, rows: Tensor, values: Tensor, train: bool) -> Tensor:
-    """Values by their features' largest, which training raises one after the other.
+    """Return values by their features' largest, which training raises one after the other.
 
     A row of ``weight`` begins with the largest so far, its inverse, the share of an update that the
     feature gets, and a number that is added.

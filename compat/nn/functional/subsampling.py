@@ -17,7 +17,7 @@ def spatial_subsampling(
     kernel: tuple[int, ...],
     stride: tuple[int, ...],
 ) -> Tensor:
-    """The sums of windows of planes."""
+    """Return the sums of windows of planes."""
     sums = F.avg_pool2d(input, kernel, stride, divisor_override=1).contiguous()
     output = sums * weight.view(-1, 1, 1)
     return output if bias is None else output.add_(bias.view(-1, 1, 1))
@@ -31,7 +31,7 @@ def spatial_subsampling_backward(
     kernel: tuple[int, ...],
     stride: tuple[int, ...],
 ) -> Gradients:
-    """The gradients of input, weight and bias that ``mask`` asks for."""
+    """Return the gradients of input, weight and bias that ``mask`` asks for."""
     _check_size(input, gradOutput, kernel, stride)
     planes = weight.view(-1, 1, 1)
     first, second, third = _gradients(input, gradOutput, planes, mask, kernel, stride)
@@ -42,7 +42,7 @@ def spatial_subsampling_backward(
 def temporal_subsampling(
     input: Tensor, weight: Tensor, bias: Tensor | None, kernel: int, stride: int
 ) -> Tensor:
-    """The sums of runs of frames, whose features come last."""
+    """Return the sums of runs of frames, whose features come last."""
     # Frames are the rows of an image of one plane.
     image, window, step = input.unsqueeze(-3), (kernel, 1), (stride, 1)
     output = F.avg_pool2d(image, window, step, divisor_override=1).squeeze(-3) * weight
@@ -52,7 +52,7 @@ def temporal_subsampling(
 def temporal_subsampling_backward(
     input: Tensor, gradOutput: Tensor, weight: Tensor, mask: Mask, kernel: int, stride: int
 ) -> Gradients:
-    """The gradients of input, weight and bias that ``mask`` asks for."""
+    """Return the gradients of input, weight and bias that ``mask`` asks for."""
     window = (kernel, 1), (stride, 1)
     _check_size(input, gradOutput, *window)
     images = input.unsqueeze(-3), gradOutput.unsqueeze(-3)
@@ -77,7 +77,7 @@ def _gradients(
     kernel: tuple[int, ...],
     stride: tuple[int, ...],
 ) -> Gradients:
-    """The same with ``weight`` in a shape that fits to images."""
+    """Return the same with ``weight`` in a shape that fits to images."""
     dtype, first, second = gradOutput.dtype, None, None
     if mask[0]:
         scaled = gradOutput * weight.to(dtype)

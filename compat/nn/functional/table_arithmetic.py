@@ -22,7 +22,7 @@ def cadd_table(input: Sequence[Tensor]) -> Tensor:
 
 
 def cadd_table_(input: Sequence[Tensor]) -> Tensor:
-    """The sum, in the first."""
+    """Return the sum, in the first."""
     first, *rest = input
     for entry in rest:
         first.add_(entry.reshape(first.shape))
@@ -100,7 +100,7 @@ def extreme_of_table(
 def extreme_of_table_backward(
     input: Sequence[Tensor], gradOutput: Tensor, index: Tensor
 ) -> list[Tensor]:
-    """The gradients where ``index`` tells which entry each element of the output is from."""
+    """Return the gradients where ``index`` tells which entry each element of the output is from."""
     gradOutput = gradOutput.reshape(index.shape)
     return [
         torch.where(index == i, gradOutput, 0).reshape(entry.shape).contiguous()
@@ -126,7 +126,7 @@ def cadd_tensor_table_backward(
 
 
 def mixture_of_tensor(gater: Tensor, experts: Tensor, dim: int) -> Tensor:
-    """The sum over ``dim`` of experts, weighted by a gater, ``E`` or ``N x E``."""
+    """Return the sum over ``dim`` of experts, weighted by a gater, ``E`` or ``N x E``."""
     shape = [1] * experts.dim()
     shape[: gater.dim() - 1], shape[dim] = gater.shape[:-1], gater.size(-1)
     return (experts * gater.reshape(shape)).sum(dim)
@@ -144,7 +144,7 @@ def mixture_of_tensor_backward(
 
 
 def mixture_of_table(gater: Tensor, experts: Sequence[Tensor]) -> Tensor:
-    """The sum of the entries of a table, weighted by a gater, ``E`` or ``N x E``."""
+    """Return the sum of the entries of a table, weighted by a gater, ``E`` or ``N x E``."""
     shape = experts[0].shape
     gates = [g.reshape(g.shape + (1,) * (len(shape) - g.dim())) for g in gater.unbind(-1)]
     output = torch.mul(experts[0], gates[0]).contiguous()

@@ -18,7 +18,7 @@ def dot_product_backward(
 
 
 def cosine_distance(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """The cosines, and what backward needs.
+    """Return the cosines, and what backward needs.
 
     That is the dot products, the inverses of the squared lengths, to which 1e-12 is added, and the
     inverses of the products of both lengths.
@@ -47,12 +47,14 @@ def cosine_distance_backward(
 
 
 def pairwise_distance(first: Tensor, second: Tensor, p: float) -> Tensor:
-    """The p-norms of the differences."""
+    """Return the p-norms of the differences."""
     return torch.linalg.vector_norm(first - second, p, dim=1)
 
 
 def pairwise_distance_slope(first: Tensor, second: Tensor, output: Tensor, p: float) -> Tensor:
-    """The derivative of the distance with respect to the first; finite at 0. Not for a p of 1."""
+    """Return the derivative of the distance with respect to the first; finite at 0. Not for a p of
+    1.
+    """
     difference = first - second
     slope = difference if p == 2 else difference.sign() * difference.abs().pow(p - 1)
     return slope * (output + 1e-6).pow(1 - p).unsqueeze(1)
@@ -64,7 +66,7 @@ def pairwise_distance_backward(slope: Tensor, gradOutput: Tensor) -> tuple[Tenso
 
 
 def mm(first: Tensor, second: Tensor, transA: bool, transB: bool) -> Tensor:
-    """The product of two matrices, or of batches of them, each transposed or not."""
+    """Return the product of two matrices, or of batches of them, each transposed or not."""
     first = first.transpose(-2, -1) if transA else first
     second = second.transpose(-2, -1) if transB else second
     return torch.mm(first, second) if first.dim() == 2 else torch.bmm(first, second)

@@ -14,12 +14,12 @@ def join_table_backward(input: Sequence[Tensor], gradOutput: Tensor, dim: int) -
 
 
 def split_table(input: Tensor, dim: int) -> list[Tensor]:
-    """The slices as views; those of a vector are vectors of one."""
+    """Return the slices as views; those of a vector are vectors of one."""
     return list(input.split(1) if input.dim() == 1 else input.unbind(dim))
 
 
 def split_table_backward(input: Tensor, gradOutput: Sequence[Tensor | None], dim: int) -> Tensor:
-    """The gradients of the slices side by side; that of one may be None, for zeros."""
+    """Return the gradients of the slices side by side; that of one may be None, for zeros."""
     shape = input.shape[:dim] + input.shape[dim + 1 :]
     parts = [
         input.new_zeros(shape)
@@ -31,17 +31,17 @@ def split_table_backward(input: Tensor, gradOutput: Sequence[Tensor | None], dim
 
 
 def zeros(input: Tensor) -> Tensor:
-    """The gradient of what the output does not depend on."""
+    """Return the gradient of what the output does not depend on."""
     return input.new_zeros(input.shape)
 
 
 def copy(gradOutput: Tensor) -> Tensor:
-    """The gradient of what the output is."""
+    """Return the gradient of what the output is."""
     return gradOutput.clone(memory_format=torch.contiguous_format)
 
 
 def total(gradients: Sequence[Tensor], input: Tensor) -> Tensor:
-    """The gradient of an ``input`` that several results hold."""
+    """Return the gradient of an ``input`` that several results hold."""
     found = input.new_zeros(input.shape)
     for gradient in gradients:
         found.add_(gradient.reshape(input.shape))

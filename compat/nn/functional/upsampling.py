@@ -12,7 +12,7 @@ Sizes = Sequence[int]
 
 
 def as_planes(tensor: Tensor, dims: int) -> Tensor:
-    """All planes or volumes as those of one sample."""
+    """Return all planes or volumes as those of one sample."""
     shape = tensor.shape
     return tensor.contiguous().view(1, shape[:-dims].numel(), *shape[-dims:])
 
@@ -25,7 +25,7 @@ def expect_size(gradOutput: Tensor, input_shape: Sizes, size: Sizes) -> None:
 
 
 def upsample_nearest(input: Tensor, size: Sizes) -> Tensor:
-    """The nearest element."""
+    """Return the nearest element."""
     dims = len(size)
     enlarge = aten.upsample_nearest2d if dims == 2 else aten.upsample_nearest3d
     output = enlarge.default(as_planes(input, dims), size)
@@ -33,7 +33,7 @@ def upsample_nearest(input: Tensor, size: Sizes) -> Tensor:
 
 
 def upsample_nearest_backward(gradOutput: Tensor, input_shape: Sizes, size: Sizes) -> Tensor:
-    """The gradient of the input."""
+    """Return the gradient of the input."""
     expect_size(gradOutput, input_shape, size)
     planes = as_planes(gradOutput, len(size))
     shape = (*planes.shape[:2], *input_shape[-len(size) :])
@@ -50,7 +50,7 @@ def interpolate(input: Tensor, size: Sizes) -> Tensor:
 
 
 def interpolate_backward(gradOutput: Tensor, input_shape: Sizes, size: Sizes) -> Tensor:
-    """The gradient of the input."""
+    """Return the gradient of the input."""
     expect_size(gradOutput, input_shape, size)
     planes = as_planes(gradOutput, len(size))
     shape = (*planes.shape[:2], *input_shape[-len(size) :])
@@ -61,7 +61,8 @@ def interpolate_backward(gradOutput: Tensor, input_shape: Sizes, size: Sizes) ->
 
 
 def between(length: int, size: int, like: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The neighbours, along an axis, of each of ``size`` places, and the weight of the far one.
+    """Return the neighbours, along an axis, of each of ``size`` places, and the weight of the far
+    one.
 
     Places and weights are of single precision. So they are in THNN on the CPU, for doubles too: the
     results differ from exact ones by about 1e-7.
@@ -88,7 +89,7 @@ def upsample_linear(input: Tensor, size: Sizes) -> Tensor:
 
 
 def upsample_linear_backward(gradOutput: Tensor, input_shape: Sizes, size: Sizes) -> Tensor:
-    """The gradient of the input."""
+    """Return the gradient of the input."""
     if gradOutput.dtype != torch.float64:
         return interpolate_backward(gradOutput, input_shape, size)
     expect_size(gradOutput, input_shape, size)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 def normalised(v: Tensor, g: Tensor, norm: Tensor) -> Tensor:
-    """The weights."""
+    """Return the weights."""
     return v * (g / norm)
 
 

@@ -39,7 +39,7 @@ class Diagram:
         return node
 
     def dot(self, title: str | None = None) -> str:
-        """The diagram in Graphviz' language."""
+        """Return the diagram in Graphviz' language."""
         lines = ["digraph G {"]
         if title is not None:
             lines.append(f'labelloc="t"; label={_quoted(title)};')
@@ -53,7 +53,9 @@ class Diagram:
         return "\n".join([*lines, "}\n"])
 
     def svg(self, title: str | None = None) -> str:
-        """The picture: drawn by Graphviz, or by ``plain_svg`` where ``dot`` is not installed."""
+        """Return the picture: drawn by Graphviz, or by ``plain_svg`` where ``dot`` is not
+        installed.
+        """
         program = shutil.which("dot")
         if program is None:
             return self.plain_svg(title)
@@ -63,12 +65,12 @@ class Diagram:
         return run.stdout.decode()
 
     def plain_svg(self, title: str | None = None) -> str:
-        """The picture, drawn here: nodes in layers from the top down."""
+        """Return the picture, drawn here: nodes in layers from the top down."""
         return _Picture(self).svg(title)
 
 
 def _bare(text: str) -> str:
-    """A name or value as Graphviz writes it: in quotes where that is needed."""
+    """Return a name or value as Graphviz writes it: in quotes where that is needed."""
     plain = text.isascii() and text.isidentifier() and text.lower() not in _KEYWORDS
     return text if plain else _quoted(text)
 

@@ -15,7 +15,7 @@ from compat.nn.graph.gmodule import gModule
 
 
 def diagram(net: Any, red: Module | None = None) -> Diagram:
-    """The diagram of ``net``, a module or a graph of nodes, such as ``fg`` of a gModule.
+    """Return the diagram of ``net``, a module or a graph of nodes, such as ``fg`` of a gModule.
 
     Of a net, every layer is a node that says what it prints; containers are drawn as what they do
     with their modules, and those that do something else, as ``nn.Sequencer``, as a node before
@@ -99,7 +99,9 @@ def _branches(picture: Diagram, modules: Sequence[Any], sources: list[list[int]]
 
 
 def _entry(sources: list[int], index: int, count: int) -> list[int]:
-    """The node that gives an entry of a table of ``count``; all, where they are not known apart."""
+    """Return the node that gives an entry of a table of ``count``; all, where they are not known
+    apart.
+    """
     return [sources[index]] if len(sources) == count else sources
 
 

@@ -61,8 +61,9 @@ class gModule(Relaying):
     Field: ``modules``, those of the nodes in the order in which they are computed, which is
     Torch7's. ``forwardnodes`` are the nodes in that order, ``backwardnodes`` those of the way back.
 
-    Raises ValueError for inputs that lead to no output, and for nodes that take from the graph but
-    do not lead to an output.
+    Raises:
+        ValueError: inputs that lead to no output, and for nodes that take from the graph but do not
+            lead to an output.
 
     Differs from Torch7: ``accUpdateGradParameters`` works; the nodes given are not changed, and
     those of ``forwardnodes`` are made when first asked for: to put another module into the net, use
@@ -170,7 +171,7 @@ class gModule(Relaying):
                 self.gone_back(place)
 
     def _way_back(self) -> list[int]:
-        """The numbers of the steps in the order in which Torch7 goes back through them."""
+        """Return the numbers of the steps in the order in which Torch7 goes back through them."""
         order = self._order
         if order is None:
             backward, forward = self._nodes()
@@ -204,7 +205,7 @@ class gModule(Relaying):
         return graph
 
     def _graph_fields(self) -> dict[str, Any]:
-        """What tells the graph: the same nodes as long as the net has the same modules."""
+        """Return what tells the graph: the same nodes as long as the net has the same modules."""
         made = self._made
         if made is None or list(map(id, made[0])) != list(map(id, self.modules)):
             made = self._made = list(self.modules), _stored(*self._nodes())
@@ -254,7 +255,7 @@ class gModule(Relaying):
 
 
 def _total(gradients: list[Any]) -> Any:
-    """The sum of what arrives at a node, tensors or tables of them."""
+    """Return the sum of what arrives at a node, tensors or tables of them."""
     found = [gradient for gradient in gradients if gradient is not None]
     return found[0] if len(found) == 1 else summed(found[0], found) if found else None
 
@@ -266,7 +267,7 @@ def _children(node: Node) -> list[Node]:
 def _arranged(
     inputs: list[Node], outputs: list[Node]
 ) -> tuple[list[Node], Callable[[Node], list[Node]]]:
-    """All nodes in the order of computation, and the function that tells a node's sources.
+    """Return all nodes in the order of computation, and the function that tells a node's sources.
 
     As in Torch7 one node is added that gets the input, one that gives the output, and with several
     inputs those that split the input.
@@ -315,7 +316,7 @@ def _arranged(
 
 
 def _stored(backward: list[Node], forward: list[Node]) -> dict[str, Any]:
-    """The fields of Torch7's gModule that tell the graph."""
+    """Return the fields of Torch7's gModule that tell the graph."""
     for node in backward:
         node.data["mapindex"] = numbered(child.data for child in node.children)
         node.data["reverseMap"] = dict.fromkeys(node.consumers, True)
@@ -434,7 +435,7 @@ Node.criterion = staticmethod(ModuleFromCriterion)
 
 
 def nest(nodes: Any) -> Node:
-    """A node whose output is a table of those of ``nodes``, which may be nested in lists.
+    """Return a node whose output is a table of those of ``nodes``, which may be nested in lists.
 
     Torch7: ``nngraph.nest``.
     """

@@ -12,7 +12,7 @@ _NN, _HERE = "compat.nn.", f"{__package__}."
 
 @functools.cache
 def counterparts() -> frozenset[str]:
-    """The modules of this package."""
+    """Return the modules of this package."""
     found = pkgutil.walk_packages([str(Path(__file__).parent)], _HERE)
     return frozenset(module.name for module in found if not module.ispkg)
 

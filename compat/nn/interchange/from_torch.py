@@ -40,7 +40,7 @@ def comes_back_simply(cls: type, make: Callable[[Any], Module]) -> None:
 
 
 def from_torch(module: torch.nn.Module) -> Module:
-    """A net of Torch7's layers that computes what ``module`` does.
+    """Return a net of Torch7's layers that computes what ``module`` does.
 
     Args:
         module: a tree of ``torch.nn`` layers that have an equivalent in Torch7: ``Sequential``,
@@ -49,7 +49,8 @@ def from_torch(module: torch.nn.Module) -> Module:
 
     Parameters and running statistics are copied; what is shared stays shared.
 
-    Raises ValueError for a module without equivalent, with its path in the net.
+    Raises:
+        ValueError: a module without equivalent, with its path in the net.
     """
     counterparts.load_all()
     return FromTorch()(module)
@@ -64,7 +65,9 @@ class FromTorch:
         self._path: list[str] = []
 
     def __call__(self, module: torch.nn.Module, *name: str) -> Module:
-        """The counterpart of ``module``, which has this name in the one that is converted."""
+        """Return the counterpart of ``module``, which has this name in the one that is
+        converted.
+        """
         known = self._modules.get(id(module))
         if known is None:
             self._path += name
@@ -85,13 +88,13 @@ class FromTorch:
         return known
 
     def children(self, container: Iterable[torch.nn.Module]) -> list[Module]:
-        """The counterparts of modules that are numbered from 0."""
+        """Return the counterparts of modules that are numbered from 0."""
         return [self(child, str(i)) for i, child in enumerate(container)]
 
     def tensor(
         self, parameter: torch.Tensor | None, form: Callable[[Any], Any] | None = None
     ) -> Any:
-        """A parameter as the plain tensor that a ``compat.nn`` module holds."""
+        """Return a parameter as the plain tensor that a ``compat.nn`` module holds."""
         if parameter is None:
             return None
         if id(parameter) not in self._tensors:
@@ -124,7 +127,7 @@ def set_type(module: Module, tensor: torch.Tensor) -> None:
 
 
 def blank(cls: type[M], *arguments: Any) -> M:
-    """A module whose parameters are to be set: Torch7's generator stays where it is."""
+    """Return a module whose parameters are to be set: Torch7's generator stays where it is."""
     state = random.getRNGState()
     try:
         return cls(*arguments)

@@ -10,7 +10,9 @@ M = TypeVar("M", bound=nn.Module)
 
 
 def along(dim: int, sample_dims: int, input: Tensor) -> int:
-    """The dimension of ``input`` that is ``dim`` of a sample; see the top of this package."""
+    """Return the dimension of ``input`` that is ``dim`` of a sample; see the top of this
+    package.
+    """
     if dim >= 0 and sample_dims >= 0 and input.dim() == sample_dims + 1:
         return dim + 1
     return dim

@@ -41,22 +41,24 @@ def from_one(number: int) -> int:
 
 
 def sample_dims(dims: int | None) -> int:
-    """The dimensions of a sample as this package's modules tell them: -1 for Torch7's None."""
+    """Return the dimensions of a sample as this package's modules tell them: -1 for
+    Torch7's None.
+    """
     return -1 if dims is None else dims
 
 
 def known_dims(dims: int) -> int | None:
-    """The reverse of ``sample_dims``."""
+    """Return the reverse of ``sample_dims``."""
     return None if dims < 0 else dims
 
 
 def counted(torch7: str, pytorch: str) -> Setting:
-    """A number that counts from 1, and from 0."""
+    """Return a number that counts from 1, and from 0."""
     return Setting(torch7, pytorch, zero_based, from_one)
 
 
 def of_samples(torch7: str = "nInputDims") -> Setting:
-    """How many dimensions a sample has."""
+    """Return how many dimensions a sample has."""
     return Setting(torch7, "sample_dims", sample_dims, known_dims)
 
 

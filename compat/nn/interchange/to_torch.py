@@ -58,7 +58,7 @@ class ToTorch:
         self._parameters: dict[Any, tuple[Tensor, torch.nn.Parameter]] = {}
 
     def __call__(self, module: Any) -> torch.nn.Module:
-        """The counterpart of ``module``."""
+        """Return the counterpart of ``module``."""
         known = self._modules.get(id(module))
         if known is None:
             try:
@@ -75,19 +75,19 @@ class ToTorch:
         return known[1]
 
     def converter(self, cls: type) -> Converter | None:
-        """What converts the modules of a class."""
+        """Return what converts the modules of a class."""
         return converter_of(cls)
 
     def pairs(self) -> Iterator[tuple[Any, torch.nn.Module]]:
-        """What has been converted, each with its counterpart."""
+        """Yield what has been converted, each with its counterpart."""
         yield from self._modules.values()
 
     def missing(self, module: Any) -> torch.nn.Module:
-        """What stands for a module that nothing converts."""
+        """Return what stands for a module that nothing converts."""
         raise _refusal(module)
 
     def child(self, container: Any, position: int) -> torch.nn.Module:
-        """The counterpart of a container's module; an error tells which one it was."""
+        """Return the counterpart of a container's module; an error tells which one it was."""
         try:
             return self(container.modules[position])
         except Exception as error:
@@ -95,13 +95,13 @@ class ToTorch:
             raise
 
     def children(self, container: Any) -> list[torch.nn.Module]:
-        """The counterparts of a container's modules."""
+        """Return the counterparts of a container's modules."""
         return [self.child(container, i) for i in range(len(container.modules))]
 
     def parameter(
         self, tensor: Tensor | None, form: Callable[[Tensor], Tensor] | None = None
     ) -> Any:
-        """A trained tensor, if any, as a parameter, the same one where memory is shared.
+        """Return a trained tensor, if any, as a parameter, the same one where memory is shared.
 
         ``form`` gives it PyTorch's layout.
         """
@@ -127,7 +127,9 @@ class ToTorch:
 
 
 def converter_of(cls: type) -> Converter | None:
-    """What converts the modules of a class, its own or that of a base that computes the same."""
+    """Return what converts the modules of a class, its own or that of a base that computes the
+    same.
+    """
     for base in cls.__mro__:
         counterparts.load(base.__module__)
         if base in _converters:
@@ -157,7 +159,7 @@ def _refusal(module: Any) -> ValueError:
 
 
 def to_torch(whole: Module | Criterion) -> torch.nn.Module:
-    """What ``to_torch`` of modules and criterions does."""
+    """Return what ``to_torch`` of modules and criterions does."""
     return ToTorch(whole)(whole)
 
 

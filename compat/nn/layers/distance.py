@@ -29,14 +29,16 @@ def pair(input: object) -> tuple[Tensor, Tensor]:
 
 
 def vectors(input: object) -> tuple[Tensor, Tensor]:
-    """The two tensors of a table, ``N x D``; vectors become batches of one."""
+    """Return the two tensors of a table, ``N x D``; vectors become batches of one."""
     first, second = pair(input)
     check_dims(first, 1, 2, name="input[1]")
     return (first, second) if first.dim() == 2 else (first.unsqueeze(0), second.unsqueeze(0))
 
 
 def torch7_lengths(rows: Tensor) -> Tensor:
-    """The 2-norms of rows, ``N x 1``, to the bit: Torch7 sums squares one by one, in doubles."""
+    """Return the 2-norms of rows, ``N x 1``, to the bit: Torch7 sums squares one by one, in
+    doubles.
+    """
     squares = rows.square().cumsum(1, dtype=torch.float64)[:, -1:].to(rows.dtype)
     if squares.is_meta:
         return squares

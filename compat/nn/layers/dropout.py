@@ -22,7 +22,9 @@ D = TypeVar("D", bound="Dropout")
 
 
 def source(tensor: Tensor) -> Any:
-    """What draws numbers for a tensor: has ``bernoulli_(tensor, p)``, ``uniform_``, ``normal_``."""
+    """Return what draws numbers for a tensor: has ``bernoulli_(tensor, p)``, ``uniform_``,
+    ``normal_``.
+    """
     return Tensor if accelerators.holds(tensor) else random
 
 
@@ -65,7 +67,7 @@ class _Dropout(Noisy):
         self.p = check_share(p)
 
     def draws(self) -> bool:
-        """Whether elements are dropped in the present mode."""
+        """Return whether elements are dropped in the present mode."""
         return self.train or self.stochastic_inference
 
     def draw(self, noise: Tensor) -> Tensor:
@@ -138,7 +140,7 @@ class Dropout(_Dropout):
         return self._scaled(gradOutput)
 
     def _scaled(self, tensor: Tensor) -> Tensor:
-        """What is not dropped is scaled in evaluation, by files of the first version."""
+        """Return what is not dropped is scaled in evaluation, by files of the first version."""
         if self.p > 0 and not self.v2:
             return f.mul(tensor, 1 - self.p, self.inplace)
         return tensor if self.inplace else tensor.clone()

@@ -33,11 +33,11 @@ class Elementwise(Layer, abstract=True):
         return self.set_gradInput(gradInput.contiguous())
 
     def apply_to(self, input: Tensor) -> Tensor:
-        """The function. Classes define it."""
+        """Return the function. Classes define it."""
         raise TypeError(f"{self.typename} does not define apply_to(input)")
 
     def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
-        """The gradient of the input. Classes define it."""
+        """Return the gradient of the input. Classes define it."""
         raise TypeError(f"{self.typename} does not define gradient(input, gradOutput)")
 
 

@@ -313,7 +313,7 @@ class Convert(Container):
             )
 
     def _known(self) -> bool:
-        """Whether this is one of the conversions that are not transpositions."""
+        """Return whether this is one of the conversions that are not transpositions."""
         given, wanted = set(self.inputShape), self.outputShape
         return (
             (wanted == "bf" and given != set("bt"))

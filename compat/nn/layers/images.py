@@ -70,7 +70,7 @@ class _ColorNoise(Noisy):
     inputChannels: int
 
     def draw(self, images: int, like: Tensor) -> Tensor:
-        """Numbers for so many images, ``images x planes``. Classes define it."""
+        """Return numbers for so many images, ``images x planes``. Classes define it."""
         raise TypeError(f"{self.typename} does not define draw(images, like)")
 
     def updateOutput(self, input: Tensor) -> Tensor:
@@ -216,7 +216,7 @@ class SpatialUniformCrop(Layer):
             self.scaler = SpatialReSampling({"owidth": self.owidth, "oheight": self.oheight})
 
     def factors(self) -> tuple[Scalar, Scalar]:
-        """The least and the largest factor."""
+        """Return the least and the largest factor."""
         scale = self.scale
         if isinstance(scale, Mapping) and {"min", "max"} <= scale.keys():
             scale = [scale["min"], scale["max"]]

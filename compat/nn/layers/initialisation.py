@@ -18,7 +18,7 @@ _old_seed = False
 
 
 def old_seed() -> bool:
-    """Whether ``nn.oldSeed`` asks for the initial parameters of Torch7's first years."""
+    """Return whether ``nn.oldSeed`` asks for the initial parameters of Torch7's first years."""
     return _old_seed
 
 
@@ -43,7 +43,7 @@ def draw(parameter: Tensor, bound: float, by_element: bool | None = None) -> Non
 
 
 def uniform_stdv(stdv: Scalar | None, fan_in: int) -> float:
-    """The bound of Torch7's uniform initialisation: stdv·√3, by default 1/√fan_in."""
+    """Return the bound of Torch7's uniform initialisation: stdv·√3, by default 1/√fan_in."""
     return stdv * math.sqrt(3) if stdv is not None else 1 / math.sqrt(fan_in)
 
 
@@ -54,7 +54,7 @@ class Drawn(Layer, abstract=True):
     _by_element: ClassVar[bool | None] = None
 
     def _fan_in(self) -> int:
-        """How many inputs an output has."""
+        """Return how many inputs an output has."""
         columns: int = self.weight.size(1)
         return columns
 

@@ -181,7 +181,7 @@ class NCEModule(Linear):
             gradBias.index_add_(0, index, biases, alpha=scale)
 
     def _slopes(self, gradOutput: Any) -> tuple[Tensor, Tensor | None]:
-        """The gradients of the exponents for the right classes and the noise.
+        """Return the gradients of the exponents for the right classes and the noise.
 
         With ``normalized`` that of the scores of all classes, and None.
         """
@@ -197,7 +197,7 @@ class NCEModule(Linear):
         return gradOutput[0] * output[0], gradOutput[1] * output[1]
 
     def _index(self) -> Tensor:
-        """The rows of the classes of the latest batch."""
+        """Return the rows of the classes of the latest batch."""
         assert self.sampleidx is not None
         return self.sampleidx.to(self.weight.device).long() - 1
 

@@ -120,7 +120,7 @@ class BatchNormalization(Layer):
     def _gradients(
         self, input: Tensor, gradOutput: Tensor, scale: Scalar, to_input: bool, to_parameters: bool
     ) -> Tensor | None:
-        """Those of the input, as gradInput, and of the parameters, which are added."""
+        """Return those of the input, as gradInput, and of the parameters, which are added."""
         self._check(input)
         batch, gradOutput = self._batch(input), self._batch(gradOutput)
         check_gradOutput(gradOutput, batch)
@@ -150,11 +150,11 @@ class BatchNormalization(Layer):
         return self.set_gradInput(gradInput.view(input.shape)) if to_input else None
 
     def _batch(self, tensor: Tensor) -> Tensor:
-        """A sample, as it is accepted in evaluate mode, as a batch."""
+        """Return a sample, as it is accepted in evaluate mode, as a batch."""
         return tensor.unsqueeze(0) if tensor.dim() < self.nDim else tensor
 
     def _has_statistics(self, input: Tensor) -> bool:
-        """Whether this batch, in training, is normalised by its own mean and variance."""
+        """Return whether this batch, in training, is normalised by its own mean and variance."""
         return input.size(0) > 1
 
     def _check(self, input: Tensor) -> None:

@@ -35,7 +35,7 @@ class _Reduction(Layer):
         self.nInputDims = whole_or_none(nInputDims, "nInputDims")
 
     def _dim(self, input: Tensor) -> int:
-        """The dimension, counted from 0."""
+        """Return the dimension, counted from 0."""
         return checked_batched(self.dimension, input, self.nInputDims)
 
 

@@ -74,7 +74,7 @@ class Reinforce(Layer):
         return self.set_gradInput(found[0] if isinstance(input, Tensor) else found)
 
     def _parameters_of(self, input: Any) -> list[Any]:
-        """The parameters of the distribution."""
+        """Return the parameters of the distribution."""
         given = list(input) if isinstance(input, (list, tuple)) else [input]
         if self._second is None or len(given) == 2:
             return given
@@ -90,16 +90,18 @@ class Reinforce(Layer):
         return self.expected(*parameters)
 
     def expected(self, *parameters: Any) -> Tensor:
-        """What stands for a draw in evaluation. Classes define it, if it is not the input."""
+        """Return what stands for a draw in evaluation. Classes define it, if it is not
+        the input.
+        """
         expected: Tensor = parameters[0].clone(memory_format=torch.contiguous_format)
         return expected
 
     def slopes(self, output: Tensor, *parameters: Any) -> list[Tensor]:
-        """The derivatives of the log probability of ``output``. Classes define it."""
+        """Return the derivatives of the log probability of ``output``. Classes define it."""
         return [-torch.ones_like(output)]
 
     def rewardAs(self, input: Tensor) -> Tensor:
-        """The reward of its sample for each element of ``input``."""
+        """Return the reward of its sample for each element of ``input``."""
         reward = self.reward
         if reward is None:
             raise RuntimeError("backward needs a reward first; call reinforce(reward)")

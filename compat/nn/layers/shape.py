@@ -36,7 +36,7 @@ class _InShape(Layer, abstract=True):
     """
 
     def shape_of(self, input: Tensor) -> Sequence[int]:
-        """The shape of the output. Classes define it."""
+        """Return the shape of the output. Classes define it."""
         raise TypeError(f"{self.typename} does not define shape_of(input)")
 
     def updateOutput(self, input: Tensor) -> Tensor:

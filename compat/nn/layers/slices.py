@@ -37,7 +37,7 @@ class Narrow(Layer):
         self.length = whole(length, "length")
 
     def _range(self, input: Tensor) -> tuple[int, int, int]:
-        """The dimension, the first index and the length, counted from 0."""
+        """Return the dimension, the first index and the length, counted from 0."""
         dim = checked_dim(self.dimension, input)
         size = input.size(dim)
         first = max(self.index, 1) - 1
@@ -77,7 +77,7 @@ class Select(Layer):
         self.index = counted(index, "index")
 
     def _place(self, input: Tensor) -> tuple[int, int]:
-        """The dimension and the index, counted from 0."""
+        """Return the dimension and the index, counted from 0."""
         dim = checked_dim(self.dimension, input)
         size = input.size(dim)
         index = self.index - 1 if self.index > 0 else size + self.index
@@ -260,7 +260,9 @@ class Padding(Layer):
         self.outputSize: list[int] = []
 
     def _place(self, input: Tensor) -> tuple[int, int, int]:
-        """The dimension, how many entries come before the constants, and how many constants."""
+        """Return the dimension, how many entries come before the constants, and how many
+        constants.
+        """
         is_batch = self.nInputDim is not None and input.dim() != self.nInputDim
         dim = checked_dim(self.dim + is_batch, input)
         size = input.size(dim)
@@ -282,7 +284,7 @@ class Padding(Layer):
 
 
 def two(input: Any, what: str) -> tuple[Tensor, Tensor]:
-    """The two tensors of an input that is a table of two."""
+    """Return the two tensors of an input that is a table of two."""
     if not isinstance(input, (list, tuple)) or len(input) != 2:
         raise TypeError(f"input is {given(input, counted=True)}; a table of {what} is accepted")
     return input[0], input[1]

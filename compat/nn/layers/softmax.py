@@ -10,7 +10,8 @@ from compat.nn.layers.elementwise import Elementwise
 
 
 def features_dim(input: Tensor) -> int:
-    """The dimension of the features: of vectors and batches of them, images and batches of them.
+    """Return the dimension of the features: of vectors and batches of them, images and batches of
+    them.
 
     That is ``D`` of ``D``, ``N x D``, ``D x H x W`` and ``N x D x H x W``.
     """

@@ -113,7 +113,7 @@ class SparseLinear(_Sparse):
                 gradWeight.add_(weight, alpha=self.weightDecay * scale)
 
     def _features(self, input: Any) -> tuple[Tensor, Tensor, Tensor, int]:
-        """The features, from 0, their values and samples, and how many samples there are."""
+        """Return the features, from 0, their values and samples, and how many samples there are."""
         samples = list(input) if _is_batch(input) else [input]
         for i, sample in enumerate(samples, 1):
             name = f"input[{i}]" if _is_batch(input) else "input"
@@ -172,7 +172,7 @@ def _whole(sizes: list[int], device: torch.device) -> Tensor:
 
 
 def _rows(weight: Tensor, keys: Tensor, offset: int = -1) -> Tensor:
-    """The rows of ``weight`` that the keys, counted from 1 (``-offset``), name."""
+    """Return the rows of ``weight`` that the keys, counted from 1 (``-offset``), name."""
     rows = keys.to(torch.int64) + offset
     if rows.numel() and (int(rows.min()) < 0 or int(rows.max()) >= len(weight)):
         wrong = rows[(rows < 0) | (rows >= len(weight))][0] - offset
@@ -275,7 +275,7 @@ class IndexLinear(_Sparse):
         f.sparse_linear_acc_(rows, values, owners, gradOutput, gradWeight, self.gradBias, scale)
 
     def _features(self, input: Any) -> tuple[Tensor, Tensor, Tensor, int]:
-        """The features, from 0, their values and samples, and how many samples there are."""
+        """Return the features, from 0, their values and samples, and how many samples there are."""
         keys, values, sizes = _flat(input)
         check_type(values, self.weight, "input[2]")
         rows = _rows(self.weight, keys, self.offset)
@@ -313,14 +313,16 @@ class IndexLinear(_Sparse):
 
 
 def _form(input: Any) -> str:
-    """How an input of ``IndexLinear`` holds its samples: as "tables", "flat", or only "one"."""
+    """Return how an input of ``IndexLinear`` holds its samples: as "tables", "flat", or
+    only "one".
+    """
     if len(input) == 3:
         return "flat"
     return "one" if isinstance(input[0], Tensor) else "tables"
 
 
 def _flat(input: Any) -> tuple[Tensor, Tensor, list[int]]:
-    """All keys, all values, and the number of them in each sample."""
+    """Return all keys, all values, and the number of them in each sample."""
     if not isinstance(input, (list, tuple)) or len(input) not in (2, 3):
         raise ValueError(
             f"input is {given(input, counted=True)}; a table of keys and values, or of keys, "

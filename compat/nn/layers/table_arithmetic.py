@@ -212,7 +212,7 @@ class MixtureTable(FromTable):
         super().t7_restore({"size": [], "size2": []} | fields, version)
 
     def _dim(self, gater: Tensor, experts: Tensor) -> int:
-        """The dimension of a tensor of experts that counts them, from 0."""
+        """Return the dimension of a tensor of experts that counts them, from 0."""
         return checked_dim(self.dim or gater.dim(), experts, "input[2]")
 
     def updateOutput(self, input: Any) -> Tensor:

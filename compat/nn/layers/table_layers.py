@@ -50,7 +50,7 @@ def one_type(input: Any, name: str = "input") -> Any:
 
 
 def _zeros(value: Any) -> Any:
-    """The gradient of what the output does not depend on."""
+    """Return the gradient of what the output does not depend on."""
     if isinstance(value, Tensor):
         return f.zeros(value)
     if isinstance(value, dict):
@@ -111,7 +111,7 @@ class SelectTable(FromTable):
         self.output, self.gradInput = [], []
 
     def _key(self, input: Any) -> Any:
-        """The key of the entry in ``input``, as Lua counts it."""
+        """Return the key of the entry in ``input``, as Lua counts it."""
         others = input.further() if isinstance(input, MixedTable) else input
         if isinstance(others, dict) and (others is input or self.index in others):
             if self.index not in others:

@@ -23,7 +23,7 @@ class _OfVectors(FromTable, abstract=True):
     """
 
     def gradients(self, first: Tensor, second: Tensor, gradOutput: Tensor) -> tuple[Tensor, Tensor]:
-        """The gradients of both. Classes define it."""
+        """Return the gradients of both. Classes define it."""
         raise TypeError(f"{self.typename} does not define gradients(first, second, gradOutput)")
 
     def updateGradInput(self, input: Any, gradOutput: Tensor) -> list[Tensor] | None:
@@ -111,7 +111,7 @@ class PairwiseDistance(_OfVectors):
 
 
 def _matrices(tensor: Tensor, index: int, dims: int, transposed: bool) -> torch.Size:
-    """The size of matrices, or of vectors, after transposing."""
+    """Return the size of matrices, or of vectors, after transposing."""
     check_dims(tensor, dims, name=f"input[{index}]")
     return tensor.transpose(-2, -1).shape if transposed else tensor.shape
 

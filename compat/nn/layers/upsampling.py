@@ -47,11 +47,11 @@ class Resampling(Layer, abstract=True):
                 )
 
     def _axes(self, input: Tensor) -> int:
-        """How many axes its planes or volumes have; refuses all else. Classes define it."""
+        """Return how many axes its planes or volumes have; refuses all else. Classes define it."""
         raise TypeError(f"{self.typename} does not define _axes(input)")
 
     def _size(self, input: Tensor) -> list[int]:
-        """The size of the output's planes or volumes."""
+        """Return the size of the output's planes or volumes."""
         axes = self._axes(input)
         if self.scale_factor is not None:
             return [extent * self.scale_factor for extent in input.shape[-axes:]]

@@ -94,7 +94,7 @@ class LinearWeightNorm(Linear):
 
     @staticmethod
     def fromLinear(linear: Linear) -> LinearWeightNorm:
-        """A layer that computes what ``linear`` does."""
+        """Return a layer that computes what ``linear`` does."""
         outputs, inputs = linear.weight.shape
         module = LinearWeightNorm(inputs, outputs, linear.bias is not None)
         module.initFromWeight(linear.weight)
@@ -103,7 +103,7 @@ class LinearWeightNorm(Linear):
         return module
 
     def toLinear(self) -> Linear:
-        """A ``Linear`` layer that computes the same."""
+        """Return a ``Linear`` layer that computes the same."""
         module = Linear(self.inputSize, self.outputSize, self.bias is not None)
         module.weight.copy_(self.weight)
         if self.bias is not None:

@@ -83,7 +83,7 @@ class Windowed(Layer, abstract=True):
             check_count(input.size(self._plane_dim), planes, self._plane_name)
 
     def _extents(self, input: Tensor) -> Sequence[int]:
-        """The sizes that the window slides over."""
+        """Return the sizes that the window slides over."""
         return input.shape[self._plane_dim + 1 :]
 
     def objection(self, input: Any) -> Exception | None:

@@ -89,7 +89,7 @@ class RecurrentAttention(AbstractSequencer, Relaying):
             self.call(0, method, given, self.gradHidden[step], factor)
 
     def _hidden(self, step: int) -> Tensor:
-        """What ``action`` was given in a step, from 0."""
+        """Return what ``action`` was given in a step, from 0."""
         if step == 0:
             return self._initInput
         before = self.output[step - 1]

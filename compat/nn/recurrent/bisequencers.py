@@ -26,7 +26,7 @@ def _merging(merge: Module | torch.nn.Module | int | None) -> Module:
 
 
 def _both_ways(forward: Module, backward: Module | None) -> tuple[Module, Module]:
-    """The modules that go through a sequence forwards and backwards."""
+    """Return the modules that go through a sequence forwards and backwards."""
     forward = as_module(forward, "forward")
     if backward is None:
         return forward, forward.clone().reset()

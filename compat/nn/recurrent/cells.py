@@ -55,11 +55,11 @@ class _Cell(Stateful):
         return Dropout(self.p, lazy=True, mono=self.mono)
 
     def _dropped(self, layer: Module) -> Module:
-        """A layer with dropout before it, where there is to be any."""
+        """Return a layer with dropout before it, where there is to be any."""
         return Sequential(self._dropout(), layer) if self.p else layer
 
     def _gates(self, kind: type[Linear], inputs: int, count: int) -> Module:
-        """A layer that gives the sums of several gates side by side.
+        """Return a layer that gives the sums of several gates side by side.
 
         With dropout each has a mask and a matrix of its own, and the input must be a batch.
         """
@@ -137,7 +137,7 @@ class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
         super().convert(conversion, name)
 
     def buildGate(self) -> Module:
-        """A gate, a module of ``[input, output before, cell]``."""
+        """Return a gate, a module of ``[input, output before, cell]``."""
         gate = Sequential()
         if not self.cell2gate:
             gate.add(NarrowTable(1, 2))
@@ -153,7 +153,7 @@ class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
         )
 
     def buildCell(self) -> Module:
-        """The next cell, a module of ``[input, output before, cell before]``."""
+        """Return the next cell, a module of ``[input, output before, cell before]``."""
         self.inputGate = self.buildGate()
         self.forgetGate = self.buildGate()
         self.hiddenLayer = Sequential(NarrowTable(1, 2), self._sums(), CAddTable(), Tanh())
@@ -162,7 +162,9 @@ class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
         return Sequential(ConcatTable(kept, new), CAddTable())
 
     def buildModel(self) -> Module:
-        """A module of ``[input, output before, cell before]`` that gives ``[output, cell]``."""
+        """Return a module of ``[input, output before, cell before]`` that gives
+        ``[output, cell]``.
+        """
         self.cellLayer = self.buildCell()
         self.outputGate = self.buildGate()
         activated = Sequential(SelectTable(3), Tanh())
@@ -234,7 +236,7 @@ class FastLSTM(LSTM):
         )
 
     def nngraphModel(self) -> Module:
-        """The same as a graph, with batch normalisation if ``bn`` says so."""
+        """Return the same as a graph, with batch normalisation if ``bn`` says so."""
         size = self.outputSize
         x, h, c = inputs = [Identity()() for _ in range(3)]
         from_input, from_output = self.i2g, self.o2g
@@ -285,7 +287,7 @@ class GRU(_Cell):
         self.set_recurrent_module(self.buildModel())
 
     def buildModel(self) -> Module:
-        """A module of ``[input, output before]``."""
+        """Return a module of ``[input, output before]``."""
         size = self.outputSize
         self.i2g = self._gates(Linear, self.inputSize, 2)
         self.o2g = self._gates(LinearNoBias, size, 2)

@@ -154,7 +154,7 @@ class LanguageModel(Module, fits=lambda fields: "net" in fields and "idx_to_toke
         return self
 
     def encode_string(self, s: str | bytes) -> Tensor:
-        """The numbers of the characters of ``s``, int64.
+        """Return the numbers of the characters of ``s``, int64.
 
         Characters that the vocabulary does not have are encoded byte by byte, as all are in Lua.
         Raises ValueError where it does not have those either.
@@ -175,7 +175,7 @@ class LanguageModel(Module, fits=lambda fields: "net" in fields and "idx_to_toke
         raise ValueError(f"s has the character {raw!r}, which is not in the vocabulary")
 
     def decode_string(self, encoded: Tensor) -> str:
-        """The text of these numbers, a vector. Bytes that are not UTF-8 become U+FFFD."""
+        """Return the text of these numbers, a vector. Bytes that are not UTF-8 become U+FFFD."""
         if encoded.dim() != 1:
             raise ValueError(f"encoded has {encoded.dim()} dimensions; 1 is accepted")
         raw = b"".join(_bytes(self.idx_to_token[idx]) for idx in encoded.tolist())
@@ -190,7 +190,7 @@ class LanguageModel(Module, fits=lambda fields: "net" in fields and "idx_to_toke
         sample: int = 1,
         temperature: float = 1,
     ) -> str:
-        """A text from the model; the states are reset before and after.
+        """Return a text from the model; the states are reset before and after.
 
         Args:
             length: of the text, ``start_text`` included; or a dict of all arguments, as in Lua.

@@ -19,7 +19,9 @@ from compat.tensor_tables import map_tensors, tensors
 
 
 def zero_rows(input: Tensor, dims: int) -> Tensor:
-    """Which samples of ``dims`` dimensions are all zero: a boolean, or one for each of a batch."""
+    """Return which samples of ``dims`` dimensions are all zero: a boolean, or one for each of a
+    batch.
+    """
     check_dims(input, dims, dims + 1)
     return (input.unsqueeze(-1).flatten(input.dim() - dims) == 0).all(-1)
 
@@ -148,5 +150,5 @@ class MaskZeroCriterion(Criterion):
         return self.set_gradInput(found)
 
     def _kept(self, value: Any) -> Any:
-        """The samples that are not zero, of all tensors."""
+        """Return the samples that are not zero, of all tensors."""
         return map_tensors(lambda t: t.index_select(0, self.zeroMask.to(t.device)), value)

@@ -105,7 +105,7 @@ class AbstractRecurrent(Container):
         return len(self.sharedClones)
 
     def getStepModule(self, step: int) -> Any:
-        """The module of a step, which trains the parameters of ``recurrentModule``."""
+        """Return the module of a step, which trains the parameters of ``recurrentModule``."""
         if step not in self.sharedClones:
             self.sharedClones[step] = self.recurrentModule.stepClone()
         return self.sharedClones[step]
@@ -144,7 +144,9 @@ class AbstractRecurrent(Container):
         return output
 
     def computed_by(self, step: int) -> Any:
-        """The module that computed a step. Raises RuntimeError if that is not there any more."""
+        """Return the module that computed a step. Raises RuntimeError if that is not there any
+        more.
+        """
         if self.step == 1:
             raise RuntimeError("backward needs a forward pass first")
         found = self._module_of(step) if 0 < step < self.step else None
@@ -156,7 +158,7 @@ class AbstractRecurrent(Container):
         return found
 
     def _module_of(self, step: int) -> Any:
-        """The module that computed a step; None if that is not there any more."""
+        """Return the module that computed a step; None if that is not there any more."""
         if step > self._evaluated:
             return self.sharedClones.get(step)
         return self.recurrentModule if step == self._evaluated else None
@@ -173,7 +175,7 @@ class AbstractRecurrent(Container):
             self.modules, self.sharedClones = modules, clones
 
     def step_modules(self) -> list[Module]:
-        """The modules of all steps."""
+        """Return the modules of all steps."""
         return [module for _, module in sorted(self.sharedClones.items())]
 
     # Backward.
@@ -195,7 +197,7 @@ class AbstractRecurrent(Container):
         self.accGradParametersStep -= 1
 
     def _updateGradInput(self, input: Any, gradOutput: Any) -> Any:
-        """The gradInput of the step before ``updateGradInputStep``. Classes define it."""
+        """Return the gradInput of the step before ``updateGradInputStep``. Classes define it."""
         raise NotImplementedError(f"{self.typename} defines no _updateGradInput")
 
     def _accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar) -> None:
@@ -318,11 +320,13 @@ class AbstractRecurrent(Container):
 
 
 def _entry(table: Any, step: Any) -> Any:
-    """The entry of a table of a file for a step, counted from 1."""
+    """Return the entry of a table of a file for a step, counted from 1."""
     known = dict(items(table)) if isinstance(table, list) else table
     return known.get(step) if isinstance(known, dict) else None
 
 
 def _alone(tensor: Tensor) -> Tensor:
-    """A tensor for files, in memory of its own: the one it comes from is also an output there."""
+    """Return a tensor for files, in memory of its own: the one it comes from is also an output
+    there.
+    """
     return tensor.detach().clone(memory_format=torch.contiguous_format)

@@ -130,7 +130,7 @@ class Recurrence(Stateful):
         return [None] if states is None else list(states[:1])
 
     def getHiddenState(self, step: int | None = None, input: Any = None) -> Any:
-        """A list of the output of a step, and the states of recurrent modules in it."""
+        """Return a list of the output of a step, and the states of recurrent modules in it."""
         [output] = self.unpacked(super().getHiddenState(step, input))
         return [output, RecurrentMethods.getHiddenState(self, step)]
 
@@ -141,7 +141,9 @@ class Recurrence(Stateful):
             RecurrentMethods.setHiddenState(self, step, hiddenState[1])
 
     def getGradHiddenState(self, step: int | None = None) -> Any:
-        """The gradient of ``getHiddenState(step)`` from the step after; zeros for the latest."""
+        """Return the gradient of ``getHiddenState(step)`` from the step after; zeros for the
+        latest.
+        """
         [gradient] = self.unpacked(super().getGradHiddenState(step))
         return [gradient, RecurrentMethods.getGradHiddenState(self, step)]
 

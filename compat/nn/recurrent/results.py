@@ -17,7 +17,7 @@ def copied(value: Any) -> Any:
 
 
 def added(value: Any, other: Any) -> Any:
-    """The sum, in memory of its own; the sizes must be the same."""
+    """Return the sum, in memory of its own; the sizes must be the same."""
     if isinstance(value, Tensor):
         if not isinstance(other, Tensor) or other.shape != value.shape:
             size = tuple(other.shape) if isinstance(other, Tensor) else given(other)

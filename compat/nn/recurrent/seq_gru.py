@@ -52,7 +52,7 @@ class SeqGRU(SequenceLayer):
         return self.gates[..., : self.outputSize]
 
     def toGRU(self) -> GRU:
-        """A ``GRU`` of the same values and gradients."""
+        """Return a ``GRU`` of the same values and gradients."""
         cell = GRU(self.inputSize, self.outputSize).type(self.type())
         linear = [m for m in cell.listModules() if type(m) is Linear]
         feedback = [m for m in cell.listModules() if type(m) is LinearNoBias]

@@ -59,11 +59,11 @@ class SeqLSTM(SequenceLayer):
         return at_gates, [grad_c, grad_h]
 
     def _projection(self) -> Tensor | None:
-        """What the hidden states are multiplied with."""
+        """Return what the hidden states are multiplied with."""
         return None
 
     def toFastLSTM(self) -> FastLSTM:
-        """A ``FastLSTM`` of the same values and gradients."""
+        """Return a ``FastLSTM`` of the same values and gradients."""
         cell = FastLSTM(self.inputsize, self.outputsize).type(self.type())
         self._give([cell.i2g], [cell.o2g], [[0, 3, 1, 2]])
         return cell

@@ -29,7 +29,7 @@ class _OverSequence(Criterion):
             self.criterion = check_criterion(criterion)
 
     def getStepCriterion(self, step: int) -> Criterion:
-        """A copy of the criterion for a step, counted from 1."""
+        """Return a copy of the criterion for a step, counted from 1."""
         # An empty table that somebody's own class has set is a list.
         self.clones: dict[int, Criterion] = vars(self).get("clones") or {}
         known = self.clones
@@ -38,7 +38,7 @@ class _OverSequence(Criterion):
         return known[step]
 
     def _targets(self, target: Any, count: int) -> Any:
-        """The target of each of ``count`` steps."""
+        """Return the target of each of ``count`` steps."""
         raise NotImplementedError
 
     def _parts(self, input: Any, target: Any) -> Iterator[tuple[Criterion, Any, Any]]:

@@ -44,7 +44,7 @@ class Remembers:
         return self._remember
 
     def hasMemory(self) -> bool:
-        """Whether it goes on with the memory of the sequence before in the present mode."""
+        """Return whether it goes on with the memory of the sequence before in the present mode."""
         return self._remember in ("both", "train" if self.train else "eval")
 
 
@@ -93,14 +93,14 @@ class AbstractSequencer(Remembers, Container):
 
 
 def steps_of(input: Any) -> Any:
-    """The entries of a sequence, a list or a tensor."""
+    """Return the entries of a sequence, a list or a tensor."""
     if isinstance(input, Tensor) and input.dim():
         return input.unbind()
     return table(input)
 
 
 def gradients_of(gradOutput: Any, count: int) -> Any:
-    """The gradients of ``count`` outputs."""
+    """Return the gradients of ``count`` outputs."""
     found = gradOutput.unbind() if isinstance(gradOutput, Tensor) else gradOutput
     if not isinstance(found, (list, tuple)) or len(found) != count:
         raise ValueError(
@@ -169,7 +169,7 @@ class Sequencer(AbstractSequencer):
         self._back("accGradParameters", input, gradOutput, scale)
 
     def _back(self, method: str, input: Any, gradOutput: Any, *scale: Scalar) -> list[Any]:
-        """What a method of backward gives, from the last step to the first."""
+        """Return what a method of backward gives, from the last step to the first."""
         steps = steps_of(input)
         gradients = gradients_of(gradOutput, len(steps))
         return [

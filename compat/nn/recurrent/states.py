@@ -45,7 +45,7 @@ class Stateful(AbstractRecurrent, abstract=True):
     zeroTensor: Any = None
 
     def first(self, input: Any) -> Any:
-        """The zeros of a state before the first step."""
+        """Return the zeros of a state before the first step."""
         raise NotImplementedError
 
     def packed(self, states: list[Any]) -> Any:
@@ -96,7 +96,7 @@ class Stateful(AbstractRecurrent, abstract=True):
     # States and their gradients, by step.
 
     def getHiddenState(self, step: int | None = None, input: Any = None) -> Any:
-        """What a step left: the output, of an ``LSTM`` a list of output and cell.
+        """Return what a step left: the output, of an ``LSTM`` a list of output and cell.
 
         Args:
             step: the number of the step; 0 for what the first takes; by default the latest. None
@@ -120,7 +120,8 @@ class Stateful(AbstractRecurrent, abstract=True):
             getattr(self, state.values)[step] = value
 
     def getGradHiddenState(self, step: int | None = None) -> Any:
-        """The gradient of ``getHiddenState(step)`` from the step after; zeros for the latest.
+        """Return the gradient of ``getHiddenState(step)`` from the step after; zeros for the
+        latest.
 
         There after backward, until it forgets. By default that of the step where backward goes on.
         """
@@ -142,7 +143,7 @@ class Stateful(AbstractRecurrent, abstract=True):
             getattr(self, state.gradients)[step] = value
 
     def _back_at(self) -> int:
-        """The step that backward goes through next."""
+        """Return the step that backward goes through next."""
         return (self.updateGradInputStep or self.step) - 1
 
     def _packed_known(self, states: list[Any]) -> Any:

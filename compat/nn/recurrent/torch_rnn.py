@@ -84,7 +84,8 @@ class LSTM(_Layer, fits=_is_of_torch_rnn):
     what to start from, ``N x hidden_dim``; output ``N x T x hidden_dim``; ``weight`` is
     ``input_dim + hidden_dim x 4·hidden_dim``, of the input, forget and output gates and the input.
 
-    Raises ValueError for another number of sequences while states are remembered.
+    Raises:
+        ValueError: another number of sequences while states are remembered.
     """
 
     _states = ("c0", "h0")

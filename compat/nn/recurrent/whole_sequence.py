@@ -29,8 +29,9 @@ class WholeSequence(Module, abstract=True):
     it, empty where the next is to start from zeros; ``gates``, and of an LSTM ``cell``, of all
     steps.
 
-    Raises ValueError for states of other sizes than the input needs, as for another number of
-    sequences while states are remembered.
+    Raises:
+        ValueError: states of other sizes than the input needs, as for another number of sequences
+            while states are remembered.
 
     Differs from Torch7: ``updateGradInput`` leaves the gradients of the parameters to
     ``accGradParameters``, ``scale`` may be any number, and ``backwardUpdate`` works.
@@ -59,21 +60,23 @@ class WholeSequence(Module, abstract=True):
     _at_outputs: Tensor | None = None
 
     def starts_with_batch(self) -> bool:
-        """Whether sequences are ``N x T x D``, not ``T x N x D``."""
+        """Return whether sequences are ``N x T x D``, not ``T x N x D``."""
         raise NotImplementedError
 
     def remembers(self) -> bool:
-        """Whether it starts from the end of the call before in the present mode."""
+        """Return whether it starts from the end of the call before in the present mode."""
         raise NotImplementedError
 
     def over(self, steps: Tensor, states: list[Tensor]) -> Tensor:
-        """The outputs; leaves what ``back`` needs. Classes define it."""
+        """Return the outputs; leaves what ``back`` needs. Classes define it."""
         raise NotImplementedError
 
     def back(
         self, steps: Tensor, states: list[Tensor], gradOutput: Tensor, ends: list[Tensor]
     ) -> tuple[Tensor, list[Tensor]]:
-        """The gradients at the gates and of ``states``; ``ends``, those of the last states."""
+        """Return the gradients at the gates and of ``states``; ``ends``, those of the
+        last states.
+        """
         raise NotImplementedError
 
     def updateOutput(self, input: Any) -> Tensor:
@@ -123,11 +126,11 @@ class WholeSequence(Module, abstract=True):
         f.recurrent_acc_(steps, outputs, h0, at_gates, *gradients, scale, self.time, reset)
 
     def reset_gates(self) -> Tensor | None:
-        """What the output before is multiplied with, where the new input sees it."""
+        """Return what the output before is multiplied with, where the new input sees it."""
         return None
 
     def _back(self, steps: Tensor, states: list[Tensor], gradOutput: Any) -> list[Tensor]:
-        """The gradients of the states; those at the gates go to ``_at_gates``."""
+        """Return the gradients of the states; those at the gates go to ``_at_gates``."""
         if self._outputs is None or "gates" not in vars(self):
             raise RuntimeError("backward needs a forward pass first")
         given = self._turned(check_tensor(gradOutput, "gradOutput"))
@@ -143,11 +146,11 @@ class WholeSequence(Module, abstract=True):
         return [found.to(state.dtype) for found, state in zip(gradients, begun, strict=True)]
 
     def _ends(self, states: list[Tensor]) -> Sequence[tuple[Tensor | None, Tensor]]:
-        """The gradients of the last states that come from outside, each with a state."""
+        """Return the gradients of the last states that come from outside, each with a state."""
         return [(None, state) for state in states]
 
     def _split(self, input: Any) -> tuple[Tensor, list[Any]]:
-        """The sequence and the states to start with."""
+        """Return the sequence and the states to start with."""
         *states, sequence = input if isinstance(input, (list, tuple)) else [input]
         if len(states) > len(self._states):
             most = len(self._states) + 1
@@ -155,12 +158,14 @@ class WholeSequence(Module, abstract=True):
         return sequence, states
 
     def _begun(self, states: list[Any]) -> list[Tensor]:
-        """All states to start with."""
+        """Return all states to start with."""
         own = self._states[: len(self._states) - len(states)]
         return [*(getattr(self, name) for name in own), *states]
 
     def _turned(self, sequence: Tensor) -> Tensor:
-        """A sequence as it is given, with the steps in the dimension ``time``, or the way back."""
+        """Return a sequence as it is given, with the steps in the dimension ``time``, or the way
+        back.
+        """
         return sequence
 
     def _matrices(self) -> None:
@@ -175,7 +180,7 @@ class WholeSequence(Module, abstract=True):
         check_type(self.bias, self.weight, "bias", "weight")
 
     def _widths(self) -> tuple[int, ...]:
-        """How many features each state has."""
+        """Return how many features each state has."""
         return (self.bias.numel() // self._gates,) * len(self._states)
 
     def _steps(self, sequence: Any) -> Tensor:
@@ -189,7 +194,7 @@ class WholeSequence(Module, abstract=True):
         return self._turned(sequence)
 
     def _first(self, i: int, name: str, size: tuple[int, int], like: Tensor) -> Tensor:
-        """The state number ``i``, which the input does not have, in the first step."""
+        """Return the state number ``i``, which the input does not have, in the first step."""
         ended = self._ended()
         if not (self.remembers() and getattr(self, name).numel() and ended):
             return like.new_zeros(size)
@@ -202,7 +207,7 @@ class WholeSequence(Module, abstract=True):
         return check_state(state.clone(), "the call before ended with", size, like)
 
     def _ended(self) -> list[Tensor]:
-        """The states that the latest call ended with; none if there was none."""
+        """Return the states that the latest call ended with; none if there was none."""
         if self._outputs is None:
             return []
         kept = (self.cell, self._outputs) if len(self._states) == 2 else (self._outputs,)
@@ -244,7 +249,7 @@ class WholeSequence(Module, abstract=True):
         return fields
 
     def _places(self) -> tuple[str, ...]:
-        """The fields of files that hold the states of all steps."""
+        """Return the fields of files that hold the states of all steps."""
         return ("cell", self._file_output)[-len(self._states) :]
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:

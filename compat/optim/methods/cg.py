@@ -101,7 +101,8 @@ def _line_search(
     There are ``left`` more evaluations at most. ``moved(step)`` gives loss and slope a step further
     on.
 
-    Returns the loss and the distance where the Wolfe-Powell conditions hold, None if nowhere.
+    Returns:
+        The loss and the distance where the Wolfe-Powell conditions hold, None if nowhere.
     """
     rho, sig = option(config, "rho", 0.01), option(config, "sig", 0.5)
     inner, outer = option(config, "int", 0.1), option(config, "ext", 3.0)
@@ -110,7 +111,9 @@ def _line_search(
     limit: float | None = None
 
     def cubic() -> tuple[float, float, float]:
-        """The cubic through points 2 and 3: two coefficients and the root of the discriminant."""
+        """Return the cubic through points 2 and 3: two coefficients and the root of the
+        discriminant.
+        """
         a = divide(6 * (f2 - f3), z3) + 3 * (d2 + d3)
         b = 3 * (f3 - f2) - z3 * (d3 + 2 * d2)
         return a, b, sqrt(b * b - a * d2 * z3 * z3)

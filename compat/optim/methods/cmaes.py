@@ -145,7 +145,7 @@ class Evolution:
         self.sigma *= math.exp(min(0.6, (self.cs / self.damps) * (length / n - 1) / 2))
 
     def converged(self) -> bool:
-        """Whether the distribution has become too flat, too narrow, or its losses equal."""
+        """Return whether the distribution has become too flat, too narrow, or its losses equal."""
         widest, narrowest = float(self.scales.max()), float(self.scales.min())
         return self.evals > 0 and (
             widest > 1e7 * narrowest
@@ -154,6 +154,6 @@ class Evolution:
         )
 
     def summary(self) -> str:
-        """The axis ratio and the largest standard deviation."""
+        """Return the axis ratio and the largest standard deviation."""
         deviation = self.sigma * math.sqrt(float(self.covariance.diagonal().max()))
         return f"{float(self.scales.max() / self.scales.min()):6.1f} {deviation:8.1e}"

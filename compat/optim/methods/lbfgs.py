@@ -166,7 +166,7 @@ def lbfgs(
 
 
 def _buffers(state: Table, key: str, like: torch.Tensor, new: int = 0) -> list[torch.Tensor]:
-    """The vectors in ``state[key]``, ``new`` ones where there is no such list."""
+    """Return the vectors in ``state[key]``, ``new`` ones where there is no such list."""
     found = state.get(key)
     if found is None:
         # One block, as in Torch7, so that a file has it as one storage.
@@ -179,7 +179,7 @@ def _buffers(state: Table, key: str, like: torch.Tensor, new: int = 0) -> list[t
 
 
 def _numbers(state: Table, key: str, count: int) -> list[float]:
-    """The numbers in the double tensor ``state[key]``, zeros where there is none."""
+    """Return the numbers in the double tensor ``state[key]``, zeros where there is none."""
     found = state.get(key)
     if found is None or found.numel() < count:
         state[key] = torch.zeros(count, dtype=torch.float64)

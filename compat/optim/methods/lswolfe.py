@@ -36,7 +36,7 @@ def lswolfe(
     gtd: float,
     options: Table | None = None,
 ) -> tuple[float, torch.Tensor, torch.Tensor, float, int]:
-    """A line search for the Wolfe conditions, Torch7's ``optim.lswolfe``.
+    """Return a line search for the Wolfe conditions, Torch7's ``optim.lswolfe``.
 
     A ``lineSearch`` for ``optim.lbfgs``, after Schmidt's minFunc.
 
@@ -120,13 +120,15 @@ def lswolfe(
 
 
 def _ordered(bracket: list[Trial]) -> tuple[int, int]:
-    """The positions in the bracket of the smaller loss and of the other one."""
+    """Return the positions in the bracket of the smaller loss and of the other one."""
     low = 1 if len(bracket) == 2 and bracket[1].f < bracket[0].f else 0
     return low, 1 - low
 
 
 def _inside(bracket: list[Trial], stalled: bool) -> tuple[float, bool]:
-    """A step length inside the bracket, and whether it is too near to an end to be progress."""
+    """Return a step length inside the bracket, and whether it is too near to an end to be
+    progress.
+    """
     t = polyinterp([trial.row() for trial in bracket])
     assert isinstance(t, float)
     left, right = sorted(trial.t for trial in bracket)

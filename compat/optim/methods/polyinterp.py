@@ -19,8 +19,8 @@ NEGLIGIBLE = 1e-12
 def polyinterp(
     points: Points, xminBound: float | None = None, xmaxBound: float | None = None
 ) -> float | tuple[float, float]:
-    """The position of the minimum of the polynomial through points with given slopes, Torch7's
-    ``optim.polyinterp``.
+    """Return the position of the minimum of the polynomial through points with given slopes,
+    Torch7's ``optim.polyinterp``.
 
     Args:
         points: n rows (x, f, slope).
@@ -63,8 +63,8 @@ def _cubic_minimum(low: list[float], high: list[float]) -> float:
 
 
 def _interpolate(rows: list[list[float]]) -> list[float]:
-    """The coefficients, highest power first, of the polynomial with these values and slopes (by
-    Hermite's divided differences; plain arithmetic, so that a repeated run repeats every bit).
+    """Return the coefficients, highest power first, of the polynomial with these values and slopes
+    (by Hermite's divided differences; plain arithmetic, so that a repeated run repeats every bit).
     """
     nodes = [x for x, _, _ in rows for _ in range(2)]
     differences = [f for _, f, _ in rows for _ in range(2)]
@@ -87,7 +87,7 @@ def _interpolate(rows: list[list[float]]) -> list[float]:
 
 
 def _critical_points(polynomial: list[float]) -> list[float]:
-    """The real roots of the derivative."""
+    """Return the real roots of the derivative."""
     order = len(polynomial) - 1
     derivative = [c * (order - i) for i, c in enumerate(polynomial[:-1])]
     if not all(map(math.isfinite, derivative)):

@@ -13,7 +13,7 @@ from compat.optim.support.vectors import buffer, changed, factors, has_fused_sgd
 def sgd(
     opfunc: OpFunc, x: torch.Tensor, config: Table | None = None, state: Table | None = None
 ) -> tuple[torch.Tensor, list]:
-    """One step of stochastic gradient descent, Torch7's ``optim.sgd``.
+    """Make one step of stochastic gradient descent (Torch7: ``optim.sgd``).
 
     Weight decay and Nesterov momentum are added into the gradient that ``opfunc`` returned, and the
     first momentum buffer is the undamped gradient.
@@ -35,6 +35,12 @@ def sgd(
 
     Raises:
         ValueError: ``nesterov`` without momentum or with dampening.
+
+    Example:
+        >>> x = torch.tensor([1.0])
+        >>> x, losses = sgd(lambda x: (x.item() ** 2, 2 * x), x, {"learningRate": 0.25})
+        >>> x.tolist(), losses
+        ([0.5], [1.0])
     """
     config, state = tables(config, state)
     wd = option(config, "weightDecay", 0)

@@ -243,13 +243,13 @@ class ConfusionMatrix:
         pyplot.show()
 
     def _name(self, index: int) -> str:
-        """The name of a class, counted from 0; its number if no class has a name."""
+        """Return the name of a class, counted from 0; its number if no class has a name."""
         if not self.classes:
             return str(index + 1)
         return str(self.classes[index]) if index < len(self.classes) else ""
 
     def t7_fields(self) -> dict[str, Any]:
-        """The fields in a file: with the buffers that Torch7 expects there."""
+        """Return the fields in a file: with the buffers that Torch7 expects there."""
         floats = {key: torch.empty(0) for key in ("_target", "_prediction", "_max")}
         longs = {key: torch.empty(0, dtype=torch.int64) for key in ("_pred_idx", "_targ_idx")}
         return {**vars(self), "_mat_flat": self.mat.view(-1), **floats, **longs}
@@ -273,7 +273,7 @@ def _as_row(label: Label) -> torch.Tensor:
 
 
 def _classes(name: str, labels: Labels) -> torch.Tensor:
-    """The classes, from 1, that a batch of classes or of scores says."""
+    """Return the classes, from 1, that a batch of classes or of scores says."""
     labels = torch.as_tensor(labels)
     if labels.dim() not in (1, 2):
         raise ValueError(f"{name} has {labels.dim()} dimensions; 1 or 2 are accepted")
@@ -286,7 +286,7 @@ def _classes(name: str, labels: Labels) -> torch.Tensor:
 
 
 def _mean(values: torch.Tensor) -> float:
-    """The mean, summed up one by one as in Torch7; nan of no values."""
+    """Return the mean, summed up one by one as in Torch7; nan of no values."""
     total = 0.0
     for value in values.tolist():
         total += value

@@ -8,9 +8,10 @@ DPI = 100
 
 
 def new_figure(width: int, height: int) -> Any:
-    """A matplotlib figure of so many pixels, which needs no screen.
+    """Return a matplotlib figure of so many pixels, which needs no screen.
 
-    Raises ImportError where matplotlib is missing.
+    Raises:
+        ImportError: where matplotlib is missing.
     """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg

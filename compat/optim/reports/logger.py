@@ -231,7 +231,7 @@ class Logger:
         return self._file
 
     def t7_fields(self) -> dict[str, Any]:
-        """The fields in a file, which has no place for an open file."""
+        """Return the fields in a file, which has no place for an open file."""
         fields = {key: value for key, value in vars(self).items() if not key.startswith("_")}
         tables = {"names": self._names, "symbols": self._symbols, "styles": self._styles}
         return {**fields, **tables, "idx": self._idx}
@@ -251,18 +251,18 @@ class Logger:
 
 
 def _pairs(columns: Columns) -> Any:
-    """The keys and values that Lua would see: a list counts from 1."""
+    """Return the keys and values that Lua would see: a list counts from 1."""
     return columns.items() if isinstance(columns, Mapping) else enumerate(columns, 1)
 
 
 def _as_table(columns: dict[Any, Any]) -> Any:
-    """A list where the keys count from 1."""
+    """Return a list where the keys count from 1."""
     whole = bool(columns) and list(columns) == list(range(1, len(columns) + 1))
     return list(columns.values()) if whole else columns
 
 
 def _plain(value: Any) -> float | str | None:
-    """A number or a string, None for anything else."""
+    """Return a number or a string, None for anything else."""
     if isinstance(value, torch.Tensor) and value.numel() == 1:
         return value.item()
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)

@@ -15,5 +15,5 @@ def divide(a: float, b: float) -> float:
 
 
 def sqrt(a: float) -> float:
-    """The square root, nan for negative numbers."""
+    """Return the square root, nan for negative numbers."""
     return math.sqrt(a) if a >= 0 else math.nan

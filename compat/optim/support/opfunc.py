@@ -28,22 +28,24 @@ def called(opfunc: OpFunc, x: torch.Tensor) -> Any:
 
 
 def first_value(result: Any) -> Any:
-    """What Lua keeps of a call's results where one value is wanted: the first."""
+    """Return what Lua keeps of a call's results where one value is wanted: the first."""
     return result[0] if isinstance(result, tuple) else result
 
 
 def loss_at(opfunc: OpFunc, x: torch.Tensor) -> float:
-    """The loss at ``x``, of an ``opfunc`` that need not give a gradient."""
+    """Return the loss at ``x``, of an ``opfunc`` that need not give a gradient."""
     return float(first_value(called(opfunc, x)))
 
 
 def evaluate(opfunc: OpFunc, x: torch.Tensor) -> tuple[Any, torch.Tensor]:
-    """The loss at ``x`` and its gradient as a flat vector.
+    """Return the loss at ``x`` and its gradient as a flat vector.
 
     That is a view where the gradient is contiguous, so that what an optimizer adds to it shows in
     the caller's tensor, as in Torch7.
 
-    Raises ValueError where the gradient does not fit ``x``, TypeError where there is none.
+    Raises:
+        ValueError: where the gradient does not fit ``x``.
+        TypeError: where there is none.
     """
     flat(x)
     result = called(opfunc, x)

@@ -17,7 +17,9 @@ NUMBERS = (int, float, torch.Tensor, numbers.Real)
 
 
 def table(name: str, value: Any) -> Table:
-    """The argument ``name``, empty where it is None. Raises TypeError where it is no dict."""
+    """Return the argument ``name``, empty where it is None. Raises TypeError where it is
+    no dict.
+    """
     if value is None:
         return {}
     if not isinstance(value, MutableMapping):
@@ -37,7 +39,8 @@ def tables(config: Table | None, state: Table | None) -> tuple[Table, Table]:
 def option(config: Table, key: str, default: Any) -> Any:
     """``config[key]``, or the default where it is absent or None (Lua's nil).
 
-    Raises TypeError where the default is a number or a boolean and the value is neither.
+    Raises:
+        TypeError: where the default is a number or a boolean and the value is neither.
     """
     value = config.get(key)
     if value is None:
@@ -49,6 +52,6 @@ def option(config: Table, key: str, default: Any) -> Any:
 
 
 def learning_rate(config: Table, default: float, steps: float) -> float:
-    """The learning rate after so many steps, which ``learningRateDecay`` makes smaller."""
+    """Return the learning rate after so many steps, which ``learningRateDecay`` makes smaller."""
     rate = option(config, "learningRate", default)
     return rate / (1 + steps * option(config, "learningRateDecay", 0))

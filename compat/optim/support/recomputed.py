@@ -32,7 +32,7 @@ class Recomputed(torch.Tensor):
         formula: Callable[[torch.Tensor], torch.Tensor],
         room: torch.Tensor | None = None,
     ) -> Recomputed:
-        """The tensor ``formula(source)``, in files of the class of ``source``.
+        """Return the tensor ``formula(source)``, in files of the class of ``source``.
 
         It keeps ``room`` for the next step.
         """

@@ -14,5 +14,5 @@ def declare_unsliced(*names: str) -> None:
 
 
 def unsliced_values(state: Mapping[Any, Any]) -> Iterator[Any]:
-    """The values of such fields."""
+    """Return the values of such fields."""
     return (value for name, value in state.items() if name in _NAMES)

@@ -19,9 +19,11 @@ PIECE = 1 << 19
 
 
 def flat(x: torch.Tensor) -> torch.Tensor:
-    """A one-dimensional view of the parameters ``x``.
+    """Return a one-dimensional view of the parameters ``x``.
 
-    Raises ValueError for parameters that have none, TypeError for anything but a float tensor.
+    Raises:
+        ValueError: parameters that have none.
+        TypeError: anything but a float tensor.
     """
     check_floating(x, "x")
     if not x.is_contiguous():
@@ -33,9 +35,11 @@ def flat(x: torch.Tensor) -> torch.Tensor:
 
 
 def factors(config: Table, key: str, x: torch.Tensor) -> torch.Tensor | None:
-    """The vector ``config[key]`` with one number for each element of ``x``, if there is one.
+    """Return the vector ``config[key]`` with one number for each element of ``x``, if there is one.
 
-    Raises TypeError where it is no tensor, ValueError where it has another number of elements.
+    Raises:
+        TypeError: where it is no tensor.
+        ValueError: where it has another number of elements.
     """
     vector = config.get(key)
     if vector is None:
@@ -57,14 +61,15 @@ def buffer(
     dtype: torch.dtype | None = None,
     shape: Sequence[int] | None = None,
 ) -> torch.Tensor:
-    """The tensor ``state[key]``, made on first use with the device and (unless given) the dtype and
-    shape of ``like``; in a file it has the class of ``like``.
+    """Return the tensor ``state[key]``, made on first use with the device and (unless given) the
+    dtype and shape of ``like``; in a file it has the class of ``like``.
 
     A tensor of another dtype or device (a state read from a file, say) is converted once.
     ``fill=None`` leaves a new tensor uninitialised, for buffers that are written before being read.
 
-    Raises TypeError where ``state[key]`` is no tensor, ValueError where it has another number of
-    elements.
+    Raises:
+        TypeError: where ``state[key]`` is no tensor.
+        ValueError: where it has another number of elements.
     """
     found = state.get(key)
     dtype = like.dtype if dtype is None else dtype
@@ -103,7 +108,9 @@ def changed(x: torch.Tensor) -> None:
 
 
 def has_fused_sgd(x: torch.Tensor) -> bool:
-    """Whether PyTorch's fused SGD works for ``x``: on the CPU it leaves 16-bit floats unchanged."""
+    """Return whether PyTorch's fused SGD works for ``x``: on the CPU it leaves 16-bit floats
+    unchanged.
+    """
     full = x.dtype in (torch.float32, torch.float64)
     return accelerators.kind_of(x.device).fused or (x.is_cpu and full)
 
@@ -124,5 +131,5 @@ def pieces(*vectors: torch.Tensor) -> Iterator[tuple[torch.Tensor, ...]]:
 
 
 def piece_length(x: torch.Tensor) -> int:
-    """The number of elements of the longest piece of ``x``."""
+    """Return the number of elements of the longest piece of ``x``."""
     return min(x.numel(), PIECE) if x.device.type == "cpu" else x.numel()

@@ -10,6 +10,7 @@ from typing import Any
 from compat.port.check.copies import PLACE
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|-?nan|-?inf")
+_AT = re.compile(r"\b([\w-]+)\.(?:lua|py):\d+:")  # where an error is, in Lua and in Python
 TOLERANCE = 1e-9
 NEAR = 200  # lines that may change places: those of a table
 
@@ -18,7 +19,7 @@ def alike(one: str, other: str, tolerance: float = TOLERANCE) -> bool:
     """Whether two lines are the same but for the last digits of their numbers."""
     if one == other:
         return True
-    one, other = one.rstrip(), other.rstrip()
+    one, other = (_AT.sub(r"\1:", line.rstrip()) for line in (one, other))
     if [w.strip() for w in _NUMBER.split(one)] != [w.strip() for w in _NUMBER.split(other)]:
         return False
     return all(

@@ -192,6 +192,8 @@ class Entries(Seen, ABC):
                     self._inherit(klass, name)
             if shape.klass is None:
                 return self.entry(owner, shape, node.key)
+            if name in results.BY_STEP and shape.klass.is_layer(self.classes):
+                return results.field(Type("module"), str(name))
             if isinstance(name, str):
                 kind = shape.name(name)
                 if not kind.atoms and klass is not None and klass.parent and klass.is_torch:

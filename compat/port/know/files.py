@@ -42,6 +42,13 @@ class Class:
             klass = classes.get(klass.parent or "")
         return None
 
+    def is_layer(self, classes: Mapping[str, Class]) -> bool:
+        """Whether it derives from a class of a package, at last."""
+        klass = self
+        while klass.parent is not None and klass.parent in classes:
+            klass = classes[klass.parent]
+        return klass.is_torch and klass.parent is not None
+
     def sets_first(self, name: str, classes: Mapping[str, Class]) -> bool:
         """Whether what makes an object, a function of the class's or a method such as init, sets
         a field of this name.

@@ -104,11 +104,13 @@ class Names:
                 self._find_class(statement)
             own = set(block.statements)
             for i, statement in enumerate(block.statements):
-                define = defined(statement)
-                klass = None if define is None else self.class_of(define.target.object)
-                if define is None or klass is None or klass.node not in own:
+                found = defined(statement)
+                if found is None:
                     continue
-                name = str(define.target.key.value)
+                define, owner, name = found
+                klass = self.class_of(owner)
+                if klass is None or klass.node not in own:
+                    continue
                 if name not in klass.methods and name != "__index":
                     block.statements[i] = klass.methods[name] = define
                     self._give_self(name, define, klass)

@@ -186,16 +186,22 @@ def sources(block: s.Block) -> Iterator[tuple[Any, s.Node]]:
                     yield name.variable, s.Index(table, s.Vararg())
 
 
-def defined(node: s.Statement) -> s.Define | None:
-    """``function owner.name() … end``, also written ``owner.name = function() … end``."""
+def defined(node: s.Statement) -> tuple[s.Define, s.Node, str] | None:
+    """``function owner.name() … end``, also written ``owner.name = function() … end``.
+
+    Returns:
+        The definition, the owner and the name; None for anything else.
+    """
     if isinstance(node, s.Assign) and len(node.targets) == len(node.values) == 1:
         target, value = node.targets[0], node.values[0]
         if isinstance(target, s.Index) and isinstance(value, s.Function):
-            more = {"before": node.before, "after": node.after}
-            node = s.Define(target, value, line=node.line, start=node.start, end=node.end, **more)
+            made = s.Define(target, value, before=node.before, after=node.after)
+            made.line, made.start, made.end = node.line, node.start, node.end
+            node = made
     if not isinstance(node, s.Define) or not isinstance(node.target, s.Index):
         return None
-    return node if isinstance(s.constant(node.target.key), str) else None
+    name = s.constant(node.target.key)
+    return (node, node.target.object, name) if isinstance(name, str) else None
 
 
 def may_end(block: s.Block) -> bool:

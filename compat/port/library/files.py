@@ -20,6 +20,11 @@ def basename(node: s.Call, draft: Draft) -> Code | None:
     return None
 
 
+def join(node: s.Call, draft: Draft) -> Code | None:
+    """``paths.concat``, of nothing the folder where one is."""
+    return None if node.arguments else code.call("os.getcwd")
+
+
 def open_(node: s.Call, draft: Draft) -> Code | None:
     """``io.open``: where somebody takes the reason for a failure, too."""
     given = ", ".join(map(str, draft.arguments(node)))

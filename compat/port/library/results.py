@@ -303,7 +303,7 @@ def module_count(name: str) -> int | None:
 
 
 # What recurrent modules hold under the numbers of steps, here too.
-_BY_STEP = {"outputs", "cells", "gradCells", "_gradOutputs", "sharedClones"}
+BY_STEP = {"outputs", "cells", "gradCells", "_gradOutputs", "sharedClones"}
 _NODES = {"nngraph.Node", "graph.Node", "annotations"}
 
 
@@ -323,7 +323,7 @@ def field(owner: Type, name: str) -> Type:
         return owner
     if name in ("modules", "children"):
         return _one("list of m")
-    if name in _BY_STEP:
+    if name in BY_STEP:
         return Type("table", table=Table(keys={"other"}, uses={"sparse"}))
     if name in ("train", "inplace"):
         return Type("boolean")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import re
+import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,6 +19,8 @@ from compat.port.lua.values import results, truth, values
 from compat.port.write.python_names import module_name
 from compat.t7.objects import registry
 from compat.threads import Threads
+
+_LIBRARIES = (Path(__file__).parents[2], Path(torch.__file__).parent)
 
 
 def instance(fields: dict[Any, Any], typename: str) -> Any:
@@ -106,11 +110,25 @@ def xpcall(function: Any, handler: Any) -> tuple[Any, ...]:
 
 
 def _value_of(problem: Exception) -> Any:
+    """What Lua would have as the error: of its own, and of a text for ``error``, with the place."""
     if isinstance(problem, Error):
         return problem.value
+    text = str(problem)
     if isinstance(problem, AssertionError) and not problem.args:
-        return "assertion failed!"
-    return re.sub(r"^python:\d+: ", "", str(problem))  # of the Lua runtime, which knows no line
+        text = "assertion failed!"
+    frames = list(traceback.walk_tb(problem.__traceback__))
+    own = [(f.f_code.co_filename, n) for f, n in frames if not _is_library(f.f_code.co_filename)]
+    # The Lua runtime, which runs no file here, knows no line.
+    text, is_of_lua = re.subn(r"^python:\d+: ", "", text)
+    raises = type(problem) in (RuntimeError, AssertionError)
+    if own and (is_of_lua or (raises and frames[-1][0].f_code.co_filename == own[-1][0])):
+        return f"{Path(own[-1][0]).name}:{own[-1][1]}: {text}"
+    return text
+
+
+def _is_library(path: str) -> bool:
+    """Whether a file is one of this package's or of PyTorch's."""
+    return any(Path(path).is_relative_to(root) for root in _LIBRARIES)
 
 
 def require(name: str) -> Any:
@@ -124,7 +142,7 @@ def dofile(path: str, beside: str | None = None) -> Any:
     A file that is not there is one for the Lua runtime.
     """
     words = path.removesuffix(".lua").removeprefix("./").replace("/", ".")
-    name = ".".join(module_name(word, not i) for i, word in enumerate(words.split(".")))
+    name = ".".join(module_name(word, not i)[0] for i, word in enumerate(words.split(".")))
     for known in ([f"{beside}.{name}"] if beside else []) + [name, f"{name}.init"]:
         try:
             return getattr(importlib.import_module(known), "exports", None)

@@ -3,55 +3,86 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
 _here = threading.local()
 
 
-class Coroutine:
-    """A function that can stop in its middle and go on later."""
+class _Abandoned(BaseException):
+    """Ends the thread of a coroutine that nobody can resume any more."""
+
+
+class _Turns:
+    """The thread of a coroutine, and whose turn it is. It does not know the coroutine."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         self.state = "suspended"
         self.passed: tuple[Any, ...] = ()
         self.problem: Exception | None = None
+        self.is_abandoned = False
         self.go_on, self.has_stopped = threading.Semaphore(0), threading.Semaphore(0)
-        self.thread: threading.Thread | None = None
+        self.thread = threading.Thread(target=self._work, daemon=True)
 
     def _work(self) -> None:
-        self.go_on.acquire()
-        _here.coroutine = self
+        _here.turns = self
         try:
-            found = self.function(*self.passed)
-            self.passed = _values(found)
+            self.wait()
+            self.passed = _values(self.function(*self.passed))
+        except _Abandoned:
+            return
         except Exception as problem:
             self.problem = problem
         self.state = "dead"
         self.has_stopped.release()
 
-    def resume(self, *args: Any) -> tuple[Any, ...]:
-        """Go on until it stops; what it gives then."""
-        if self.state == "dead":
-            raise RuntimeError("cannot resume dead coroutine")
-        if self.thread is None:
-            self.thread = threading.Thread(target=self._work, daemon=True)
-            self.thread.start()
-        self.passed, self.state = args, "running"
-        self.go_on.release()
-        self.has_stopped.acquire()
-        if self.problem is not None:
-            problem, self.problem = self.problem, None
-            raise problem
+    def wait(self) -> tuple[Any, ...]:
+        """Wait until it is resumed; what it is given then."""
+        self.go_on.acquire()
+        if self.is_abandoned:
+            raise _Abandoned
         return self.passed
 
     def stop(self, *args: Any) -> tuple[Any, ...]:
         """Stop in the middle; what the next ``resume`` gives it."""
         self.passed, self.state = args, "suspended"
         self.has_stopped.release()
-        self.go_on.acquire()
-        return self.passed
+        return self.wait()
+
+    def abandon(self) -> None:
+        """End the thread."""
+        self.is_abandoned = True
+        self.go_on.release()
+
+
+class Coroutine:
+    """A function that can stop in its middle and go on later."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._turns = _Turns(function)
+        weakref.finalize(self, self._turns.abandon)
+
+    @property
+    def state(self) -> str:
+        """What ``coroutine.status`` says."""
+        return self._turns.state
+
+    def resume(self, *args: Any) -> tuple[Any, ...]:
+        """Go on until it stops; what it gives then."""
+        turns = self._turns
+        if turns.state == "dead":
+            raise RuntimeError("cannot resume dead coroutine")
+        if not turns.thread.is_alive():
+            turns.thread.start()
+        turns.passed, turns.state = args, "running"
+        turns.go_on.release()
+        turns.has_stopped.acquire()
+        if turns.problem is not None:
+            problem, turns.problem = turns.problem, None
+            raise problem
+        return turns.passed
 
 
 def _values(found: Any) -> tuple[Any, ...]:
@@ -77,7 +108,7 @@ def resume(one: Coroutine, *args: Any) -> tuple[Any, ...]:
 
 def yield_(*args: Any) -> Any:
     """``coroutine.yield``."""
-    return _results(_here.coroutine.stop(*args))
+    return _results(_here.turns.stop(*args))
 
 
 def status(one: Coroutine) -> str:

@@ -50,7 +50,7 @@ def typename(value: Any) -> str | None:
         return tensor_type(value.tensor).replace("Tensor", "Storage")
     if isinstance(value, Object):
         return getattr(_type(value), "typename", None)
-    if isinstance(value, Original):
+    if isinstance(value, Original) or is_of_lua(value):
         return original_typename(value)
     if isinstance(value, (Timer, CmdLine, Generator)):
         return f"torch.{_type(value).__name__}"

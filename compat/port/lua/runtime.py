@@ -100,8 +100,8 @@ def _made() -> Any:
 
     default = torch7.getdefaulttensortype()
     made = DraftRuntime(default)
-    made.require("trepl")
     made.execute(_PRINT, lambda text: sys.stdout.write(text))
+    made.require("trepl")  # whose print shows tables
     state = torch7.getRNGState()
     made.require("nn")  # draws random numbers
     torch7.setRNGState(state)

@@ -72,7 +72,7 @@ def byte(text: str, begin: int = 1, last: int | None = None) -> Any:
     """``s:byte(begin, last)``."""
     data = text.encode("utf-8", "surrogateescape")
     start, end = _slice(data, begin, begin if last is None else last)
-    return results(data[start:end]) if data[start:end] else None
+    return results(data[start:end])
 
 
 def char(*codes: Any) -> str:

@@ -234,7 +234,8 @@ def _private(t: Any, key: str) -> Any:
     """A field like ``__size``, which Python calls by the class that sets it, too."""
     fields = getattr(t, "__dict__", {})
     names = (f"_{base.__name__.lstrip('_')}{key}" for base in type(t).__mro__)
-    return next((fields[name] for name in names if name in fields), None)
+    found = [fields[name] for name in names if name in fields]
+    return found[0] if found else None
 
 
 def put(t: Any, key: Any, value: Any) -> None:
@@ -333,7 +334,7 @@ def next(t: Any, key: Any = None) -> tuple[Any, Any]:
 def iterate(count: int, function: Any, state: Any = None, control: Any = None) -> Iterator[Any]:
     """``for … in function, state, control``: what the function gives until that is nil."""
     if isinstance(function, Iterator):
-        yield from (v if count > 1 else first(v) for v in function)
+        yield from (adjust(v, count) if count > 1 else first(v) for v in function)
         return
     while True:
         found = adjust(function(state, control), max(count, 1))

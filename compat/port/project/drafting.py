@@ -8,6 +8,7 @@ from pathlib import Path
 from compat.port.know.files import File
 from compat.port.know.inference import Inference
 from compat.port.know.scopes import FunctionScope, Variable
+from compat.port.project.following import Program
 from compat.port.project.sources import Source
 from compat.port.project.stand_ins import stand_in
 from compat.port.read import syntax as s
@@ -39,6 +40,21 @@ class Converted:
     gives: str | None = None
 
 
+@dataclass
+class Made:
+    """The drafts of a program.
+
+    Attributes:
+        program: its files.
+        files: the drafts, in their order.
+        renamed: the files whose modules are called otherwise, and why.
+    """
+
+    program: Program
+    files: list[Converted]
+    renamed: dict[Path, str] = field(default_factory=dict)
+
+
 def convert_file(
     file: File, types: Inference, shared: set[Variable], source: Source, reason: str
 ) -> Converted:
@@ -61,10 +77,14 @@ def convert_file(
                 in_lua[where] = told
             continue
         names = [function.name or "function" for function in in_lua]
-        return Converted(path, file.module, text, draft.page.report, file.is_script, "", names, returned(file))
+        return Converted(
+            path, file.module, text, draft.page.report, file.is_script, "", names, returned(file)
+        )
     text, report = stand_in(file, types, reason, source.is_data)
     kind = "data" if source.is_data else "file"
-    return Converted(path, file.module, text, report, file.is_script, kind, [], returned(file) or "exports")
+    return Converted(
+        path, file.module, text, report, file.is_script, kind, [], returned(file) or "exports"
+    )
 
 
 def _compiled(text: str, draft: Draft) -> str:
@@ -116,7 +136,8 @@ def _told(problem: Exception) -> str:
         return f"the draft would be no Python: {problem.msg}"
     if isinstance(problem, PortError):
         return text
-    return f"no draft is known for what it does ({type(problem).__name__}{': ' * bool(text)}{text[:80]})"
+    kind = type(problem).__name__
+    return f"no draft is known for what it does ({kind}{': ' * bool(text)}{text[:80]})"
 
 
 def _leading(file: File) -> list[list[str | None]]:

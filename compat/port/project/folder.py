@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from compat.port.program import Made
+from compat.port.project.drafting import Made
 from compat.port.project.modules import place
 from compat.port.project.pages import pyproject, readme
 from compat.port.read.syntax import PortError
@@ -103,7 +103,7 @@ def _folder(made: Made, paths: list[Path], root: Path, force: bool) -> Written:
         raise PortError(f"{root} is a file; name a folder")
     if not force and root.is_dir() and any(root.iterdir()):
         raise PortError(
-            f"{root} has files; name a new folder, or give --force: it leaves edited files as they are"
+            f"{root} has files; name a new folder, or give --force, which leaves edited files alone"
         )
     before = manifest(root)
     known: Mapping[str, str] = before["hashes"] if before else {}
@@ -123,13 +123,21 @@ def _folder(made: Made, paths: list[Path], root: Path, force: bool) -> Written:
         data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
         path = root / name
         hashes[name] = _hash(data)
-        if path.is_file() and (now := _hash(path.read_bytes())) != hashes[name] and now != known.get(name):
+        if (
+            path.is_file()
+            and (now := _hash(path.read_bytes())) != hashes[name]
+            and now != known.get(name)
+        ):
             found.kept[path] = path.with_name(f"{path.name}.new")
             path = found.kept[path]
             hashes[name] = known.get(name, "")
         _save(path, data)
     for name, value in known.items():  # what no file of the program gives any more
-        if name not in hashes and (root / name).is_file() and _hash((root / name).read_bytes()) == value:
+        if (
+            name not in hashes
+            and (root / name).is_file()
+            and _hash((root / name).read_bytes()) == value
+        ):
             (root / name).unlink()
     _save(root / MANIFEST, _manifest(made, hashes))
     return found

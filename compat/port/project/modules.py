@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import keyword
-import re
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-# What drafts, this library and PyTorch import: a file of the name would hide it.
-_LIBRARIES = {
-    *("compat", "dptable", "torch", "numpy", "scipy", "PIL", "matplotlib", "h5py", "lupa", "yaml"),
-    *("sympy", "mpmath", "networkx", "jinja2", "fsspec", "filelock", "packaging", "setuptools"),
-    *("typing_extensions", "functorch", "torchgen", "triton", "tqdm", "zstandard", "onnx", "cv2"),
-}
-# Nobody imports Python's test.
-_PYTHON = sys.stdlib_module_names - {"test"}
+from compat.port.write.python_names import module_name
 
 
 def module_names(
@@ -38,7 +28,7 @@ def module_names(
     why: dict[Path, str] = {}
     taken: Counter[str] = Counter(".".join(name) for name in folders.values())
     for path, parts in zip(paths, plain, strict=True):
-        name, reason = _usable(parts[-1], is_first=len(parts) == 1)
+        name, reason = module_name(parts[-1], is_first=len(parts) == 1)
         before = [*folders[parts[:-1]], name] if len(parts) > 1 else [name]
         whole = ".".join(before)
         is_loaded = imported is None or path in imported
@@ -57,7 +47,7 @@ def _folders(packages: set[tuple[str, ...]]) -> Mapping[tuple[str, ...], tuple[s
     """The names of folders."""
     found: dict[tuple[str, ...], tuple[str, ...]] = {}
     for parts in sorted(packages, key=len):
-        name, _ = _usable(parts[-1], is_first=len(parts) == 1)
+        name, _ = module_name(parts[-1], is_first=len(parts) == 1)
         whole = (*found.get(parts[:-1], ()), name)
         number = 1
         while whole in found.values():
@@ -73,28 +63,6 @@ def _other(name: str, taken: Counter[str]) -> str:
         number += 1
         made = f"{name}_{number}"
     return made
-
-
-def module_name(part: str, is_first: bool) -> str:
-    """A part of a module's name: it must be a name, and the first none of another library's."""
-    return _usable(part, is_first)[0]
-
-
-def _usable(part: str, is_first: bool) -> tuple[str, str]:
-    """The name that a file or folder gets, and why it is another one, if it is."""
-    name = re.sub(r"\W", "_", part)
-    reason = "" if name == part else "a module's name has letters, digits and _"
-    if name[:1].isdigit():
-        name, reason = f"_{name}", "a module's name does not begin with a digit"
-    if keyword.iskeyword(name):
-        return f"{name}_", "this is a word of Python's"
-    if is_first and name == "shared":
-        return f"{name}_", "the program's global variables are in shared"
-    if is_first and name in _PYTHON:
-        return f"{name}_", "Python has a module of this name"
-    if is_first and name in _LIBRARIES:
-        return f"{name}_", "a library has this name"
-    return name, reason
 
 
 def place(module: str) -> PurePosixPath:

@@ -92,9 +92,9 @@ def templates(block: s.Block) -> list[str]:
 @functools.cache
 def come_along() -> frozenset[str]:
     """The packages that the Lua runtime has, whatever files there are."""
-    from compat.lua.finding import _modules
+    from compat.lua.finding import own_modules
 
-    return frozenset(_modules()) | {"torch", "string", "table", "math", "io", "os", "ffi", "bit"}
+    return frozenset(own_modules()) | {"torch", "string", "table", "math", "io", "os", "ffi", "bit"}
 
 
 @dataclass

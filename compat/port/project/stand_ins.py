@@ -35,7 +35,9 @@ def stand_in(file: File, types: Inference, reason: str, is_data: bool) -> tuple[
         own = class_name(klass.variable.python if klass.variable else None, klass.name)
         if klass.module == file.module and klass.is_torch and own != name:
             lines.append(f'{own} = lua.torch_class("{klass.name}")')
-    return "\n".join([f'"""{lua}, as it is."""', "", "from compat.port import lua", "", mark, *lines, ""]), report
+    return "\n".join(
+        [f'"""{lua}, as it is."""', "", "from compat.port import lua", "", mark, *lines, ""]
+    ), report
 
 
 def class_name(variable: str | None, typename: str) -> str:

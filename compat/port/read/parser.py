@@ -96,7 +96,9 @@ class _Reader:
 
     def refuse(self, node: Any, what: str) -> PortError:
         row, column = node.start_point[0] + 1, node.start_point[1] + 1
-        return PortError(f"{self.name}:{row}:{column}: {what} is of a later Lua than Torch7's, which is 5.1")
+        return PortError(
+            f"{self.name}:{row}:{column}: {what} is of a later Lua than Torch7's, which is 5.1"
+        )
 
     def place(self, node: Any) -> dict[str, Any]:
         return {

@@ -188,9 +188,19 @@ def _iterated(node: s.ForEach, names: list[str], draft: Draft) -> Code:
                          "paths.files": "lua.files", "lfs.dir": "lua.files"}  # fmt: skip
             if path in functions:
                 return code.call(functions[path], *draft.arguments(first))
-            return draft.value(first)
+            found = draft.value(first)
+            if "gmatch" in (path or first.method or "") and _captures(first) != len(names):
+                return code.call("lua.iterate", str(len(names)), found)
+            return found
     made = draft.values(node.values)
     return code.call("lua.iterate", str(len(names)), *made)
+
+
+def _captures(call: s.Call) -> int:
+    """How many values each match of a pattern gives."""
+    pattern = s.constant(call.arguments[-1])
+    found = re.findall(r"(?<!%)\(", pattern) if isinstance(pattern, str) else []
+    return max(len(found), 1)
 
 
 def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], draft: Draft) -> Code:

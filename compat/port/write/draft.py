@@ -140,7 +140,7 @@ class Draft:
         if made.is_mask:
             return Code(f"{made.atom}.byte()")
         if made.spread == 1:
-            return made
+            return Code(made.text, made.level) if made.every else made
         if made.text.startswith("*"):
             return first_of(made)
         if made.spread is None:

@@ -17,6 +17,7 @@ from compat.port.write.in_lua import source_of
 from compat.port.write.names import global_name, name_of
 from compat.port.write.python_names import python_name
 
+_SCALED = ("accGradParameters", "backward")  # whose last argument is a scale, in nn 1
 _LONGEST = 72  # of what a lambda computes
 
 
@@ -123,6 +124,8 @@ def _parameters(node: s.Function, draft: Draft, skip: int = 0) -> str:
     signature = draft.types.signature(node).root()
     least = min(signature.calls, default=None)
     most = max(signature.calls, default=0)
+    methods = draft.klass.methods if draft.klass is not None and draft.klass.parent else {}
+    scaled = [methods[name].function for name in _SCALED if name in methods]
     parts = []
     optional = False
     for i, name in enumerate(node.parameters):
@@ -136,7 +139,8 @@ def _parameters(node: s.Function, draft: Draft, skip: int = 0) -> str:
         python = name.variable.python
         if python in {later.variable.python for later in node.parameters[i + 1 :]}:
             python = f"{python}_{i + 1}"  # the last of a name counts
-        parts.append(f"{python}=None" if optional else python)
+        default = "1" if i == 3 and node in scaled else "None"
+        parts.append(f"{python}={default}" if optional else python)
     if node.is_vararg:
         parts.append("*args")
     elif (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compat.port.know.scopes import PACKAGES
 from compat.port.read import syntax as s
 from compat.port.write.code import quoted, text_of
 from compat.port.write.draft import Draft
@@ -20,7 +21,9 @@ def source_of(node: s.Function, draft: Draft) -> tuple[str, str]:
         if path is not None:
             package, _, rest = path.partition(".")
             inner = f".{rest}" if rest else ""
-            before.append(f"local {variable.id} = require '{package}'{inner}")
+            is_package = package in PACKAGES or (not rest and package not in draft.types.classes)
+            found = f"require '{package}'{inner}" if is_package else path
+            before.append(f"local {variable.id} = {found}")
         elif not variable.is_global or (variable.writes and variable not in draft.shared):
             names.append(variable.id if python == variable.id else f"{variable.id}={python}")
     source = draft.file.source[node.start : node.end].decode("latin-1")

@@ -114,14 +114,30 @@ def python_attribute(name: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
-def module_name(part: str, is_first: bool) -> str:
-    """A part of a module's name: it must be a name, and the first none of Python's own modules."""
+def module_name(part: str, is_first: bool) -> tuple[str, str]:
+    """The name that a file or folder gets as a part of a module's, and why, if it is another.
+
+    ``is_first``: no folder stands around it; then no other library must have the name.
+    """
     name = re.sub(r"\W", "_", part)
-    if name[0].isdigit():
-        name = f"_{name}"
-    is_taken = keyword.iskeyword(name) or (is_first and name in _MODULES)
-    return f"{name}_" if is_taken else name
+    reason = "" if name == part else "a module's name has letters, digits and _"
+    if name[:1].isdigit():
+        name, reason = f"_{name}", "a module's name does not begin with a digit"
+    if keyword.iskeyword(name):
+        return f"{name}_", "this is a word of Python's"
+    if is_first and name == "shared":
+        return f"{name}_", "the program's global variables are in shared"
+    if is_first and name in _PYTHON:
+        return f"{name}_", "Python has a module of this name"
+    if is_first and name in _LIBRARIES:
+        return f"{name}_", "a library has this name"
+    return name, reason
 
 
-# What a program's file of the name would hide, or be hidden by; nobody imports Python's test.
-_MODULES = (sys.stdlib_module_names | {"compat", "dptable", "numpy", "shared", "torch"}) - {"test"}
+# What drafts, this library and PyTorch import: a file of the name would hide it.
+_LIBRARIES = {
+    *("compat", "dptable", "torch", "numpy", "scipy", "PIL", "matplotlib", "h5py", "lupa", "yaml"),
+    *("sympy", "mpmath", "networkx", "jinja2", "fsspec", "filelock", "packaging", "setuptools"),
+    *("typing_extensions", "functorch", "torchgen", "triton", "tqdm", "zstandard", "onnx", "cv2"),
+}
+_PYTHON = sys.stdlib_module_names - {"test"}  # nobody imports Python's test

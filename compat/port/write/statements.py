@@ -211,7 +211,8 @@ def _error(call: s.Call, draft: Draft) -> None:
         return
     kind = draft.types.type(call.arguments[0])
     made = draft.value(call.arguments[0])
-    if kind.is_string:
+    level = s.constant(call.arguments[1]) if len(call.arguments) > 1 else 1
+    if kind.is_string and level != 0:
         draft.page.write(f"raise RuntimeError({made})")
     else:
         draft.page.write(f"raise lua.Error({made})")

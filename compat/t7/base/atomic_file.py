@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -63,6 +64,18 @@ def atomic_file(
             _sync_folder(folder)
 
 
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise the OSError that ``atomic_file(path)`` would, before the work that it is to keep."""
+    if not os.path.exists(path) or os.path.isfile(path):
+        folder, name = os.path.split(os.path.realpath(path))
+        with _named(path):
+            descriptor, unfinished = _unfinished(folder, name)
+            os.close(descriptor)
+            os.unlink(unfinished)
+    elif os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+
+
 @contextmanager
 def _named(path: str | os.PathLike[str], *unfinished: str) -> Iterator[None]:
     """Have errors name the file that is meant: the caller knows nothing of the unfinished one."""
@@ -80,7 +93,7 @@ _UNFINISHED = re.compile(r"\..{1,40}\.[0-9a-f]{12}\.tmp", re.DOTALL)
 
 
 def _unfinished(folder: str, name: str) -> tuple[int, str]:
-    """A new file that is open and locked, and its path."""
+    """Return a new file that is open and locked, and its path."""
     while True:
         path = os.path.join(folder, f".{name[:40]}.{secrets.token_hex(6)}.tmp")
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)

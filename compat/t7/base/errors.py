@@ -38,7 +38,7 @@ class T7Error(ValueError):
         return f"{', '.join(place)}: {self.defect()}"
 
     def defect(self) -> str:
-        """What is wrong, without the place."""
+        """Return what is wrong, without the place."""
         what = f"found {self.found}"
         if self.expected:
             what += f", expected {self.expected}"
@@ -56,7 +56,7 @@ class Refusal(ValueError):
 
 
 def unusable(typename: str, error: Exception, offset: int | None = None) -> T7Error:
-    """The error for content that a class refuses with an error of its own."""
+    """Return the error for content that a class refuses with an error of its own."""
     reason = f"{type(error).__name__}: {error}"
     if len(reason) > _LONGEST_REASON:
         reason = reason[:_LONGEST_REASON] + "..."
@@ -64,7 +64,7 @@ def unusable(typename: str, error: Exception, offset: int | None = None) -> T7Er
 
 
 def type_code(code: int) -> str:
-    """What an object's type code stands for, in words."""
+    """Return what an object's type code stands for, in words."""
     names = {
         0: "nil",
         1: "a number",

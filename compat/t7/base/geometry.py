@@ -19,7 +19,7 @@ def check_dimensions(count: int) -> None:
 def checked_strides(
     sizes: Sequence[int], strides: Sequence[int], offset: int, length: int
 ) -> tuple[int, ...]:
-    """The strides of a tensor that stays within its storage.
+    """Return the strides of a tensor that stays within its storage.
 
     Args:
         sizes, strides: of the tensor.

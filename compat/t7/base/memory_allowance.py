@@ -49,7 +49,7 @@ class Allowance:
         self._left -= size
 
     def exceeded_by(self, value: Any) -> bool:
-        """Whether a copy of this tensor would be more than is ever granted."""
+        """Return whether a copy of this tensor would be more than is ever granted."""
         return isinstance(value, torch.Tensor) and value.nbytes > self._whole
 
     def zeros_like(self, tensor: torch.Tensor) -> torch.Tensor:

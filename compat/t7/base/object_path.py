@@ -34,7 +34,7 @@ def _with_gap(first: Sequence[str], last: Sequence[str], left_out: int) -> str:
 
 
 def part(label: Any) -> str:
-    """What a label adds to the path."""
+    """Return what a label adds to the path."""
     if isinstance(label, str):
         if (len(label) <= _LONGEST and label.isidentifier()) or label == "<key>":
             return f".{label}"

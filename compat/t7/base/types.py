@@ -20,7 +20,7 @@ STORAGE_DTYPES = {name.replace("Tensor", "Storage"): dtype for name, dtype in TE
 
 
 def is_cuda_type(typename: str) -> bool:
-    """Whether this is the Torch7 name of a tensor or storage on a GPU."""
+    """Return whether this is the Torch7 name of a tensor or storage on a GPU."""
     return typename.startswith("torch.Cuda")
 
 
@@ -67,7 +67,7 @@ class TorchObject:
         return self.fields is not None and key in self.fields
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """The field ``key``, or ``default`` where the object has none of that name."""
+        """Return the field ``key``, or ``default`` where the object has none of that name."""
         return default if self.fields is None else self.fields.get(key, default)
 
     def __repr__(self) -> str:
@@ -150,7 +150,7 @@ class Storage:
         return iter(self.tolist())
 
     def tolist(self) -> list[int | float]:
-        """The elements as Python numbers."""
+        """Return the elements as Python numbers."""
         return self.tensor.tolist()
 
     def __repr__(self) -> str:

@@ -162,7 +162,7 @@ class AsciiEncoder(Encoder):
 
 
 def _spell(code: str, value: Any) -> bytes:
-    """A number as C's printf spells it."""
+    """Return a number as C's printf spells it."""
     if code in _RANGES or code == "?":
         return b"%d" % value
     if value != value:

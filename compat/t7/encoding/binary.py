@@ -44,7 +44,7 @@ class Layout:
         self.two_ints = Struct(self.order + "ii")
 
     def elements(self, dtype: torch.dtype) -> np.dtype[Any]:
-        """The numpy type of the elements of a storage."""
+        """Return the numpy type of the elements of a storage."""
         if dtype is torch.int64:
             return np.dtype(f"{self.order}i{self.long_size}")
         return np.dtype(self.order + ELEMENTS[dtype])
@@ -134,7 +134,7 @@ class BinaryCursor(Cursor):
         return done + self._entries_one_by_one(table, count - done) if count > done else done
 
     def _next_run(self, table: OpenTable, count: int, known: dict[int, Any] | None) -> bulk.Run:
-        """The entries that come next, as many as are decoded at once."""
+        """Return the entries that come next, as many as are decoded at once."""
         size = min(max(_WINDOW, 2 * table.credit), 64 * count, _LARGEST_WINDOW)
         window = self.data[self.pos : self.pos + size]
         run = bulk.decode(window, self._layout.order, count, table.is_plain)

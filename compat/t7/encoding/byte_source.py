@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import mmap as _mmap
 import os
 import stat
@@ -34,7 +35,8 @@ class Source:
             while done < out.nbytes:
                 count = os.preadv(self._fd, [out[done:]], offset + done)
                 if not count:
-                    break  # cut short meanwhile; the copy below then fails as it should
+                    # A copy from the map would end the process.
+                    raise OSError(errno.EIO, "it became shorter while it was read", self.name)
                 done += count
         out[done:] = memoryview(self.data)[offset + done : offset + out.nbytes]
 

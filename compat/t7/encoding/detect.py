@@ -44,7 +44,7 @@ _SIGNATURES: list[tuple[bytes, str, str]] = [
 
 
 def plausible(head: bytes) -> list[tuple[str, str]]:
-    """The pairs of format and endian in which the first object could start like this."""
+    """Return the pairs of format and endian in which the first object could start like this."""
     found = []
     if len(head) >= 4:
         found += [("binary", e) for e in ("little", "big") if 0 <= int.from_bytes(head[:4], e) <= 8]
@@ -54,7 +54,7 @@ def plausible(head: bytes) -> list[tuple[str, str]]:
 
 
 def detect(head: bytes, format: str, endian: str) -> tuple[str, str]:
-    """The format and endian to read with; what is not ``auto`` is only checked.
+    """Return the format and endian to read with; what is not ``auto`` is only checked.
 
     Raises T7Error, if possible with the kind of file that it is, where nothing fits.
     """
@@ -83,7 +83,7 @@ def _unfit(found: str, hint: str) -> T7Error:
 
 
 def _describe(head: bytes) -> tuple[str, str]:
-    """What a file that is no .t7 file seems to be, and what to do."""
+    """Return what a file that is no .t7 file seems to be, and what to do."""
     if not head:
         return "an empty file", "an interrupted download or save leaves one"
     for signature, found, hint in _SIGNATURES:

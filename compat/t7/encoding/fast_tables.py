@@ -51,7 +51,8 @@ NOTHING = Run([], [], 0, [])
 
 
 def decode(window: bytes, order: str, most: int, is_plain: bool) -> Run:
-    """The entries that ``window`` starts with, as long as they are of one shape; ``most`` at most.
+    """Return the entries that ``window`` starts with, as long as they are of one shape; ``most`` at
+    most.
 
     Their keys are numbers or ascii strings, and so are their values; or these are small tables of
     such values, either lists or with the same names; ``is_plain`` as in ``OpenTable``.
@@ -116,7 +117,7 @@ class _Window:
         self._lowest = 3 if order == ">" else 0
 
     def shape(self) -> list[int]:
-        """The kinds of the first entry; none if it is not of those that are decoded here."""
+        """Return the kinds of the first entry; none if it is not of those that are decoded here."""
         shape: list[int] = []
         place = np.zeros(1, np.int64)
         wanted = 2
@@ -154,7 +155,7 @@ class _Window:
         return _where(columns[-1] <= self._size, columns)
 
     def matches(self, kind: int, starts: Array) -> Array:
-        """Whether an object of this kind could start there."""
+        """Return whether an object of this kind could start there."""
         # Behind the window are zeros, which start none.
         words = self._words[np.minimum(starts, self._size)]
         if kind > 0:
@@ -168,8 +169,8 @@ class _Window:
         return starts + _STRING_HEAD + self._lengths[starts + 4]
 
     def text(self, starts: Array, ends: Array) -> tuple[Array, int]:
-        """The bytes of strings, each after the last one of its head; how many come before the
-        first that is not ascii.
+        """Return the bytes of strings, each after the last one of its head; how many come before
+        the first that is not ascii.
         """
         marks = starts + _STRING_HEAD - 1
         text = self._bytes[: ends[-1]][_inside(marks, ends)]
@@ -183,7 +184,7 @@ class _Window:
         return np.cumsum(self._bytes >= 128, dtype=np.int32)
 
     def constant(self, kind: int, starts: Array) -> int:
-        """How many of these numbers or strings are equal, counted from the first."""
+        """Return how many of these numbers or strings are equal, counted from the first."""
         if kind == _NUMBER:
             values = self._doubles[starts + 4]
             return _leading(values == values[0])
@@ -195,7 +196,7 @@ class _Window:
         return _leading(same)
 
     def counting(self, starts: Array) -> range | None:
-        """The numbers that lie there, if they count up."""
+        """Return the numbers that lie there, if they count up."""
         numbers = self._doubles[starts + 4]
         first = float(numbers[0])
         is_safe = first.is_integer() and abs(first) + len(numbers) <= LARGEST
@@ -204,7 +205,7 @@ class _Window:
         return None
 
     def objects(self, kind: int, starts: Array, ends: Array, text: Array | None) -> list[Any]:
-        """The numbers or strings that lie there, or the indices of tables.
+        """Return the numbers or strings that lie there, or the indices of tables.
 
         ``text`` begins with the strings, as ``text`` gave them.
         """
@@ -216,14 +217,16 @@ class _Window:
 
 
 def _split(text: Array, lengths: Array) -> list[str]:
-    """The ascii strings in ``text``, each after a byte, where a mark divides them."""
+    """Return the ascii strings in ``text``, each after a byte, where a mark divides them."""
     ends = np.cumsum(lengths)
     text[ends - lengths] = _MARK
     return text[: ends[-1]].tobytes().decode("latin-1").split(chr(_MARK))[1:]
 
 
 def _where(fits: Array, columns: list[Array]) -> list[Array]:
-    """The rows that fit; mostly these are all, or all but the last, which the window cuts off."""
+    """Return the rows that fit; mostly these are all, or all but the last, which the window cuts
+    off.
+    """
     count = _leading(fits)
     if not fits[count:].any():
         return [column[:count] for column in columns]
@@ -240,12 +243,12 @@ def _inside(starts: Array, ends: Array) -> Array:
 
 
 def _leading(flags: Array) -> int:
-    """How many flags are set before the first that is not."""
+    """Return how many flags are set before the first that is not."""
     return len(flags) if flags.all() else int(np.argmin(flags))
 
 
 def _numbers(values: Array) -> list[int | float]:
-    """What ``compat.t7.encoding.primitives.whole`` makes of each."""
+    """Return what ``compat.t7.encoding.primitives.whole`` makes of each."""
     is_whole = (np.abs(values) <= LARGEST) & (values == np.trunc(values))
     is_whole &= (values != 0) | ~np.signbit(values)
     if is_whole.all():

@@ -93,14 +93,16 @@ class OpenTable:
                 self.put(key, value)
 
     def settle(self) -> Any:
-        """The list or dict that this table will be, for a reference from within the table."""
+        """Return the list or dict that this table will be, for a reference from within
+        the table.
+        """
         if self._result is None:
             keys = (self.key, *self._entries)
             self._settle(all(type(key) is int and 1 <= key <= self._count for key in keys))
         return self._result
 
     def finish(self) -> list[Any] | dict[Any, Any]:
-        """The complete table; of the kind settled on, if that was right."""
+        """Return the complete table; of the kind settled on, if that was right."""
         if self.items:
             return self.items
         entries = self.finish_dict()
@@ -115,7 +117,7 @@ class OpenTable:
         return result
 
     def finish_dict(self) -> dict[Any, Any]:
-        """The complete table as a dict, whatever its keys are."""
+        """Return the complete table as a dict, whatever its keys are."""
         if self._has_booleans:
             self._unwrap_booleans()
         return self._entries
@@ -157,7 +159,7 @@ class OpenTable:
 
 
 def key_of(key: Any) -> Any:
-    """The object that stands for a Lua table key in a dict."""
+    """Return the object that stands for a Lua table key in a dict."""
     if key is None:
         raise T7Error("nil as a table key", "any other object")
     if isinstance(key, float):

@@ -39,7 +39,7 @@ ELEMENTS = {
 
 
 def whole(value: float) -> int | float:
-    """A Lua number as int where that loses nothing, not even the sign of zero."""
+    """Return a Lua number as int where that loses nothing, not even the sign of zero."""
     if -LARGEST <= value <= LARGEST and value.is_integer():
         as_int = int(value)
         if as_int or copysign(1.0, value) > 0:
@@ -48,7 +48,7 @@ def whole(value: float) -> int | float:
 
 
 def text(raw: bytes) -> str | bytes:
-    """A Lua string as str if it is UTF-8."""
+    """Return a Lua string as str if it is UTF-8."""
     try:
         return raw.decode()
     except UnicodeDecodeError:
@@ -60,7 +60,7 @@ _HEXADECIMAL = re.compile(rb"[+-]?0x[0-9a-f]{1,300}", re.I)
 
 
 def lua_number(raw: bytes) -> int | float | None:
-    """What Lua's ``tonumber`` makes of the digits of a class version."""
+    """Return what Lua's ``tonumber`` makes of the digits of a class version."""
     raw = raw.strip()
     if _HEXADECIMAL.fullmatch(raw):
         return int(raw, 16)
@@ -86,15 +86,15 @@ class Cursor(ABC):
         self.used_longs = False
 
     def left(self) -> int:
-        """How many bytes there still are."""
+        """Return how many bytes there still are."""
         return self.size - self.pos
 
     def most_entries(self) -> int:
-        """How many table entries these could be at most."""
+        """Return how many table entries these could be at most."""
         return (self.size - self.pos + 1) // self.smallest_entry
 
     def short(self, what: str) -> T7Error:
-        """The error for a file that ends too soon."""
+        """Return the error for a file that ends too soon."""
         return T7Error(
             f"the end of the file after {self.left()} bytes",
             what,
@@ -104,7 +104,7 @@ class Cursor(ABC):
 
     @abstractmethod
     def number(self, code: str) -> Any:
-        """The number with this ``struct`` code; ``l`` is a long and ``?`` a bool."""
+        """Return the number with this ``struct`` code; ``l`` is a long and ``?`` a bool."""
 
     @abstractmethod
     def longs(self, count: int) -> tuple[int, ...]:
@@ -124,15 +124,15 @@ class Cursor(ABC):
         """``count`` elements of a storage; with ``skip`` a tensor without data instead."""
 
     def integer(self) -> int:
-        """An int."""
+        """Return an int."""
         return self.number("i")
 
     def string(self, what: str) -> bytes:
-        """A length and that many bytes."""
+        """Return a length and that many bytes."""
         return self.raw(self.integer(), what)
 
     def item(self) -> tuple[int, Any]:
-        """A type code, and the value of a scalar or the index of anything that has one."""
+        """Return a type code, and the value of a scalar or the index of anything that has one."""
         start = self.pos
         code = self.integer()
         if code == 1:
@@ -154,7 +154,8 @@ class Cursor(ABC):
             count: how many at most.
             known: where such tables are added by their index; ``None`` leaves them to others.
 
-        Returns how many entries it were. The next one may still be of that kind.
+        Returns:
+            How many entries it were. The next one may still be of that kind.
         """
         return 0
 
@@ -164,7 +165,7 @@ class Encoder(ABC):
 
     @abstractmethod
     def number(self, code: str, value: Any) -> bytes:
-        """The number with this ``struct`` code; ``l`` is a long and ``?`` a bool."""
+        """Return the number with this ``struct`` code; ``l`` is a long and ``?`` a bool."""
 
     @abstractmethod
     def longs(self, values: tuple[int, ...]) -> bytes:
@@ -176,7 +177,7 @@ class Encoder(ABC):
 
     @abstractmethod
     def elements(self, elements: torch.Tensor) -> Iterator[Any]:
-        """The elements of a storage, in chunks."""
+        """Return the elements of a storage, in chunks."""
 
     @abstractmethod
     def check(self, elements: torch.Tensor) -> None:
@@ -184,41 +185,41 @@ class Encoder(ABC):
 
     @abstractmethod
     def padding(self, position: int) -> int:
-        """How many bytes are missing to where elements are best placed."""
+        """Return how many bytes are missing to where elements are best placed."""
 
     def integer(self, value: int) -> bytes:
-        """An int."""
+        """Return an int."""
         return self.number("i", value)
 
     def string(self, raw: bytes) -> bytes:
-        """A length and that many bytes."""
+        """Return a length and that many bytes."""
         if len(raw) > MAX_INT:
             raise T7Error(f"a string of {len(raw)} bytes", f"at most {MAX_INT} bytes")
         return self.integer(len(raw)) + self.raw(raw)
 
     def indexed(self, code: int, index: int) -> bytes:
-        """The start of an object that has an index."""
+        """Return the start of an object that has an index."""
         return self.integer(code) + self.integer(index)
 
     def nil(self, value: None = None) -> bytes:
-        """The object nil."""
+        """Return the object nil."""
         return self.integer(0)
 
     def double(self, value: float) -> bytes:
-        """A number object."""
+        """Return a number object."""
         return self.integer(1) + self.number("d", value)
 
     def text(self, raw: bytes) -> bytes:
-        """A string object."""
+        """Return a string object."""
         return self.integer(2) + self.string(raw)
 
     def boolean(self, value: bool) -> bytes:
-        """A boolean object."""
+        """Return a boolean object."""
         return self.integer(5) + self.number("?", value)
 
 
 def as_array(elements: torch.Tensor) -> np.ndarray[Any, Any]:
-    """The memory of a contiguous CPU tensor.
+    """Return the memory of a contiguous CPU tensor.
 
     Unlike after ``Tensor.numpy()``, the tensor can still be resized; not while the array is used.
     """
@@ -231,5 +232,5 @@ def as_array(elements: torch.Tensor) -> np.ndarray[Any, Any]:
 
 
 def as_bytes(array: np.ndarray[Any, Any]) -> memoryview:
-    """The memory of a contiguous array."""
+    """Return the memory of a contiguous array."""
     return memoryview(array.view(np.uint8).data)

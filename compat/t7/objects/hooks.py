@@ -58,7 +58,7 @@ DOUBLE = Request("DOUBLE", "d")
 
 
 def bytes_(count: int) -> Bytes:
-    """A request for ``count`` raw bytes, never byte-swapped."""
+    """Return a request for ``count`` raw bytes, never byte-swapped."""
     return Bytes(count)
 
 

@@ -89,13 +89,13 @@ class Reader:
         self._notes: list[Any] = []
 
     def read(self) -> Any:
-        """The next object."""
+        """Return the next object."""
         for _ in self.steps():
             pass
         return self.result
 
     def path(self) -> str:
-        """The place of the object being read."""
+        """Return the place of the object being read."""
         return describe([frame.label for frame in self._stack if frame.label is not None])
 
     def steps(self) -> Iterator[Any]:
@@ -126,7 +126,7 @@ class Reader:
         self.result = value
 
     def _answer(self, request: Request) -> Any:
-        """The value that a read hook asks for, or the frame in which it will be read."""
+        """Return the value that a read hook asks for, or the frame in which it will be read."""
         if request is OBJECT:
             return self._object(*self.cursor.item())
         if request is FIELDS:
@@ -147,12 +147,12 @@ class Reader:
         return self._stack[-1].is_plain if self._stack else self._options.plain
 
     def _known(self, index: int) -> Any:
-        """The object that has this index, if it was seen before."""
+        """Return the object that has this index, if it was seen before."""
         known = self._memo.get(index, _MISSING) if self._options.referenced else _MISSING
         return known.settle() if type(known) is OpenTable else known
 
     def _object(self, code: int, value: Any) -> Any:
-        """The value of an item, or the frame in which its content will be read."""
+        """Return the value of an item, or the frame in which its content will be read."""
         if code in _SCALARS:
             return value
         if code == 6:
@@ -170,7 +170,7 @@ class Reader:
     # Tables and functions.
 
     def _table(self, index: int, is_dict: bool) -> Any:
-        """A table, or the frame to read it in; ``is_dict`` makes it a dict in any case."""
+        """Return a table, or the frame to read it in; ``is_dict`` makes it a dict in any case."""
         cursor = self.cursor
         start = cursor.pos
         count = cursor.integer()
@@ -193,13 +193,13 @@ class Reader:
         return self._finish(table, index, is_dict)
 
     def _open(self, count: int, is_list: bool | None, is_plain: bool) -> OpenTable:
-        """A table of ``count`` entries that is about to be read."""
+        """Return a table of ``count`` entries that is about to be read."""
         return OpenTable(count, is_list, is_plain)
 
     def _entries(
         self, frame: Frame, table: OpenTable, left: int, index: int, is_dict: bool
     ) -> Steps:
-        """The last ``left`` entries of a table."""
+        """Yield the last ``left`` entries of a table."""
         cursor = self.cursor
         item = cursor.item
         key: Any = None
@@ -249,7 +249,7 @@ class Reader:
     # Torch objects.
 
     def _class(self) -> tuple[str, float]:
-        """The class name and version that a torch object starts with."""
+        """Return the class name and version that a torch object starts with."""
         start = self.cursor.pos
         name = self.cursor.string("a class version")
         version = lua_number(name[2:]) if name.startswith(b"V ") else None
@@ -315,7 +315,7 @@ class Reader:
         entry: registry.Registration | None,
         candidates: tuple[registry.Registration, ...],
     ) -> Steps:
-        """The payload of an object.
+        """Yield the payload of an object.
 
         Without ``entry`` the object is a TorchObject until its fields tell the class, one of
         ``candidates`` or none.
@@ -450,7 +450,7 @@ class Reader:
     # What :mod:`compat.t7.inspection` listens to.
 
     def _bulk_memo(self) -> dict[int, Any] | None:
-        """The memo for tables that are read without being noted."""
+        """Return the memo for tables that are read without being noted."""
         return self._memo
 
     def _note_reference(self, index: int) -> None:

@@ -36,7 +36,7 @@ class Registration:
         return self.cls is not None and not issubclass(self.cls, (List, Table))
 
     def new(self, typename: str, version: float) -> Any:
-        """An object without content."""
+        """Return an object without content."""
         if self.cls is None:
             return TorchObject(typename, version)
         new: Any = self.cls.__new__
@@ -159,7 +159,8 @@ _kept: dict[str, Registration] = {}
 def borrow(typename: str, make: Callable[[], C]) -> tuple[C, dict[str, Any], Any]:
     """Make a class of this name, and register it nowhere.
 
-    Returns the class, and where and what to register while it is to be the one of the name.
+    Returns:
+        The class, and where and what to register while it is to be the one of the name.
     """
     provide(typename)
     before = _entries.get(typename)
@@ -171,12 +172,12 @@ def borrow(typename: str, make: Callable[[], C]) -> tuple[C, dict[str, Any], Any
 
 
 def find(typename: str) -> tuple[Registration, ...]:
-    """The classes registered under this name, those first that win."""
+    """Return the classes registered under this name, those first that win."""
     return _entries.get(typename, ())
 
 
 def chosen(candidates: tuple[Registration, ...], fields: Mapping[Any, Any]) -> Registration | None:
-    """The class of an object with these fields."""
+    """Return the class of an object with these fields."""
     for entry in candidates:
         if entry.fits is None or entry.fits(fields):
             return entry
@@ -184,7 +185,7 @@ def chosen(candidates: tuple[Registration, ...], fields: Mapping[Any, Any]) -> R
 
 
 def looks_computing(fields: Mapping[Any, Any]) -> bool:
-    """Whether these are the fields of a module or criterion."""
+    """Return whether these are the fields of a module or criterion."""
     return "gradInput" in fields or isinstance(fields.get("_type"), str)
 
 
@@ -202,7 +203,7 @@ _keeper: Callable[[Any], type] = _as_it_is
 
 
 def keeper(fields: Mapping[Any, Any]) -> type:
-    """The class for an object of an unknown class with these fields."""
+    """Return the class for an object of an unknown class with these fields."""
     if not looks_computing(fields):
         return TorchObject
     importlib.import_module("compat.nn")
@@ -241,10 +242,10 @@ def registered() -> Iterator[tuple[str, type]]:
 
 
 def find_kept(typename: str) -> Registration | None:
-    """The known payload of a class whose objects are TorchObjects."""
+    """Return the known payload of a class whose objects are TorchObjects."""
     return _kept.get(typename) or _kept.get(typename.partition(".")[0] + ".*")
 
 
 def find_class(cls: type) -> Registration | None:
-    """The entry that objects of exactly this class are written by."""
+    """Return the entry that objects of exactly this class are written by."""
     return _by_class.get(cls)

@@ -25,7 +25,8 @@ nobody has registered. Of a registered one, those that it declares as scratch fi
 
 
 def cleared(typename: str, fields: dict[Any, Any]) -> dict[Any, Any]:
-    """The fields of a module as Torch7's ``clearState`` leaves them: tensors and tables empty.
+    """Return the fields of a module as Torch7's ``clearState`` leaves them: tensors and tables
+    empty.
 
     Those of an object that is no module are returned unchanged. Which ones, the class says that
     stands for the Torch7 class: its ``cleared_fields``, and its scratch fields of a usual name.

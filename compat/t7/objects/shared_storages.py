@@ -104,7 +104,9 @@ class Shared:
         return (_CUDA_TYPES if self.on_gpu else _PLAIN_TYPES)[self._tensor.dtype]
 
     def divide(self, compact: bool, referenced: bool) -> Iterator[Part]:
-        """The storages to write: the whole one, or with ``compact`` what tensors cover of it."""
+        """Yield the storages to write: the whole one, or with ``compact`` what tensors
+        cover of it.
+        """
         separate = [[use] for use in self.uses]
         if compact and not any(use.is_storage for use in self.uses):
             for uses in _clusters(self.uses) if referenced else separate:
@@ -118,7 +120,7 @@ class Shared:
 
 
 def _clusters(uses: Iterable[Use]) -> Iterator[list[Use]]:
-    """The uses that overlap or touch each other; views of one flat vector stay together."""
+    """Yield the uses that overlap or touch each other; views of one flat vector stay together."""
     cluster: list[Use] = []
     end = 0
     for use in sorted(uses, key=lambda use: use.offset):

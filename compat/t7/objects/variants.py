@@ -26,7 +26,9 @@ class Variant:
     8 bytes is tried with 4, and then must read well to its last byte. (That way round, because a
     file with 8 may seem sound if read with 4.)
 
-    Raises ValueError for an unknown option, T7Error for what is no .t7 file.
+    Raises:
+        ValueError: an unknown option.
+        T7Error: what is no .t7 file.
     """
 
     def __init__(
@@ -47,7 +49,7 @@ class Variant:
             raise
 
     def read(self, options: ReadOptions, many: bool) -> Any:
-        """The object of the file, or the list of its objects."""
+        """Return the object of the file, or the list of its objects."""
         cursor = self._cursor(8 if self._long_size == "auto" else int(self._long_size))
         try:
             try:
@@ -61,14 +63,16 @@ class Variant:
             raise
 
     def cursors(self) -> Iterator[Cursor]:
-        """A cursor at the start for each size of longs that the file may have, the likely first."""
+        """Yield a cursor at the start for each size of longs that the file may have, the likely
+        first.
+        """
         for size in (8, 4) if self._long_size == "auto" else (int(self._long_size),):
             yield self._cursor(size)
 
     def _read_otherwise(
         self, error: T7Error, reached: int, options: ReadOptions, many: bool
     ) -> Any:
-        """A second attempt with the other size of longs.
+        """Return a second attempt with the other size of longs.
 
         If it fails too, the error stands before which more of the file was read: that attempt was
         the right one.
@@ -91,7 +95,7 @@ class Variant:
         raise error
 
     def _fits(self, long_size: int, options: ReadOptions) -> bool:
-        """Whether the file reads well, to its last byte, with longs of this size."""
+        """Return whether the file reads well, to its last byte, with longs of this size."""
         cursor = self._cursor(long_size)
         try:
             Reader(cursor, options).read()

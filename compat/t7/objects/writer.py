@@ -109,7 +109,7 @@ class Writer:
                 self.size += len(part.elements) * part.elements.itemsize
 
     def chunks(self) -> Iterator[Any]:
-        """The bytes of everything planned."""
+        """Yield the bytes of everything planned."""
         position = 0
         for piece in self._pieces:
             for chunk in [piece] if isinstance(piece, bytearray) else self._use(piece, position):
@@ -334,7 +334,7 @@ class Writer:
         return self._shared[key]
 
     def _use(self, use: Use, position: int) -> Iterator[Any]:
-        """The bytes of a tensor or storage."""
+        """Yield the bytes of a tensor or storage."""
         encoder = self._encoder
         typename = use.part.shared.typename
         head = bytearray()
@@ -363,7 +363,7 @@ class Writer:
 
 
 def _code(value: Any) -> int | None:
-    """The type code of what has an index, and of the oldest form of functions."""
+    """Return the type code of what has an index, and of the oldest form of functions."""
     if isinstance(value, (torch.Tensor, np.ndarray, Storage, TorchObject)):
         return 4
     if registry.find_class(type(value)) is not None:
@@ -388,7 +388,7 @@ def _check_keys(table: dict[Any, Any]) -> None:
 
 
 def _plain_tensor(value: torch.Tensor | np.ndarray) -> torch.Tensor:
-    """A tensor of one of Torch7's types on the same memory."""
+    """Return a tensor of one of Torch7's types on the same memory."""
     if isinstance(value, np.ndarray):
         value = _from_numpy(value)
     tensor = value.detach()
@@ -418,7 +418,7 @@ def _from_numpy(array: np.ndarray) -> torch.Tensor:
 
 
 def _moved_by(tensor_type: str, tensor: torch.Tensor, named: str) -> bool:
-    """Whether a tensor on the CPU stands for one on the GPU in a module of this type."""
+    """Return whether a tensor on the CPU stands for one on the GPU in a module of this type."""
     return (
         not named
         and is_cuda_type(tensor_type)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import random
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -156,3 +157,20 @@ def test_many_unknown_modules_that_all_know_their_net_are_looked_at_once() -> No
     held += [plain("no.Module", parent=net) for _ in range(1500)]
     loaded = t7.loads(t7.dumps(net))
     assert len(loaded.listModules()) == 1501
+
+
+def test_a_net_of_python_that_has_no_end_fails_at_once() -> None:
+    """With a place for each level, the error would take time as the square of their number."""
+    deep: nn.Module = nn.Linear(2, 2)
+    for _ in range(2000):
+        deep = nn.Sequential(deep)
+    around = nn.Sequential(nn.Linear(2, 2))
+    around.add(around)
+    for net in (deep, around):
+        for walk in (operator.methodcaller("forward", torch.ones(1, 2)), *WALKS.values()):
+            started = time.perf_counter()
+            try:
+                walk(net)
+            except (RecursionError, t7.T7Error) as error:
+                assert len(str(error)) < 300
+            assert time.perf_counter() - started < 5

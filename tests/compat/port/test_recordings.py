@@ -39,7 +39,12 @@ def difference(expected: str, got: str, name: str) -> str | None:
     """The first line that differs."""
     # A recording of usage has no name of a program.
     got = re.sub(r"^(Usage: )\S+\.py", r"\1", got, flags=re.M)
-    a, b = plain(expected, name).split("\n"), plain(got, name).split("\n")
+    # Errors tell their places, in the script or in the draft.
+    texts = (
+        re.sub(r"\b([\w-]+)\.(?:lua|py):\d+:", r"\1:N:", plain(text, name))
+        for text in (expected, got)
+    )
+    a, b = (text.split("\n") for text in texts)
     a += ["(no more)"] * (len(b) - len(a))
     b += ["(no more)"] * (len(a) - len(b))
     for i, (one, other) in enumerate(zip(a, b, strict=True), 1):

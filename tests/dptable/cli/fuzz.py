@@ -40,7 +40,7 @@ from support.mutations import ending, limit_memory, mutate
 from support.paths import GOLDEN
 
 MEMORY = 1 << 30
-ENDLESS = 20
+ENDLESS = 120
 LARGEST = 40_000
 """Bytes of a file that is damaged."""
 

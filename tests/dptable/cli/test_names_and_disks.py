@@ -177,3 +177,40 @@ def test_a_file_that_holds_too_deep_a_table_takes_one_line(tmp_path, capsys):
         code = main(command)
         said = check_output(capsys, 1)
         assert code == 0 or f"dptable: {file}: " in said
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["convert", "IN", "OUT.t7"],
+        ["convert", "IN", "OUT.py"],
+        ["inspect", "--graph", "OUT.svg", "IN"],
+        ["view", "IN", "--no-browser", "-o", "OUT.html"],
+    ],
+    ids=lambda command: " ".join(command),
+)
+@pytest.mark.parametrize("place", ["none", "file", "folder"])
+def test_where_nothing_can_be_written_is_told_before_the_file_is_read(
+    tmp_path, monkeypatch, capsys, command, place
+):
+    def refuse(*args: object, **options: object) -> None:
+        raise AssertionError("the file was read")
+
+    monkeypatch.setattr(t7, "load", refuse)
+    (tmp_path / "file").touch()
+    out = tmp_path / place / "out"
+    if place == "folder":
+        for suffix in ("t7", "py", "svg", "html"):
+            (tmp_path / place / f"out.{suffix}").mkdir(parents=True)
+    words = [str(tmp_path / "in.t7") if w == "IN" else w.replace("OUT", str(out)) for w in command]
+    assert main(words) == 1
+    assert check_output(capsys, 1).startswith(f"dptable: {out.parent}")
+
+
+@pytest.mark.parametrize("backend", ["foo", "cpu:gloo,cuda:foo", ""])
+def test_a_backend_that_there_is_not(backend, capsys, monkeypatch):
+    monkeypatch.setenv("RANK", "0")
+    assert main(["train", "--distributed", "--backend", backend]) == 1
+    assert f"backend is {backend!r}; gloo" in check_output(capsys, 1)
+    assert main(["train", "--backend", "gloo"]) == 1
+    assert "backend is 'gloo'; with --distributed" in check_output(capsys, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 
 import pytest
 import torch
@@ -161,3 +162,35 @@ def test_missing_file(tmp_path):
 def test_test_fraction_must_leave_both_parts(fraction):
     with pytest.raises(ValueError, match="test_fraction"):
         data.load(test_fraction=fraction)
+
+
+@pytest.mark.parametrize("how", ["written", "replaced"])
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch, how):
+    path, load = tmp_path / "set.t7", t7.load
+    table = {"data": torch.ones(12, 2, 2), "labels": torch.arange(12) % 3 + 1}
+    t7.save(path, table)
+
+    def changing(source, **options):
+        found = load(source, **options)
+        if how == "written":
+            with open(source, "r+b") as file:
+                file.write(b"\x03")
+            os.utime(source, ns=(1, 1))
+        else:
+            t7.save(source, table)
+        return found
+
+    monkeypatch.setattr(t7, "load", changing)
+    with pytest.raises(ValueError, match=r"set\.t7 changed while it was read"):
+        data.load(path)
+
+
+def test_a_file_that_is_cut_short_while_it_is_read_ends_in_an_error(tmp_path):
+    from compat.t7.encoding.byte_source import open_source
+
+    path = tmp_path / "long"
+    path.write_bytes(bytes(1 << 20))
+    with open_source(path, mmap=False) as source:
+        os.truncate(path, 1 << 12)
+        with pytest.raises(OSError, match="shorter while it was read"):
+            source.read_into(memoryview(bytearray(1 << 19)), 1 << 18)

@@ -18,7 +18,7 @@ def labels_of(target: Any, shape: torch.Size, input: Tensor) -> Tensor:
 
 
 def signs_of(target: Any, shape: torch.Size, input: Tensor) -> Tensor:
-    """The numbers 1 and -1 in ``target`` in this shape."""
+    """Return the numbers 1 and -1 in ``target`` in this shape."""
     return torch.as_tensor(target).to(input).reshape(shape)
 
 

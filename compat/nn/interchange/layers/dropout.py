@@ -93,13 +93,15 @@ def _plane_dropout(layer: type[nn.Module], places: int, module: Any) -> nn.Modul
 
 
 def _unscaled(layer: nn.Module, module: Any) -> nn.Module:
-    """A dropout that scales by 1 - p in evaluation, instead of by 1 / (1 - p) in training."""
+    """Return a dropout that scales by 1 - p in evaluation, instead of by 1 / (1 - p) in
+    training.
+    """
     both = nn.Sequential(layer, MulConstant(1 - module.p))
     return both.train(module.train)
 
 
 def _scaled(dropout: Module, module: Any) -> Module:
-    """A dropout that scales by 1 / (1 - p) in training, as PyTorch's does."""
+    """Return a dropout that scales by 1 / (1 - p) in training, as PyTorch's does."""
     dropout.train = module.training
     require(module.p < 1, f"p {module.p}")
     return Sequential(dropout, pointwise.MulConstant(1 / (1 - module.p)))

@@ -83,7 +83,7 @@ class SpatialUniformCrop(nn.Module):
         return x[:, :, top : top + self.height, left : left + self.width]
 
     def drawn(self, image: Tensor) -> Tensor:
-        """A part of an image."""
+        """Return a part of an image."""
         factor = 1.0
         if self.scale is not None:
             least, most = self.scale

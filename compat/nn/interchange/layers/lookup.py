@@ -35,7 +35,9 @@ class LookupTable(nn.Embedding):
 
 
 def embedding(cls: type[E], module: Any, padding: int | None, convert: ToTorch) -> E:
-    """A subclass of ``torch.nn.Embedding`` with the weight and the settings of ``module``."""
+    """Return a subclass of ``torch.nn.Embedding`` with the weight and the settings of
+    ``module``.
+    """
     rows, size = module.weight.shape
     layer = cls(
         rows,

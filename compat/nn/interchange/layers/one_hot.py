@@ -32,7 +32,7 @@ class OneHot(nn.Module):
 
 
 def one_hot(module: Any) -> OneHot:
-    """What a layer of that name becomes."""
+    """Return what a layer of that name becomes."""
     return OneHot(module.outputSize, parse_type(module.type())[0])
 
 

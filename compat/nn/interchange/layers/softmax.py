@@ -15,7 +15,9 @@ from compat.nn.layers import softmax as torch7
 
 
 def features_of(input: Tensor, sample_dims: int) -> int:
-    """The dimension of the features: of vectors the last, of samples with planes the planes."""
+    """Return the dimension of the features: of vectors the last, of samples with planes
+    the planes.
+    """
     return 1 if input.dim() == 2 or input.dim() == sample_dims + 1 else 0
 
 

@@ -50,7 +50,7 @@ def _frames_first(module: Any, convert: FromTorch) -> Module:
 
 
 def as_list(value: Any, count: int) -> list[int]:
-    """A size for each of ``count`` dimensions, of which all may be given as one."""
+    """Return a size for each of ``count`` dimensions, of which all may be given as one."""
     return list(value) if isinstance(value, (tuple, list)) else [value] * count
 
 
@@ -61,5 +61,7 @@ def in_torch7_order(dims: int, *values: Any) -> list[int]:
 
 
 def torch7_window(dims: int, layer: Any, *others: Any) -> list[int]:
-    """The kernel, stride and padding of ``layer`` in Torch7's order, and what else is given."""
+    """Return the kernel, stride and padding of ``layer`` in Torch7's order, and what else
+    is given.
+    """
     return in_torch7_order(dims, layer.kernel_size, layer.stride, layer.padding, *others)

@@ -26,7 +26,7 @@ class Flow:
     def over(
         self, within: nn.Module, step: Callable[[Any, Any], Any], steps: Any, state: Any = None
     ) -> tuple[Any, Any]:
-        """What ``step(entry, state)``, an output and the next state, gives for all entries.
+        """Return what ``step(entry, state)``, an output and the next state, gives for all entries.
 
         Args:
             within: the module whose parts ``step`` calls, which may have memories.
@@ -43,16 +43,16 @@ class Flow:
         return (torch.stack(outputs) if isinstance(steps, Tensor) else outputs), state
 
     def part(self, steps: Any, first: int | None, last: int | None) -> Any:
-        """A range of the entries; negative numbers count from the end."""
+        """Return a range of the entries; negative numbers count from the end."""
         return steps[first:last]
 
     def native(self, cls: Any, module: nn.Module, input: Tensor, memory: Any) -> tuple[Tensor, Any]:
-        """What ``module`` computes as a recurrent layer ``cls`` of ``torch.nn``."""
+        """Return what ``module`` computes as a recurrent layer ``cls`` of ``torch.nn``."""
         found: tuple[Tensor, Any] = cls.forward(module, input, memory)
         return found
 
     def cell(self, cell: nn.LSTMCell, input: Tensor, memory: Any) -> tuple[Tensor, Any]:
-        """The output of a cell, and its next memory."""
+        """Return the output of a cell, and its next memory."""
         memory = cell(input, memory)
         return memory[0], memory
 
@@ -62,7 +62,7 @@ FLOW: ContextVar[Flow] = ContextVar("FLOW", default=_PLAIN)
 
 
 def flow() -> Flow:
-    """How steps follow each other now."""
+    """Return how steps follow each other now."""
     return FLOW.get()
 
 
@@ -74,14 +74,14 @@ def forget(net: nn.Module) -> None:
 
 
 def mapped(function: Callable[[Tensor], Tensor], value: Any) -> Any:
-    """A tensor, or nested lists of them, with ``function`` of each."""
+    """Return a tensor, or nested lists of them, with ``function`` of each."""
     if isinstance(value, Tensor):
         return function(value)
     return [mapped(function, entry) for entry in value]
 
 
 def first_of(value: Any) -> Tensor:
-    """The first tensor in nested lists."""
+    """Return the first tensor in nested lists."""
     while not isinstance(value, Tensor):
         value = value[0]
     return value
@@ -126,5 +126,5 @@ class OverSequences(nn.Module):
 
 
 def start(state: Any) -> Any:
-    """A copy of a state that was set by hand: a tensor, a list of them, or None."""
+    """Return a copy of a state that was set by hand: a tensor, a list of them, or None."""
     return None if state is None else mapped(lambda tensor: tensor.detach().clone(), state)

@@ -48,11 +48,11 @@ class WholeSequence(OverSequences, Remembering):
 
     @abstractmethod
     def over(self, sequence: Tensor, memory: Any) -> tuple[Tensor, Any]:
-        """The outputs, and the memory at the end."""
+        """Return the outputs, and the memory at the end."""
 
     @abstractmethod
     def given(self, states: list[Tensor], sequence: Tensor) -> Any:
-        """The memory that has these states, of which the last is the output."""
+        """Return the memory that has these states, of which the last is the output."""
 
 
 class OfTorch(WholeSequence, nn.RNNBase):
@@ -67,7 +67,7 @@ class OfTorch(WholeSequence, nn.RNNBase):
 
     @staticmethod
     def from_torch7(tensor: Tensor) -> Tensor:
-        """A weight or bias of Torch7 as rows."""
+        """Return a weight or bias of Torch7 as rows."""
         return tensor.t()
 
 
@@ -90,8 +90,8 @@ class SeqLSTM(OfTorch, nn.LSTM):  # type: ignore[misc]
 
     @staticmethod
     def from_torch7(tensor: Tensor) -> Tensor:
-        """A weight or bias of Torch7, whose columns are of the input, forget and output gates and
-        of the input, in PyTorch's order of rows.
+        """Return a weight or bias of Torch7, whose columns are of the input, forget and output
+        gates and of the input, in PyTorch's order of rows.
         """
         i, f, o, g = tensor.t().chunk(4)
         return torch.cat([i, f, g, o])

@@ -31,7 +31,7 @@ class _Window:
     corners: list[list[int]]
 
     def cut(self, image: Tensor, i: int) -> Tensor:
-        """The part of the ``i``-th image."""
+        """Return the part of the ``i``-th image."""
         top, left = self.corners[i]
         return image[:, top : top + self.tall, left : left + self.wide]
 
@@ -110,7 +110,9 @@ class SpatialGlimpse(Layer):
         return self.set_gradInput([gradInput.view(input[0].shape), torch.zeros_like(input[1])])
 
     def _checked(self, input: Any) -> tuple[Tensor, list[list[float]]]:
-        """The images, as a batch, and the places as shares of what room there is, y and x."""
+        """Return the images, as a batch, and the places as shares of what room there is,
+        y and x.
+        """
         if not isinstance(input, (list, tuple)) or len(input) < 2:
             raise wrong_type(input, "input", "a table of images and places")
         images, places = input[0], input[1]
@@ -125,7 +127,7 @@ class SpatialGlimpse(Layer):
         return images, ((places.double() + 1) / 2).tolist()
 
     def _windows(self, images: Tensor, places: list[list[float]]) -> Iterator[_Window]:
-        """Those of the parts, the smallest first."""
+        """Yield those of the parts, the smallest first."""
         tall, wide = self.height, self.width
         for depth in range(self.depth):
             if depth:

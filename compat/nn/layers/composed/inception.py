@@ -107,11 +107,11 @@ class Inception(Decorator):
             print(f"{warning} in 1x1 conv.")
 
     def _step(self, i: int) -> int:
-        """The step of the 1×1 convolution of column ``i``, counted from 0."""
+        """Return the step of the 1×1 convolution of column ``i``, counted from 0."""
         return self.reduceStride[i] if i < len(self.reduceStride) else 1
 
     def _reduction(self, i: int) -> Sequential:
-        """The 1×1 convolution of column ``i``, counted from 0, and what follows it."""
+        """Return the 1×1 convolution of column ``i``, counted from 0, and what follows it."""
         step, size = self._step(i), self.reduceSize[i]
         convolution = SpatialConvolution(self.inputSize, size, 1, 1, step, step)
         return self._finished(Sequential(convolution), size)

@@ -75,7 +75,7 @@ def _averaging(kernel: Tensor | None, planes: int) -> Tensor:
 
 
 def _averages(estimator: Sequential, input: Tensor) -> Tensor:
-    """The output of an estimator, which has a dimension of 1 more than ``input``."""
+    """Return the output of an estimator, which has a dimension of 1 more than ``input``."""
     return estimator.updateOutput(input).squeeze(-3)
 
 
@@ -86,7 +86,7 @@ def _gradient(estimator: Sequential, input: Tensor, gradient: Tensor) -> Tensor:
 def _estimator(
     planes: int, kernel: Tensor, before: list[Module], after: list[Module]
 ) -> Sequential:
-    """The net that averages over a neighbourhood, between other modules."""
+    """Return the net that averages over a neighbourhood, between other modules."""
     height, width = kernel.size(0), kernel.size(-1)
     net = Sequential(*before)
     net.add(SpatialZeroPadding(width // 2, width // 2, height // 2, height // 2))

@@ -37,7 +37,7 @@ class Biased(Drawn, abstract=True):
         return self
 
     def _gradients(self, input: Any, gradOutput: Tensor, mask: Mask) -> Gradients:
-        """The gradients of input, weight and bias that ``mask`` asks for."""
+        """Return the gradients of input, weight and bias that ``mask`` asks for."""
         raise TypeError(f"{self.typename} does not say its gradients")
 
     def updateGradInput(self, input: Any, gradOutput: Tensor) -> Any:
@@ -89,7 +89,7 @@ class PlaneConvolution(Biased, Windowed, abstract=True):
         return self.nInputPlane * math.prod(self.window_size)
 
     def _shape(self) -> tuple[int, ...]:
-        """The shape of the weight."""
+        """Return the shape of the weight."""
         raise TypeError(f"{self.typename} does not say the shape of its weight")
 
     def _bias_shape(self) -> tuple[int, ...]:
@@ -113,11 +113,11 @@ class PlaneConvolution(Biased, Windowed, abstract=True):
             self.weight = weight
 
     def _input_size(self) -> str:
-        """What the print tells before the kernel."""
+        """Return what the print tells before the kernel."""
         return ""
 
     def _extra(self) -> str:
-        """What the print tells after the padding."""
+        """Return what the print tells after the padding."""
         return ""
 
     def __repr__(self) -> str:
@@ -156,7 +156,7 @@ class Convolution(PlaneConvolution, abstract=True):
         return f.convolution_backward(input, gradOutput, self.kernels(), mask, *window, self.groups)
 
     def kernels(self) -> Tensor:
-        """The weight, output x input planes x sizes of the window."""
+        """Return the weight, output x input planes x sizes of the window."""
         return self.weight
 
 

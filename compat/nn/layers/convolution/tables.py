@@ -12,19 +12,19 @@ from compat.random import randperm
 
 
 def full(nin: int, nout: int) -> Tensor:
-    """Every one of ``nin`` input planes with every one of ``nout`` output planes."""
+    """Return every one of ``nin`` input planes with every one of ``nout`` output planes."""
     rows = [(i, j) for j in range(1, nout + 1) for i in range(1, nin + 1)]
     return torch.tensor(rows, dtype=torch.get_default_dtype())
 
 
 def oneToOne(nfeat: int) -> Tensor:
-    """Each of ``nfeat`` input planes with the output plane of the same number."""
+    """Return each of ``nfeat`` input planes with the output plane of the same number."""
     planes = torch.arange(1, nfeat + 1, dtype=torch.get_default_dtype())
     return torch.stack([planes, planes], dim=1)
 
 
 def random(nin: int, nout: int, nto: int) -> Tensor:
-    """Each output plane with ``nto`` input planes, drawn from Torch7's generator.
+    """Return each output plane with ``nto`` input planes, drawn from Torch7's generator.
 
     The input planes are shuffled and dealt out ``nto`` at a time, and shuffled anew when fewer than
     ``nto`` are left.

@@ -60,7 +60,7 @@ class FullConvolution(PlaneConvolution, abstract=True):
         return first, *rest
 
     def _with_window(self, input: Any) -> tuple[Any, Any]:
-        """The input without a target, and the window, whose adjustment the target tells."""
+        """Return the input without a target, and the window, whose adjustment the target tells."""
         adjustment = self.output_padding
         if isinstance(input, (list, tuple)):
             if len(input) != 2:
@@ -70,7 +70,7 @@ class FullConvolution(PlaneConvolution, abstract=True):
         return input, (self.window_stride, self.window_padding, adjustment, self.window_dilation)
 
     def _to_reach(self, target: Tensor) -> list[int]:
-        """The adjustment that gives the output the size of ``target``."""
+        """Return the adjustment that gives the output the size of ``target``."""
         if target.dim() < len(self.axes):
             raise ValueError(
                 f"input[2] has {target.dim()} dimensions; {len(self.axes)} or more are accepted"

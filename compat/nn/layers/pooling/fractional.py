@@ -57,7 +57,7 @@ class FractionalMaxPooling(Remembering, Emptied, abstract=True):
         return self
 
     def numbers(self, prefix: str) -> list[Any]:
-        """The fields of a kind, in the order of the input's dimensions."""
+        """Return the fields of a kind, in the order of the input's dimensions."""
         return [getattr(self, prefix + self.axes[i], None) for i in self._order]
 
     def _extent(self, input: Tensor) -> Sequence[int]:

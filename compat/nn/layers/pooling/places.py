@@ -46,7 +46,7 @@ class Remembering(Layer, abstract=True):
         self._told, self.places = value, None
 
     def _extent(self, input: Tensor) -> Sequence[int]:
-        """The size of what places count in: of a plane, or the number of frames."""
+        """Return the size of what places count in: of a plane, or the number of frames."""
         return input.shape[-2:]
 
     def _remember(self, places: Tensor, input: Tensor) -> None:
@@ -55,7 +55,7 @@ class Remembering(Layer, abstract=True):
             self._told = None
 
     def places_in(self, extent: Sequence[int]) -> Tensor:
-        """The places, all inside planes of this size."""
+        """Return the places, all inside planes of this size."""
         if self.places is not None and self.extent == extent:
             return self.places
         indices = self.indices

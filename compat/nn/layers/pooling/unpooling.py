@@ -45,7 +45,7 @@ class MaxUnpooling(Emptied, abstract=True):
         return self.pooling.indices
 
     def _places(self) -> tuple[Tensor, Sequence[int]]:
-        """Those of the pooling, and the size of the planes they lie in."""
+        """Return those of the pooling, and the size of the planes they lie in."""
         pooling = self.pooling
         if not pooling.extent or (pooling.places is None and not pooling.indices.numel()):
             raise RuntimeError("unpooling needs a forward pass of the pooling first")

@@ -45,7 +45,7 @@ class Pooling(Emptied, Windowed, abstract=True):
         return found
 
     def _extra(self) -> str:
-        """What the print tells after the padding."""
+        """Return what the print tells after the padding."""
         return ""
 
     def __repr__(self) -> str:

@@ -87,7 +87,9 @@ def test_a_script_in_a_subfolder_runs_where_its_files_are_found(tmp_path: Path) 
     assert made.home == tmp_path and found(script) == ["tools/convert.lua", "lib/part.lua"]
 
 
-def test_folders_given_besides_and_lua_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_given_besides_and_lua_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script = program(tmp_path, project__main="require 'part' require 'other'", far__part="return 1")
     program(tmp_path, farther__other="return 2")
     assert found(script) == ["main.lua"]
@@ -138,7 +140,9 @@ def test_large_tables_of_constants_are_data(tmp_path: Path) -> None:
     from compat.port.program import convert
 
     rows = ",\n".join(f"{{{i}, 'text ( {i}', {i}.5}}" for i in range(12_000))
-    script = program(tmp_path, main="local t = require 'rows'\nprint(#t)", rows=f"return {{{rows}}}")
+    script = program(
+        tmp_path, main="local t = require 'rows'\nprint(#t)", rows=f"return {{{rows}}}"
+    )
     main, data = convert([script])
     assert data.in_lua == "data" and not data.report.marks
     assert 'exports = lua.module("rows.lua", __file__)' in data.text

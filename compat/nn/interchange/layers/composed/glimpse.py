@@ -45,7 +45,7 @@ class SpatialGlimpse(nn.Module):
         return torch.cat(parts, 1)
 
     def part(self, images: Tensor, places: Tensor, height: int, width: int) -> Tensor:
-        """The part of each image around its place."""
+        """Return the part of each image around its place."""
         y, x = (height - 1) // 2, (width - 1) // 2
         padded = functional.pad(images, (x, x, y, y))
         rooms = padded.size(2) - height, padded.size(3) - width
@@ -62,7 +62,7 @@ class SpatialGlimpse(nn.Module):
         return padded[batch, planes, rows, columns]
 
     def shrunk(self, part: Tensor) -> Tensor:
-        """A part in the size of the first."""
+        """Return a part in the size of the first."""
         if self.average:
             return functional.adaptive_avg_pool2d(part, self.size)
         resample = functional.interpolate

@@ -39,7 +39,7 @@ class NeighbourhoodAverage(nn.Module):
         return F.conv2d(input, self.kernel)
 
     def coefficients(self, input: Tensor) -> Tensor:
-        """How much of the kernel lies inside the image, at each pixel."""
+        """Return how much of the kernel lies inside the image, at each pixel."""
         return self.forward(torch.ones_like(input))
 
 
@@ -86,7 +86,9 @@ class DivisiveNormalization(WithSettings):
 
 
 def _average(estimator: Any) -> NeighbourhoodAverage:
-    """What the net ``meanestimator`` or ``stdestimator`` computes, without a bias, which is 0."""
+    """Return what the net ``meanestimator`` or ``stdestimator`` computes, without a bias, which is
+    0.
+    """
     kernels = [m.weight.detach().clone() for m in estimator.modules if hasattr(m, "nInputPlane")]
     if len(kernels) == 2:  # rows, then columns
         kernels[0] = kernels[0].view(-1, 1, *kernels[0].shape[-2:])

@@ -15,7 +15,7 @@ from compat.t7.objects import registry
 
 
 def window(module: Any) -> dict[str, Any]:
-    """The stride and padding of a layer whose parameters are to be set."""
+    """Return the stride and padding of a layer whose parameters are to be set."""
     return {"stride": module.window_stride, "padding": module.window_padding, "device": "meta"}
 
 

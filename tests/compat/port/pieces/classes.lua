@@ -1,0 +1,194 @@
+-- # methods defined twice and conditionally
+local A = {}
+A.__index = A
+function A.new() return setmetatable({}, A) end
+function A:f() return 1 end
+local old = A.f
+function A:f() return old(self) + 1 end
+print(A.new():f())
+if true then function A:g() return 'g' end end
+print(A.new():g())
+A.h = function(self, x) return x end
+print(A.new():h(4))
+
+-- # class in function
+local function make(n)
+  local C = {}
+  C.__index = C
+  function C.new(x) return setmetatable({x = x}, C) end
+  function C:get() return self.x + n end
+  return C
+end
+local P, Q = make(1), make(10)
+print(P.new(1):get(), Q.new(1):get(), P == Q)
+
+-- # methods before index
+local M = {}
+function M.new() return setmetatable({v = 1}, M) end
+function M:get() return self.v end
+M.__index = M
+print(M.new():get())
+
+-- # module pattern
+local M = {}
+M.version = '1.0'
+local private = 5
+function M.get() return private end
+function M.set(v) private = v end
+M.list = {}
+function M.add(x) table.insert(M.list, x) end
+M.add(3); M.add(4); M.set(6)
+print(M.version, M.get(), #M.list, M.list[2])
+for k, v in pairs({M.get()}) do print(k, v) end
+
+-- # metatable by hand
+local mt = {__index = function(t, k) return k .. t.suffix end, __call = function(self, a, b) return a, b, self.suffix end,
+  __tostring = function(self) return 'T' .. self.suffix end, __len = function() return 7 end,
+  __concat = function(a, b) return 'C' end, __eq = function() return true end,
+  __unm = function(t) return 'neg' end, __mul = function(a, b) return 'mul' end, __mod = function() return 'mod' end,
+  __pow = function() return 'pow' end, __div = function() return 'div' end, __sub = function() return 'sub' end}
+local t, u = setmetatable({suffix = '!'}, mt), setmetatable({suffix = '?'}, mt)
+print(t.foo, t(1, 2), tostring(t), t .. 'x', t == u, -t, t * 2, 2 * t, t % 2, t ^ 2, t / 2, t - 1)
+
+-- # objects compared and printed fields
+local P = {}
+P.__index = P
+function P.new(a) local self = setmetatable({}, P); self.a = a; return self end
+local p = P.new()
+print(p.a, p.b, p.a == nil)
+p.b = 4
+print(p.b, p.c)
+print(tostring(p.c), 'x' .. tostring(p.c))
+local q = P.new(false)
+print(q.a, q.a or 'default')
+
+-- # concat metamethod in class
+local V = {}
+V.__index = V
+V.__concat = function(a, b) return 'V' .. tostring(type(a)) end
+local v = setmetatable({}, V)
+print(v .. v, 'x' .. v, v .. 1)
+
+-- # ipairs stops
+local t = {1, 2, nil, 4}
+for i, v in ipairs(t) do print(i, v) end
+local u = {1, nil}
+for i, v in ipairs(u) do print(i, v) end
+local function f() return nil end
+local w = {f(), 2}
+for i, v in ipairs(w) do print(i, v) end
+
+-- # string keys and numbers
+local t = {}
+t['1'] = 'string'
+t[1] = 'number'
+print(t['1'], t[1])
+local d = {}
+for w in ('the cat the dog'):gmatch('%a+') do d[w] = (d[w] or 0) + 1 end
+print(d.the, d.cat, d.bird)
+local keys = {}
+for k in pairs(d) do table.insert(keys, k) end
+table.sort(keys)
+print(table.concat(keys, ' '))
+local n = {}
+n[3] = 'x'; n[10] = 'y'
+print(n[3], n[10], n[1], n[4])
+
+-- # or chains
+local function opt(o)
+  o = o or {}
+  local a = o.a or 1
+  local b = o.b == nil and true or o.b
+  local c = o.c and o.c * 2 or 'none'
+  return a, b, c
+end
+print(opt())
+print(opt{a = 0, b = false, c = 3})
+print(opt({a = false}))
+local x = nil
+local y = x and x.z
+print(y, x == nil and 'nil' or 'set')
+local z = (false or nil) == nil
+print(z, not not 0, not not nil)
+
+-- # numeric for modifies copy
+local t = {}
+for i = 1, 3 do local j = i * 2; t[#t + 1] = j; i = i + 10 end
+print(#t, t[3])
+for i = #t, 1, -1 do if t[i] == 4 then table.remove(t, i) end end
+print(#t, t[1], t[2])
+
+-- # while with assignment
+local n, log = 5, {}
+while true do n = n - 1; if n < 2 then break elseif n == 3 then log[#log + 1] = 'three' end; log[#log + 1] = n end
+print(table.concat(log, ' '))
+
+-- # early return in loops
+local function find(t, x) for i, v in ipairs(t) do if v == x then return i end end end
+print(find({5, 6}, 6), find({5, 6}, 7))
+local function find2(t, x) for i, v in ipairs(t) do if v == x then return i, v end end return nil, 'no' end
+print(find2({5, 6}, 7))
+print((find2({5, 6}, 5)))
+local i, v = find2({5}, 5)
+print(i, v)
+
+-- # shadowing
+local x = 1
+do local x = 2; print(x) end
+print(x)
+local x = x + 1
+print(x)
+for x = 5, 5 do print(x) end
+print(x)
+local function f(x) local x = x * 2; return x end
+print(f(4), x)
+if x then local x = 'inner'; print(x) end
+print(x)
+local print2 = print
+do local print = function() print2('hidden') end; print('a') end
+print('b')
+
+-- # upvalues
+local a = 1
+local function set(v) a = v end
+local function get() return a end
+set(5)
+print(a, get())
+local function mk() local n = 0; local o = {}; function o.inc() n = n + 1; return n end; function o:get() return n end; return o end
+local o = mk()
+o.inc(); o.inc()
+print(o.inc(), o:get())
+
+-- # string.format odd
+print(('%s'):format(1.5), ('%d'):format(3.0), ('%5.1f'):format(2), ('%s'):format('a\nb'))
+print(string.format('%-8s|%8s|', 'ab', 'cd'), string.format('%03d', 7), string.format('%+d', 5))
+print(string.format('%s', 1e20), string.format('%g', 1e20), string.format('%.3g', 0.00012345))
+print(('x'):rep(3, ','), #string.format('%10s', 'a'))
+print(string.format('%c%c', 72, 105), string.format('%o', 8), string.format('%X', 255), string.format('%a', 1) ~= nil)
+print(string.format("%q", 'line\n"q"'))
+print(tostring(12345678901234), 1e14, 123456.789e3, 2^24, 1e5)
+
+-- # integer division and floor
+print(7 / 2, math.floor(7 / 2), -7 / 2, math.floor(-7 / 2), 6 / 2)
+local n = 10
+for i = 1, n / 3 do io.write(i, ' ') end print()
+local t = {10, 20, 30, 40}
+local mid = math.floor(#t / 2)
+print(t[mid], t[#t / 2], t[math.ceil(#t / 3)])
+print(math.floor(2.5 + 0.5), 2 ^ 3 == 8, 10 % 3.5)
+
+-- # criterion values
+local crit = nn.ClassNLLCriterion()
+local x, y = torch.Tensor{{0.1, 0.2}, {0.3, 0.4}}, torch.Tensor{1, 2}
+print(crit:forward(x, y))
+local t = {crit:forward(x, y)}
+print(#t)
+local function loss(c) return c:forward(x, y) end
+print(loss(crit))
+local function pass(...) return select('#', ...) end
+print(pass(crit:forward(x, y)), pass(nn.MSECriterion():forward(x, x)), pass(nn.CrossEntropyCriterion():forward(x, y)))
+print(crit:forward(x, y), 'x')
+local ce = nn.CrossEntropyCriterion()
+print(ce:forward(x, y))
+local pc = nn.ParallelCriterion():add(nn.MSECriterion()):add(crit)
+print(pc:forward({x, x}, {x, y}))

@@ -1,0 +1,120 @@
+-- # pairs of nothing
+for k, v in pairs({}) do print(k, v) end
+for k, v in pairs({1, 2, x = 3}) do print(k, v) end
+for k in pairs({a = 1}) do print(k) end
+for k, v in next, {5} do print(k, v) end
+
+-- # iterator functions
+local function iter(t) local i = 0; return function() i = i + 1; if t[i] ~= nil then return i, t[i] end end end
+for i, v in iter({'a', 'b'}) do print(i, v) end
+local function range(n) return function(s, c) if c < s then return c + 1 end end, n, 0 end
+for i in range(3) do io.write(i, ' ') end
+print()
+local function chars(s) return s:gmatch('.') end
+for c in chars('abc') do io.write(c, '.') end
+print()
+
+-- # complex conditions
+local a, b = nil, 5
+if a == nil and b > 3 then print('1') end
+if not a and (b or a) then print('2') end
+if (a or b) == 5 then print('3') end
+local c = a and b or 7
+print(c, a or b and 3, not (a and b))
+local v = b > 3 and 'big' or b > 1 and 'mid' or 'small'
+print(v)
+local w = b == 5 and false or 'false or'
+print(w)
+local n = 0
+local m = n or 1
+print(m, n and 2, n == 0 and 'zero')
+
+-- # global functions and tables
+config = {lr = 0.1, layers = {10, 20}}
+function setup(name, opts)
+  opts = opts or {}
+  local r = {name = name, lr = opts.lr or config.lr}
+  for k, v in pairs(opts) do r[k] = v end
+  return r
+end
+print(setup('a').lr, setup('b', {lr = 1}).lr, setup('c', {extra = 'e'}).extra, #config.layers)
+counter = 0
+function tick() counter = counter + 1 return counter end
+tick() tick()
+print(counter)
+
+-- # nested data
+local data = {}
+for i = 1, 3 do
+  data[i] = {id = i, tags = {}}
+  for j = 1, i do data[i].tags[j] = 't' .. j end
+end
+print(#data, data[3].tags[2], #data[2].tags)
+table.sort(data, function(x, y) return x.id > y.id end)
+print(data[1].id)
+local byid = {}
+for _, d in ipairs(data) do byid[d.id] = d end
+print(byid[2].tags[1])
+local matrix = {}
+for i = 1, 2 do matrix[i] = {} for j = 1, 2 do matrix[i][j] = i * j end end
+print(matrix[2][2], #matrix, #matrix[1])
+
+-- # functions as values
+local ops = {add = function(a, b) return a + b end, ['sub'] = function(a, b) return a - b end}
+print(ops.add(1, 2), ops['sub'](5, 3))
+local function apply(f, ...) return f(...) end
+print(apply(ops.add, 3, 4), apply(print, 'x'), apply(function() end))
+local compose = function(f, g) return function(x) return f(g(x)) end end
+print(compose(function(x) return x + 1 end, function(x) return x * 2 end)(5))
+local list = {function() return 1 end, function() return 2 end}
+print(list[1]() + list[2]())
+local s = {}
+function s.a.b() end
+
+-- # vararg table
+local function k(...) local t = {n = select('#', ...), ...} return t.n, t[1] end
+print(k(5, 6))
+local function concat(...) return table.concat({...}, '-') end
+print(concat('a', 'b', 3))
+local function maxof(...) local m = -math.huge for _, v in ipairs({...}) do m = math.max(m, v) end return m end
+print(maxof(3, 9, 2))
+
+-- # math3
+print(3 == 3.0, 3.0, 3.5, 1e2, 10 / 2, 2^2)
+print(tostring(10 / 2), 10 / 2 .. '', (10 / 2) .. 'x', #tostring(10 / 2))
+local x = 6 / 2
+print(x, x == 3, 'v' .. x, string.format('%d', x), string.format('%s', x))
+local t = {10, 20, 30}
+print(t[6 / 2], t[x])
+for i = 1, 6 / 2 do io.write(i, ' ') end print()
+local idx = math.ceil(2.2)
+print(t[idx], ('abc'):sub(x), ('ab'):rep(x))
+local h = #t / 2
+print(h, math.floor(h), t[math.floor(h)])
+
+-- # results of gsub, sort and find that a function returns
+local function f(s) return s:gsub('l', 'L') end
+print(f('hello'))
+local function g(s) return s:find('l') end
+print(g('hello'), g('x'))
+local function h(x) return x:max(1) end
+print(h(torch.Tensor{{1, 5}, {7, 2}}))
+local function many() return ('a b'):match('(%a) (%a)') end
+local x, y = many()
+print(x, y, tostring(('hello'):gsub('l', 'L')))
+
+-- # entries before the first
+local t = {5, 6}
+print(t[0], t[-1])
+local i = 1
+if t[i - 1] then print('no') else print('nothing before') end
+local before = t[i - 1]
+print(before)
+for i = 2, 2 do print(t[i - 1]) end
+
+-- # removing from what is empty
+local q, r, s = {}, {1}, {1, 2, 3}
+local gone = table.remove(q)
+print(gone, table.remove(r), table.remove(r), #r)
+while #s > 0 do print(table.remove(s)) end
+while #s > 0 do table.remove(s, 1) end

@@ -1,0 +1,111 @@
+-- # max prints
+local x = torch.Tensor{{1, 5, 2}, {7, 0, 3}}
+print(x:max())
+print(x:max(2))
+print(torch.max(x, 1))
+print(x:sort(2, true))
+print((x:max(2)))
+local v, i = x:min(2)
+print(v, i)
+print(torch.topk(x, 1, 2, true))
+local t = {x:max(1)}
+print(#t, t[2])
+
+-- # data.new
+local data = {}
+data.__index = data
+function data.new(a, b)
+  local self = {}
+  setmetatable(self, data)
+  self.a, self.b = a, b
+  return self
+end
+function data:sum() return self.a + self.b end
+function data.size(self) return 2 end
+local d = data.new(1, 2)
+print(d:sum(), d:size(), data.size(d))
+print(d.length)
+d.length = 10
+print(d.length)
+
+-- # class via call
+local Stack = {}
+Stack.__index = Stack
+setmetatable(Stack, {__call = function(cls, ...) local o = setmetatable({}, cls); o:init(...); return o end})
+function Stack:init(...) self.items = {...}; self.n = select('#', ...) end
+function Stack:push(x) self.n = self.n + 1; self.items[self.n] = x; return self end
+function Stack:pop() local x = self.items[self.n]; self.items[self.n] = nil; self.n = self.n - 1; return x end
+local s = Stack(1, 2)
+s:push(3):push('x')
+print(s:pop(), s:pop(), s.n, #s.items)
+print(s:pop(), s:pop(), s.n)
+
+-- # numbers loops
+for i = 3, 1, -1 do print(i) end
+for i = 1, 0 do print('never') end
+for i = 0, 1, 0.25 do print(i) end
+for i = 1, 2.5 do print(i) end
+local n = 3
+for i = 1, n do n = 1; print(i, n) end
+local i = 10
+for i = 1, 2 do end
+print(i)
+for i = 10, 1, -3 do io.write(i, ' ') end
+print()
+local s = 0
+for k = 1, 3 do s = s + k / 2 end
+print(s)
+
+-- # repeat scope
+local i = 0
+repeat local done = i >= 2; i = i + 1 until done
+print(i)
+repeat i = i - 1; if i == 1 then break end until false
+print(i)
+
+-- # multiple assignment
+local a, b, c = 1, 2
+a, b = b, a
+print(a, b, c)
+local t = {1, 2}
+t[1], t[2] = t[2], t[1]
+print(t[1], t[2])
+local i = 1
+i, t[i] = i + 1, 20
+print(i, t[1], t[2])
+local x, y = (function() return 1, 2 end)()
+print(x, y)
+local p, q, r = 0, (function() return 5, 6, 7 end)()
+print(p, q, r)
+
+-- # tostring of things
+print(nil, true, false)
+print(tostring(nil), tostring(true))
+print({} == {}, 'a' == 'a', nil == false)
+local f = print
+f('via f')
+local m = {p = print}
+m.p('via m', 1)
+print(type(print), type(nil), type({}), type('x'), type(2), type(function() end))
+print(1, 1.5, 1e300 * 1e10, -(0/0) ~= 0/0)
+print(3 % -2, -3 % 2, 5.5 % 2, 2^31, 2^63)
+print(#{n = 1}, #{1, 2, nil}, #{nil, nil, 3} >= 0)
+
+-- # tensor ops
+local x = torch.range(1, 6):resize(2, 3)
+print(x[1][2], x[{1, 2}], x[{{}, 1}], x[{{1, 2}, {2, 3}}])
+x[1][2] = 10
+x[{2, 3}] = 20
+x[2]:fill(5)
+print(x)
+print(x:sum(), x:mean(), x:sum(1), x:t(), x:view(-1):size(1))
+print(torch.cat(x, x, 1):size(1), x:clone():mul(2):sum(), x:norm())
+local y = x:clone():apply(function(v) return v + 1 end)
+print(y:sum(), torch.dot(x, y), (x * 2):sum(), (x + y):max())
+print(x:nElement(), x:contiguous():view(3, 2), x:narrow(2, 1, 2))
+print(torch.ones(2, 2) * torch.ones(2, 2), torch.eye(2), torch.linspace(0, 1, 3))
+x:copy(torch.zeros(2, 3))
+print(x:sum(), torch.all(x:eq(0)))
+print(torch.LongTensor{1, 2}, torch.FloatTensor(2):fill(0.5), torch.Tensor(2, 2):zero())
+print(x:index(1, torch.LongTensor{1}), x:select(1, 1), x:size(2))
+print(torch.sqrt(torch.Tensor{4, 9}), torch.pow(torch.Tensor{2}, 3), torch.Tensor{1, 2}:cmul(torch.Tensor{3, 4}))

@@ -1,0 +1,262 @@
+-- # multiple results
+local function two() return 1, 'b' end
+local function none() end
+local function nilone() return nil end
+print(two())
+print(two(), two())
+print((two()))
+print(none())
+print((none()))
+print(nilone())
+local t = {two(), two()}
+print(#t, t[1], t[2], t[3])
+local u = {two(), x = two()}
+print(#u, u.x)
+print(select('#', two()), select('#', none()), select('#', nilone()))
+print(select(2, 'a', 'b', 'c'))
+print(select(-1, 'a', 'b', 'c'))
+local function pass(...) return ... end
+print(pass(two()))
+print(pass(1, nil, 3))
+print(pass(nil, nil))
+print(#{pass(1, 2, 3)})
+local a, b, c = pass(1, 2)
+print(a, b, c)
+
+-- # truth
+if 0 then print('zero true') end
+if '' then print('empty true') end
+local x = 0
+print(x and 'yes' or 'no')
+print('' and 'y' or 'n')
+print(not 0, not '', not nil, not false)
+local t = {}
+if t then print('table') end
+print(t.x or 'default', t[1] or 'none')
+local f = false
+print(f or nil, f and 1, nil and 1, false or false)
+print(f == nil, nil == false)
+local function zero() return 0 end
+if zero() then print('z') end
+while zero() do print('once') break end
+local s = ''
+print(s or 'd', #s)
+
+-- # keys
+local t = {10, 20, 30}
+print(t[1], t[3], t[4], t[0])
+t[0] = 5
+print(#t, t[0])
+for i, v in ipairs(t) do print(i, v) end
+t[#t + 1] = 40
+print(#t)
+table.remove(t, 1)
+print(t[1], #t)
+table.insert(t, 1, 7)
+print(t[1], t[2])
+local m = {[1] = 'a', [2] = 'b', [3] = 'c'}
+print(#m, m[2])
+local k = {[1.5] = 'x', [-1] = 'n'}
+print(k[1.5], k[-1])
+print(t[1.0])
+
+-- # nil in the middle
+local function f(a, b, c) print(a, b, c) end
+f(1, nil, 3)
+f(nil, 2)
+f()
+f(1, 2, 3, 4)
+local t = {1, nil, 3}
+print(t[1], t[2], t[3])
+for i, v in ipairs(t) do print(i, v) end
+local n = select('#', 1, nil, 3, nil)
+print(n)
+local function count(...) return select('#', ...) end
+print(count(nil), count(nil, nil), count())
+local function g(...) local t = {...}; return t[1], t[3] end
+print(g(1, nil, 3))
+
+-- # coercions2
+print(1 < 2, 2 >= 2, 'abc' < 'abd', 'Z' < 'a')
+local n = 3
+local s = 'n=' .. n .. ', h=' .. n / 2
+print(s)
+print('x' .. 1.0 .. 'y' .. 2.50)
+print(-2 ^ 2, 2 ^ -1, 2 ^ 0.5)
+print(5 % 0 ~= 5 % 0, 1 / 0, -1 / 0)
+print(math.max(1, 2.5), math.min(3, 1), math.abs(-3), math.fmod(-7, 3), math.sqrt(16))
+print(7 - 10, 3 * -1, 1e3, 5e-1)
+print(math.pi)
+
+-- # holes
+local t = {}
+t[1] = 1
+t[2] = 2
+t[4] = 4
+print(t[4], t[3])
+t[2] = nil
+local c = 0
+for k in pairs(t) do c = c + 1 end
+print(c)
+local u = {1, 2, 3}
+u[3] = nil
+print(#u)
+u[#u] = nil
+print(#u, u[1], u[2])
+
+-- # closures over loop variables
+local fs = {}
+for i = 1, 3 do fs[i] = function() return i end end
+print(fs[1](), fs[2](), fs[3]())
+local gs = {}
+for _, v in ipairs{'a', 'b'} do gs[#gs + 1] = function() v = v .. '!'; return v end end
+print(gs[1](), gs[1](), gs[2]())
+local hs = {}
+local i = 1
+while i <= 2 do local j = i; hs[i] = function() j = j + 1; return j end; i = i + 1 end
+print(hs[1](), hs[1](), hs[2]())
+local function counter() local n = 0; return function() n = n + 1; return n end, function() return n end end
+local inc, get = counter()
+inc(); inc()
+print(get(), inc(), get())
+
+-- # metatables
+local A = {}
+A.__index = A
+function A.new(x) local self = setmetatable({}, A); self.x = x; return self end
+function A:get() return self.x end
+A.__add = function(a, b) return A.new(a.x + b.x) end
+A.__eq = function(a, b) return a.x == b.x end
+A.__tostring = function(a) return 'A(' .. a.x .. ')' end
+A.__lt = function(a, b) return a.x < b.x end
+A.__le = function(a, b) return a.x <= b.x end
+A.__len = function(a) return a.x end
+A.__concat = function(a, b) return 'cat' end
+A.__unm = function(a) return A.new(-a.x) end
+A.__call = function(self, y) return self.x + y end
+local a, b = A.new(1), A.new(2)
+print((a + b):get(), a == b, a == A.new(1), tostring(a), a < b, a <= b, a > b)
+print(a .. b, a .. 'x', (-a):get(), a(10))
+print(getmetatable(a) == A)
+print(rawget(a, 'x'), rawget(a, 'get'))
+
+-- # index function
+local t = setmetatable({}, {__index = function(t, k) return k .. '!' end})
+print(t.foo, t[1], t.bar)
+t.foo = 3
+print(t.foo, rawget(t, 'bar'))
+local log = {}
+local p = setmetatable({}, {__newindex = function(t, k, v) log[#log + 1] = k; rawset(t, k, v) end})
+p.a = 1
+p.b = 2
+p.a = 3
+print(table.concat(log, ','), p.a, p.b)
+local parent = {greet = function(self) return 'hi ' .. self.name end, kind = 'parent'}
+local child = setmetatable({name = 'c'}, {__index = parent})
+print(child:greet(), child.kind, child.name, child.none)
+
+-- # hand class with inheritance
+local Animal = {}
+Animal.__index = Animal
+function Animal.new(name) return setmetatable({name = name}, Animal) end
+function Animal:speak() return self.name .. ' makes a sound' end
+function Animal:describe() return 'I am ' .. self.name .. '. ' .. self:speak() end
+local Dog = setmetatable({}, {__index = Animal})
+Dog.__index = Dog
+function Dog.new(name) local self = Animal.new(name); return setmetatable(self, Dog) end
+function Dog:speak() return self.name .. ' barks' end
+print(Animal.new('x'):describe())
+print(Dog.new('y'):describe())
+local d = Dog.new('z')
+print(d.name, d.age, d.speak ~= nil)
+d.age = 3
+print(d.age)
+
+-- # varargs
+local function f(...)
+  local a, b = ...
+  local t = {...}
+  return #t, a, b, ...
+end
+print(f())
+print(f(1))
+print(f(1, 2, 3))
+local function sum(...) local s = 0 for _, v in ipairs{...} do s = s + v end return s end
+print(sum(), sum(1, 2, 3))
+local function last(...) return (select(select('#', ...), ...)) end
+print(last(1, 2, 'z'))
+local function wrap(f, ...) return f(...) end
+print(wrap(math.max, 3, 9, 2), wrap(sum, 1, 2))
+local function opt(a, ...) if ... then return 'more' end return 'one' end
+print(opt(1), opt(1, 2), opt(1, nil), opt(1, false))
+print(unpack({1, 2, 3}))
+print(unpack({1, 2, 3}, 2))
+print((unpack({7, 8})))
+
+-- # pcall
+print(pcall(function() return 1, 2, 3 end))
+print(pcall(function() end))
+local ok, err = pcall(function() error({code = 5}) end)
+print(ok, type(err), err.code)
+local ok, err = pcall(function() error('msg', 0) end)
+print(ok, err)
+print(pcall(error))
+local ok, a, b = pcall(function(x, y) return y, x end, 1, 2)
+print(ok, a, b)
+print(select('#', pcall(function() return nil, nil end)))
+local ok = pcall(function() local x = nil; return x.y end)
+print(ok)
+print(xpcall(function() return 4, 5 end, function(e) return 'h' end))
+print((xpcall(function() error('a') end, function(e) return 'handled' end)))
+
+-- # coroutines
+local co = coroutine.create(function(a, b)
+  print('start', a, b)
+  local c = coroutine.yield(a + b)
+  print('got', c)
+  local d, e = coroutine.yield(c * 2, 'two')
+  print('got', d, e)
+  return 'done', 99
+end)
+print(coroutine.resume(co, 1, 2))
+print(coroutine.status(co))
+print(coroutine.resume(co, 10))
+print(coroutine.resume(co, 'x', 'y'))
+print(coroutine.status(co))
+print(coroutine.resume(co))
+local gen = coroutine.wrap(function() for i = 1, 3 do coroutine.yield(i, i * i) end end)
+print(gen())
+print(gen())
+for v in coroutine.wrap(function() for i = 1, 3 do coroutine.yield(i) end end) do print(v) end
+
+-- # goto continue
+for i = 1, 5 do
+  if i % 2 == 0 then goto continue end
+  print(i)
+  ::continue::
+end
+local i = 0
+while i < 5 do
+  i = i + 1
+  if i == 3 then goto next end
+  print('w', i)
+  ::next::
+end
+for i = 1, 2 do
+  for j = 1, 3 do
+    if j == 2 then goto skip end
+    print(i, j)
+    ::skip::
+  end
+end
+
+-- # underscore
+local function f(_, x) return x end
+print(f(1, 2))
+for _, v in ipairs{1, 2} do print(v) end
+local _, b = f(1, 2), 3
+print(b)
+_ = 5
+print(_)
+local function g(_) _ = _ or 7; return _ end
+print(g(), g(2), _)

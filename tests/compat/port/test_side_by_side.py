@@ -1,0 +1,49 @@
+"""Pieces of Lua, written by hand and at random, do the same as their drafts, or have a mark."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = [
+    pytest.mark.needs("tree_sitter"),
+    pytest.mark.needs("tree_sitter_lua"),
+    pytest.mark.needs("lupa"),
+]
+
+PIECES = {
+    f"{path.stem}: {name}": text
+    for path in sorted(Path(__file__).with_name("pieces").glob("*.lua"))
+    for name, text in re.findall(r"^-- # (.*)\n((?:(?!-- # ).*\n)*)", path.read_text(), re.M)
+}
+PROGRAMS, PER_TEST = 200, 50
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[object]:
+    """One Lua for all."""
+    from support.port import SideBySide
+
+    yield SideBySide()
+
+
+@pytest.mark.parametrize("piece", PIECES.values(), ids=PIECES)
+def test_a_piece_and_its_draft_print_the_same(piece: str, run) -> None:  # type: ignore[no-untyped-def]
+    made = run(f"require 'torch'\n{piece}")
+    assert made.python == made.lua, made.draft
+
+
+@pytest.mark.parametrize("first", range(0, PROGRAMS, PER_TEST))
+def test_random_programs_do_the_same_or_have_a_mark(first: int, run) -> None:  # type: ignore[no-untyped-def]
+    from support.random_lua import Program
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # 1 is None
+        for number in range(first, first + PER_TEST):
+            text = Program(7, number).text()
+            made = run(text)
+            assert made.is_marked or made.python == made.lua, f"{text}\n{made.draft}"
