@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from compat.port.know.types import FLOATING, Type
 from compat.port.library import rules, strings
 from compat.port.read import syntax as s
@@ -226,6 +228,11 @@ def logic(node: s.Binary, draft: Draft) -> Code:
     is_certain = not isinstance(node.left, (s.Name, s.Index))
     if not kind.may("nil", "boolean") and is_certain:
         return left if node.operator == "or" else right
+    default = re.fullmatch(r"(.+\.get\([\w.\"]+)\)", left.text)
+    if default and node.operator == "or" and isinstance(node.left, s.Index) and is_cheap(right):
+        owner = draft.types.type(node.left.object)
+        if owner.only("table") and kind.atoms - {"nil"} and not kind.may("boolean"):
+            return Code(f"{default[1]}, {right})")
     if kind.atoms - {"nil"} and not kind.may("boolean") and simple and not is_past:
         given = is_given(node.left, draft)
         if given is not None:
