@@ -129,8 +129,7 @@ def _files(program: Program, started_too: set[int]) -> tuple[list[File], dict[Pa
     begins = _scripts(program) | started_too
     common: dict[str, Variable] = {}
     blocks = [
-        parse(b"return unknown()") if _is_opaque(source) else source.block
-        for source in sources
+        parse(b"return unknown()") if _is_opaque(source) else source.block for source in sources
     ]
     # What the other files use is known before the scripts are read.
     scopes = {
