@@ -225,7 +225,7 @@ class Trained:
     def updateParameters(self: T, learningRate: float) -> T:
         """Subtract ``learningRate`` times its gradient from each parameter.
 
-        One that several modules share moves once for each of them, as in Torch7.
+        A parameter that several modules share is updated once for each of them, as in Torch7.
         """
         subtract(zip(*self.parameters(), strict=True), learningRate)
         return self
