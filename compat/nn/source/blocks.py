@@ -146,13 +146,14 @@ class Blocks:
             for b, first in alive:
                 if first + length <= len(kinds[b]):
                     groups[tuple(kinds[b][first : first + length])].append((b, first))
-            alive = [place for group in groups.values() if len(group) > 1 for place in group]
+            groups = {key: group for key, group in groups.items() if len(group) > 1}
+            alive = [place for group in groups.values() for place in group]
+            for key, group in groups.items():
+                for b, first in group if not _repeats(key) else ():
+                    if balanced(self._bodies[b].statements[first : first + length]):
+                        yield Former(self._bodies[b], first, first + length, "").part
             if not alive:
                 return
-            for b, first in alive:
-                statements = self._bodies[b].statements[first : first + length]
-                if balanced(statements):
-                    yield Former(self._bodies[b], first, first + length, "").part
 
     def _groups(self, parts: Iterator[Part], least: int = 2) -> list[list[Part]]:
         """The parts that are worth a block, with those that equal each: so many at least."""
@@ -294,6 +295,11 @@ def _gain(group: list[Part]) -> float:
         return 0
     interface = len(part.inputs) + wanted - 2 + len(_columns(group)[1]) / 2
     return (len(group) - 1) * weight - 6 - interface
+
+
+def _repeats(kinds: tuple[int, ...]) -> bool:
+    """Whether a run is a shorter one three times or more, which then is the part to look at."""
+    return any(kinds[size:] == kinds[:-size] for size in range(1, len(kinds) // 3 + 1))
 
 
 def _weight(statements: list[Statement]) -> float:

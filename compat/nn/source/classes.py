@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from typing import Any
 
 import torch
@@ -29,6 +30,8 @@ from compat.nn.source.tidying import as_function, chains
 
 # Arguments with defaults that people give all the same, and without their names.
 _POSITIONAL = {"p", "negative_slope", "num_parameters", "upscale_factor", "output_size"}
+_SEVERAL = 4  # equal layers in a row, which are counted
+_SHORT = 50  # letters of the call that makes one
 
 
 class Writer:
@@ -107,7 +110,12 @@ class Writer:
         return Class(self.name, text, self.paths, self.parameters)
 
     def _sequential(self, run: list[Statement]) -> str:
-        return f"nn.Sequential({', '.join(self.construction(s.layer) for s in run)})"
+        made: list[str] = []
+        for text, group in itertools.groupby(self.construction(s.layer) for s in run):
+            count = len(list(group))
+            several = count >= _SEVERAL and len(text) < _SHORT
+            made += [f"*[{text} for _ in range({count})]"] if several else [text] * count
+        return f"nn.Sequential({', '.join(made)})"
 
     def _attribute(self, unit: list[Statement], units: list[list[Statement]]) -> str:
         """Make what a unit calls an attribute; the text of the callee."""

@@ -126,7 +126,10 @@ def _candidates(net: nn.Module, need: Need, batch: int | None) -> Iterator[tuple
         filled = (feature if part is None else chosen[: len(part)] for part in parts)
         return _made(need, filled, batch, dtype)
 
-    tried = itertools.product(sizes.usual(dims), features)
+    usual = itertools.chain(
+        [(1,) * dims] if getattr(need, "single", False) else [], sizes.usual(dims)
+    )
+    tried = itertools.product(usual, features)
     for chosen, feature in itertools.islice(tried, _TRIES * 18 if unknown else None):
         yield len(parts), value(chosen, feature)
     if not unknown and not _looks_at_elements(net):

@@ -49,11 +49,15 @@ _SAME = (nn.Identity, nn.Dropout, nn.ReLU, nn.Tanh, nn.Sigmoid, nn.Threshold, nn
 
 @dataclass(frozen=True)
 class Sizes:
-    """A tensor of these sizes; of indices, numbers from 1 to ``highest``."""
+    """A tensor of these sizes; of indices, numbers from 1 to ``highest``.
+
+    ``single``: whether open sizes are 1 as a rule.
+    """
 
     sizes: tuple[int | None, ...]
     highest: int | None = None
     lowest: int = 1
+    single: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,10 @@ def need_of(module: Any, after: Need = None) -> Need:
     if isinstance(module, (nn.Conv1d, nn.Conv2d, nn.Conv3d)):
         return Sizes((BATCH, module.in_channels, *[ANY] * len(module.kernel_size)))
     if isinstance(module, (nn.ConvTranspose2d, nn.ConvTranspose3d)):
-        return Sizes((BATCH, module.in_channels, *[ANY] * len(module.kernel_size)))
+        sizes = (BATCH, module.in_channels, *[ANY] * len(module.kernel_size))
+        # Without strides it makes an image of a vector, as the generator of a GAN does.
+        single = max(module.stride) == 1 and not any(module.padding)  # type: ignore[arg-type]
+        return Sizes(sizes, single=single)
     if isinstance(module, nn.Linear):
         return Sizes((BATCH, module.in_features))
     if isinstance(module, nn.BatchNorm1d):

@@ -22,7 +22,7 @@ class Source:
     """A Lua file.
 
     Attributes:
-        text: its bytes, with ``\\n`` at the end of lines, as Lua reads them.
+        text: its bytes, with the ends of lines that Lua reads.
         block: what it says; empty where ``problem`` or ``is_data`` says why.
         problem: why it cannot be read.
         is_data: it only gives a large table.

@@ -91,6 +91,15 @@ def test_the_batch_is_free() -> None:
     torch.testing.assert_close(written.net(images), net.forward(images))
 
 
+def test_a_deep_net_is_written_in_short_time() -> None:
+    """A part that is another many times is not looked at: 500 layers took minutes."""
+    net = nn.Sequential()
+    for _ in range(250):
+        net.add(nn.Linear(3, 3)).add(nn.Tanh())
+    text = source(net.float(), torch.randn(2, 3)).text
+    assert text.count("\n") < 60 and " for _ in range(" in text, text
+
+
 def test_dropout_has_a_result_of_its_own() -> None:
     """In evaluation PyTorch's gives the tensor that it gets."""
     net = nn.Sequential(nn.Linear(3, 50), nn.ConcatTable(nn.Identity(), nn.Dropout(0.5)))
@@ -140,6 +149,8 @@ def test_compile_and_export_take_the_net() -> None:
             ).add(nn.Linear(2 * 7 * 20, 2)),
             "2x1x28x80",
         ),
+        # A vector that becomes an image.
+        (nn.Sequential(nn.SpatialFullConvolution(5, 3, 4, 4), nn.Tanh()), "2x5x1x1"),
         # One sample alone.
         (
             nn.Sequential(nn.Linear(3, 2), nn.View(-1), nn.Linear(2, 2)),
