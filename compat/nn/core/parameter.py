@@ -111,7 +111,7 @@ class Parameter:
     def _kept_gradient(self, fields: dict[str, Any], value: Tensor) -> Tensor:
         old = fields.get(self.name)
         for kept in (fields.pop(f"_pending_{self.name}", None), None if old is None else old.grad):
-            if _fits(kept, value):
+            if kept is not None and _fits(kept, value):
                 return kept
         return t7.zeros_like(value)
 
