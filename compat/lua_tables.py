@@ -220,7 +220,7 @@ class MixedTable(list[Any]):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __repr__(self) -> str:
         return f"MixedTable({list.__repr__(self)}, {self.further()!r})"

@@ -34,7 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             if getattr(sys, stream) is None:  # it was closed before the command began
                 setattr(sys, stream, open(os.devnull, "w"))  # noqa: SIM115
         keep_freed()
-        warnings.showwarning = _show_warning
+        if not {"-v", "--verbose"} & set(sys.argv[1:]):
+            warnings.showwarning = _show_warning
         if sys.argv[1:2] == ["lua"]:  # a script's options are its own
             lua = importlib.import_module("dptable.cli.lua")
             startup.loaded()
@@ -50,6 +51,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The shell asks for completions; the package is in the extra [completion].
         importlib.import_module("argcomplete").autocomplete(whole)
     args = whole.parse_args(words)
+    if args.quiet and argv is None:
+        warnings.simplefilter("ignore")
+        os.environ["TQDM_DISABLE"] = "1"  # tqdm, which is not loaded yet, reads it
     command = importlib.import_module(f"dptable.cli.{args.command}")
     startup.loaded()
     if argv is None:
@@ -66,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:
-        if args.traceback:
+        if args.traceback or args.verbose:
             raise
         is_rank = getattr(args, "distributed", False) and "RANK" in os.environ
         rank = f"rank {os.environ['RANK']}: " if is_rank else ""

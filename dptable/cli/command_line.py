@@ -24,6 +24,7 @@ EXAMPLES_OF_ALL = (
     ("dptable port train.lua -o draft", "write a draft of a script in Python"),
     ("dptable train --model resnet --ngpus 2", "train on several devices"),
 )
+EXIT_STATUS = "exit status: 0 done, 1 an error, 2 a wrong command line, 130 Ctrl-C"
 EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "train": (
         ("dptable train --model lenet --ngpus 2", "the digits that come along, on two devices"),
@@ -64,8 +65,9 @@ def parser() -> argparse.ArgumentParser:
         "several devices.",
     )
     whole.show_examples(*EXAMPLES_OF_ALL)
+    whole.epilog = f"{whole.epilog}\n\n{EXIT_STATUS}"
     whole.add_argument("--version", action="version", version=_versions())
-    whole.set_defaults(traceback=False)
+    whole.set_defaults(traceback=False, quiet=False, verbose=False)
     subparsers = whole.add_subparsers(metavar="COMMAND", required=True)
     for add in (
         _add_inspect,
@@ -84,6 +86,13 @@ def parser() -> argparse.ArgumentParser:
             subparser.show_examples(*EXAMPLES[command])
         subparser.add_argument(
             "--traceback", action="store_true", help="show where in the program an error arose"
+        )
+        amount = subparser.add_mutually_exclusive_group()
+        amount.add_argument(
+            "-q", "--quiet", action="store_true", help="no warnings and no progress bar"
+        )
+        amount.add_argument(
+            "-v", "--verbose", action="store_true", help="--traceback, and each warning's place"
         )
     return whole
 

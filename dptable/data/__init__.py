@@ -101,7 +101,7 @@ def load(
 
 
 def _state(path: Path) -> tuple[int, ...]:
-    """What of a file changes when it is written, or replaced."""
+    """Return what of a file changes when it is written, or replaced."""
     status = path.stat()
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 

@@ -41,9 +41,10 @@ class Tally:
         held = held or {}
         if not isinstance(held, dict):
             raise wrong_type(held, "tally", "a table")
-        sums = {name: number(held.get(name, 0), f"tally: {name}") for name in vars(cls())}
-        counts = {name: whole(sums[name], f"tally: {name}", 0) for name in sums if name != "loss"}
-        return cls(**{**sums, **counts})
+        step, images, correct = (
+            whole(held.get(name, 0), f"tally: {name}", 0) for name in ("step", "images", "correct")
+        )
+        return cls(step, images, number(held.get("loss", 0.0), "tally: loss"), correct)
 
     def add(self, images: float, loss: float, correct: float) -> None:
         """Count a step: its images, the sum of their losses and how many were recognised."""

@@ -36,3 +36,43 @@ def test_links_lead_to_files_and_headings(path: Path) -> None:
 @page
 def test_a_page_has_400_lines_at_most(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+# Where the Python of a page is run. draft.md shows pieces of a draft, which do not run alone.
+RUN_BY = {
+    "README.md": "test_readme.py",
+    "architecture.md": "test_pages.py",
+    "draft.md": None,
+    "leaving.md": "test_pages.py",
+    "lua.md": "test_pages.py",
+    "several_devices.md": "test_several_devices.py",
+    "whole_script.md": "test_guide.py",
+    **dict.fromkeys(
+        ("by_hand.md", "files.md", "loading_data.md", "mistakes.md", "nets.md", "porting.md"),
+        "test_guide.py",
+    ),
+    "script_tools.md": "test_guide.py",
+}
+
+
+def test_the_python_of_every_page_is_run() -> None:
+    shown = {path.name for path in PAGES if "```python" in path.read_text(encoding="utf-8")}
+    assert shown == set(RUN_BY)
+
+
+@pytest.mark.needs("lupa")
+@pytest.mark.parametrize("name", ["architecture.md", "lua.md"])
+def test_blocks_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)  # where the files are that they name
+    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+    assert blocks
+    names: dict[str, object] = {"__name__": "page"}
+    for block in blocks:
+        exec(compile(block, name, "exec"), names)
+
+
+def test_leaving_shows_what_convert_writes() -> None:
+    text = (ROOT / "docs" / "leaving.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+    assert block in (ROOT / "tests" / "golden" / "source" / "char_lstm.py").read_text("utf-8")

@@ -53,7 +53,7 @@ class SizeField:
             raise AttributeError(f"{owner.typename} has no {self.name} yet") from None
         if isinstance(value, t7.Storage):
             whole = value.tensor.untyped_storage()  # Lua may have resized it
-            return value.tensor.new_empty(0).set_(whole).tolist()  # type: ignore[call-overload]
+            return value.tensor.new_empty(0).set_(whole).tolist()
         return value
 
     def __set__(self, owner: Any, value: Any) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copyreg
+import functools
 import weakref
 from collections.abc import Iterable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeGuard, TypeVar
 
 import torch
 from torch import Tensor
@@ -19,6 +20,7 @@ from compat.torch_internals import foreach_add_, foreach_zero_
 T = TypeVar("T", bound="Trained")
 
 
+@functools.cache
 def gradient_name(name: str) -> str:
     """Torch7's name of the gradient of a field: ``gradWeight`` of ``weight``."""
     return "grad" + name[0].upper() + name[1:]
@@ -109,7 +111,7 @@ class Parameter:
     def _kept_gradient(self, fields: dict[str, Any], value: Tensor) -> Tensor:
         old = fields.get(self.name)
         for kept in (fields.pop(f"_pending_{self.name}", None), None if old is None else old.grad):
-            if _fits(kept, value):
+            if kept is not None and _fits(kept, value):
                 return kept
         return t7.zeros_like(value)
 
@@ -140,6 +142,7 @@ class Gradient:
             self.__set__(module, value)
         else:
             parameter.grad = None
+            _handed_out.forget(parameter)
             module.__dict__[self.name] = value
 
     def __set__(self, module: Any, value: Tensor | None) -> None:
@@ -158,7 +161,7 @@ class Gradient:
             fields[pending] = value
 
 
-def _fits(gradient: Any, parameter: Tensor) -> bool:
+def _fits(gradient: Any, parameter: Tensor) -> TypeGuard[Tensor]:
     """Return whether PyTorch takes ``gradient`` as the ``grad`` of ``parameter``."""
     return (
         isinstance(gradient, Tensor)
@@ -225,7 +228,7 @@ class Trained:
     def updateParameters(self: T, learningRate: float) -> T:
         """Subtract ``learningRate`` times its gradient from each parameter.
 
-        One that several modules share moves once for each of them, as in Torch7.
+        A parameter that several modules share is updated once for each of them, as in Torch7.
         """
         subtract(zip(*self.parameters(), strict=True), learningRate)
         return self

@@ -16,7 +16,7 @@ from compat.nn.core.convertible import Convertible
 from compat.nn.core.node import cycles
 from compat.tensor_tables import contents
 
-DEEPEST = 120
+DEEPEST = 100
 """How many modules may lie inside each other in a file."""
 
 _Open = tuple[Any, list[Any], Iterator[Any]]  # a module, what is below it, and what is left of that

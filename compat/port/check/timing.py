@@ -39,7 +39,7 @@ class Sampler(threading.Thread):
         """Look, until the process ends."""
         while True:
             time.sleep(_STEP)
-            frame = sys._current_frames().get(self._main)
+            frame = sys._current_frames().get(self._main)  # noqa: SLF001, there is no other way
             where = self._where(frame)
             if where is None:
                 continue
@@ -69,7 +69,7 @@ class Sampler(threading.Thread):
         self._out.write_text(json.dumps(whole))
 
 
-def _run(out: str, seconds: str, root: str, script: str, arguments: list[str]) -> int:
+def _run(out: str, seconds: str, root: str, script: str, *arguments: str) -> int:
     path = str(Path(root, script))
     sampler = Sampler(root + os.sep, Path(out), float(seconds))
     sampler.start()
@@ -87,6 +87,6 @@ def _run(out: str, seconds: str, root: str, script: str, arguments: list[str]) -
 
 
 if __name__ == "__main__":
-    code = _run(*sys.argv[1:5], sys.argv[5:])  # type: ignore[call-arg]
+    code = _run(*sys.argv[1:])
     sys.stdout.flush()
     os._exit(code)

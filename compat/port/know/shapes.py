@@ -195,9 +195,9 @@ def defined(node: s.Statement) -> tuple[s.Define, s.Node, str] | None:
     if isinstance(node, s.Assign) and len(node.targets) == len(node.values) == 1:
         target, value = node.targets[0], node.values[0]
         if isinstance(target, s.Index) and isinstance(value, s.Function):
-            before, after = node.before, node.after
-            place = {"line": node.line, "start": node.start, "end": node.end}
-            node = s.Define(target, value, before=before, after=after, **place)
+            made = s.Define(target, value, before=node.before, after=node.after)
+            made.line, made.start, made.end = node.line, node.start, node.end
+            node = made
     if not isinstance(node, s.Define) or not isinstance(node.target, s.Index):
         return None
     name = s.constant(node.target.key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -109,19 +110,20 @@ def xpcall(function: Any, handler: Any) -> tuple[Any, ...]:
 
 
 def _value_of(problem: Exception) -> Any:
-    """What Lua would have as the error: of a text that ``error`` was given with its place."""
+    """What Lua would have as the error: of its own, and of a text for ``error``, with the place."""
     if isinstance(problem, Error):
         return problem.value
     text = str(problem)
     if isinstance(problem, AssertionError) and not problem.args:
         text = "assertion failed!"
-    if type(problem) in (RuntimeError, AssertionError):
-        place = problem.__traceback__
-        while place is not None and place.tb_next is not None:
-            place = place.tb_next
-        if place is not None and not _is_library(place.tb_frame.f_code.co_filename):
-            return f"{Path(place.tb_frame.f_code.co_filename).name}:{place.tb_lineno}: {text}"
-    return re.sub(r"^python:\d+: ", "", text)  # of the Lua runtime, which knows no line
+    frames = list(traceback.walk_tb(problem.__traceback__))
+    own = [(f.f_code.co_filename, n) for f, n in frames if not _is_library(f.f_code.co_filename)]
+    # The Lua runtime, which runs no file here, knows no line.
+    text, is_of_lua = re.subn(r"^python:\d+: ", "", text)
+    raises = type(problem) in (RuntimeError, AssertionError)
+    if own and (is_of_lua or (raises and frames[-1][0].f_code.co_filename == own[-1][0])):
+        return f"{Path(own[-1][0]).name}:{own[-1][1]}: {text}"
+    return text
 
 
 def _is_library(path: str) -> bool:

@@ -136,7 +136,8 @@ def _told(problem: Exception) -> str:
         return f"the draft would be no Python: {problem.msg}"
     if isinstance(problem, PortError):
         return text
-    return f"no draft is known for what it does ({type(problem).__name__}{': ' * bool(text)}{text[:80]})"
+    kind = type(problem).__name__
+    return f"no draft is known for what it does ({kind}{': ' * bool(text)}{text[:80]})"
 
 
 def _leading(file: File) -> list[list[str | None]]:

@@ -103,7 +103,7 @@ def _folder(made: Made, paths: list[Path], root: Path, force: bool) -> Written:
         raise PortError(f"{root} is a file; name a folder")
     if not force and root.is_dir() and any(root.iterdir()):
         raise PortError(
-            f"{root} has files; name a new folder, or give --force: it leaves edited files as they are"
+            f"{root} has files; name a new folder, or give --force, which leaves edited files alone"
         )
     before = manifest(root)
     known: Mapping[str, str] = before["hashes"] if before else {}

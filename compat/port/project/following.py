@@ -50,14 +50,11 @@ def follow(
     named, from_folders = _named(paths)
     first = read(named[0], str(paths[0] if named[0] not in from_folders else named[0]))
     folder = Path(paths[0]) if Path(paths[0]).is_dir() else None
+    of_lua = os.environ.get("LUA_PATH", "").split(";")
     search = Places(
         named[0].parent if folder is None else Path(os.path.abspath(folder)),
         named,
-        [
-            _template(place)
-            for place in (*places, *os.environ.get("LUA_PATH", "").split(";"))
-            if place
-        ],
+        [_template(place) for place in (*places, *of_lua) if place],
     )
     if folder is None:
         search.home = _home(first, search)

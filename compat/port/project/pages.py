@@ -20,16 +20,16 @@ def readme(made: Made, name: str) -> str:
     lines = [
         f"# {name}",
         "",
-        f"A draft in Python of a Lua program, written by `dptable port`. Scripts: {_listed(scripts)}.",
+        f"A draft in Python of a Lua program, by `dptable port`. Scripts: {_listed(scripts)}.",
         "",
         f"- Run: `python {name}/{script}`, with the options of the Lua script, from any folder.",
         "- Needs: `pip install 'dptable[lua]'`; see `pyproject.toml`.",
         "- Data: paths begin in the folder where you are, as they did in Lua.",
-        f"- Marks: {marks}; `grep -rn '# port:' .` shows them, and docs/porting.md of dptable has a "
-        "paragraph about each kind.",
+        f"- Marks: {marks}; `grep -rn '# port:' .` shows them, and docs/porting.md of dptable has "
+        "a paragraph about each kind.",
         f"- Still Lua: {stays}{f', and {parts} functions' if parts else ''}"
-        f"{f'; data: {_listed(data)}' if data else ''}. `dptable port --status {name}` counts again.",
-        "- `port.json` says which files are as they were written: `--force` writes only these anew.",
+        f"{f'; data: {_listed(data)}' if data else ''}. `dptable port --status {name}` counts.",
+        "- `port.json` says which files are as they were written: `--force` writes these anew.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -52,9 +53,8 @@ def status(folder: str | os.PathLike[str]) -> Status:
         path = root / place(entry["module"])
         name = path.relative_to(root).as_posix()
         text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-        if "lua.module(" in text or "lua.main(" in text:
-            if entry["in_lua"] != "data":
-                found.in_lua.append(name)
+        if re.search(r"\blua\.(module|main)\(", text) and entry["in_lua"] != "data":
+            found.in_lua.append(name)
         count = text.count("lua.function(")
         if count:
             found.functions.append(f"{name}: {count}")

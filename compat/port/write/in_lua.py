@@ -21,7 +21,7 @@ def source_of(node: s.Function, draft: Draft) -> tuple[str, str]:
         if path is not None:
             package, _, rest = path.partition(".")
             inner = f".{rest}" if rest else ""
-            is_package = package in PACKAGES or not rest and package not in draft.types.classes
+            is_package = package in PACKAGES or (not rest and package not in draft.types.classes)
             found = f"require '{package}'{inner}" if is_package else path
             before.append(f"local {variable.id} = {found}")
         elif not variable.is_global or (variable.writes and variable not in draft.shared):

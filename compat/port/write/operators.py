@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from compat.port.know.types import FLOATING, Type
 from compat.port.library import rules, strings
 from compat.port.read import syntax as s
@@ -226,6 +228,11 @@ def logic(node: s.Binary, draft: Draft) -> Code:
     is_certain = not isinstance(node.left, (s.Name, s.Index))
     if not kind.may("nil", "boolean") and is_certain:
         return left if node.operator == "or" else right
+    default = re.fullmatch(r"(.+\.get\([\w.\"]+)\)", left.text)
+    if default and node.operator == "or" and isinstance(node.left, s.Index) and is_cheap(right):
+        owner = draft.types.type(node.left.object)
+        if owner.only("table") and kind.atoms - {"nil"} and not kind.may("boolean"):
+            return Code(f"{default[1]}, {right})")
     if kind.atoms - {"nil"} and not kind.may("boolean") and simple and not is_past:
         given = is_given(node.left, draft)
         if given is not None:
@@ -234,16 +241,26 @@ def logic(node: s.Binary, draft: Draft) -> Code:
         if node.operator == "or":
             return code.ternary(left, test, right)
         return code.ternary(right, test, NONE)
-    if kind.only("boolean", "nil") and kind.may("boolean") and node.operator == "or":
-        return code.binary(left, "or", right)
-    if kind.only("boolean"):
-        return code.binary(left, "and", right)
+    if not _may_be_anything(node.left, draft):
+        if kind.only("boolean", "nil") and kind.may("boolean") and node.operator == "or":
+            return code.binary(left, "or", right)
+        if kind.only("boolean"):
+            return code.binary(left, "and", right)
     name = "lua.either" if node.operator == "or" else "lua.both"
     return (
         code.call(name, left, f"lambda: {right}")
         if not is_cheap(right)
         else code.call(name, left, right)
     )
+
+
+def _may_be_anything(node: s.Node, draft: Draft) -> bool:
+    """Whether nothing is known of what an expression gives, or a part of ``and`` and ``or``."""
+    if isinstance(node, s.Paren):
+        return _may_be_anything(node.inner, draft)
+    if isinstance(node, s.Binary) and node.operator in ("and", "or"):
+        return _may_be_anything(node.left, draft) or _may_be_anything(node.right, draft)
+    return not draft.types.type(node).atoms
 
 
 def cases_of(node: s.Binary, draft: Draft) -> list[tuple[s.Node, s.Node]]:

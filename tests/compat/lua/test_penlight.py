@@ -63,3 +63,16 @@ def test_other_modules_of_penlight_are_those_of_an_installation(
     assert runtime.eval("stringio == nil") is True
     with pytest.raises(lua.LuaError, match="broken"):
         runtime.eval("data")
+
+
+def test_utils_has_what_newer_modules_call(runtime: lua.Runtime) -> None:
+    found = runtime.execute(
+        """local utils, found = require 'pl.utils', {}
+        local function note(text) found[#found + 1] = text end
+        for i, value in utils.npairs({5, 6, 7}, 3, 1, -1) do note(i .. '=' .. value) end
+        for key in utils.kpairs{1, 2, x = 3} do note(key) end
+        utils.set_deprecation_func(note)
+        utils.raise_deprecation{message = 'f is g', source = 'P', version_removed = '2.0'}
+        return found"""
+    )
+    assert found == ["3=7", "2=6", "1=5", "x", "[P] f is g (scheduled for removal in 2.0)"]

@@ -28,6 +28,11 @@ PIECES = {
         local function rest(_, ...) return ... end
         print((rest(1)), (rest(1, 2, 3)))
     """,
+    "what is not known behind and, in front of or": """
+        local function word(t) return t:match('torch.(%a+)') end
+        local function made(n, t) return n == 1 and torch[word(t)]() or word(t) end
+        print(torch.type(made(1, 'torch.FloatTensor')), made(2, 'torch.FloatTensor'))
+    """,
     "nils at the end of a list": "print(#{1, 2, nil}, #{nil})",
     "times": """
         local function at(day) return os.time{year = 2015, month = 6, day = day, hour = 12} end

@@ -195,6 +195,30 @@ def test_a_warning_is_one_line(tmp_path):
     assert done.stderr.count("capture") == 1 and "Warning" not in done.stderr
 
 
+def test_quiet_leaves_warnings_and_the_progress_bar_out(tmp_path):
+    train = ["train", "-q", "--model", "mlp", "--capture", "--devices", "cpu", "--epochs", "1"]
+    done = subprocess.run(
+        [sys.executable, "-m", "dptable", *train],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.stderr == "" and "epoch 1" in done.stdout.replace("epoch   1", "epoch 1")
+
+
+def test_verbose_shows_where_an_error_arose():
+    with pytest.raises(FileNotFoundError):
+        main(["inspect", "-v", "/no/such/file.t7"])
+
+
+def test_the_help_tells_the_exit_status(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "exit status: 0 done, 1 an error, 2" in capsys.readouterr().out
+
+
 def test_a_script_beside_a_folder_of_that_name_finds_the_library(tmp_path):
     # As a script does that lies beside the clone.
     finds = "from importlib.util import find_spec\nassert find_spec('dptable').origin"

@@ -166,6 +166,37 @@ function utils.quote_arg(argument)
    if argument ~= '' and not argument:find('[^%w_@%+=:,./-]') then return argument end
    return "'" .. argument:gsub("'", "'\\''") .. "'"
 end
+
+-- What modules of a newer installation call, which are found besides ours.
+function utils.npairs(t, first, last, step)
+   step = step or 1
+   if step == 0 then error('iterator step-size cannot be 0', 2) end
+   local i = (first or 1) - step
+   last = last or t.n or #t
+   return function()
+      i = i + step
+      if (last - i) * step >= 0 then return i, t[i] end
+   end
+end
+function utils.kpairs(t)
+   local key, value
+   return function()
+      repeat key, value = next(t, key) until type(key) ~= 'number' or key % 1 ~= 0
+      return key, value
+   end
+end
+local tell_deprecated = function() end
+function utils.set_deprecation_func(f) tell_deprecated = f or function() end end
+function utils.raise_deprecation(about)
+   if type(about.message) ~= 'string' then error("field 'message' of the options table must be a string", 2) end
+   local since = about.deprecated_after and 'deprecated after ' .. about.deprecated_after
+   local gone = about.version_removed and 'scheduled for removal in ' .. about.version_removed
+   local when = since and gone and since .. ', ' .. gone or since or gone
+   local text = about.message .. (when and ' (' .. when .. ')' or '')
+   if about.source then text = '[' .. about.source .. '] ' .. text end
+   tell_deprecated(text, not about.no_trace and debug.traceback('', 2):match('[\n%s]*(.-)$') or nil)
+end
+
 utils.patterns = {FLOAT = '[%+%-%d]%d*%.?%d*[eE]?[%+%-]?%d*', INTEGER = '[+%-%d]%d*', IDEN = '[%a_][%w_]*', FILE = '[%a%.\\][:%][%w%._%-\\]*'}
 utils.stdmt = {List = {_name = 'List'}, Map = {_name = 'Map'}, Set = {_name = 'Set'}, MultiMap = {_name = 'MultiMap'}}
 function utils.import(t, target)

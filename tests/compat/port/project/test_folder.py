@@ -123,7 +123,8 @@ def test_requires_inside_functions_may_go_in_circles(tmp_path: Path) -> None:
         "main.lua": "local a = require 'a'\nprint(a.f(3))\n",
         "a.lua": "local b = require 'b'\nlocal M = {}\nfunction M.f(n) return b.g(n) end\n"
         "function M.h(n) return n + 1 end\nreturn M\n",
-        "b.lua": "local M = {}\nfunction M.g(n) local a = require 'a' return a.h(n) end\nreturn M\n",
+        "b.lua": "local M = {}\nfunction M.g(n) local a = require 'a' return a.h(n) end\n"
+        "return M\n",
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
