@@ -195,7 +195,11 @@ class HDF5Group:
             self._group.visit(names.append)
             known = listed([repr(name) for name in names[:12]])
             raise ValueError(f"datapath is {datapath!r}; {known} is accepted")
-        return HDF5Group(found) if isinstance(found, _h5py().Group) else HDF5DataSet(found)
+        if isinstance(found, _h5py().Group):
+            return HDF5Group(found)
+        if not isinstance(found, _h5py().Dataset):
+            raise TypeError(f"{path} is a {type(found).__name__}; groups and datasets are read")
+        return HDF5DataSet(found)
 
     def all(self) -> dict[str, Any]:
         """Return all that is in it: tensors, and dicts for groups, by name."""

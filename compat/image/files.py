@@ -40,6 +40,10 @@ def _opened(source: Any, what: str, formats: tuple[str, ...]) -> Any:
         raise ValueError(
             f"{what} is no image that can be read; {' or '.join(formats)} is accepted"
         ) from None
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise ValueError(f"{what} is damaged: {error or type(error).__name__}") from error
 
 
 def _decoded(
@@ -53,9 +57,12 @@ def _decoded(
         check_choice(tensortype, "tensortype", _TYPES)
     dtype = torch.get_default_dtype() if tensortype is None else _TYPES[tensortype]
     with _opened(source, what, formats) as picture:
-        if picture.mode in ("1", "P"):
-            picture = picture.convert("L" if picture.mode == "1" else "RGB")
-        pixels = numpy.asarray(picture)
+        try:
+            if picture.mode in ("1", "P"):
+                picture = picture.convert("L" if picture.mode == "1" else "RGB")
+            pixels = numpy.asarray(picture)
+        except Exception as error:  # whatever Pillow makes of damage, SyntaxError for one
+            raise ValueError(f"{what} is damaged: {error or type(error).__name__}") from error
         most = 65535 if picture.mode.startswith("I") else 255
         if picture.mode == "CMYK":
             pixels = 255 - pixels  # the numbers of the file, as libjpeg gives them

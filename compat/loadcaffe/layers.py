@@ -131,7 +131,12 @@ def _shape(layer: Any) -> tuple[int, ...]:
         )
     blob = layer.blobs[0]
     if blob.HasField("shape"):
-        return tuple(blob.shape.dim)
+        sizes = tuple(blob.shape.dim)
+        if len(sizes) not in (2, 4):
+            raise ValueError(
+                f"layer {layer.name!r} has weights of sizes {sizes}; 2 or 4 sizes are accepted"
+            )
+        return sizes
     return blob.num, blob.channels, blob.height, blob.width
 
 

@@ -57,7 +57,8 @@ class Session:
                 if any(self.job.total(stopped())):
                     print("Interrupted; the checkpoint holds every completed step.")
                     self._print_resume_command()
-                    return stopped.exit_code
+                    # That of the process which was asked; the others stop because it does.
+                    return max(self.job.everybody(stopped.exit_code))
         if confusion is None:
             _, confusion = self.trainer.test(self.dataset.test, self.dataset.classes)
         if self.job.rank == 0:

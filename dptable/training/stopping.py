@@ -38,7 +38,7 @@ class Requests:
     @property
     def exit_code(self) -> int:
         """That of a command which the signal ended, as shells give it: 143 after SIGTERM."""
-        return 128 + self._number if self._number else INTERRUPTED
+        return 128 + self._number if self._number else 0
 
 
 @contextmanager

@@ -318,9 +318,11 @@ def readers() -> dict[str, Reader]:
         found["csv"] = Reader(_csv, _read_csv, errors["lua"], 1, "file.csv")
         found["lua"] = Reader(_source, _read_lua, errors["lua"], 1, "file.lua")
     if find_spec("PIL"):
-        found["image"] = Reader(_images, _read_image, (ValueError, OSError))
+        found["image"] = Reader(_images, _read_image, (ValueError,))
     if find_spec("h5py"):
-        found["hdf5"] = Reader(_hdf5, _read_hdf5, (OSError, ValueError, RuntimeError, KeyError))
+        found["hdf5"] = Reader(
+            _hdf5, _read_hdf5, (OSError, ValueError, RuntimeError, KeyError, TypeError)
+        )
     if "caffe" in errors:
         found["caffe"] = Reader(_caffe, _read_caffe, errors["caffe"])
     return found

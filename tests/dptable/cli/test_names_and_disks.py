@@ -214,3 +214,47 @@ def test_a_backend_that_there_is_not(backend, capsys, monkeypatch):
     assert f"backend is {backend!r}; gloo" in check_output(capsys, 1)
     assert main(["train", "--backend", "gloo"]) == 1
     assert "backend is 'gloo'; with --distributed" in check_output(capsys, 1)
+
+
+@pytest.mark.needs("PIL")
+def test_a_damaged_image_is_told_with_its_name(tmp_path):
+    from PIL import Image
+
+    from compat import image
+
+    path = tmp_path / "x.png"
+    Image.new("RGB", (40, 40), (1, 2, 3)).save(path)
+    whole = path.read_bytes()
+    for damaged in (whole[:60], whole.replace(b"IDAT", b"s\xd8\xf0\x98"), whole[:-20]):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"x\.png"):
+            image.load(path)
+
+
+@pytest.mark.needs("h5py")
+def test_what_is_no_data_in_an_hdf5_file_is_told(tmp_path):
+    import h5py
+    import numpy
+
+    from compat import hdf5
+
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["kind"] = numpy.dtype("f8")
+    file = hdf5.open(tmp_path / "x.h5", "r")
+    with pytest.raises(TypeError, match="kind is a Datatype"):
+        file.all()
+    file.close()
+
+
+@pytest.mark.needs("google.protobuf")
+def test_weights_of_other_sizes_in_a_net_of_caffe_are_told(tmp_path):
+    from support.caffe import small_net
+
+    from compat import loadcaffe
+    from compat.loadcaffe.schema import Net
+
+    net = Net.FromString(small_net(False)[0])
+    [layer] = [layer for layer in net.layer if layer.type == "InnerProduct"]
+    del layer.blobs[0].shape.dim[1:]
+    with pytest.raises(ValueError, match="2 or 4 sizes are accepted"):
+        loadcaffe.load("", net, say=lambda line: None)

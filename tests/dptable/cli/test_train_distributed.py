@@ -143,7 +143,7 @@ def test_a_signal_to_one_process_stops_all_in_the_same_step():
     train(1, *FRESH, "--epochs", "2", "--batch-size", "17", "--output", "whole")
     arguments = ["--distributed", *FRESH, "--epochs", "2", "--batch-size", "17", "--output", "run"]
     for stopped in together(interrupted, 2, os.getcwd(), arguments, environment={}):
-        assert stopped.code == 130
+        assert stopped.code == 143
     table, _, state = checkpoints.latest("run")
     assert (table["epoch"], table["step"], state["evalCounter"]) == (1, 1, 5)
     resumed, _ = train(2, "--resume", "run")
