@@ -171,7 +171,8 @@ class Calls:
             flat, self._parts = (*self._parts, *flat), []
         args: list[Any] = []
         # The table being filled: what it is to hold, how many values are left, the tables around.
-        table, content, left = None, args, -1
+        table: Any = None
+        content, left = args, -1
         around: list[Any] = []
         values = iter(flat)
         for value in values:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from compat import cutorch, storage_changes, thread_calls
+from compat import cutorch, scalar_math, storage_changes, thread_calls
 from compat.lua import language, system
 from compat.lua.calls import Calls
 from compat.lua.errors import INTERRUPTION, LuaError
@@ -201,7 +201,7 @@ class Runtime:
             "thnn_function": lambda name: _thnn().describe(name),
             "thnn_names": lambda: _thnn().names(),
             "shaped": lambda tensor, *shape: tensor.reshape(shape),
-            "log1p": lambda x: torch.log1p(torch.tensor(x, dtype=torch.float64)).item(),
+            "log1p": scalar_math.log1p,
             "single": lambda x: torch.tensor(x, dtype=torch.float32).item(),
             "exit": self._exit,
             "execute": system.execute,

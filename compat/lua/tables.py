@@ -203,12 +203,13 @@ def _put_in_list(table: list[Any], key: Any, value: Any) -> Table | None:
             table.take_entries()
     elif isinstance(table, MixedTable):
         put_in_dict(table.further(), _other(key), value)
+    elif value is not None and n:
+        mixed = MixedTable(table)
+        _put_in_list(mixed, key, value)
+        return mixed
     elif value is not None:
-        new: Table = MixedTable(table) if n else LuaDict()
-        if isinstance(new, MixedTable):
-            _put_in_list(new, key, value)
-        else:
-            put_in_dict(new, key, value)
+        new = LuaDict()
+        put_in_dict(new, key, value)
         return new
     return None
 

@@ -85,7 +85,8 @@ class _Kept(t7.TorchObject):
     _base = "Module"
 
 
-class Unknown(_Kept, Container, abstract=True):
+# Its fields are read by index, as those of a TorchObject.
+class Unknown(_Kept, Container, abstract=True):  # type: ignore[misc]
     """A module of a class that is not registered: everything but computing.
 
     It prints, converts, copies and is saved as it was read. ``weight`` and ``bias`` are its

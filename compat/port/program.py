@@ -16,7 +16,7 @@ from compat.port.know.trace import Facts, traced
 from compat.port.project.drafting import Converted, Made, convert_file
 from compat.port.project.following import Program, follow
 from compat.port.project.modules import module_names
-from compat.port.project.sources import Source
+from compat.port.project.sources import LONGEST, Source
 from compat.port.read import syntax as s
 from compat.port.read.parser import parse
 from compat.port.read.syntax import PortError
@@ -92,7 +92,7 @@ def planned(program: Program) -> Made:
 
 def _imports(text: str, modules: set[str]) -> bool:
     """Whether a draft imports one of these."""
-    found = re.findall(r"^\s*(?:from|import) (\w+)|import_module\(\"(\w+)", text, re.M)
+    found = re.findall(r"^\s*(?:from|import) (\w+)|_module\(\"(\w+)", text, re.M)
     return any({*words} & modules for words in found)
 
 
@@ -107,8 +107,15 @@ def _with_path(text: str, depth: int) -> str:
     return "".join([*lines[:first], head, *lines[first:]])
 
 
+def _is_opaque(source: Source) -> bool:
+    """Whether what a file says is not known."""
+    return source.is_data or source.problem is not None or source.length > 0
+
+
 def _reason(source: Source) -> str:
     """Why a file cannot be drafted, as far as that is known from its text."""
+    if source.length:
+        return f"it has {source.length} lines; files of up to {LONGEST} get a draft"
     if source.problem is None:
         return ""
     return source.problem.partition(": ")[2]
@@ -122,8 +129,7 @@ def _files(program: Program, started_too: set[int]) -> tuple[list[File], dict[Pa
     begins = _scripts(program) | started_too
     common: dict[str, Variable] = {}
     blocks = [
-        parse(b"return unknown()") if source.is_data or source.problem else source.block
-        for source in sources
+        parse(b"return unknown()") if _is_opaque(source) else source.block for source in sources
     ]
     # What the other files use is known before the scripts are read.
     scopes = {
@@ -138,7 +144,7 @@ def _files(program: Program, started_too: set[int]) -> tuple[list[File], dict[Pa
             str(source.path), name, blocks[number], scopes[number], source.text,
             is_script=number in begins,
             loads={text: str(path) for text, path in source.loads.items()},
-            is_opaque=source.is_data or source.problem is not None,
+            is_opaque=_is_opaque(source),
         )
         for number, (source, name) in enumerate(zip(sources, names, strict=True))
     ]  # fmt: skip

@@ -71,7 +71,12 @@ class GradientSum(Part):
         self._torn = False
 
     def join(self, member: Member, bucket_bytes: int) -> None:
-        """Sum over the processes of a group too, in buckets of so many bytes, from now on."""
+        """Sum over the processes of ``member``'s group too, in the passes that follow.
+
+        Args:
+            member: this process in the group.
+            bucket_bytes: the size of a bucket of gradients, in bytes.
+        """
         self.leave()
         self.group, self._bucket_bytes = member, bucket_bytes
 

@@ -35,7 +35,7 @@ def sent(tensor: Tensor, target: torch.device, copy: bool = False) -> Tensor:
 
 
 def copy_(target: Tensor, source: Tensor) -> None:
-    """Fill a tensor with another of its shape, on any device and of any dtype."""
+    """Copy ``source`` into ``target``, which has its shape and any device and dtype."""
     target.copy_(source, non_blocking=_queued(source.device, target.device))
 
 

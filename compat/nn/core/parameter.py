@@ -111,7 +111,7 @@ class Parameter:
     def _kept_gradient(self, fields: dict[str, Any], value: Tensor) -> Tensor:
         old = fields.get(self.name)
         for kept in (fields.pop(f"_pending_{self.name}", None), None if old is None else old.grad):
-            if _fits(kept, value):
+            if kept is not None and _fits(kept, value):
                 return kept
         return t7.zeros_like(value)
 
@@ -228,7 +228,7 @@ class Trained:
     def updateParameters(self: T, learningRate: float) -> T:
         """Subtract ``learningRate`` times its gradient from each parameter.
 
-        One that several modules share moves once for each of them, as in Torch7.
+        A parameter that several modules share is updated once for each of them, as in Torch7.
         """
         subtract(zip(*self.parameters(), strict=True), learningRate)
         return self

@@ -62,7 +62,7 @@ def sqrt_backward(gradOutput: Tensor, output: Tensor) -> Tensor:
 
 
 def power(input: Tensor, pow: float) -> Tensor:
-    """``input`` to the power of ``pow``."""
+    """Raise each element to the power of ``pow``."""
     return torch.pow(input, pow)
 
 

@@ -20,7 +20,7 @@ from compat.nn.layers.softmax import LogSoftMax, SoftMax  # noqa: F401
 
 
 class HardShrink(Elementwise):
-    """0 from ``-lam`` to ``lam`` and ``x`` elsewhere (Torch7: ``nn.HardShrink``).
+    """Compute 0 from ``-lam`` to ``lam`` and ``x`` elsewhere (Torch7: ``nn.HardShrink``).
 
     Args:
         lam: the bound; the field is ``lambda_``.
@@ -41,7 +41,7 @@ class HardShrink(Elementwise):
 
 
 class SoftShrink(HardShrink):
-    """``x`` moved by ``lam`` towards 0, but not beyond (Torch7: ``nn.SoftShrink``).
+    """Compute ``x`` moved by ``lam`` towards 0, but not beyond (Torch7: ``nn.SoftShrink``).
 
     Args:
         lam: how far; the field is ``lambda_``.
@@ -54,9 +54,16 @@ class SoftShrink(HardShrink):
 
 
 class Tanh(Elementwise):
-    """``tanh(x)`` (Torch7: ``nn.Tanh``).
+    """Compute ``tanh(x)`` for each element (Torch7: ``nn.Tanh``).
 
     PyTorch: ``torch.nn.Tanh``.
+
+    Shapes: the output has the shape of the input, which is any.
+
+    Example:
+        >>> import torch
+        >>> Tanh().forward(torch.zeros(2)).tolist()
+        [0.0, 0.0]
     """
 
     def apply_to(self, input: Tensor) -> Tensor:
@@ -67,7 +74,7 @@ class Tanh(Elementwise):
 
 
 class TanhShrink(Elementwise):
-    """``x - tanh(x)`` (Torch7: ``nn.TanhShrink``).
+    """Compute ``x - tanh(x)`` for each element (Torch7: ``nn.TanhShrink``).
 
     PyTorch: ``torch.nn.Tanhshrink``.
     """
@@ -84,9 +91,16 @@ class TanhShrink(Elementwise):
 
 
 class Sigmoid(Elementwise):
-    """``1 / (1 + exp(-x))`` (Torch7: ``nn.Sigmoid``).
+    """Compute ``1 / (1 + exp(-x))`` for each element (Torch7: ``nn.Sigmoid``).
 
     PyTorch: ``torch.nn.Sigmoid``.
+
+    Shapes: the output has the shape of the input, which is any.
+
+    Example:
+        >>> import torch
+        >>> Sigmoid().forward(torch.zeros(1)).tolist()
+        [0.5]
     """
 
     def apply_to(self, input: Tensor) -> Tensor:
@@ -97,7 +111,7 @@ class Sigmoid(Elementwise):
 
 
 class LogSigmoid(Elementwise):
-    """``log(1 / (1 + exp(-x)))`` (Torch7: ``nn.LogSigmoid``).
+    """Compute ``log(1 / (1 + exp(-x)))`` for each element (Torch7: ``nn.LogSigmoid``).
 
     At minus infinity it is NaN.
 
@@ -114,7 +128,7 @@ class LogSigmoid(Elementwise):
 
 
 class SoftPlus(Elementwise):
-    """``log(1 + exp(beta * x)) / beta``, a smooth ReLU (Torch7: ``nn.SoftPlus``).
+    """Compute ``log(1 + exp(beta * x)) / beta``, a smooth ReLU (Torch7: ``nn.SoftPlus``).
 
     Args:
         beta: the sharpness.
@@ -141,7 +155,7 @@ class SoftPlus(Elementwise):
 
 
 class SoftSign(Elementwise):
-    """``x / (1 + |x|)`` (Torch7: ``nn.SoftSign``).
+    """Compute ``x / (1 + |x|)`` for each element (Torch7: ``nn.SoftSign``).
 
     PyTorch: ``torch.nn.Softsign``.
     """
@@ -156,7 +170,7 @@ class SoftSign(Elementwise):
 
 
 class GatedLinearUnit(Layer):
-    """The first half of the features times the sigmoid of the second (``nn.GatedLinearUnit``).
+    """Multiply half of the features by the sigmoid of the others (``nn.GatedLinearUnit``).
 
     Dauphin et al., Language Modeling with Gated Convolutional Networks, 2016.
 

@@ -1,4 +1,4 @@
-"""Distances and similarities of pairs of vectors, shared by layers and criterions."""
+"""Distances and similarities of pairs of vectors. Layers and criterions call them."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from compat.nn.layers.initialisation import Drawn
 
 
 class Abs(Elementwise):
-    """``|x|``, with slope 1 at 0 (Torch7: ``nn.Abs``).
+    """Compute ``|x|`` for each element, with slope 1 at 0 (Torch7: ``nn.Abs``).
 
     PyTorch: ``torch.abs``.
     """
@@ -33,7 +33,7 @@ class Abs(Elementwise):
 
 
 class Exp(Elementwise):
-    """``exp(x)`` (Torch7: ``nn.Exp``).
+    """Compute ``exp(x)`` for each element (Torch7: ``nn.Exp``).
 
     PyTorch: ``torch.exp``.
     """
@@ -46,7 +46,7 @@ class Exp(Elementwise):
 
 
 class Log(Elementwise):
-    """The natural logarithm (Torch7: ``nn.Log``).
+    """Compute the natural logarithm (Torch7: ``nn.Log``).
 
     PyTorch: ``torch.log``.
     """
@@ -59,9 +59,15 @@ class Log(Elementwise):
 
 
 class Square(Elementwise):
-    """``x²`` (Torch7: ``nn.Square``).
+    """Compute ``x²`` for each element (Torch7: ``nn.Square``).
 
     PyTorch: ``torch.square``.
+
+    Shapes: the output has the shape of the input, which is any.
+
+    Example:
+        >>> Square().forward(torch.tensor([-3.0])).tolist()
+        [9.0]
     """
 
     def apply_to(self, input: Tensor) -> Tensor:
@@ -72,7 +78,7 @@ class Square(Elementwise):
 
 
 class Sqrt(Elementwise):
-    """The square root, with slope 0 where it is 0 (Torch7: ``nn.Sqrt``).
+    """Compute the square root, with slope 0 where it is 0 (Torch7: ``nn.Sqrt``).
 
     Args:
         b: added to the input; the field is ``eps``.
@@ -97,7 +103,7 @@ class Sqrt(Elementwise):
 
 
 class Power(Elementwise):
-    """The input to the power of ``p`` (Torch7: ``nn.Power``).
+    """Compute the input to the power of ``p`` (Torch7: ``nn.Power``).
 
     Args:
         p: the exponent; the field is ``pow``.
@@ -117,7 +123,7 @@ class Power(Elementwise):
 
 
 class AddConstant(Elementwise):
-    """The input plus a constant (Torch7: ``nn.AddConstant``).
+    """Compute the input plus a constant (Torch7: ``nn.AddConstant``).
 
     Args:
         constant_scalar: a number, or a tensor with one element for each feature of an input of size
@@ -160,7 +166,7 @@ class AddConstant(Elementwise):
 
 
 class MulConstant(Elementwise):
-    """The input times a constant (Torch7: ``nn.MulConstant``).
+    """Compute the input times a constant (Torch7: ``nn.MulConstant``).
 
     Args:
         constant_scalar: the constant.
@@ -214,7 +220,7 @@ class _PerElement(Drawn):
 
 
 class _Adding(_PerElement):
-    """Adds ``bias``."""
+    """Add ``bias``."""
 
     def updateOutput(self, input: Tensor) -> Tensor:
         return self.set_output(f.add(input, self.fitted(self.bias, input)).contiguous())
@@ -231,7 +237,7 @@ class _Adding(_PerElement):
 
 
 class _Multiplying(_PerElement):
-    """Multiplies with ``weight``."""
+    """Multiply by ``weight``."""
 
     def updateOutput(self, input: Tensor) -> Tensor:
         return self.set_output(f.mul(input, self.fitted(self.weight, input)).contiguous())
@@ -249,7 +255,7 @@ class _Multiplying(_PerElement):
 
 
 class Add(_Adding):
-    """Adds a learned bias (Torch7: ``nn.Add``).
+    """Add a learned bias (Torch7: ``nn.Add``).
 
     Args:
         inputSize: the number of elements of a sample.
@@ -285,7 +291,7 @@ class Add(_Adding):
 
 
 class CAdd(_Adding):
-    """Adds a learned bias of any shape (Torch7: ``nn.CAdd``).
+    """Add a learned bias of any shape (Torch7: ``nn.CAdd``).
 
     Args:
         size: the size of ``bias``: several numbers, or one list of them.
@@ -305,7 +311,7 @@ class CAdd(_Adding):
 
 
 class CMul(_Multiplying):
-    """Multiplies with a learned weight of any shape (Torch7: ``nn.CMul``).
+    """Multiply by a learned weight of any shape (Torch7: ``nn.CMul``).
 
     Args:
         size: the size of ``weight``: several numbers, or one list of them.
@@ -327,7 +333,7 @@ class CMul(_Multiplying):
 
 
 class Mul(_Multiplying):
-    """Multiplies with one learned number (Torch7: ``nn.Mul``). ``weight`` has one element."""
+    """Multiply by one learned number (Torch7: ``nn.Mul``). ``weight`` has one element."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -336,7 +342,7 @@ class Mul(_Multiplying):
 
 
 class Normalize(Layer):
-    """Divides each vector by its p-norm (Torch7: ``nn.Normalize``).
+    """Divide each vector by its p-norm (Torch7: ``nn.Normalize``).
 
     Args:
         p: above 0; ``math.inf`` for the largest absolute value.

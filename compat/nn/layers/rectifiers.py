@@ -26,7 +26,7 @@ from compat.nn.layers.table_layers import JoinTable
 
 
 class Threshold(Elementwise):
-    """``x`` above ``th`` and ``v`` elsewhere (Torch7: ``nn.Threshold``).
+    """Compute ``x`` above ``th`` and ``v`` elsewhere (Torch7: ``nn.Threshold``).
 
     Args:
         th: the threshold.
@@ -53,12 +53,18 @@ class Threshold(Elementwise):
 
 
 class ReLU(Threshold):
-    """``max(x, 0)`` (Torch7: ``nn.ReLU``).
+    """Compute ``max(x, 0)`` for each element (Torch7: ``nn.ReLU``).
 
     Args:
         p: work in place.
 
     PyTorch: ``torch.nn.ReLU``.
+
+    Shapes: the output has the shape of the input, which is any.
+
+    Example:
+        >>> ReLU().forward(torch.tensor([-1.0, 2.0])).tolist()
+        [0.0, 2.0]
     """
 
     @nil_is_default
@@ -67,13 +73,19 @@ class ReLU(Threshold):
 
 
 class HardTanh(Elementwise):
-    """``x`` between two bounds, and the bound beyond it (Torch7: ``nn.HardTanh``).
+    """Compute ``x`` between two bounds, and the bound beyond it (Torch7: ``nn.HardTanh``).
 
     Args:
         min_value, max_value: the bounds.
         inplace: work in place.
 
     PyTorch: ``torch.nn.Hardtanh``.
+
+    Shapes: the output has the shape of the input, which is any.
+
+    Example:
+        >>> HardTanh().forward(torch.tensor([-3.0, 0.5])).tolist()
+        [-1.0, 0.5]
     """
 
     min_val: float = -1
@@ -98,7 +110,7 @@ class HardTanh(Elementwise):
 
 
 class Clamp(HardTanh):
-    """``HardTanh`` under another name (Torch7: ``nn.Clamp``).
+    """Compute ``HardTanh`` under another name (Torch7: ``nn.Clamp``).
 
     Args:
         min_value, max_value: the bounds.
@@ -111,7 +123,7 @@ class Clamp(HardTanh):
 
 
 class Clip(Elementwise):
-    """``x`` between two bounds, with slope 1 everywhere (Torch7: ``nn.Clip`` of dpnn).
+    """Compute ``x`` between two bounds, with slope 1 everywhere (Torch7: ``nn.Clip`` of dpnn).
 
     Args:
         minval, maxval: the bounds.
@@ -132,7 +144,7 @@ class Clip(Elementwise):
 
 
 class ReLU6(Elementwise):
-    """``min(max(x, 0), 6)`` (Torch7: ``nn.ReLU6``).
+    """Compute ``min(max(x, 0), 6)`` for each element (Torch7: ``nn.ReLU6``).
 
     Args:
         inplace: work in place.
@@ -153,7 +165,7 @@ class ReLU6(Elementwise):
 
 
 class LeakyReLU(Elementwise):
-    """``x`` above 0 and ``negval * x`` elsewhere (Torch7: ``nn.LeakyReLU``).
+    """Compute ``x`` above 0 and ``negval * x`` elsewhere (Torch7: ``nn.LeakyReLU``).
 
     Args:
         negval: the slope below 0. As in Torch7, True or False here means the default, and has
@@ -161,6 +173,12 @@ class LeakyReLU(Elementwise):
         ip: work in place; ignored where ``negval`` is negative.
 
     PyTorch: ``torch.nn.LeakyReLU``.
+
+    Shapes: the output has the shape of the input, which is any.
+
+    Example:
+        >>> LeakyReLU(0.5).forward(torch.tensor([-1.0, 2.0])).tolist()
+        [-0.5, 2.0]
     """
 
     @nil_is_default
@@ -180,7 +198,7 @@ class LeakyReLU(Elementwise):
 
 
 class ELU(Elementwise):
-    """``x`` above 0 and ``alpha * (exp(x) - 1)`` elsewhere (Torch7: ``nn.ELU``).
+    """Compute ``x`` above 0 and ``alpha * (exp(x) - 1)`` elsewhere (Torch7: ``nn.ELU``).
 
     Clevert et al., Fast and Accurate Deep Network Learning by Exponential Linear Units, 2015.
 
@@ -302,7 +320,7 @@ class PReLU(Layer):
 
 
 class CReLU(Sequential):
-    """``ReLU`` of the input and of its negative, one after the other (Torch7: ``nn.CReLU``).
+    """Join ``ReLU`` of the input and ``ReLU`` of its negative (Torch7: ``nn.CReLU``).
 
     Shang et al., Understanding and Improving Convolutional Neural Networks via Concatenated
     Rectified Linear Units, 2016.

@@ -235,7 +235,7 @@ class WeightNorm(Decorator):
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
         own = [p for p in (self.v, self.g, self.bias) if p is not None]
-        return own, [gradient_of(p) for p in own]
+        return own, [gradient_of(p) for p in own]  # type: ignore[misc]
 
     zeroGradParameters = Module.zeroGradParameters
     updateParameters = Module.updateParameters

@@ -96,10 +96,10 @@ class SequencerCriterion(_OverSequence):
 
 
 class RepeaterCriterion(_OverSequence):
-    """The sum of a criterion over a sequence with one target (``nn.RepeaterCriterion`` of rnn).
+    """Sum a criterion over a sequence with one target (``nn.RepeaterCriterion`` of rnn).
 
     Args:
-        criterion: gets each entry of the input with the target.
+        criterion: is called with each entry of the input and the target.
 
     Shapes: input a list, or a tensor with the steps as its first dimension.
     """

@@ -90,7 +90,7 @@ def need_of(module: Any, after: Need = None) -> Need:
     if isinstance(module, (nn.ConvTranspose2d, nn.ConvTranspose3d)):
         sizes = (BATCH, module.in_channels, *[ANY] * len(module.kernel_size))
         # Without strides it makes an image of a vector, as the generator of a GAN does.
-        single = max(module.stride) == 1 and not any(module.padding)  # type: ignore[arg-type]
+        single = max(module.stride) == 1 and not any(module.padding)
         return Sizes(sizes, single=single)
     if isinstance(module, nn.Linear):
         return Sizes((BATCH, module.in_features))

@@ -227,6 +227,7 @@ class Names:
             and isinstance(node.values[0], s.Name)
             and node.values[0].variable is owner.variable
             and len(owner.variable.writes) == 1
+            and not owner.variable.is_parameter  # a prototype, of which objects are made
         ) and all(klass.variable is not owner.variable for klass in self.classes.values()):
             self._add_class(owner, node)
 

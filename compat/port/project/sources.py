@@ -12,6 +12,8 @@ from compat.port.read.syntax import PortError
 
 _BOM = b"\xef\xbb\xbf"
 _DATA = 200_000  # bytes from which on a file that only gives a table is kept as data
+LONGEST = 20_000  # lines of a file that gets a draft
+_LOADS = re.compile(rb"\b(require|dofile)\s*\(?\s*['\"]([\w./-]+)['\"]")
 _BEGINS = re.compile(rb"\s*(?:--[^\n]*\n\s*)*(?:return\s*\{|(?:local\s+)?\w+\s*=\s*\{)")
 _TEXTS = re.compile(rb"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|--[^\n]*")
 _CODE = re.compile(rb"\bfunction\b|\(|\.\.")
@@ -26,6 +28,7 @@ class Source:
         block: what it says; empty where ``problem`` or ``is_data`` says why.
         problem: why it cannot be read.
         is_data: it only gives a large table.
+        length: how many lines it has, if these are too many for a draft.
         loads: what its ``require`` and ``dofile`` name, and the files that these are.
     """
 
@@ -34,6 +37,7 @@ class Source:
     block: s.Block
     problem: str | None = None
     is_data: bool = False
+    length: int = 0
     loads: dict[str, Path] = field(default_factory=dict)
 
 
@@ -51,6 +55,10 @@ def read(path: Path, named: str) -> Source:
     nothing = s.Block([], [], line=1)
     if len(text) >= _DATA and _is_data(text):
         return Source(path, text, nothing, is_data=True)
+    length = text.count(b"\n")
+    if length > LONGEST:  # what it loads is looked for all the same
+        names = b"\n".join(b"%s'%s'" % found for found in _LOADS.findall(text))
+        return Source(path, text, parse(names, named) if names else nothing, length=length)
     try:
         return Source(path, text, parse(text, named))
     except PortError as error:

@@ -61,7 +61,8 @@ def laid_out(texts: Mapping[str, str]) -> dict[str, str]:
         files = {name: Path(folder, f"{number}.py") for number, name in enumerate(texts)}
         for name, file in files.items():
             file.write_text(texts[name], encoding="utf-8")
-        for command in (["check", "--fix", "--select=I", *isort], ["format"]):
+        mend = ["check", "--fix", "--exit-zero", "--select=I,RET,SIM,UP", *isort]
+        for command in (mend, ["format"]):
             done = subprocess.run(
                 [sys.executable, "-m", "ruff", *command, "--isolated", "--no-cache", folder],
                 capture_output=True,

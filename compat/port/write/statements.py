@@ -107,6 +107,9 @@ def _is_announced(name: s.Name, node: s.Local, draft: Draft) -> bool:
 @statement(s.Assign)
 def assign(node: s.Assign, draft: Draft) -> None:
     """``targets = values``."""
+    target = node.targets[0]
+    if isinstance(target, s.Index) and draft.types.dotted(target.object) == "package":
+        return  # package.path: the program's files are found already
     if node in draft.kept:
         draft.page.mark(
             f"{draft.kept[node]} is used after a forward that overwrites it in Torch7",

@@ -204,7 +204,8 @@ end
 
 -- Numbers of numbers
 local NUMBERS = {
-   log = math.log, exp = math.exp, cos = math.cos, acos = math.acos, cosh = math.cosh, sin = math.sin, asin = math.asin,
+   log = function(x) return math.log(x) end, -- with a second argument, even nil, it takes a base
+   exp = math.exp, cos = math.cos, acos = math.acos, cosh = math.cosh, sin = math.sin, asin = math.asin,
    sinh = math.sinh, tan = math.tan, atan = math.atan, tanh = math.tanh, sqrt = math.sqrt, ceil = math.ceil,
    floor = math.floor, abs = math.abs,
    log1p = function(x) return call(python.log1p, x) end,
@@ -218,11 +219,20 @@ local NUMBERS = {
    rsqrt = function(x) return 1 / math.sqrt(x) end,
    sigmoid = function(x) return 1 / (1 + math.exp(-x)) end,
 }
+local function lerp(a, b, w) return a + w * (b - a) end
+local function pow(a, b) return a ^ b end
+-- Torch7's C code takes the numbers as they are in the type, and gives its result in the type.
 local function as_real(C, x)
    if C.numbers == 'Float' then return call(python.single, x) end
    return x
 end
-for name, f in pairs(NUMBERS) do ops[name .. 'Number'] = function(C, x) return as_real(C, f(x)) end end
-function ops.lerpNumber(C, a, b, w) return a + w * (b - a) end
-function ops.atan2Number(C, a, b) return math.atan2(a, b) end
-function ops.powNumber(C, a, b) return a ^ b end
+local function of_numbers(f)
+   return function(C, x, y, z)
+      x = as_real(C, x)
+      if y then y = as_real(C, y) end
+      if z then z = as_real(C, z) end
+      return as_real(C, f(x, y, z))
+   end
+end
+for name, f in pairs(NUMBERS) do ops[name .. 'Number'] = of_numbers(f) end
+ops.lerpNumber, ops.atan2Number, ops.powNumber = of_numbers(lerp), of_numbers(math.atan2), of_numbers(pow)

@@ -1,4 +1,4 @@
-"""Criterions of distances and of pairs of tensors."""
+"""Converters of criterions that compare pairs of tensors by a distance, to and from torch.nn."""
 
 from __future__ import annotations
 

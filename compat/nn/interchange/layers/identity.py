@@ -85,7 +85,12 @@ class ZeroGrad(nn.Module):
 
 
 class Cast(nn.Module):
-    """Tensors in another type; of indices only with ``indices``."""
+    """Convert the tensors of the input to a dtype.
+
+    Args:
+        dtype: the type of the output.
+        indices: convert tensors of integers too.
+    """
 
     def __init__(self, dtype: torch.dtype, indices: bool = True) -> None:
         super().__init__()

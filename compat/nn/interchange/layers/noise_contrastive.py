@@ -62,7 +62,7 @@ class NCEModule(nn.Module):
 
 
 class FromOne(nn.Module):
-    """A layer of features and classes that count from 1."""
+    """Run a layer that takes features and class labels, on labels that count from 1."""
 
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What poolings over windows have in common."""
+"""The base of poolings over windows: sizes, steps, padding, and the size of the output."""
 
 from __future__ import annotations
 

@@ -109,3 +109,8 @@ print(x:sum(), torch.all(x:eq(0)))
 print(torch.LongTensor{1, 2}, torch.FloatTensor(2):fill(0.5), torch.Tensor(2, 2):zero())
 print(x:index(1, torch.LongTensor{1}), x:select(1, 1), x:size(2))
 print(torch.sqrt(torch.Tensor{4, 9}), torch.pow(torch.Tensor{2}, 3), torch.Tensor{1, 2}:cmul(torch.Tensor{3, 4}))
+
+-- # where packages are found
+package.path = package.path .. ';./?.lua'
+package.path = './lib/?.lua;' .. package.path
+print(type(package.path))

@@ -168,3 +168,13 @@ def test_a_loaded_file_that_is_no_lua_fails_when_it_is_loaded(tmp_path: Path) ->
     script = program(tmp_path, main="print(pcall(require, 'bad'))", bad="local x = 7 // 2")
     bad = convert([script])[1]
     assert bad.in_lua == "file" and "the operator // is of a later Lua" in bad.report.marks[0][1]
+
+
+def test_a_file_of_a_hundred_thousand_lines_stays_lua(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    long = "local part = require('part')\n" + "x = (x or 0) + 1\n" * 100_000 + "return x\n"
+    script = program(tmp_path, main="print(require 'long')", long=long, part="return 1")
+    main, whole, part = convert([script])
+    assert whole.in_lua == "file" and "100002 lines" in whole.report.marks[0][1]
+    assert part.text == "exports = 1\n" and "from long import exports" in main.text
