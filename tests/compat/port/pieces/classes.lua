@@ -192,3 +192,13 @@ local ce = nn.CrossEntropyCriterion()
 print(ce:forward(x, y))
 local pc = nn.ParallelCriterion():add(nn.MSECriterion()):add(crit)
 print(pc:forward({x, x}, {x, y}))
+-- # new of a class that torch.class made
+do
+   local counter, parent = torch.class('CounterMadeByNew')
+   function counter:__init(n) self.n = n end
+   function counter:count() return self.n end
+   local c = counter.new(4)
+   print(c:count())
+   local make = counter.new
+   print(make(3):count())
+end
