@@ -164,6 +164,21 @@ t7.access = {
    call = function(t, ...) return t(...) end,
    same = rawequal,
    keys = function(t) local keys = {} for k in pairs(t) do keys[#keys + 1] = k end return keys end,
+   -- Puts `f(v)` in the place of each tensor and object in a table, and in the tables in it: what nn.utils.recursiveType
+   -- converts. An object of a class is none of these tables.
+   each = function(t, f)
+      local seen, waiting = {}, {t}
+      while #waiting > 0 do
+         local v = table.remove(waiting)
+         if not seen[v] and not torch.typename(v) then
+            seen[v] = true
+            for key, item in next, v do
+               if torch.typename(item) then rawset(v, key, f(item))
+               elseif type(item) == 'table' then waiting[#waiting + 1] = item end
+            end
+         end
+      end
+   end,
    tostring = tostring,
    require = require,
    execute = function(code, name, ...)
