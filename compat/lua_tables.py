@@ -230,7 +230,7 @@ class ForeignTable:
     """A table that is another language's, in a field of an object."""
 
     def replace_each(self, function: Callable[[Any], Any]) -> None:
-        """Put what ``function`` gives in the place of each tensor and object in it, at any depth."""
+        """Put what ``function`` gives in the place of each tensor and object , at any depth."""
         raise NotImplementedError
 
 
