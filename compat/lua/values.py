@@ -64,6 +64,11 @@ class LuaTable(ForeignTable):
         """Keys and values."""
         return [(key, self[key]) for key in self.keys()]
 
+    def entries(self) -> list[Any]:
+        """What is under 1…n; nothing of an object of a class."""
+        found: list[Any] = self._state.access("entries", self._handle)
+        return found
+
     def replace_each(self, function: Callable[[Any], Any]) -> None:
         """See ``ForeignTable``; there is nothing in an object of a class."""
         self._state.access("each", self._handle, function)

@@ -164,6 +164,12 @@ t7.access = {
    call = function(t, ...) return t(...) end,
    same = rawequal,
    keys = function(t) local keys = {} for k in pairs(t) do keys[#keys + 1] = k end return keys end,
+   entries = function(t)
+      if torch.typename(t) then return {} end
+      local found = {}
+      for i = 1, rawlen(t) do found[i] = rawget(t, i) end
+      return found
+   end,
    -- Puts `f(v)` in the place of each tensor and object in a table, and in the tables in it: what nn.utils.recursiveType
    -- converts. An object of a class is none of these tables.
    each = function(t, f)

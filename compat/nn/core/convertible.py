@@ -197,9 +197,11 @@ class Convertible:
         """Convert what ``prepare_conversion`` has checked; ``name`` is the whole's new type."""
         fields = self.__dict__
         for key in (*_RESULTS, *self.pass_fields):
-            if key in fields:
+            if isinstance(held := fields.get(key), ForeignTable):
+                held.replace_each(conversion.copied)
+            elif key in fields:
                 # A copy: it may be what somebody gave this object, or was given.
-                fields[key] = conversion.copied(fields[key])
+                fields[key] = conversion.copied(held)
         convert_values(Convertible.held_values(self), conversion, name)
         self._type = conversion.named(self._type, name)
 

@@ -399,3 +399,22 @@ def test_tables_with_metatables_change_type_with_their_module(runtime: lua.Runti
     # One tensor stays one; what a variable has, and objects of other classes, stay as they are.
     assert runtime.eval("s.again:fill(7)[1], s.items[1][2]") == (7, 7)
     assert runtime.eval("w:type(), s.plain.t:type()") == ("torch.DoubleTensor",) * 2
+
+
+def test_an_output_with_a_metatable_goes_on_to_python_s_layers(runtime: lua.Runtime) -> None:
+    runtime.execute(
+        """
+        S = {} S.__index = S function S:hi() return 'hi' end
+        local C = torch.class('nn.Pair', 'nn.Module')
+        function C:updateOutput(x) self.output = setmetatable({x, x * 2}, S) return self.output end
+        pair = nn.Pair()
+        net = nn.Sequential():add(pair):add(nn.CAddTable())
+        first = net:forward(torch.ones(2))[1]
+        net:float()
+        """
+    )
+    assert runtime.eval("first, pair.output:hi(), pair.output[2]:type()") == (
+        3,
+        "hi",
+        "torch.FloatTensor",
+    )
