@@ -194,6 +194,10 @@ class Classes:
         if _takes_modules(cls):
             args = ()
         try:
+            needed = _needed(cls)
+            if len(args) < len(needed):
+                name = _typename(cls) or cls.__name__
+                raise TypeError(f"{needed[len(args)]} is nil; {name} takes {', '.join(needed)}")
             owner = cls(*_as_in_lua(cls, args))
         except Exception as error:
             blame(error, cls, "__init", *args)
@@ -208,6 +212,17 @@ def _flags(cls: type) -> tuple[bool, ...]:
     parameters = inspect.signature(cls).parameters.values()
     plain = itertools.takewhile(lambda p: p.kind is p.POSITIONAL_OR_KEYWORD, parameters)
     return tuple(str(p.annotation).partition(" ")[0] == "bool" for p in plain)
+
+
+@functools.cache
+def _needed(cls: type) -> tuple[str, ...]:
+    """The arguments that a constructor cannot do without."""
+    parameters = inspect.signature(cls).parameters.values()
+    return tuple(
+        p.name
+        for p in parameters
+        if p.kind is p.POSITIONAL_OR_KEYWORD and p.default is inspect.Parameter.empty
+    )
 
 
 @functools.cache
