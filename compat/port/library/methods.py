@@ -75,8 +75,9 @@ def method(node: s.Call, draft: Draft) -> Code:
 
 def _less_or(node: s.Node) -> s.Node:
     """``arg`` of ``arg or {}``: a program always has arguments."""
-    is_or = isinstance(node, s.Binary) and node.operator == "or"
-    return node.left if is_or and isinstance(node.right, s.Table) else node
+    if isinstance(node, s.Binary) and node.operator == "or" and isinstance(node.right, s.Table):
+        return node.left
+    return node
 
 
 def _misses(node: s.Call, draft: Draft) -> bool:
