@@ -107,6 +107,6 @@ def returned(file: File) -> str | None:
     if not isinstance(last, s.Return) or not last.values:
         return None
     value = last.values[0]
-    if len(last.values) == 1 and isinstance(value, s.Name):
+    if len(last.values) == 1 and isinstance(value, s.Name) and not value.variable.is_global:
         return str(value.variable.python)
     return "exports"

@@ -268,7 +268,7 @@ def _run(command: str, *more: str) -> Callable[[Path], None]:
         if code:
             assert said.startswith("dptable: ") and said.count("\n") == 1, said
             bugs = ("object has no attribute", "not subscriptable", "unsupported operand")
-            assert not any(bug in said for bug in (*bugs, "unhashable", "NoneType")), said
+            assert not any(bug in said for bug in (*bugs, "unhashable", "'NoneType'")), said
 
     return run
 

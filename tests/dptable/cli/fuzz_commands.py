@@ -34,7 +34,7 @@ ENDLESS = 60
 _PER_FOLDER = 200
 _BUGS = (
     *("object has no attribute", "not subscriptable", "unsupported operand", "unhashable"),
-    *("NoneType", "unexpected keyword", "positional argument", "not iterable", "Overflow"),
+    *("'NoneType'", "unexpected keyword", "positional argument", "not iterable", "Overflow"),
     *("cannot be interpreted as", "local variable", "Traceback", "not callable", "bad allocation"),
 )
 _NUMBERS = (
