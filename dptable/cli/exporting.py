@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from compat import nn
-from compat.nn.source import inputs, proof, written
+from compat.nn.source import proof, written
+from compat.nn.source.input import inputs
 from compat.t7.base.atomic_file import atomic_file
 from compat.tensor_tables import tensors, with_tensors
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from compat import nn
-from compat.nn.source import inputs
+from compat.nn.source.input import inputs
 from compat.nn.source.script import module_from
 from compat.nn.source.written import Written, write
 

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from compat.nn.interchange.computed import Computed
 from compat.nn.interchange.layers.shape import Reshape, View
-from compat.nn.source import sizes
-from compat.nn.source.needs import ANY, BATCH, STEPS, Need, Sizes, Table, need_of
+from compat.nn.source.input import sizes
+from compat.nn.source.input.needs import ANY, BATCH, STEPS, Need, Sizes, Table, need_of
 from compat.tensor_tables import map_tensors, tensors
 from compat.torch_internals import fake_tensors
 
