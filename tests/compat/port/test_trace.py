@@ -90,8 +90,8 @@ def test_files_are_found_whose_names_are_computed(
         "local made = require('parts_of_it/' .. 'small')\nprint(made.size)\n"
     )
     (tmp_path / "parts_of_it" / "small.lua").write_text("local M = {size = 3}\nreturn M\n")
-    program = follow([tmp_path / "script.lua", tmp_path / "parts_of_it" / "small.lua"])
-    write(make(program), tmp_path / "out")
+    made = make(follow([tmp_path / "script.lua"]))  # which finds the part by itself
+    write(made, tmp_path / "out")
     monkeypatch.syspath_prepend(tmp_path / "out")
     exec((tmp_path / "out" / "script.py").read_text(), {"__name__": "__main__"})
     assert capsys.readouterr().out == "3\n"
