@@ -416,7 +416,8 @@ def _number(text: str) -> int | float:
     if text.startswith("0x"):
         return int(text.rstrip("ul"), 16) if "p" not in text else float.fromhex(text)
     value = float(text)
-    return int(value) if re.fullmatch(r"\d+", text) else value
+    is_int = re.fullmatch(r"\d+", text) and value < 1e14  # Lua shows a larger one as 1e+14
+    return int(value) if is_int else value
 
 
 def _string(text: str) -> str:
