@@ -34,6 +34,7 @@ __all__ = [
     "open",
 ]
 
+_DEEPEST = 100  # groups in each other
 _MODES = ("r", "r+", "w", "w-", "a")
 # What a tensor is written as, and what a number of so many bytes is read as: signs get lost.
 _WRITTEN = {
@@ -202,8 +203,34 @@ class HDF5Group:
         return HDF5DataSet(found)
 
     def all(self) -> dict[str, Any]:
-        """Return all that is in it: tensors, and dicts for groups, by name."""
-        return {name: self.read(name).all() for name in self._group}
+        """Return all that is in it: tensors, and dicts for groups, by name.
+
+        A group that lies in several places is read once, into one dict.
+
+        Raises:
+            ValueError: a group that lies in itself, or more than 100 deep.
+        """
+        return self._all({}, 1)
+
+    def _all(self, known: dict[Any, dict[str, Any] | None], depth: int) -> dict[str, Any]:
+        """Return all; ``known`` has what was read, and None for the groups around this one."""
+        if depth > _DEEPEST:
+            raise ValueError(f"groups lie more than {_DEEPEST} deep in each other; fewer are read")
+        known[self._group] = None
+        held: dict[str, Any] = {}
+        for name in self._group:
+            item = self.read(name)
+            if isinstance(item, HDF5DataSet):
+                held[name] = item.all()
+            elif item._group not in known:
+                held[name] = item._all(known, depth + 1)
+            elif (again := known[item._group]) is not None:
+                held[name] = again
+            else:
+                path = f"{self._group.name}/{name}".replace("//", "/")
+                raise ValueError(f"{path} is a group that it lies in; groups that end are read")
+        known[self._group] = held
+        return held
 
     def write(
         self,

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NoReturn, Protocol
 
 from compat.checks import prefix
 from compat.nn.checks.tensors import UNCLEAR
+from compat.nn.core import walk_limits
 
 
 class Named(Protocol):
@@ -51,7 +52,9 @@ def locate(error: Exception, module: Named, index: int | None = None) -> None:
     The error stays the same object, of the same class; its ``origin`` knows the container, too.
     """
     if isinstance(error, RecursionError):
-        return  # a place for each of the levels: longer than anybody reads, and slow
+        # A place for each of the levels would be longer than anybody reads, and slow.
+        walk_limits.seen_from(module, error)
+        return
     blame(error, module, "")
     if index is None:
         if error.__dict__.get("places"):
