@@ -210,27 +210,7 @@ class HDF5Group:
         Raises:
             ValueError: a group that lies in itself, or more than 100 deep.
         """
-        return self._all({}, 1)
-
-    def _all(self, known: dict[Any, dict[str, Any] | None], depth: int) -> dict[str, Any]:
-        """Return all; ``known`` has what was read, and None for the groups around this one."""
-        if depth > _DEEPEST:
-            raise ValueError(f"groups lie more than {_DEEPEST} deep in each other; fewer are read")
-        known[self._group] = None
-        held: dict[str, Any] = {}
-        for name in self._group:
-            item = self.read(name)
-            if isinstance(item, HDF5DataSet):
-                held[name] = item.all()
-            elif item._group not in known:
-                held[name] = item._all(known, depth + 1)
-            elif (again := known[item._group]) is not None:
-                held[name] = again
-            else:
-                path = f"{self._group.name}/{name}".replace("//", "/")
-                raise ValueError(f"{path} is a group that it lies in; groups that end are read")
-        known[self._group] = held
-        return held
+        return _content(self._group, {}, 1)
 
     def write(
         self,
@@ -302,6 +282,27 @@ class HDF5File(HDF5Group):
 
     def __repr__(self) -> str:
         return f"[HDF5File: {self._group.filename}]" if self._group else "[HDF5File: closed]"
+
+
+def _content(group: Any, known: dict[Any, dict[str, Any] | None], depth: int) -> dict[str, Any]:
+    """Return all in a group of h5py; ``known`` has those read before, None for those around it."""
+    if depth > _DEEPEST:
+        raise ValueError(f"groups lie more than {_DEEPEST} deep in each other; fewer are read")
+    known[group] = None
+    held: dict[str, Any] = {}
+    for name in group:
+        item = HDF5Group(group).read(name)
+        if isinstance(item, HDF5DataSet):
+            held[name] = item.all()
+            continue
+        below = group[name]
+        content = known[below] if below in known else _content(below, known, depth + 1)
+        if content is None:
+            path = f"{group.name}/{name}".replace("//", "/")
+            raise ValueError(f"{path} is a group that it lies in; groups that end are read")
+        held[name] = content
+    known[group] = held
+    return held
 
 
 def _joined(datapath: Any) -> str:

@@ -72,14 +72,14 @@ class _Depth:
     """The message of a RecursionError that came out of ``net``, made when somebody reads it."""
 
     def __init__(self, net: Any, said: Any) -> None:
-        self._net, self._said = net, said
+        self.net, self.said = net, said
 
     def __str__(self) -> str:
         try:
-            walked(self._net)
+            walked(self.net)
         except t7.T7Error as error:
             return f"{error.path}: {error.found}; {error.expected} is accepted"
-        return str(self._said)
+        return str(self.said)
 
     def __repr__(self) -> str:
         return repr(str(self))
@@ -91,7 +91,7 @@ class _Depth:
 def seen_from(net: Any, error: RecursionError) -> None:
     """Have ``error`` tell what in ``net`` it failed at; the outermost net that is told counts."""
     said = error.args[0] if error.args else ""
-    error.args = (_Depth(net, said._said if isinstance(said, _Depth) else said),)
+    error.args = (_Depth(net, said.said if isinstance(said, _Depth) else said),)
 
 
 def tell_ends(cls: type) -> None:
