@@ -12,7 +12,14 @@ from compat.hints import missing as _missing
 from compat.nn import utils
 from compat.nn.containers.branches import Concat, ConcatTable, DepthConcat, Parallel, ParallelTable
 from compat.nn.containers.container import Container
-from compat.nn.containers.decorators import Bottle, Decorator, DontCast, NaN, Profile
+from compat.nn.containers.decorators import (
+    Bottle,
+    Decorator,
+    DontCast,
+    NaN,
+    Profile,
+    SpatialClassifier,
+)
 from compat.nn.containers.gpu import GPU
 from compat.nn.containers.map_table import MapTable
 from compat.nn.containers.sequential import Sequential
@@ -88,6 +95,7 @@ from compat.nn.layers.composed.neighbourhood_normalization import (
     SpatialDivisiveNormalization,
     SpatialSubtractiveNormalization,
 )
+from compat.nn.layers.composed.spatial_normalization import SpatialNormalization
 from compat.nn.layers.convolution import tables
 from compat.nn.layers.convolution.binary import SpatialBinaryConvolution
 from compat.nn.layers.convolution.convolution import (
@@ -145,6 +153,7 @@ from compat.nn.layers.normalization import (
     VolumetricBatchNormalization,
 )
 from compat.nn.layers.padding import (
+    SpatialPadding,
     SpatialReflectionPadding,
     SpatialReplicationPadding,
     SpatialZeroPadding,
@@ -302,14 +311,15 @@ __all__ = [
     "SoftPlus", "SoftShrink", "SoftSign", "SparseJacobian", "SparseLinear",
     "SpatialAdaptiveAveragePooling", "SpatialAdaptiveMaxPooling", "SpatialAutoCropMSECriterion",
     "SpatialAveragePooling", "SpatialBatchNormalization", "SpatialBinaryConvolution",
-    "SpatialBinaryLogisticRegression", "SpatialClassNLLCriterion",
+    "SpatialBinaryLogisticRegression", "SpatialClassNLLCriterion", "SpatialClassifier",
     "SpatialContrastiveNormalization", "SpatialConvolution", "SpatialConvolutionLocal",
     "SpatialConvolutionMM", "SpatialConvolutionMap", "SpatialCrossMapLRN",
     "SpatialDepthWiseConvolution", "SpatialDilatedConvolution", "SpatialDilatedMaxPooling",
     "SpatialDivisiveNormalization", "SpatialDropout", "SpatialFeatNormalization",
     "SpatialFractionalMaxPooling", "SpatialFullConvolution", "SpatialFullConvolutionMap",
     "SpatialGlimpse", "SpatialLPPooling", "SpatialLogSoftMax", "SpatialMaxPooling",
-    "SpatialMaxUnpooling", "SpatialReSampling", "SpatialReflectionPadding",
+    "SpatialMaxUnpooling", "SpatialNormalization", "SpatialPadding", "SpatialReSampling",
+    "SpatialReflectionPadding",
     "SpatialRegionDropout", "SpatialReplicationPadding", "SpatialSoftMax", "SpatialSubSampling",
     "SpatialSubtractiveNormalization", "SpatialUniformCrop", "SpatialUpSamplingBilinear",
     "SpatialUpSamplingNearest", "SpatialZeroPadding", "SplitTable", "Sqrt", "Square", "Squeeze",

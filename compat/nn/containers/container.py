@@ -225,8 +225,14 @@ class Container(Module):
         """Return what ``__repr__`` calls this container."""
         return self.typename
 
+    @classmethod
+    def prints_every_module(cls) -> bool:
+        """Tell whether the class prints as ``Container`` does here; Torch7's prints its name."""
+        return cls.__repr__ is Container.__repr__ and cls._body is Container._body
+
     def __repr__(self) -> str:
-        return "\n".join([f"{self._head()} {{", *(f"  {line}" for line in self._body()), "}"])
+        body = [f"  {line}" for line in self._body()]
+        return "\n".join([f"{self._head()} {{", *body, "}"]) if body else self._head()
 
 
 class Relaying(Container, abstract=True):

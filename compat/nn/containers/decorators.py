@@ -14,10 +14,13 @@ from compat import cutorch, t7
 from compat.checks import flag, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR
-from compat.nn.containers.container import Relaying
+from compat.nn.containers.container import C, Relaying
+from compat.nn.containers.sequential import Sequential
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import type_of
 from compat.nn.core.module import Module, Scalar
+from compat.nn.core.native import as_module
+from compat.nn.core.tree import Inner
 from compat.tensor_tables import map_tensors, tensors
 from compat.tensor_types import parse_type
 
@@ -84,6 +87,53 @@ class Decorator(Relaying):
 
     def __repr__(self) -> str:
         return f"{self.typename} @ {self.modules[0]}"
+
+
+class SpatialClassifier(Decorator):
+    """A module for features applied at each place of an image (``nn.SpatialClassifier`` of nnx).
+
+    Args:
+        classifier: the module, an empty ``Sequential`` by default. ``add`` adds to it.
+
+    Field: ``spatialOutput``; where it is False the output is that of the module, ``H * W x N``.
+
+    Shapes: input ``K x H x W``, output ``N x H x W``; the module makes N features of K.
+    """
+
+    takes = TENSOR
+    workspace_fields = dict.fromkeys(
+        ("inputF", "inputT", "outputF", "gradOutputF", "gradOutputT", "gradInputF")
+    )
+    scratch_fields = ("outputT", "gradInputT")
+    spatialOutput: bool = True
+
+    classifier = Inner(0)
+
+    @nil_is_default
+    def __init__(self, classifier: Module | torch.nn.Module | None = None) -> None:
+        Relaying.__init__(self)
+        self.modules.append(as_module(Sequential() if classifier is None else classifier))
+
+    def add(self: C, module: Module | torch.nn.Module) -> C:
+        """Add ``module`` to the classifier, a container. Returns self."""
+        self.modules[0].add(module)
+        return self
+
+    def inward(self, input: Tensor) -> Tensor:
+        if input.dim() != 3:
+            raise ValueError(
+                f"input has {input.dim()} dimensions; 3 (features x height x width) are accepted"
+            )
+        return input.flatten(1).t().contiguous()
+
+    def outward(self, output: Tensor, input: Tensor) -> Tensor:
+        return output.t().unflatten(1, input.shape[1:]) if self.spatialOutput else output
+
+    def gradient_inward(self, gradOutput: Tensor) -> Tensor:
+        return gradOutput.flatten(1).t().contiguous() if self.spatialOutput else gradOutput
+
+    def gradient_outward(self, gradInput: Tensor, input: Tensor) -> Tensor:
+        return gradInput.t().reshape(input.shape)
 
 
 class Bottle(Decorator):

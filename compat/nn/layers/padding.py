@@ -93,6 +93,17 @@ class SpatialZeroPadding(_SpatialPadding):
     _pad_backward = staticmethod(f.zero_pad_backward)
 
 
+class SpatialPadding(SpatialZeroPadding):
+    """``SpatialZeroPadding`` under the name that it has in package nnx (``nn.SpatialPadding``).
+
+    Args: as in ``SpatialZeroPadding``.
+
+    Shapes: input ``[N x] planes x H x W``.
+
+    PyTorch: ``torch.nn.ZeroPad2d``.
+    """
+
+
 class SpatialReflectionPadding(_SpatialPadding):
     """Planes mirrored at their edges (Torch7: ``nn.SpatialReflectionPadding``).
 

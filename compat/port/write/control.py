@@ -300,7 +300,7 @@ def return_(node: s.Return, draft: Draft) -> None:
 def _file_result(node: s.Return, draft: Draft) -> None:
     only = node.values[0] if len(node.values) == 1 else None
     if isinstance(only, s.Name) and not only.variable.is_global:
-        draft.exports = name_of(node.values[0], draft)
+        draft.exports = name_of(only, draft)
         if draft.types.loads_by_name and draft.exports != "exports":
             draft.page.write(f"exports = {draft.exports}")
         return

@@ -105,7 +105,9 @@ def test_places_in_messages_are_left_out(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.needs("tree_sitter")
 @pytest.mark.needs("tree_sitter_lua")
 def test_programs_that_set_no_seed_draw_the_same_numbers(tmp_path: Path) -> None:
-    from compat.port.program import convert, write
+    from compat.port.program import make
+    from compat.port.project.folder import write
+    from compat.port.project.following import follow
 
     script = tmp_path / "train.lua"
     script.write_text(
@@ -115,7 +117,7 @@ def test_programs_that_set_no_seed_draw_the_same_numbers(tmp_path: Path) -> None
         "print(torch.rand(1)[1], os.date('%Y-%m-%d %H'))\n"
         "print(torch.seed(), torch.rand(1)[1])\n"
     )
-    (draft,) = write(convert([script]), None)
+    (draft,) = write(make(follow([script])), None).files
     assert checking.check(script, draft).difference is None
 
 

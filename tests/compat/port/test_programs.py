@@ -94,11 +94,13 @@ end
 @pytest.mark.slow
 def test_a_check_tells_results_that_are_overwritten_from_other_differences(tmp_path: Path) -> None:
     from compat.port.check import checking
-    from compat.port.program import convert, write
+    from compat.port.program import make
+    from compat.port.project.folder import write
+    from compat.port.project.following import follow
 
     script = tmp_path / "script.lua"
     script.write_text(RECURRENT.replace("{}", "first:backward(state, torch.ones(2))"))
-    (draft,) = write(convert([script]), None)
+    (draft,) = write(make(follow([script])), None).files
     outcome = checking.check(script, draft)
     assert outcome.difference is None and outcome.kept and outcome.lines == 3
     assert "where no result is overwritten" in str(outcome)

@@ -81,14 +81,16 @@ def test_what_threads_compute_with_is_seen(tmp_path: Path) -> None:
 def test_files_are_found_whose_names_are_computed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from compat.port.program import convert, write
+    from compat.port.program import make
+    from compat.port.project.folder import write
+    from compat.port.project.following import follow
 
     (tmp_path / "parts_of_it").mkdir()
     (tmp_path / "script.lua").write_text(
         "local made = require('parts_of_it/' .. 'small')\nprint(made.size)\n"
     )
     (tmp_path / "parts_of_it" / "small.lua").write_text("local M = {size = 3}\nreturn M\n")
-    made = convert([tmp_path / "script.lua", tmp_path / "parts_of_it" / "small.lua"])
+    made = make(follow([tmp_path / "script.lua"]))  # which finds the part by itself
     write(made, tmp_path / "out")
     monkeypatch.syspath_prepend(tmp_path / "out")
     exec((tmp_path / "out" / "script.py").read_text(), {"__name__": "__main__"})

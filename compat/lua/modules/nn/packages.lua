@@ -11,7 +11,7 @@ return {
       ReinforceNormal ReverseTable Serial SimpleColorTransform SpatialBinaryConvolution
       SpatialBinaryLogisticRegression SpatialFeatNormalization SpatialGlimpse SpatialRegionDropout
       SpatialUniformCrop TotalDropout VRClassReward]],
-   nnx = set'SpatialReSampling',
+   nnx = set'SpatialClassifier SpatialNormalization SpatialPadding SpatialReSampling',
    rnn = set[[AbstractRecurrent AbstractSequencer BiSequencer BiSequencerLM CopyGrad FastLSTM GRU LSTM LinearNoBias
       LookupTableMaskZero MaskZero MaskZeroCriterion MuFuRu NormStabilizer Recurrence Recurrent RecurrentAttention
       Recursor Repeater RepeaterCriterion SAdd SeqBRNN SeqGRU SeqLSTM SeqLSTMP SeqReverseSequence Sequencer

@@ -40,6 +40,26 @@ class Bottle(WithSettings):
         return output.reshape(input.shape[:extra] + (-1,) + output.shape[1:])
 
 
+class SpatialClassifier(WithSettings):
+    """A module applied to the features at each place of ``K x H x W``.
+
+    Its output is ``N x H x W``, or, flat, ``H * W x N``.
+    """
+
+    shown = ("flat",)
+
+    def __init__(self, module: nn.Module, flat: bool) -> None:
+        super().__init__()
+        self.module = module
+        self.flat = flat
+
+    def forward(self, input: Tensor) -> Tensor:
+        output = self.module(input.flatten(1).t())
+        if self.flat:
+            return output
+        return output.t().reshape([-1, input.size(1), input.size(2)])
+
+
 converts_to_inner(torch7.Decorator, torch7.NaN, torch7.Profile)
 
 
@@ -64,3 +84,15 @@ def _bottle(module: Any, convert: ToTorch) -> nn.Module:
 @comes_back(Bottle)
 def _from_bottle(module: Any, convert: FromTorch) -> Module:
     return torch7.Bottle(convert(module.module, "module"), module.dims, module.out_dims)
+
+
+@converts(torch7.SpatialClassifier)
+def _spatial_classifier(module: Any, convert: ToTorch) -> nn.Module:
+    return SpatialClassifier(convert.child(module, 0), not module.spatialOutput)
+
+
+@comes_back(SpatialClassifier)
+def _from_spatial_classifier(module: Any, convert: FromTorch) -> Module:
+    classifier = torch7.SpatialClassifier(convert(module.module, "module"))
+    classifier.spatialOutput = not module.flat
+    return classifier

@@ -343,3 +343,25 @@ def test_errors_tell_which_module_it_was(make: Any) -> None:
     input = torch.ones(2, 2, 5)
     with pytest.raises(ValueError, match=rf"{net.typename}\[1\] nn.Linear.*4 are accepted"):
         net.forward([input[0]] if make is nn.MapTable else input)
+
+
+def test_a_classifier_computes_at_each_place() -> None:
+    net = nn.SpatialClassifier().double()
+    net.add(nn.Linear(3, 4).double()).add(nn.LogSoftMax())
+    linear = net.classifier.get(1)
+    x = torch.randn(3, 5, 6, dtype=torch.float64, requires_grad=True)
+    features = torch.nn.functional.linear(x.permute(1, 2, 0), linear.weight, linear.bias)
+    wanted = features.log_softmax(2).permute(2, 0, 1)
+    gradOutput = torch.randn_like(wanted)
+    torch.testing.assert_close(net.forward(x), wanted.detach())
+    (gradient,) = torch.autograd.grad(wanted, x, gradOutput)
+    torch.testing.assert_close(net.backward(x, gradOutput), gradient)
+    torch.testing.assert_close(net.to_torch()(x), wanted)
+
+    net.spatialOutput = False
+    flat = wanted.detach().flatten(1).t()
+    torch.testing.assert_close(net.forward(x), flat)
+    torch.testing.assert_close(net.backward(x, gradOutput.flatten(1).t()), gradient)
+    torch.testing.assert_close(nn.from_torch(net.to_torch()).forward(x), flat)
+    with pytest.raises(ValueError, match="input has 2 dimensions; 3 "):
+        net.forward(x[0].detach())

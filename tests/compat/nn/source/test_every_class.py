@@ -68,6 +68,12 @@ MADE: dict[str, tuple[Callable[[], Any], Any]] = {
     "GPU": (lambda: nn.GPU(nn.Linear(3, 4), 1), STEP),
     "Inception": (inception, torch.randn(2, 2, 8, 8)),
     "Serial": (lambda: nn.Serial(nn.Linear(3, 4)), STEP),
+    "SpatialClassifier": (lambda: nn.SpatialClassifier(nn.Linear(3, 4)), torch.randn(3, 4, 5)),
+    "SpatialNormalization": (
+        lambda: nn.SpatialNormalization(2, torch.ones(3, 3)),
+        torch.randn(2, 6, 6),
+    ),
+    "SpatialPadding": (lambda: nn.SpatialPadding(1, 2), torch.randn(2, 3, 4)),
     "SpatialReSampling": (
         lambda: nn.SpatialReSampling({"oheight": 3, "owidth": 5}),
         torch.randn(2, 2, 4, 4),

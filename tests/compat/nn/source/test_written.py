@@ -213,3 +213,14 @@ def test_the_net_stays_as_it_was() -> None:
     source(net, torch.randn(2, 2, 4, 4))
     assert net.train and net.get(2).train
     assert torch.equal(net.get(1).running_mean, before)
+
+
+def test_what_a_layer_in_place_changes_for_another_is_refused() -> None:
+    """In Torch7 the second branch gets what the first one left of the input."""
+    branches = nn.Concat(2).add(nn.MulConstant(0.5, True)).add(nn.Tanh())
+    with pytest.raises(ValueError, match="set its inplace to False"):
+        write(nn.Sequential(nn.Linear(3, 4), branches), torch.randn(2, 3))
+    branches.get(1).inplace = False
+    write(nn.Sequential(nn.Linear(3, 4), branches), torch.randn(2, 3))
+    alone = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.MulConstant(150, True))
+    write(alone, torch.randn(2, 3))

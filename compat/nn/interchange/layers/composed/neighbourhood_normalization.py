@@ -30,7 +30,7 @@ class NeighbourhoodAverage(nn.Module):
         self.register_buffer("rows", kernels[0] if len(kernels) > 1 else None)
         height = kernels[-1].size(-2)
         width = kernels[0].size(-1)
-        self.padding = [width // 2, width // 2, height // 2, height // 2]
+        self.padding = [width // 2, (width - 1) // 2, height // 2, (height - 1) // 2]
 
     def forward(self, input: Tensor) -> Tensor:
         input = F.pad(input, self.padding)
@@ -41,6 +41,12 @@ class NeighbourhoodAverage(nn.Module):
     def coefficients(self, input: Tensor) -> Tensor:
         """Return how much of the kernel lies inside the image, at each pixel."""
         return self.forward(torch.ones_like(input))
+
+
+def root(squares: Tensor) -> Tensor:
+    """Return the square root, whose gradient at 0 is 0."""
+    zero = squares == 0
+    return squares.masked_fill(zero, 1.0).sqrt().masked_fill(zero, 0.0)
 
 
 class SubtractiveNormalization(nn.Module):
@@ -78,10 +84,7 @@ class DivisiveNormalization(WithSettings):
         self.value = value
 
     def forward(self, input: Tensor) -> Tensor:
-        squares = self.deviation(input.square())
-        zero = squares == 0
-        deviations = squares.masked_fill(zero, 1.0).sqrt().masked_fill(zero, 0.0)
-        deviations = deviations / self.average.coefficients(input)
+        deviations = root(self.deviation(input.square())) / self.average.coefficients(input)
         return input / F.threshold(deviations, self.threshold, self.value)
 
 
