@@ -185,28 +185,18 @@ def _takes(net: nn.Module, value: Any) -> bool:
 
 
 def _write_source(result: written.Written, out: str) -> None:
-    """Write the source and its weights; whoever dies in between leaves no source.
+    """Write the source and its weights; where the end comes in between, there is no source.
 
     An old source beside new weights might go on, and compute something else.
     """
     names = {"names": json.dumps(result.names)}
     path = Path(out)
-    old = path.read_bytes() if path.exists() else None
-    try:
-        with (
-            atomic_file(path) as source,
-            atomic_file(path.with_suffix(".safetensors")) as weights,
-        ):
-            _write_tensors(weights, result.tensors, names)
-            source.write(result.text.encode())
-            for file in (weights, source):
-                file.flush()  # what a full disk refuses, before the old source goes
-            path.unlink(missing_ok=True)
-    except BaseException:
-        if old is not None and not path.exists():
-            with atomic_file(path) as source:
-                source.write(old)
-        raise
+    with atomic_file(path) as source, atomic_file(path.with_suffix(".safetensors")) as weights:
+        _write_tensors(weights, result.tensors, names)
+        source.write(result.text.encode())
+        for file in (weights, source):
+            file.flush()  # what a full disk refuses, before the old source goes
+        path.unlink(missing_ok=True)
 
 
 _NAMES = {
