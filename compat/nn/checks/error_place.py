@@ -6,7 +6,6 @@ from typing import Any, ClassVar, NoReturn, Protocol
 
 from compat.checks import prefix
 from compat.nn.checks.tensors import UNCLEAR
-from compat.nn.core import walk_limits
 
 
 class Named(Protocol):
@@ -53,7 +52,7 @@ def locate(error: Exception, module: Named, index: int | None = None) -> None:
     """
     if isinstance(error, RecursionError):
         # A place for each of the levels would be longer than anybody reads, and slow.
-        walk_limits.seen_from(module, error)
+        seen_from(module, error)
         return
     blame(error, module, "")
     if index is None:
@@ -65,6 +64,30 @@ def locate(error: Exception, module: Named, index: int | None = None) -> None:
         error.__dict__["origin"].way.append((module, index))
         place = f"{module.typename}[{index}] "
     prefix(error, place)
+
+
+class _Depth:
+    """The message of a RecursionError that came out of ``net``, made when somebody reads it."""
+
+    def __init__(self, net: Any, said: Any) -> None:
+        self.net, self.said = net, said
+
+    def __str__(self) -> str:
+        # Of the class: a field of the net may have any name. Criterions have none.
+        find = getattr(type(self.net), "endless", None)
+        return (find and find(self.net)) or str(self.said)
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return str, (str(self),)  # errors travel to other processes; nets do not go with them
+
+
+def seen_from(net: Any, error: RecursionError) -> None:
+    """Have ``error`` tell what in ``net`` it failed at; the outermost net that is told counts."""
+    said = error.args[0] if error.args else ""
+    error.args = (_Depth(net, said.said if isinstance(said, _Depth) else said),)
 
 
 def explained(error: Exception, module: Explaining, method: str, *arguments: Any) -> Exception:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
+from compat.nn.core import walk_limits
+
 if TYPE_CHECKING:
     from compat.nn.core.module import Module
 
@@ -20,6 +22,10 @@ class Tree:
     def children(self) -> list[Module]:
         """Return the modules directly below this one."""
         return getattr(self, "modules", None) or []
+
+    def endless(self) -> str:
+        """Return what below this module no walk gets through, and where; empty if nothing is."""
+        return walk_limits.objection(self)
 
     def named_modules(self, place: str = "") -> list[tuple[str, Module]]:
         """Return each module below this one, and itself last, with its place in the net.

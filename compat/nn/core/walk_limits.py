@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from compat import t7
+from compat.nn.checks.error_place import seen_from
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.node import cycles
 from compat.tensor_tables import contents
@@ -68,30 +69,13 @@ def walked(net: Any) -> int:
     return known[id(net)][0]
 
 
-class _Depth:
-    """The message of a RecursionError that came out of ``net``, made when somebody reads it."""
-
-    def __init__(self, net: Any, said: Any) -> None:
-        self.net, self.said = net, said
-
-    def __str__(self) -> str:
-        try:
-            walked(self.net)
-        except t7.T7Error as error:
-            return f"{error.path}: {error.found}; {error.expected} is accepted"
-        return str(self.said)
-
-    def __repr__(self) -> str:
-        return repr(str(self))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return str, (str(self),)  # errors travel to other processes; nets do not go with them
-
-
-def seen_from(net: Any, error: RecursionError) -> None:
-    """Have ``error`` tell what in ``net`` it failed at; the outermost net that is told counts."""
-    said = error.args[0] if error.args else ""
-    error.args = (_Depth(net, said.said if isinstance(said, _Depth) else said),)
+def objection(net: Any) -> str:
+    """Return what in ``net`` no walk gets through, and where; empty if nothing is there."""
+    try:
+        walked(net)
+    except t7.T7Error as error:
+        return f"{error.path}: {error.found}; {error.expected} is accepted"
+    return ""
 
 
 def tell_ends(cls: type) -> None:
