@@ -162,6 +162,18 @@ def test_inputs_are_found(net: nn.Module, shape: str) -> None:
     assert inputs.found(net.to_torch()).text == shape
 
 
+def test_an_input_is_sought_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here each run takes a second, and a great many sizes are tried."""
+    now, runs = itertools.count(), []
+    monkeypatch.setattr(inputs.time, "monotonic", lambda: next(now))
+    net = nn.Sequential(nn.SpatialConvolution(3, 4, 3, 3), nn.View(12345), nn.Linear(12345, 2))
+    plain = net.to_torch()
+    plain.register_forward_pre_hook(lambda *_: runs.append(1))
+    with pytest.raises(ValueError, match=r"was found in 10 s; give its sizes.* --input 1x3x224x"):
+        inputs.found(plain, seconds=10)
+    assert len(runs) == 10
+
+
 def test_entries_of_which_nothing_is_known_are_tried_in_the_net_itself() -> None:
     """PyTorch's sum broadcasts, Torch7's does not."""
     net = nn.Sequential(nn.ParallelTable(nn.Linear(1, 2), nn.Identity()), nn.CAddTable())
