@@ -12,8 +12,8 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from compat.nn.core.module import Module
-from compat.nn.source import inputs
 from compat.nn.source.computed import Converted
+from compat.nn.source.input import inputs
 from compat.tensor_tables import tensors
 from compat.viewer.contents import sizes
 

@@ -15,8 +15,9 @@ import torch
 from torch import Tensor
 
 from compat import nn
-from compat.nn.source import inputs, naming, proof, written
+from compat.nn.source import naming, proof, written
 from compat.nn.source.computed import Converted
+from compat.nn.source.input import inputs
 from compat.t7.base.atomic_file import atomic_file
 from compat.t7.objects import registry
 from dptable.cli.exporting import export

@@ -33,7 +33,7 @@ def method(node: s.Call, draft: Draft) -> Code:
     if (
         name == "parse"
         and kind.only("module")
-        and [draft.types.dotted(a) for a in node.arguments] == ["arg"]
+        and [draft.types.dotted(_less_or(a)) for a in node.arguments] == ["arg"]
     ):
         return Code(f"{draft.prefix(node.function).atom}.parse()")
     owner = draft.prefix(node.function)
@@ -71,6 +71,13 @@ def method(node: s.Call, draft: Draft) -> Code:
     made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
     count = draft.types.count(node)
     return Code(made.text, spread=count)
+
+
+def _less_or(node: s.Node) -> s.Node:
+    """``arg`` of ``arg or {}``: a program always has arguments."""
+    if isinstance(node, s.Binary) and node.operator == "or" and isinstance(node.right, s.Table):
+        return node.left
+    return node
 
 
 def _misses(node: s.Call, draft: Draft) -> bool:

@@ -262,6 +262,8 @@ def method_rule(name: str, arguments: list[Type]) -> tensors.Rule | None:
 
 def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
     """The types of what a method of an object of compat's gives."""
+    if name == "type" and arguments and owner.only("module"):
+        return [owner]  # moved to that type; without an argument it tells its own
     if name in _MODULE_SPECS:
         return _spec(_MODULE_SPECS[name])
     if name in _SELF:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from compat import nn
-from compat.nn.source import inputs
+from compat.nn.source.input import inputs
 from compat.nn.source.script import module_from
 from compat.nn.source.written import Written, write
 
@@ -186,6 +186,15 @@ def test_entries_of_which_nothing_is_known_are_tried_in_the_net_itself() -> None
         return True
 
     assert inputs.found(net.to_torch(), takes=takes).text == "2x1,2x2"
+
+
+def test_beside_the_states_of_a_step_indices_are_one_for_each_sample() -> None:
+    step = nn.Sequential(
+        nn.ParallelTable(nn.LookupTable(7, 4), nn.Linear(4, 4)), nn.CAddTable(), nn.Reshape(2, 2)
+    )
+    net = step.double()
+    example = inputs.found(net.to_torch(), takes=lambda value: net.forward(value) is not None)
+    assert (example.text, example.batched) == ("long:2,2x4", True)
 
 
 def test_a_net_for_one_sample_says_all_its_sizes() -> None:

@@ -7,7 +7,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from compat.nn.interchange.computed import Computed
 from compat.nn.interchange.layers.shape import Reshape, View
-from compat.nn.source import sizes
-from compat.nn.source.needs import ANY, BATCH, Need, Sizes, Table, need_of
+from compat.nn.source.input import sizes
+from compat.nn.source.input.needs import ANY, BATCH, STEPS, Need, Sizes, Table, need_of
 from compat.tensor_tables import map_tensors, tensors
 from compat.torch_internals import fake_tensors
 
@@ -86,8 +86,10 @@ def found(
 
     second: Example | None = None
     refused: Example | None = None
-    for samples in (batch, None) if need is not None else ():
-        for parts, value in _candidates(net, need, samples, tried):
+    for wanted, samples in ((need, batch), (_one_step(need), batch), (need, None)):
+        if wanted is None:
+            continue
+        for parts, value in _candidates(net, wanted, samples, tried):
             count = tried(value).samples
             if not count:
                 continue
@@ -126,6 +128,19 @@ def _open(need: Need) -> list[tuple[int, ...] | None]:
     if isinstance(need, Sizes):
         return [tuple(i for i, size in enumerate(need.sizes) if size is ANY)]
     return [None]
+
+
+def _one_step(need: Need | None) -> Need | None:
+    """A table whose indices are one for each sample, as beside the states of a recurrent step."""
+    if not isinstance(need, Table):
+        return None
+    entries = {
+        place: replace(part, sizes=(BATCH,))
+        if isinstance(part, Sizes) and part.sizes == (BATCH, STEPS) and part.highest is not None
+        else part
+        for place, part in need.entries.items()
+    }
+    return Table(entries) if entries != need.entries else None
 
 
 def _candidates(
