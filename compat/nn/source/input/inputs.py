@@ -87,7 +87,9 @@ def found(
     second: Example | None = None
     refused: Example | None = None
     for wanted, samples in ((need, batch), (_one_step(need), batch), (need, None)):
-        for parts, value in _candidates(net, wanted, samples, tried) if wanted is not None else ():
+        if wanted is None:
+            continue
+        for parts, value in _candidates(net, wanted, samples, tried):
             count = tried(value).samples
             if not count:
                 continue
