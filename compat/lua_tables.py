@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NoReturn, SupportsIndex, TypeVar
 
@@ -224,6 +224,14 @@ class MixedTable(list[Any]):
 
     def __repr__(self) -> str:
         return f"MixedTable({list.__repr__(self)}, {self.further()!r})"
+
+
+class ForeignTable:
+    """A table that is another language's, in a field of an object."""
+
+    def replace_each(self, function: Callable[[Any], Any]) -> None:
+        """Put what ``function`` gives in the place of each tensor and object , at any depth."""
+        raise NotImplementedError
 
 
 def items(table: Any) -> Iterator[tuple[Any, Any]]:

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
+from compat.lua_tables import ForeignTable
+
 
 class State(Protocol):
     """A Lua state that calls its functions with Python's values."""
@@ -19,7 +21,7 @@ class State(Protocol):
         """Call one of the functions of core/exchange.lua."""
 
 
-class LuaTable:
+class LuaTable(ForeignTable):
     """A table of Lua: ``table["key"]``, ``table.key``, ``len``, ``keys``, ``items``."""
 
     def __init__(self, state: State, table: Any) -> None:
@@ -61,6 +63,15 @@ class LuaTable:
     def items(self) -> list[tuple[Any, Any]]:
         """Keys and values."""
         return [(key, self[key]) for key in self.keys()]
+
+    def entries(self) -> list[Any]:
+        """What is under 1…n; nothing of an object of a class."""
+        found: list[Any] = self._state.access("entries", self._handle)
+        return found
+
+    def replace_each(self, function: Callable[[Any], Any]) -> None:
+        """See ``ForeignTable``; there is nothing in an object of a class."""
+        self._state.access("each", self._handle, function)
 
     def __str__(self) -> str:
         return str(self._state.access("tostring", self._handle))

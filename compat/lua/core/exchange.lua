@@ -164,6 +164,27 @@ t7.access = {
    call = function(t, ...) return t(...) end,
    same = rawequal,
    keys = function(t) local keys = {} for k in pairs(t) do keys[#keys + 1] = k end return keys end,
+   entries = function(t)
+      if torch.typename(t) then return {} end
+      local found = {}
+      for i = 1, rawlen(t) do found[i] = rawget(t, i) end
+      return found
+   end,
+   -- Puts `f(v)` in the place of each tensor and object in a table, and in the tables in it: what nn.utils.recursiveType
+   -- converts. An object of a class is none of these tables.
+   each = function(t, f)
+      local seen, waiting = {}, {t}
+      while #waiting > 0 do
+         local v = table.remove(waiting)
+         if not seen[v] and not torch.typename(v) then
+            seen[v] = true
+            for key, item in next, v do
+               if torch.typename(item) then rawset(v, key, f(item))
+               elseif type(item) == 'table' then waiting[#waiting + 1] = item end
+            end
+         end
+      end
+   end,
    tostring = tostring,
    require = require,
    execute = function(code, name, ...)

@@ -15,7 +15,9 @@ from compat.lua.runtime import Runtime
 from compat.lua.settings import ABSENT
 from compat.lua.values import LuaFunction, handle
 from compat.nn.checks.error_place import blame
+from compat.nn.containers.container import Container
 from compat.nn.core.convertible import Convertible
+from compat.nn.core.module import Module
 from compat.t7.objects.registry import borrow, find_class, provide
 from compat.tensor_types import default_type
 
@@ -89,7 +91,7 @@ class Classes:
                 typename.rpartition(".")[2],
                 (parent,),
                 keywords,
-                lambda body: body.update(__module__="lua", takes=None),
+                lambda body: body.update(__module__="lua", takes=None, **_printed(parent)),
             )
 
         if not keywords:
@@ -185,13 +187,17 @@ class Classes:
         owner = new(cls)
         if isinstance(owner, Convertible):
             vars(owner)["_type"] = self.runtime.default_gpu_type or default_type()
-        return owner, id(owner)
+        return self.runtime.exchange.opaque(owner), id(owner)
 
     def construct(self, cls: type, *args: Any) -> Any:
         """An object of a Python class."""
         if _takes_modules(cls):
             args = ()
         try:
+            needed = _needed(cls)
+            if len(args) < len(needed):
+                name = _typename(cls) or cls.__name__
+                raise TypeError(f"{needed[len(args)]} is nil; {name} takes {', '.join(needed)}")
             owner = cls(*_as_in_lua(cls, args))
         except Exception as error:
             blame(error, cls, "__init", *args)
@@ -206,6 +212,17 @@ def _flags(cls: type) -> tuple[bool, ...]:
     parameters = inspect.signature(cls).parameters.values()
     plain = itertools.takewhile(lambda p: p.kind is p.POSITIONAL_OR_KEYWORD, parameters)
     return tuple(str(p.annotation).partition(" ")[0] == "bool" for p in plain)
+
+
+@functools.cache
+def _needed(cls: type) -> tuple[str, ...]:
+    """The arguments that a constructor cannot do without."""
+    parameters = inspect.signature(cls).parameters.values()
+    return tuple(
+        p.name
+        for p in parameters
+        if p.kind is p.POSITIONAL_OR_KEYWORD and p.default is inspect.Parameter.empty
+    )
 
 
 @functools.cache
@@ -243,3 +260,13 @@ def _is_public(cls: type) -> bool:
 def _typename(cls: type) -> str:
     entry = find_class(cls)
     return getattr(cls, "typename", None) or (entry.typename if entry else "")
+
+
+def _printed(parent: type) -> dict[str, Any]:
+    """Have a class that derives from ``nn.Container`` print its name alone, as in Torch7.
+
+    Containers of Torch7 that print what they hold say how, in a ``_body`` of their own.
+    """
+    if issubclass(parent, Container) and parent.prints_every_module():
+        return {"__repr__": Module.__repr__}
+    return {}

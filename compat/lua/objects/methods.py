@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from compat.lua.gpu_types import tell_types
-from compat.lua.values import LuaFunction
+from compat.lua.values import LuaFunction, LuaSequence, LuaTable
 
 # Methods of Lua's classes that Python calls by another name.
 _PYTHON_NAMES = {
@@ -40,7 +40,7 @@ class LuaMethod:
 
     def __call__(self, *args: Any) -> Any:
         tell_types(*args)
-        return self.function(*args)
+        return _readable(self.function(*args))
 
 
 class BoundLuaMethod:
@@ -51,7 +51,17 @@ class BoundLuaMethod:
 
     def __call__(self, *args: Any) -> Any:
         tell_types(self.owner, *args)
-        return self.function(self.owner, *args)
+        return _readable(self.function(self.owner, *args))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> BoundLuaMethod:
         return BoundLuaMethod(self.function, copy.deepcopy(self.owner, memo))
+
+
+def _readable(result: Any) -> Any:
+    """What a method gives, for Python: an output with a metatable can be read as lists are."""
+    entries = result.entries() if isinstance(result, LuaTable) else ()
+    if not entries:
+        return result
+    sequence = LuaSequence(result)
+    sequence.extend(entries)
+    return sequence

@@ -188,15 +188,15 @@ class Container(Module):
         super().set_train(train)
 
     def share(self: C, mlp: Module, *names: str) -> C:
-        """Share the named fields with ``mlp``, a container of the same shape, child by child."""
+        """Share the named fields with ``mlp`` child by child; it may have more of them."""
         super().share(mlp, *names)
         theirs = getattr(mlp, "modules", [])
-        if len(theirs) != len(self.modules):
+        if len(theirs) < len(self.modules):
             raise ValueError(
-                f"mlp has {len(theirs)} modules; {len(self.modules)}, as this {self.typename} has, "
-                "are accepted"
+                f"mlp has {len(theirs)} modules; at least {len(self.modules)}, as this "
+                f"{self.typename} has, are accepted"
             )
-        for ours, other in zip(self.modules, theirs, strict=True):
+        for ours, other in zip(self.modules, theirs, strict=False):
             ours.share(other, *names)
         return self
 
@@ -225,8 +225,14 @@ class Container(Module):
         """Return what ``__repr__`` calls this container."""
         return self.typename
 
+    @classmethod
+    def prints_every_module(cls) -> bool:
+        """Tell whether the class prints as ``Container`` does here; Torch7's prints its name."""
+        return cls.__repr__ is Container.__repr__ and cls._body is Container._body
+
     def __repr__(self) -> str:
-        return "\n".join([f"{self._head()} {{", *(f"  {line}" for line in self._body()), "}"])
+        body = [f"  {line}" for line in self._body()]
+        return "\n".join([f"{self._head()} {{", *body, "}"]) if body else self._head()
 
 
 class Relaying(Container, abstract=True):

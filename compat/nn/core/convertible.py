@@ -10,7 +10,7 @@ from torch import Tensor
 
 from compat import cutorch, t7
 from compat.checks import wrong_type
-from compat.lua_tables import MixedTable, by_number
+from compat.lua_tables import ForeignTable, MixedTable, by_number
 from compat.nn.checks.tensors import objection
 from compat.nn.core.conversion import Conversion
 from compat.notebook import drawn
@@ -197,9 +197,11 @@ class Convertible:
         """Convert what ``prepare_conversion`` has checked; ``name`` is the whole's new type."""
         fields = self.__dict__
         for key in (*_RESULTS, *self.pass_fields):
-            if key in fields:
+            if isinstance(held := fields.get(key), ForeignTable):
+                held.replace_each(conversion.copied)
+            elif key in fields:
                 # A copy: it may be what somebody gave this object, or was given.
-                fields[key] = conversion.copied(fields[key])
+                fields[key] = conversion.copied(held)
         convert_values(Convertible.held_values(self), conversion, name)
         self._type = conversion.named(self._type, name)
 
@@ -262,11 +264,19 @@ class Convertible:
 
 def convert_values(values: list[Any], conversion: Conversion, name: str) -> None:
     """Convert all tensors and objects in ``values``, each once: an object may hold itself."""
-    for item in contents(values):
+
+    def convert(item: Any) -> Any:
         if isinstance(item, Tensor):
             conversion(item)
         elif isinstance(item, Convertible) and conversion.begins(item):
             item.convert(conversion, name)
+        return item
+
+    for item in contents(values):
+        if isinstance(item, ForeignTable):
+            item.replace_each(convert)
+        else:
+            convert(item)
 
 
 def check_lists(fields: dict[str, Any], *names: str) -> None:

@@ -303,6 +303,11 @@ def row_convolution_backward(
 # kernel each; `planes` are how many input and output planes there are.
 
 
+def _known(input: Tensor, planes: Sizes) -> Tensor:
+    """Return the planes that a table knows; there may be more after them."""
+    return input if input.size(-3) == planes[0] else input.narrow(-3, 0, planes[0])
+
+
 def mapped_convolution(
     input: Tensor,
     weight: Tensor,
@@ -311,9 +316,9 @@ def mapped_convolution(
     planes: Sizes,
     stride: Sizes,
 ) -> Tensor:
-    """Return a convolution of the planes that the table knows; there may be more after them."""
+    """Return a convolution of the planes that the table knows."""
     kernels = _dense(weight, table, planes)
-    return torch.conv2d(input.narrow(-3, 0, planes[0]), kernels, bias, stride).contiguous()
+    return torch.conv2d(_known(input, planes), kernels, bias, stride).contiguous()
 
 
 def mapped_convolution_backward(
@@ -326,7 +331,7 @@ def mapped_convolution_backward(
     stride: Sizes,
 ) -> Gradients:
     """Return the gradients of ``mapped_convolution``; that of planes it does not know is zero."""
-    kernels, known = _dense(weight, table, planes), input.narrow(-3, 0, planes[0])
+    kernels, known = _dense(weight, table, planes), _known(input, planes)
     window = stride, (0, 0), (1, 1), 1
     return _of_rows(input, table, convolution_backward(known, gradOutput, kernels, mask, *window))
 
@@ -341,7 +346,7 @@ def transposed_mapped_convolution(
 ) -> Tensor:
     """Return a transposed convolution of the planes that the table knows."""
     kernels = _dense(weight, table, planes).transpose(0, 1)
-    known = input.narrow(-3, 0, planes[0])
+    known = _known(input, planes)
     return torch.conv_transpose2d(known, kernels, bias, stride).contiguous()
 
 
@@ -356,7 +361,7 @@ def transposed_mapped_convolution_backward(
 ) -> Gradients:
     """Return the gradients of ``transposed_mapped_convolution``."""
     kernels = _dense(weight, table, planes).transpose(0, 1)
-    window, known = (stride, (0, 0), (0, 0), (1, 1)), input.narrow(-3, 0, planes[0])
+    window, known = (stride, (0, 0), (0, 0), (1, 1)), _known(input, planes)
     first, second, third = transposed_convolution_backward(
         known, gradOutput, kernels, mask, *window
     )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
+from torch.nn import functional
 
 from compat.nn.source.layers import simple
 from compat.nn.source.program import Hole, Value, Weight
@@ -66,12 +69,27 @@ def call(function: str, arguments: tuple[Any, ...], keywords: dict[str, Any], wr
             base, exponent = (constant(a, write).within(8) for a in arguments)
             space = "" if _is_simple(base) and _is_simple(exponent) else " "
             return Text(f"{base}{space}**{space}{exponent}", 8)
-        name = {"__rpow__": "__rpow__"}.get(name, name)
         owner = constant(arguments[0], write).within(ATOM)
         return Text(f"{owner}.{name}({_listed(_spread(name, arguments[1:]), keywords, write)})")
     if "functional" in module or module.endswith("_nn"):  # where PyTorch has some of these
         module = "functional"
+        usual = _defaults(name)
+        keywords = {key: v for key, v in keywords.items() if not _is_usual(v, usual.get(key, ...))}
     return Text(f"{module}.{name}({_listed(arguments, keywords, write)})")
+
+
+@functools.cache
+def _defaults(name: str) -> dict[str, Any]:
+    """What a function of ``torch.nn.functional`` takes where it is not told."""
+    try:
+        parameters = inspect.signature(getattr(functional, name)).parameters
+    except (AttributeError, ValueError):  # those of C have no signature
+        return {}
+    return {key: parameter.default for key, parameter in parameters.items()}
+
+
+def _is_usual(value: Any, usual: Any) -> bool:
+    return type(value) is type(usual) and value == usual
 
 
 def _binary(name: str, arguments: tuple[Any, ...], write: Write) -> Text:

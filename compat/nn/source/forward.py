@@ -211,7 +211,8 @@ class Forward:
         own = self.own.get(results, "")
         once = self.counts.get(results, 0) == 1 and own not in ("next_c", "next_h")
         changes = statement.pinned and more
-        if once and len(found.text) <= _LONGEST and not changes and not late:
+        longest = _WIDEST if results == self.body.result else _LONGEST
+        if once and len(found.text) <= longest and not changes and not late:
             self.waiting[results] = found
             return
         if self._wanted(results):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,10 @@ from compat.nn.source.sequences import gathered
 from compat.nn.source.special import SPECIAL
 from compat.nn.source.tidying import tidied
 
+_OVERWRITTEN = (
+    "a layer in place overwrites what another layer still reads, as autograd does not let it; set "
+    "its inplace to False"
+)
 _IN_PLACE = re.compile("in-?place")  # of what autograd says
 
 
@@ -95,10 +100,7 @@ def write(
     try:
         return _written(net, example, *options, in_place=False)
     except ValueError as error:
-        raise ValueError(
-            "a layer in place overwrites what another layer still reads, as autograd does not "
-            "let it; set its inplace to False"
-        ) from error
+        raise ValueError(_OVERWRITTEN) from error
 
 
 def _written(
@@ -113,9 +115,8 @@ def _written(
     """The source; without ``in_place`` no layer overwrites what autograd may need."""
     conversion = Converted(net)
     plain = conversion(net)
-    for module in plain.modules() if not in_place else ():
-        if hasattr(module, "inplace"):
-            setattr(module, "inplace", False)  # noqa: B010
+    if not in_place:
+        _nothing_in_place(plain.modules())
     training = plain.training
     plain.eval()
     for module in plain.modules():
@@ -145,15 +146,31 @@ def _written(
     wanted = result.wanted(net.clone() if remembers else net, example)
     proof = Proof(result.net, plain, example, result.given, forms, stateful)
     result.difference = proof.largest()
-    pairs = zip(wanted, outputs, strict=True)
-    from_torch7 = max((difference(_like(two, one), one) for one, two in pairs), default=0.0)
+    from_torch7 = _farthest(wanted, outputs)
     if is_close(from_torch7, source) or not proof.draws():
         result.difference = max(result.difference, from_torch7)
+    if not is_close(result.difference, source):
+        apart = net.clone()
+        _nothing_in_place(apart.listModules())
+        if not is_close(_farthest(result.wanted(apart, example), wanted), source):
+            raise ValueError(_OVERWRITTEN)
     check(result.difference, source)
     proof.check_gradients(result.names)
     result.tensors |= dict(zip(keys(INPUT, len(inputs)), inputs, strict=True))
     result.tensors |= dict(zip(keys(OUTPUT, len(outputs)), outputs, strict=True))
     return result
+
+
+def _farthest(wanted: list[Tensor], outputs: list[Tensor]) -> float:
+    """The largest difference between two lists of outputs."""
+    pairs = zip(wanted, outputs, strict=True)
+    return max((difference(_like(two, one), one) for one, two in pairs), default=0.0)
+
+
+def _nothing_in_place(modules: Iterable[Any]) -> None:
+    for module in modules:
+        if hasattr(module, "inplace"):
+            module.inplace = False
 
 
 def called(net: Module, conversion: ToTorch) -> dict[int, str]:

@@ -243,7 +243,8 @@ class Entries(Seen, ABC):
             shape.uses.add("by number")
         if kind.is_string:
             return any_entry(shape)
-        return shape.items.joined(Type("nil")) if self.may_be_before(key) else shape.items
+        may_miss = self.may_be_before(key) or (self._is_settled and shape.is_past(key))
+        return shape.items.joined(Type("nil")) if may_miss else shape.items
 
     def _inherit(self, klass: Class, name: str) -> None:
         """A field is the same in a class and in those that it derives from."""

@@ -372,6 +372,11 @@ SEVERAL = {
 }
 
 
+def gives_one(method: str) -> bool:
+    """Whether a method of this name gives one value, whatever kind of Torch7's things has it."""
+    return method in tensors.names() and method not in SEVERAL
+
+
 def count(path: str, node: s.Call) -> int | None:
     """How many values a function gives; None if that is not known."""
     if path in _FUNCTION_SPECS:
@@ -380,7 +385,7 @@ def count(path: str, node: s.Call) -> int | None:
             first = node.arguments[0] if node.arguments else None
             return 1 if isinstance(first, s.Constant) and first.value == "#" else None
         if path in ("string.find", "string.match", "string.byte", "io.read", "io.open"):
-            return {"io.open": 1}.get(path)
+            return None
         return 0 if spec == "nil" else len(spec.split(","))
     if path.startswith("optim."):
         return 1 if path[6:7].isupper() else 2

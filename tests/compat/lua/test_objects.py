@@ -412,3 +412,19 @@ def test_nets_with_classes_of_a_script_run_in_coroutines(runtime: lua.Runtime) -
     assert "attempt to yield across C-call boundary" in runtime.eval("message()")
     runtime.execute("mine.yields = nil")
     assert runtime.eval("net:forward(torch.ones(1))[1]") == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nn.Select(1)", "index is nil; nn.Select takes dimension, index"),
+        ("nn.Euclidean()", "inputSize is nil; nn.Euclidean takes inputSize, outputSize"),
+        ("nn.WeightedMSECriterion()", "w is nil; nn.WeightedMSECriterion takes w"),
+    ],
+)
+def test_an_argument_that_is_missing_is_named(
+    runtime: lua.Runtime, text: str, message: str
+) -> None:
+    runtime.execute("require 'nn'")
+    with pytest.raises(lua.LuaError, match=message):
+        runtime.execute(text)

@@ -376,3 +376,45 @@ def test_tables_nested_three_thousand_deep(runtime: lua.Runtime) -> None:
     """)
     for name, kind in (("m.f", "Double"), ("copy.f", "Float"), ("loaded.f", "Double")):
         assert runtime.eval(f"depth({name})") == (3000, f"torch.{kind}Tensor")
+
+
+def test_tables_with_metatables_change_type_with_their_module(runtime: lua.Runtime) -> None:
+    # As nn.utils.recursiveType of Torch7 does it: what they hold changes, they stay.
+    runtime.execute(
+        """
+        S = {} S.__index = S
+        P = torch.class('PlainOne') function P:__init() self.t = torch.ones(1) end
+        w = torch.ones(2)
+        s = setmetatable({items = {w}, again = w, net = nn.Linear(1, 1), plain = PlainOne()}, S)
+        s.itself = s
+        m.s, m.list = s, {s, {s}}
+        c = nn.MSECriterion() c.s = setmetatable({torch.ones(1)}, {})
+        m:float() c:float()
+        """
+    )
+    assert runtime.eval("m.s == s, getmetatable(m.s) == S, m.list[2][1] == s") == (True,) * 3
+    assert runtime.eval("s.items[1]:type(), c.s[1]:type(), s.net.weight:type()") == (
+        ("torch.FloatTensor",) * 3
+    )
+    # One tensor stays one; what a variable has, and objects of other classes, stay as they are.
+    assert runtime.eval("s.again:fill(7)[1], s.items[1][2]") == (7, 7)
+    assert runtime.eval("w:type(), s.plain.t:type()") == ("torch.DoubleTensor",) * 2
+
+
+def test_an_output_with_a_metatable_goes_on_to_python_s_layers(runtime: lua.Runtime) -> None:
+    runtime.execute(
+        """
+        S = {} S.__index = S function S:hi() return 'hi' end
+        local C = torch.class('nn.Pair', 'nn.Module')
+        function C:updateOutput(x) self.output = setmetatable({x, x * 2}, S) return self.output end
+        pair = nn.Pair()
+        net = nn.Sequential():add(pair):add(nn.CAddTable())
+        first = net:forward(torch.ones(2))[1]
+        net:float()
+        """
+    )
+    assert runtime.eval("first, pair.output:hi(), pair.output[2]:type()") == (
+        3,
+        "hi",
+        "torch.FloatTensor",
+    )

@@ -22,7 +22,7 @@ class LSTMStep(nn.Module):
         return next_c, next_h
 
 
-class Char_lstm(nn.Module):
+class CharLstm(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.lstm = LSTMStep(65)
@@ -42,8 +42,8 @@ class Char_lstm(nn.Module):
         return next_c, next_h, next_c2, next_h2, self.classifier(next_h2)
 
 
-def load() -> Char_lstm:
-    net, tensors = Char_lstm(), load_file(WEIGHTS)
+def load() -> CharLstm:
+    net, tensors = CharLstm(), load_file(WEIGHTS)
     net.load_state_dict({name: tensors[name] for name in net.state_dict()})
     return net.eval()
 

@@ -15,12 +15,7 @@ local function passed_on(err, container, i, stack)
    return ('\nIn %d module of %s:\n%s'):format(i, torch.type(container), err)
 end
 
--- Those that print what they hold; others are their names, which scripts look for.
-local PRINTED = {'nn.Sequential', 'nn.Concat', 'nn.ConcatTable', 'nn.ParallelTable', 'nn.Parallel'}
-for _, class in ipairs(PRINTED) do t7.adapt(class, {__tostring__ = torch.getmetatable(class).__tostring__}) end
-
 t7.adapt('nn.Container', {
-   __tostring__ = function(self) return torch.type(self) end,
    rethrowErrors = function(self, module, i, method, ...)
       assert(module == self.modules[i], 'mismatch between moduleIndex and self.modules in rethrowErrors')
       local args, n = {...}, select('#', ...)

@@ -11,7 +11,8 @@ from support import torch7_nets
 from support.paths import GOLDEN
 
 from compat import random
-from compat.nn.source import inputs
+from compat.nn.source.input import inputs
+from compat.nn.source.naming import class_name
 from compat.nn.source.written import Written, write
 
 FOLDER = GOLDEN / "source"
@@ -31,7 +32,7 @@ def written(name: str) -> Written:
     net = NETS[name][0]().float()
     example = inputs.found(net.to_torch())
     # The tolerance follows the weights, which a seed makes the same.
-    return write(net, example.value, name.capitalize(), f"{name}.t7")
+    return write(net, example.value, class_name(name), f"{name}.t7")
 
 
 @pytest.mark.parametrize(
