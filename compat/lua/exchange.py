@@ -35,11 +35,14 @@ class Exchange:
     Args:
         state: the state.
         raw_kind: what lupa gives Python for userdata, which Lua gets back as it was.
+        opaque: has lupa not ask whether an object has ``__getitem__``, which takes longer than all
+            else on the way to Lua where the class has a ``__getattr__``.
     """
 
-    def __init__(self, state: State, raw_kind: type) -> None:
+    def __init__(self, state: State, raw_kind: type, opaque: Callable[[Any], Any]) -> None:
         self._state = state
         self.raw_kind = raw_kind
+        self.opaque = opaque
         # Functions of the core, once there is one: whether Lua has the tensor of an identity, and
         # to look again at one.
         self.knows_tensor: Callable[[int], bool] = lambda identity: False
@@ -112,8 +115,10 @@ class Exchange:
         if kind is self.raw_kind:
             return value
         if self._classes.get(id(value)) is kind:
-            return value, "known", id(value)
+            return self.opaque(value), "known", id(value)
         found = self.classify(value)
+        if found == "instance":
+            value = self.opaque(value)
         return (value, found) if isinstance(found, str) else (value, *found)
 
     def classify(self, value: Any) -> str | tuple[str, int]:

@@ -116,7 +116,8 @@ class Runtime:
         self._escaped = self.implementation.LuaError
         self.lua.execute(COLLECT_IN_ONE_STEP)
         self._at_home = self.lua.eval(AT_HOME)
-        self.exchange = Exchange(self, type(self.lua.eval("newproxy()")))
+        raw_kind = type(self.lua.eval("newproxy()"))
+        self.exchange = Exchange(self, raw_kind, self.implementation.as_attrgetter)
         self._is_worker = worker_of is not None
         # The thread that has nets in this state, and makes calls for those that work for it.
         self.home: int | None = None

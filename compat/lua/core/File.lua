@@ -192,9 +192,13 @@ local function load_function(text, trusted)
    return f
 end
 
-function File:readObject()
-   local f = getfenv(self)
-   if not (f.open and f.readable) then self:readInt() end -- says why not
+-- `again`: what a script has put in the place of File.readObject, for objects within objects.
+local read_object
+local function read_inner(self, f, memory, again)
+   if again then return again(self) end
+   return read_object(self, f, memory)
+end
+function read_object(self, f, memory, again)
    local kind = read_int(f)
    if kind == NIL then return nil
    elseif kind == NUMBER then return read_double(f)
@@ -202,23 +206,20 @@ function File:readObject()
    elseif kind == STRING then return read_text(f)
    elseif kind == OLD_FUNCTION then
       local loaded = load_function(read_text(f), f.trusted)
-      local upvalues = self:readObject()
+      local upvalues = read_inner(self, f, memory, again)
       if loaded then for i, value in ipairs(upvalues) do debug.setupvalue(loaded, i, value) end end
       return loaded
    elseif kind ~= TABLE and kind ~= TORCH and kind ~= FUNCTION and kind ~= LEGACY_FUNCTION then
       error('unknown object')
    end
-   local memory = memory(self)
    local index = read_int(f)
-   local known = memory.read
-   if known[index] ~= nil and not memory.force then return known[index] end
-   local function keep(object)
-      if not memory.force then known[index] = object end
-      return object
-   end
+   -- Without references every object is one of its own.
+   local known = memory.force and {} or memory.read
+   if known[index] ~= nil then return known[index] end
    if kind == FUNCTION or kind == LEGACY_FUNCTION then
-      local loaded = keep(load_function(read_text(f), f.trusted))
-      local upvalues = self:readObject()
+      local loaded = load_function(read_text(f), f.trusted)
+      known[index] = loaded
+      local upvalues = read_inner(self, f, memory, again)
       if not loaded then return loaded end
       for i, upvalue in ipairs(upvalues) do
          if kind == LEGACY_FUNCTION then debug.setupvalue(loaded, i, upvalue)
@@ -241,27 +242,37 @@ function File:readObject()
       if define and not torch.factory(class) then define(class) end
       local factory = torch.factory(class)
       if not factory then error(string.format('unknown Torch class <%s>', tostring(class))) end
-      local object = keep(factory(self))
+      local object = factory(self)
+      known[index] = object
       local read = hook_of(object, 'read')
       if read then
          local replaced = read(object, self, number or 0)
-         if t7.read_result and replaced ~= nil then object = keep(replaced) end
+         if t7.read_result and replaced ~= nil then object, known[index] = replaced, replaced end
       elseif type(object) == 'table' then
-         for key, value in pairs(self:readObject()) do object[key] = value end
+         for key, value in pairs(read_inner(self, f, memory, again)) do object[key] = value end
       else
          error(string.format('Cannot load object class <%s>', tostring(class)))
       end
       return object
    end
    local size = read_int(f)
-   local object = keep({})
+   local object = {}
+   known[index] = object
    for _ = 1, size do
-      local key = self:readObject()
-      local value = self:readObject()
-      object[key] = value
+      local key = read_inner(self, f, memory, again)
+      object[key] = read_inner(self, f, memory, again)
    end
    return object
 end
+
+local read_one
+function read_one(self)
+   local f = getfenv(self)
+   if not (f.open and f.readable) then self:readInt() end -- says why not
+   local again = self.readObject
+   return read_object(self, f, memory(self), again ~= read_one and again or nil)
+end
+File.readObject = read_one
 
 local function check_flags(mode, referenced, modes, words)
    assert(mode == nil or modes[mode], words)

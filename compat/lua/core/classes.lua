@@ -3,6 +3,8 @@
 local t7 = ...
 local torch = t7.torch
 local getinfo, getmetatable, setmetatable, type = debug.getinfo, getmetatable, setmetatable, type
+-- Those of Lua: later ones look whether a table is one of Python's.
+local rawget, rawset = rawget, rawset
 local pcall0 = pcall
 
 -- Functions whose errors name no place, because in Torch7 another C function calls them.

@@ -5,7 +5,7 @@
 local t7 = ...
 local torch, fail, argerror, long = t7.torch, t7.error, t7.argerror, t7.long
 local ffi = t7.ffi
-local getfenv = debug.getfenv
+local getfenv, getmetatable, rawset = debug.getfenv, debug.getmetatable, rawset
 local call, python = t7.call, t7.python
 
 local File = torch.newmetatable('torch.File')
@@ -649,13 +649,18 @@ local function equip(C)
          refuse(('found %s, expected a %s or nil'):format(torch.type(storage), C.sname))
       end
       local rec = storage and getfenv(storage)
-      local numbers, elements = {}, 1
+      local numbers, elements, last, is_usual = {}, 1, off, off >= 0
       for d = 1, n do
          numbers[d], numbers[n + d] = sz[d], st[d]
          elements = elements * sz[d]
+         last = last + (sz[d] - 1) * st[d]
+         is_usual = is_usual and sz[d] > 0 and st[d] >= 0
       end
-      defect = call(python.check_geometry, n, off, rec and rec.n or 0, unpack(numbers, 1, 2 * n))
-      if defect then refuse(defect) end
+      -- What lies in its storage needs no look by Python, which says what is wrong.
+      if not (is_usual and elements < 2^53 and last < (rec and rec.n or 0)) then
+         defect = call(python.check_geometry, n, off, rec and rec.n or 0, unpack(numbers, 1, 2 * n))
+         if defect then refuse(defect) end
+      end
       -- A size of 0 is one of no dimensions in Torch7.
       if elements == 0 then n = 0 end
       t7.set_geometry(getfenv(u), rec, off, n, sz, st)

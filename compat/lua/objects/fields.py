@@ -40,7 +40,7 @@ class Fields:
         """Identity of an object, that of its class, the class, and the methods of its own."""
         cls = type(owner)
         self.runtime.exchange.note_class(owner)
-        own = [key for key, value in owner.__dict__.items() if isinstance(value, BoundLuaMethod)]
+        own = [key for key, value in owner.__dict__.items() if type(value) is BoundLuaMethod]
         names = self.runtime.lua.table_from(own) if own else None
         return id(owner), id(cls), cls, names
 

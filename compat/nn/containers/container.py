@@ -188,15 +188,15 @@ class Container(Module):
         super().set_train(train)
 
     def share(self: C, mlp: Module, *names: str) -> C:
-        """Share the named fields with ``mlp``, a container of the same shape, child by child."""
+        """Share the named fields with ``mlp`` child by child; it may have more of them."""
         super().share(mlp, *names)
         theirs = getattr(mlp, "modules", [])
-        if len(theirs) != len(self.modules):
+        if len(theirs) < len(self.modules):
             raise ValueError(
-                f"mlp has {len(theirs)} modules; {len(self.modules)}, as this {self.typename} has, "
-                "are accepted"
+                f"mlp has {len(theirs)} modules; at least {len(self.modules)}, as this "
+                f"{self.typename} has, are accepted"
             )
-        for ours, other in zip(self.modules, theirs, strict=True):
+        for ours, other in zip(self.modules, theirs, strict=False):
             ours.share(other, *names)
         return self
 

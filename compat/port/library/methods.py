@@ -34,7 +34,7 @@ def method(node: s.Call, draft: Draft) -> Code:
     if (
         name == "parse"
         and kind.only("module")
-        and [draft.types.dotted(a) for a in node.arguments] == ["arg"]
+        and [draft.types.dotted(_less_or(a)) for a in node.arguments] == ["arg"]
     ):
         return Code(f"{draft.prefix(node.function).atom}.parse()")
     owner = draft.prefix(node.function)
@@ -80,6 +80,13 @@ def method(node: s.Call, draft: Draft) -> Code:
         is_own = any(name in klass.methods for klass in draft.types.classes.values())
         count = None if is_own else 1
     return Code(made.text, spread=count)
+
+
+def _less_or(node: s.Node) -> s.Node:
+    """``arg`` of ``arg or {}``: a program always has arguments."""
+    if isinstance(node, s.Binary) and node.operator == "or" and isinstance(node.right, s.Table):
+        return node.left
+    return node
 
 
 def _misses(node: s.Call, draft: Draft) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from compat.port.know.scopes import PACKAGES
 from compat.port.know.shapes import is_open
 from compat.port.library import functions, methods, tensors
 from compat.port.read import syntax as s
@@ -69,7 +70,19 @@ def _called(node: s.Call, draft: Draft) -> Code:
         return Code(made.text, spread=draft.types.count(node))
     known = kind.signature if kind.only("function") else None
     made = code.call(function.atom, *fitting(node, known, draft))
+    if _is_chosen(node.function, draft):
+        return Code(made.text, spread=None)
     return Code(made.text, spread=draft.types.count(node) if not kind.only("class") else 1)
+
+
+def _is_chosen(function: s.Node, draft: Draft) -> bool:
+    """Whether the program names a package's function as it runs: ``optim[opt.method]``.
+
+    Another one may give more results than the one that was seen.
+    """
+    if not isinstance(function, s.Index) or isinstance(function.key, s.Constant):
+        return False
+    return draft.types.dotted(function.object) in PACKAGES
 
 
 def _new_tensor(node: s.Call, draft: Draft) -> Code | None:

@@ -102,6 +102,8 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
     path = draft.types.dotted(node)
     if path is not None and draft.types.names_package(path):
         return path_value(path, draft)
+    if draft.types.is_constructor(node):
+        return draft.value(node.object)
     klass = draft.types.class_of(node.object)
     name = s.constant(node.key)
     kind = draft.types.type(node.object)

@@ -197,8 +197,20 @@ def test_share_survives_training_and_conversion() -> None:
     assert one.gradBias.data_ptr() == two.gradBias.data_ptr()
 
 
+def test_share_leaves_what_the_other_net_has_more() -> None:
+    one, two = nn.Linear(4, 5), nn.Linear(4, 5)
+    assert (
+        nn.Sequential(two).share(nn.Sequential(one, nn.Tanh(), nn.Linear(5, 2)), "weight").size()
+        == 1
+    )
+    assert one.weight.data_ptr() == two.weight.data_ptr()
+    assert one.bias.data_ptr() != two.bias.data_ptr()
+
+
 def test_share_refuses_another_form() -> None:
-    with pytest.raises(ValueError, match=r"mlp has 1 modules; 3, as this nn\.Sequential has"):
+    with pytest.raises(
+        ValueError, match=r"mlp has 1 modules; at least 3, as this nn\.Sequential has"
+    ):
         mlp().share(nn.Sequential(nn.Linear(4, 5)), "weight")
     with pytest.raises(TypeError, match=r"inplace of nn\.ReLU is a bool; a tensor"):
         nn.ReLU().share(nn.ReLU(), "inplace")
