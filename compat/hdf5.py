@@ -34,6 +34,7 @@ __all__ = [
     "open",
 ]
 
+_DEEPEST = 100  # groups in each other
 _MODES = ("r", "r+", "w", "w-", "a")
 # What a tensor is written as, and what a number of so many bytes is read as: signs get lost.
 _WRITTEN = {
@@ -202,8 +203,14 @@ class HDF5Group:
         return HDF5DataSet(found)
 
     def all(self) -> dict[str, Any]:
-        """Return all that is in it: tensors, and dicts for groups, by name."""
-        return {name: self.read(name).all() for name in self._group}
+        """Return all that is in it: tensors, and dicts for groups, by name.
+
+        A group that lies in several places is read once, into one dict.
+
+        Raises:
+            ValueError: a group that lies in itself, or more than 100 deep.
+        """
+        return _content(self._group, {}, 1)
 
     def write(
         self,
@@ -275,6 +282,27 @@ class HDF5File(HDF5Group):
 
     def __repr__(self) -> str:
         return f"[HDF5File: {self._group.filename}]" if self._group else "[HDF5File: closed]"
+
+
+def _content(group: Any, known: dict[Any, dict[str, Any] | None], depth: int) -> dict[str, Any]:
+    """Return all in a group of h5py; ``known`` has those read before, None for those around it."""
+    if depth > _DEEPEST:
+        raise ValueError(f"groups lie more than {_DEEPEST} deep in each other; fewer are read")
+    known[group] = None
+    held: dict[str, Any] = {}
+    for name in group:
+        item = HDF5Group(group).read(name)
+        if isinstance(item, HDF5DataSet):
+            held[name] = item.all()
+            continue
+        below = group[name]
+        content = known[below] if below in known else _content(below, known, depth + 1)
+        if content is None:
+            path = f"{group.name}/{name}".replace("//", "/")
+            raise ValueError(f"{path} is a group that it lies in; groups that end are read")
+        held[name] = content
+    known[group] = held
+    return held
 
 
 def _joined(datapath: Any) -> str:

@@ -168,10 +168,9 @@ def _scripts(program: Program) -> set[int]:
 def _inferred(files: list[File], facts: Facts, reasons: dict[Path, str]) -> Inference:
     """The types of a program; a file that they cannot be told of is one for Lua."""
     while True:
-        types = Inference.__new__(Inference)
+        types = Inference(files, facts)
         try:
-            types.__init__(files, facts)  # type: ignore[misc]
-            return types
+            return types.infer()
         except (
             RecursionError,
             AssertionError,
@@ -180,7 +179,7 @@ def _inferred(files: list[File], facts: Facts, reasons: dict[Path, str]) -> Infe
             ValueError,
             AttributeError,
         ) as problem:
-            file = getattr(types, "file", files[0])
+            file = types.file
             if file.is_opaque:
                 raise
             reasons[Path(file.path)] = f"its types cannot be told ({type(problem).__name__})"

@@ -65,7 +65,8 @@ def load(
             until it is touched, changes do not reach the file, and such tensors cannot be resized.
             Elements that the file does not place at a multiple of their size are read all the same;
             ``save`` places large ones well. The file must not be changed in place meanwhile;
-            replacing it, as ``save`` does, is harmless. Without effect for file objects.
+            replacing it, as ``save`` does, is harmless. Without effect for file objects and
+            for files below 128 KiB, which are read.
         unknown: ``keep`` returns objects of unregistered classes as ``TorchObject``, ``error``
             raises.
         long_size: 4, 8 or ``auto``: the size of longs, 4 in files of 32-bit machines and Windows.

@@ -12,10 +12,12 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from compat.nn.core.module import Module
-from compat.nn.source import inputs
 from compat.nn.source.computed import Converted
+from compat.nn.source.input import inputs
 from compat.tensor_tables import tensors
 from compat.viewer.contents import sizes
+
+_PATIENCE = 10.0  # seconds in which an input is sought for
 
 
 @dataclass
@@ -49,9 +51,9 @@ class Costs:
 def costs(net: Module, input: str = "", most: int = 2000) -> Costs:
     """What a net computes for ``input``, sizes such as ``1x3x224x224``.
 
-    Without, an input is found by what the layers need. The net itself is not run: the sizes are
-    those of ``to_torch``, without elements where that is possible. Nets of more than ``most``
-    modules are left out.
+    Without, an input is found by what the layers need, in ten seconds or not at all. The net itself
+    is not run: the sizes are those of ``to_torch``, without elements where that is possible. Nets
+    of more than ``most`` modules are left out.
     """
     if not _has_at_most(most, net):
         return Costs(reason=f"the net has more than {most:,} modules")
@@ -60,7 +62,11 @@ def costs(net: Module, input: str = "", most: int = 2000) -> Costs:
             conversion = Converted(net)
             plain = conversion(net)
             dtype = inputs.dtype_of(plain)
-            example = inputs.parsed(input, dtype) if input else inputs.found(plain, batch=1)
+            example = (
+                inputs.parsed(input, dtype)
+                if input
+                else inputs.found(plain, batch=1, seconds=_PATIENCE)
+            )
             found = _run(conversion, plain, example.value)
     except Exception as error:
         return Costs(reason=str(error).splitlines()[0] if str(error) else type(error).__name__)

@@ -24,6 +24,11 @@ class ArgumentParser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parse, and refuse unknown arguments in the name of the sub-command that got them."""
         known, unknown = super().parse_known_args(args, namespace)
+        many = [a for a in self._actions if not a.option_strings and a.nargs in ("*", "+")]
+        if many and not any(word.startswith("-") for word in unknown):
+            # argparse takes the words before the first option alone for a list.
+            getattr(known, many[0].dest).extend(self._get_value(many[0], w) for w in unknown)
+            unknown = []
         if unknown:
             words = " ".join(unknown)
             option = next((word for word in unknown if word.startswith("--")), "")

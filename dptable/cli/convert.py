@@ -34,8 +34,7 @@ def run(args: argparse.Namespace) -> int:
         return many.convert(args.files, args.to, args.out, lambda *file: _convert(args, *file))
     if len(args.files) != 2:
         raise ValueError(
-            f"{len(args.files)} files are given; FILE.t7 OUT, or several with --to and -o, are "
-            "accepted"
+            f"files are {len(args.files)}; FILE.t7 OUT, or several with --to and -o, are accepted"
         )
     file, out = args.files
     same = os.path.exists(file) and os.path.exists(out) and os.path.samefile(file, out)

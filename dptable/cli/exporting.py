@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib
 import io
+import logging
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from compat import nn
-from compat.nn.source import inputs, proof, written
+from compat.nn.source import proof, written
+from compat.nn.source.input import inputs
 from compat.t7.base.atomic_file import atomic_file
 from compat.tensor_tables import tensors, with_tensors
 
@@ -110,7 +112,13 @@ def _onnx(program: Any, file: Any) -> Any:
         needed(package, "onnx")
     runtime = needed("onnxruntime", "onnx")
     program = program.run_decompositions({aten.avg_pool2d.default: _sums})
-    exported: Any = torch.onnx.export(program, dynamo=True, verbose=False)
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)  # it warns where torchvision is missing
+    try:
+        exported: Any = torch.onnx.export(program, dynamo=True, verbose=False)
+    finally:
+        logger.setLevel(level)
     data = exported.model_proto.SerializeToString()
     file.write(data)
     session = runtime.InferenceSession(data, providers=["CPUExecutionProvider"])

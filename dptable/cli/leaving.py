@@ -7,7 +7,6 @@ import keyword
 import os
 import sys
 from collections.abc import Iterable
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,9 @@ import torch
 from torch import Tensor
 
 from compat import nn
-from compat.nn.source import inputs, naming, proof, written
+from compat.nn.source import naming, proof, written
 from compat.nn.source.computed import Converted
+from compat.nn.source.input import inputs
 from compat.t7.base.atomic_file import atomic_file
 from compat.t7.objects import registry
 from dptable.cli.exporting import export
@@ -186,12 +186,18 @@ def _takes(net: nn.Module, value: Any) -> bool:
 
 
 def _write_source(result: written.Written, out: str) -> None:
+    """Write the source and its weights; where the end comes in between, there is no source.
+
+    An old source beside new weights might go on, and compute something else.
+    """
     names = {"names": json.dumps(result.names)}
-    with ExitStack() as files:
-        source = files.enter_context(atomic_file(out))
-        weights = files.enter_context(atomic_file(Path(out).with_suffix(".safetensors")))
+    path = Path(out)
+    with atomic_file(path) as source, atomic_file(path.with_suffix(".safetensors")) as weights:
         _write_tensors(weights, result.tensors, names)
         source.write(result.text.encode())
+        for file in (weights, source):
+            file.flush()  # what a full disk refuses, before the old source goes
+        path.unlink(missing_ok=True)
 
 
 _NAMES = {

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from compat import t7
-from compat.nn.source.inputs import parsed
+from compat.nn.source.input.inputs import parsed
 from compat.t7.base.atomic_file import atomic_file, check_writable
 from compat.terminal import printable, say
 from compat.viewer import page

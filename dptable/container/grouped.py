@@ -46,7 +46,8 @@ class Grouped(Replicated, abstract=True):
 
         Raises:
             ValueError: where the nets differ, in their parameters, modules or options; the message
-                names the rank and the first difference.
+                names the rank and the first difference. Fields of classes of one's own may be
+                anything, the rank for one: there is a warning if they differ.
         """
         if not bucket_cap_mb > 0:
             raise ValueError(f"bucket_cap_mb is {bucket_cap_mb}; a positive number is accepted")
@@ -55,7 +56,8 @@ class Grouped(Replicated, abstract=True):
         tensors = list(named_tensors(self.modules[0]))
         synchronised = self.statistics == SYNCHRONISED
         facts = described(self.modules[0])
-        member = Member(tensors, process_group, average, exchange, synchronised, facts)
+        others = described(self.modules[0], others=True)
+        member = Member(tensors, process_group, average, exchange, synchronised, facts, others)
         self._gradients.join(member, int(bucket_cap_mb * (1 << 20)))
         self.needsSync = True
         return self

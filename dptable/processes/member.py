@@ -7,6 +7,7 @@ over the processes bucket by bucket while backward goes on, through ``torch.dist
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -40,6 +41,7 @@ class Member:
         exchange: makes of the group what puts gradients together.
         statistics: whether statistics will be exchanged during passes.
         facts: what else must be the same in all processes, in lines.
+        doubtful: what is probably the same in all, in lines; there is a warning if not.
 
     The construction verifies that all processes hold the same tensors, by name, shape and dtype,
     and know the same facts, and broadcasts those of rank 0.
@@ -60,6 +62,7 @@ class Member:
         exchange: Callable[[dist.ProcessGroup], Exchange] = AllReduce,
         statistics: bool = False,
         facts: Iterable[str] = (),
+        doubtful: Iterable[str] = (),
     ) -> None:
         if not dist.is_available() or not dist.is_initialized():
             raise RuntimeError(
@@ -88,7 +91,7 @@ class Member:
         self.control = self.group if _reaches_host(self.group) else _sibling(self.group, "gloo")
         try:
             mine = [f"{name} of size {tuple(t.shape)} and {t.dtype}" for name, t in tensors]
-            self._verify([*mine, *facts])
+            self._verify([*mine, *facts], list(doubtful))
         except BaseException:
             self.close()
             raise
@@ -106,16 +109,25 @@ class Member:
         # What the gradients must be multiplied by when that assumption was wrong.
         self._correction = 1.0
 
-    def _verify(self, mine: list[str]) -> None:
+    def _verify(self, *mine: list[str]) -> None:
         everybody: list[Any] = [None] * self.size
         self.checked(partial(dist.all_gather_object, everybody, mine, group=self.control))
-        for rank, other in enumerate(everybody):
-            for a, b in zip_longest(everybody[0], other):
+        facts, doubtful = ([each[i] for each in everybody] for i in (0, 1))
+        if (found := self._difference(facts)) is not None:
+            raise ValueError(f"{found}; the same net in all processes is accepted")
+        if self.rank == 0 and (found := self._difference(doubtful)) is not None:
+            warnings.warn(f"{found}; is that meant?", stacklevel=4)  # at distribute()
+
+    def _difference(self, lines: list[list[str]]) -> str | None:
+        """Return the first in which the lines of a rank are others than those of the first."""
+        for rank, other in enumerate(lines):
+            for a, b in zip_longest(lines[0], other):
                 if a != b:
-                    raise ValueError(
+                    return (
                         f"rank {self.names[rank]} has {b or _NOTHING} where rank {self.names[0]} "
-                        f"has {a or _NOTHING}; the same net in all processes is accepted"
+                        f"has {a or _NOTHING}"
                     )
+        return None
 
     def broadcast(self, tensors: Sequence[Tensor]) -> None:
         """Give all processes the values of rank 0."""

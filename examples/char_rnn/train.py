@@ -140,7 +140,7 @@ def main(arg: Sequence[str] | None = None) -> int:
                 trainer.save()
             if stopped():
                 print("Interrupted")
-                return INTERRUPTED
+                return stopped.exit_code
     return 0
 
 

@@ -224,7 +224,7 @@ def main(words: Sequence[str]) -> int:
                 if stopped():
                     trainer.save(epoch)
                     print(f"Interrupted; the nets are in {opt.save}")
-                    return INTERRUPTED
+                    return stopped.exit_code
             if epoch % opt.epoch_save_modulo == 0:
                 trainer.save(epoch)
                 trainer.picture(Path(opt.save, f"{opt.name}_{epoch}.png"))

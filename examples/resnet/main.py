@@ -181,7 +181,7 @@ def run(opt: Options, trainer: Trainer, loaders: data.Loaders, latest: dict[str,
                 more = {"bestTop1": best, "rngState": beginning, "step": step, "tally": sums}
                 checkpoints.save(opt, epoch - 1, trainer.model, trainer.optimState, **more)
                 print(f"Interrupted; to go on: --resume {opt.save}")
-                return INTERRUPTED
+                return stopped.exit_code
             is_best, best, tally = top1 < best, min(top1, best), Tally()
             more = {"bestTop1": best, "rngState": rng_state()}
             checkpoints.save(opt, epoch, trainer.model, trainer.optimState, is_best, **more)

@@ -144,6 +144,33 @@ def test_what_is_no_number_is_not_read(tmp_path: Path) -> None:
     file.close()
 
 
+def test_groups_in_several_places_are_read_once(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "x.h5", "w") as there:
+        last = there.create_group("g")
+        last["x"] = numpy.ones(2)
+        for level in range(40):  # 2**40 places
+            around = there.create_group(f"level {level}")
+            around["one"] = around["two"] = last
+            last = around
+    file = hdf5.open(tmp_path / "x.h5", "r")
+    held = file.all()
+    assert held["level 39"]["one"] is held["level 39"]["two"] is held["level 38"]
+    assert held["level 0"]["two"]["x"].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("name, levels", [("circle", 3), ("deep", 2000)])
+def test_groups_without_end_are_refused(tmp_path: Path, name: str, levels: int) -> None:
+    with h5py.File(tmp_path / "x.h5", "w") as there:
+        last = there
+        for _ in range(levels):
+            last = last.create_group("in")
+        if name == "circle":
+            last["first"] = there["in"]
+    found = {"circle": "/in/in/in/first is a group that it lies in", "deep": "more than 100 deep"}
+    with pytest.raises(ValueError, match=found[name]):
+        hdf5.open(tmp_path / "x.h5", "r").all()
+
+
 def test_modes(tmp_path: Path) -> None:
     path = tmp_path / "x.h5"
     with pytest.raises(FileNotFoundError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -14,6 +15,7 @@ from support import programs
 
 from compat import nn, t7
 from compat import torch as torch7
+from dptable.training import stopping
 
 PARTS = ("train", "sample", "models", "nets", "text")
 SMALL = ["-rnn_size", "12", "-num_layers", "2", "-seq_length", "10", "-batch_size", "20"]
@@ -127,8 +129,10 @@ def test_stops_when_the_loss_explodes(program):
 
 
 def test_an_interrupted_run_saves(program, monkeypatch, capsys):
-    monkeypatch.setattr(program.train, "stop_requests", lambda: nullcontext(lambda: True))
-    assert program.train.main([*SMALL, "-data_dir", "data"]) == 130
+    requests = stopping.Requests()
+    requests.note(signal.SIGTERM)
+    monkeypatch.setattr(program.train, "stop_requests", lambda: nullcontext(requests))
+    assert program.train.main([*SMALL, "-data_dir", "data"]) == 143
     assert "Interrupted" in capsys.readouterr().out
     assert len(list(Path("cv").iterdir())) == 1
 

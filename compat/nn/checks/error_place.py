@@ -51,7 +51,9 @@ def locate(error: Exception, module: Named, index: int | None = None) -> None:
     The error stays the same object, of the same class; its ``origin`` knows the container, too.
     """
     if isinstance(error, RecursionError):
-        return  # a place for each of the levels: longer than anybody reads, and slow
+        # A place for each of the levels would be longer than anybody reads, and slow.
+        seen_from(module, error)
+        return
     blame(error, module, "")
     if index is None:
         if error.__dict__.get("places"):
@@ -62,6 +64,30 @@ def locate(error: Exception, module: Named, index: int | None = None) -> None:
         error.__dict__["origin"].way.append((module, index))
         place = f"{module.typename}[{index}] "
     prefix(error, place)
+
+
+class _Depth:
+    """The message of a RecursionError that came out of ``net``, made when somebody reads it."""
+
+    def __init__(self, net: Any, said: Any) -> None:
+        self.net, self.said = net, said
+
+    def __str__(self) -> str:
+        # Of the class: a field of the net may have any name. Criterions have none.
+        find = getattr(type(self.net), "endless", None)
+        return (find and find(self.net)) or str(self.said)
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return str, (str(self),)  # errors travel to other processes; nets do not go with them
+
+
+def seen_from(net: Any, error: RecursionError) -> None:
+    """Have ``error`` tell what in ``net`` it failed at; the outermost net that is told counts."""
+    said = error.args[0] if error.args else ""
+    error.args = (_Depth(net, said.said if isinstance(said, _Depth) else said),)
 
 
 def explained(error: Exception, module: Explaining, method: str, *arguments: Any) -> Exception:

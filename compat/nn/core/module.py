@@ -11,7 +11,7 @@ from torch import Tensor
 
 from compat.checks import check_number, checked_scale, flag
 from compat.nn.checks.error_place import fail
-from compat.nn.core import differentiated
+from compat.nn.core import differentiated, walk_limits
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.differentiated import Differentiable, Graph, add_scaled, without_graph
 from compat.nn.core.dpnn import DpnnMethods
@@ -90,6 +90,7 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
                 else:
                     declared.pop(name, None)
         cls.parameter_names = tuple(declared)
+        walk_limits.tell_ends(cls)
         if "backward_both" in vars(cls):
             cls.halves = cls.updateGradInput, cls.accGradParameters
 
@@ -330,3 +331,5 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
 # Module's own __init_subclass__ is not called for Module.
 Module.parameter_names = ("weight", "bias")
 Module.halves = Module.updateGradInput, Module.accGradParameters
+for _base in Module.__mro__[:-1]:
+    walk_limits.tell_ends(_base)

@@ -40,12 +40,12 @@ def named_tensors(net: Module) -> Iterator[tuple[str, Tensor]]:
             yield f"{place}.{name}", tensor
 
 
-def described(net: Module) -> Iterator[str]:
+def described(net: Module, others: bool = False) -> Iterator[str]:
     """Yield what ``net`` computes, in lines to compare: the place and class of each module, its
     options.
 
     Options are the numbers, flags and strings in the fields of this library's classes. Fields of
-    other classes may be anything, the rank of a process for one, and are left out.
+    other classes may be anything, the rank of a process for one: they come with ``others`` alone.
     """
     for place, inner in net.named_modules():
         kind = type(inner)
@@ -53,7 +53,7 @@ def described(net: Module) -> Iterator[str]:
         yield place if own else f"{place} of class {kind.__module__}.{kind.__qualname__}"
         if isinstance(inner, Native):
             yield f"{place}: {inner.module}"
-        if not own:
+        if own is others:
             continue
         for name, value in sorted(vars(inner).items()):
             left_out = name.startswith("_") or name in ENGINE_FIELDS or name in inner.pass_fields

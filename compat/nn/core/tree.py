@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+
+from compat.nn.core import walk_limits
 
 if TYPE_CHECKING:
     from compat.nn.core.module import Module
@@ -21,14 +23,19 @@ class Tree:
         """Return the modules directly below this one."""
         return getattr(self, "modules", None) or []
 
-    def named_modules(self, place: str = "") -> Iterator[tuple[str, Module]]:
-        """Yield each module below this one, and itself last, with its place in the net.
+    def endless(self) -> str:
+        """Return what below this module no walk gets through, and where; empty if nothing is."""
+        return walk_limits.objection(self)
+
+    def named_modules(self, place: str = "") -> list[tuple[str, Module]]:
+        """Return each module below this one, and itself last, with its place in the net.
 
         A place is such as errors tell: ``nn.Sequential[3] nn.Linear``.
         """
+        found: list[tuple[str, Module]] = []
         for i, child in enumerate(self.children(), 1):
-            yield from child.named_modules(f"{place}{self.typename}[{i}] ")
-        yield f"{place}{self.typename}", _module(self)
+            found += child.named_modules(f"{place}{self.typename}[{i}] ")
+        return [*found, (f"{place}{self.typename}", _module(self))]
 
     def apply(self: M, callback: Callable[[Module], Any]) -> M:
         """Call ``callback`` with this module and then with all below it."""

@@ -2,22 +2,33 @@
 
 Torch7's methods call those of the modules inside. A module that lies in several places is met in
 each, and what is met may double with every level of a net. Nets that a file describes are looked
-over before anybody calls their methods.
+over before anybody calls their methods. Those that a program makes are looked over where a walk has
+found no end: the error says where.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 from compat import t7
+from compat.nn.checks.error_place import seen_from
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.node import cycles
 from compat.tensor_tables import contents
 
 DEEPEST = 100
 """How many modules may lie inside each other in a file."""
+
+WALKS = (
+    *("parameters", "getParameters", "zeroGradParameters", "updateParameters", "share", "reset"),
+    *("apply", "listModules", "findModules", "replace", "training", "evaluate", "clearState"),
+    *("type", "clone", "keepResults", "as_autograd", "to_torch", "named_modules", "__repr__"),
+)
+"""The methods of a module that go through the net below it; passes tell their place by themselves.
+"""
 
 _Open = tuple[Any, list[Any], Iterator[Any]]  # a module, what is below it, and what is left of that
 _CRITERIONS = ("criterion", "criterions")
@@ -58,6 +69,35 @@ def walked(net: Any) -> int:
     return known[id(net)][0]
 
 
+def objection(net: Any) -> str:
+    """Return what in ``net`` no walk gets through, and where; empty if nothing is there."""
+    try:
+        walked(net)
+    except t7.T7Error as error:
+        return f"{error.path}: {error.found}; {error.expected} is accepted"
+    return ""
+
+
+def tell_ends(cls: type) -> None:
+    """Have the ``WALKS`` that ``cls`` defines say what in the net they failed at."""
+    for name in WALKS:
+        method = vars(cls).get(name)
+        if callable(method) and not hasattr(method, "__wrapped__"):
+            setattr(cls, name, _telling(method))
+
+
+def _telling(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def walk(net: Any, *arguments: Any, **named: Any) -> Any:
+        try:
+            return method(net, *arguments, **named)
+        except RecursionError as error:
+            seen_from(net, error)
+            raise
+
+    return walk
+
+
 def _count(root: Any, known: dict[int, tuple[int, int]], open_: set[int]) -> None:
     """Note of everything below ``root`` how many a walk meets, and how many lie in each other."""
     stack: list[_Open] = []
@@ -80,7 +120,9 @@ def _count(root: Any, known: dict[int, tuple[int, int]], open_: set[int]) -> Non
             counts = [known[id(child)] for child in below]
             height = 1 + max((height for _, height in counts), default=0)
             if height > DEEPEST:
-                raise _refused(stack, f"more than {DEEPEST} modules in each other", "fewer")
+                raise _refused(
+                    stack, f"more than {DEEPEST} modules in each other", "a net with fewer"
+                )
             stack.pop()
             open_.discard(id(thing))
             known[id(thing)] = 1 + sum(count for count, _ in counts), height

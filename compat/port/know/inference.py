@@ -42,20 +42,25 @@ class Inference(Guesses):
         self.tests, self.lengths = {}, {}
         self._tested_tables: dict[Variable, Table] = {}
         self._guessed: set[Type] = set()
-        for file in files:
+        self._alias_paths: dict[Variable, list[str]] = {}
+        self.guessed_nodes: dict[s.Node, Type] = {}
+        self.orders, self.told = set(), {OF_PACKAGE}
+        self.sources = {}
+
+    def infer(self) -> Inference:
+        """Tell the types; where that fails, ``file`` is the one that it had come to."""
+        for file in self.files:
             self.file = file
             self._find_aliases(file)
             self._find_absent(file)
-        for file in files:
+        for file in self.files:
             self.file = file
             self._find_namespaces(file)
             self._find_classes(file)
-        self.orders, self.told = set(), {OF_PACKAGE}
-        self.sources = {}
-        for file in files:
+        for file in self.files:
             for variable, value in sources(file.block):
                 self.sources.setdefault(variable, []).append(value)
-        for file in files:
+        for file in self.files:
             self.file = file
             self.orders |= set(orders(file.block, self))
             self.loads_files |= any(
@@ -64,15 +69,15 @@ class Inference(Guesses):
             kinds, lengths = narrowed(file.block)
             self.tests |= kinds
             self.lengths |= lengths
-        self.appended = {key for f in files for key in appended(f.block)}
+        self.appended = {key for f in self.files for key in appended(f.block)}
         self.firsts = {
             node.name.variable: s.constant(node.first)
-            for f in files
+            for f in self.files
             for node in s.walk(f.block)
             if isinstance(node, s.ForRange) and isinstance(s.constant(node.first), int)
         }
-        self.filled = {call for f in files for call in filled(f.block)}
-        self.followed = {entry for f in files for entry in followed(f.block)}
+        self.filled = {call for f in self.files for call in filled(f.block)}
+        self.followed = {entry for f in self.files for entry in followed(f.block)}
         self._settle()
         for _ in range(6):
             if not self._guess():
@@ -80,6 +85,7 @@ class Inference(Guesses):
             self._settle()
         self._is_settled = True
         self._settle()
+        return self
 
     def _settle(self) -> None:
         """Go through all files until nothing is new."""

@@ -12,7 +12,7 @@ import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from compat.port.project.drafting import Made
@@ -161,9 +161,35 @@ def manifest(root: Path) -> dict[str, Any] | None:
         return None
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise PortError(f"{path} cannot be read: it is no JSON") from None
+    wrong = _wrong(found)
+    if wrong:
+        raise PortError(f"{path}: {wrong} is not what port writes; a new folder is accepted")
     return found
+
+
+def _wrong(found: Any) -> str:
+    """What in a manifest ``port`` has not written: somebody may have edited it."""
+    if not isinstance(found, dict):
+        return "the whole"
+    files, hashes = found.get("files"), found.get("hashes")
+    if not isinstance(files, list):
+        return "files"
+    for number, entry in enumerate(files, 1):
+        module = entry.get("module") if isinstance(entry, dict) else None
+        if not isinstance(module, str) or not all(map(str.isidentifier, module.split("."))):
+            return f"module of file {number}"
+        if not {"in_lua", "script"} <= entry.keys():
+            return f"file {number}"
+    if not isinstance(hashes, dict) or not all(isinstance(v, str) for v in hashes.values()):
+        return "hashes"
+    for name in hashes:
+        path = PurePath(name)
+        # What no file gives any more is removed: in the folder alone.
+        if path.is_absolute() or path.drive or ".." in path.parts or not path.parts:
+            return f"{name!r} in hashes"
+    return ""
 
 
 def _manifest(made: Made, hashes: Mapping[str, str]) -> str:

@@ -409,14 +409,21 @@ def _comment(line: str) -> str:
     return line.encode("latin-1").decode("utf-8", "replace") if line[0] in " \t" else f" {line}"
 
 
+_LARGEST = 1e309  # infinity, which is larger than all that Lua's numbers reach
+
+
 def _number(text: str) -> int | float:
     text = text.lower()
     if text.endswith(("ll", "i")) and not text.startswith("0x"):
         text = text.rstrip("ul" if text.endswith("ll") else "i")
     if text.startswith("0x"):
-        return int(text.rstrip("ul"), 16) if "p" not in text else float.fromhex(text)
+        if "p" in text:
+            return float.fromhex(text)
+        number = int(text.rstrip("ul"), 16)
+        return number if number < 1 << 1023 else _LARGEST
     value = float(text)
-    return int(value) if re.fullmatch(r"\d+", text) else value
+    is_int = re.fullmatch(r"\d+", text) and value < 1e14  # Lua shows a larger one as 1e+14
+    return int(value) if is_int else value
 
 
 def _string(text: str) -> str:

@@ -14,7 +14,8 @@ from compat.checks import wrong_type
 
 PathOrFile = str | os.PathLike[str] | BinaryIO
 
-# Below this a copy from the map is cheaper than a system call.
+# Below this a copy from the map is cheaper than a system call. Files of less are read: whoever cuts
+# one short while it is mapped would end the process.
 _DIRECT = 1 << 17
 
 
@@ -48,7 +49,7 @@ def open_source(source: PathOrFile, mmap: bool) -> Iterator[Source]:
         name = os.fspath(source)
         with open(name, "rb") as file:
             status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode) or status.st_size == 0:
+            if not stat.S_ISREG(status.st_mode) or status.st_size < _DIRECT:
                 yield Source(file.read(), name)
                 return
             access = _mmap.ACCESS_COPY if mmap else _mmap.ACCESS_READ

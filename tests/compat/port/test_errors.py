@@ -30,6 +30,16 @@ def test_files_that_are_no_lua_of_torch7(tmp_path: Path, source: str, message: s
         convert([path])
 
 
+def test_numbers_that_are_too_large_for_lua_are_infinite(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    path = tmp_path / "large.lua"
+    path.write_text(f"a, b, c = {'9' * 400}, 0x{'f' * 5000}, 0xffff\n")
+    held: dict[str, object] = {}
+    exec(convert([path])[0].text, held)
+    assert (held["a"], held["b"], held["c"]) == (float("inf"), float("inf"), 65535)
+
+
 def test_a_class_of_no_file_is_marked(tmp_path: Path) -> None:
     from compat.port.program import convert
 

@@ -56,6 +56,7 @@ def test_files_that_exist_are_replaced_by_force_alone(folder, capsys):
     assert capsys.readouterr().err == "dptable: net.py exists; --force replaces it\n"
     assert (folder / "net.py").read_text() == "mine"
     assert main(["convert", "net.t7", "net.py", "--force"]) == 0
+    assert main(["convert", "net.t7", "--force", "net.py"]) == 0
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
@@ -335,12 +337,15 @@ def test_lenet_on_two_cpu_replicas_passes_97_percent(tmp_path, capsys):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-def test_ctrl_c_at_the_terminal(tmp_path):
+@pytest.mark.parametrize("times", [1, 1000])
+def test_ctrl_c_at_the_terminal(tmp_path, times):
+    """Once leaves a checkpoint; whoever presses the keys until the end reads nothing."""
     command = [sys.executable, "-m", "dptable", "train", "--epochs", "10000", "--output", "run"]
     run = subprocess.Popen(
         command,
         cwd=tmp_path,
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"},
     )
@@ -349,9 +354,28 @@ def test_ctrl_c_at_the_terminal(tmp_path):
             if line.startswith("epoch"):
                 break
         run.send_signal(signal.SIGINT)
-        rest, _ = run.communicate(timeout=60)
+        for _ in range(times - 1):
+            time.sleep(0.02)
+            if run.poll() is not None:
+                break
+            run.send_signal(signal.SIGINT)
+        rest, errors = run.communicate(timeout=60)
     finally:
         run.kill()
-    assert run.returncode == 130
-    assert "Interrupted" in rest
-    assert checkpoints.latest(tmp_path / "run")[2]["evalCounter"] > 0
+    assert "Traceback" not in errors and "Error" not in errors
+    assert run.returncode == 130 or (times > 1 and run.returncode == -signal.SIGINT)
+    if times == 1:
+        assert "Interrupted" in rest
+        assert checkpoints.latest(tmp_path / "run")[2]["evalCounter"] > 0
+
+
+def test_a_clock_that_is_set_while_a_run_trains_changes_nothing(train, monkeypatch):
+    train("--epochs", "2", "--output", "whole")
+    jumps = random.Random(1)
+    monkeypatch.setattr(time, "time", lambda: jumps.uniform(-1e9, 4e9))
+    monkeypatch.setattr(time, "time_ns", lambda: int(jumps.uniform(-1e18, 4e18)))
+    result = train("--epochs", "2", "--output", "set")
+    assert result.code == 0, result.err
+    torch.testing.assert_close(parameters("set"), parameters("whole"), rtol=0, atol=0)
+    for told in re.findall(r"(-?[\d.]+) s\b", result.out):
+        assert 0 <= float(told) < 60

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 from typing import Any
 
@@ -380,6 +381,35 @@ def test_nets_of_the_same_shapes_that_differ_are_refused():
     for errors in together(all_of_the_same_shapes, 2):
         for what, message in OF_THE_SAME_SHAPES.items():
             assert message in errors[what]
+
+
+class Scaling(nn.Module):
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = factor
+
+    def compute(self, input: Tensor) -> Tensor:
+        return self.factor * input
+
+
+def of_own_classes(factor: float) -> list[str]:
+    """The warnings where the last rank has another field in a class of its own."""
+    last = dist.get_rank() == dist.get_world_size() - 1
+    inner = nn.Sequential().add(nn.Linear(2, 2)).add(Scaling(factor if last else 1.0))
+    model = DataParallelTable(1, True).add(inner, ["cpu"])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.distribute()
+    model.close_group()
+    assert all(each.filename == __file__ for each in caught)
+    return [str(each.message) for each in caught]
+
+
+def test_fields_of_own_classes_that_differ_are_told():
+    assert together(of_own_classes, 3, 1.0) == [[], [], []]
+    [said], *others = together(of_own_classes, 3, 2.0)
+    assert "rank 2 has nn.Sequential[2] Scaling with factor = 2.0 where rank 0 has" in said
+    assert others == [[], []]
 
 
 def statistics(mode: str) -> Tensor:

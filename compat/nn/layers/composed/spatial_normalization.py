@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from torch import Tensor
 
@@ -70,6 +70,12 @@ class SpatialNormalization(Layer):
     coef: Tensor
     convo: Sequential
     convostd: Sequential
+    # Their gradients are there: nobody sets these to None.
+    squareMod: Any
+    subtractMod: Any
+    meanDiviseMod: Any
+    stdDiviseMod: Any
+    diviseMod: Any
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from support import torch7_nets
 from support.paths import GOLDEN
 
 from compat import random
-from compat.nn.source import inputs
+from compat.nn.source.input import inputs
 from compat.nn.source.naming import class_name
 from compat.nn.source.written import Written, write
 

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from compat import cudnn, nn, random
 from compat.nn.recurrent import torch_rnn
-from compat.nn.source import inputs
 from compat.nn.source.computed import Converted
+from compat.nn.source.input import inputs
 from compat.nn.source.written import Written, write
 from compat.tensor_tables import tensors
 

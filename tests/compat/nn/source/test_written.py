@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from compat import nn
-from compat.nn.source import inputs
+from compat.nn.source.input import inputs
 from compat.nn.source.script import module_from
 from compat.nn.source.written import Written, write
 
@@ -162,6 +162,18 @@ def test_inputs_are_found(net: nn.Module, shape: str) -> None:
     assert inputs.found(net.to_torch()).text == shape
 
 
+def test_an_input_is_sought_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here each run takes a second, and a great many sizes are tried."""
+    now, runs = itertools.count(), []
+    monkeypatch.setattr(inputs.time, "monotonic", lambda: next(now))
+    net = nn.Sequential(nn.SpatialConvolution(3, 4, 3, 3), nn.View(12345), nn.Linear(12345, 2))
+    plain = net.to_torch()
+    plain.register_forward_pre_hook(lambda *_: runs.append(1))
+    with pytest.raises(ValueError, match=r"was found in 10 s; give its sizes.* --input 1x3x224x"):
+        inputs.found(plain, seconds=10)
+    assert len(runs) == 10
+
+
 def test_entries_of_which_nothing_is_known_are_tried_in_the_net_itself() -> None:
     """PyTorch's sum broadcasts, Torch7's does not."""
     net = nn.Sequential(nn.ParallelTable(nn.Linear(1, 2), nn.Identity()), nn.CAddTable())
@@ -174,6 +186,15 @@ def test_entries_of_which_nothing_is_known_are_tried_in_the_net_itself() -> None
         return True
 
     assert inputs.found(net.to_torch(), takes=takes).text == "2x1,2x2"
+
+
+def test_beside_the_states_of_a_step_indices_are_one_for_each_sample() -> None:
+    step = nn.Sequential(
+        nn.ParallelTable(nn.LookupTable(7, 4), nn.Linear(4, 4)), nn.CAddTable(), nn.Reshape(2, 2)
+    )
+    net = step.double()
+    example = inputs.found(net.to_torch(), takes=lambda value: net.forward(value) is not None)
+    assert (example.text, example.batched) == ("long:2,2x4", True)
 
 
 def test_a_net_for_one_sample_says_all_its_sizes() -> None:

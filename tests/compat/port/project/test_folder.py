@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -93,6 +96,36 @@ def test_files_of_somebody_else_stay(source: Path, tmp_path: Path) -> None:
     port(source / "train.lua", out, force=True)
     assert (out / "README.md").read_text() == (out / "other.py").read_text() == "mine\n"
     assert "dptable port" in (out / "README.md.new").read_text()
+
+
+WRONG = {
+    "the whole": lambda held: [held],
+    "files": lambda held: {**held, "files": 5},
+    "module of file 1": lambda held: {**held, "files": [{"module": "../../x"}]},
+    "file 2": lambda held: {**held, "files": [held["files"][0], {"module": "a"}]},
+    "hashes": lambda held: {**held, "hashes": {"a": 1}},
+    "'../mine' in hashes": lambda held: {
+        **held,
+        "hashes": {"../mine": hashlib.sha256(b"mine").hexdigest()},
+    },
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_manifest_that_was_edited_is_refused(source: Path, tmp_path: Path, wrong: str) -> None:
+    """Its hashes say what may be removed; nothing outside of the folder is."""
+    from compat.port.project.status import status
+    from compat.port.read.syntax import PortError
+
+    mine, out = tmp_path / "mine", tmp_path / "out"
+    mine.write_text("mine")
+    port(source / "train.lua", out)
+    manifest = out / "port.json"
+    manifest.write_text(json.dumps(WRONG[wrong](json.loads(manifest.read_text()))))
+    for again in (lambda: status(out), lambda: port(source / "train.lua", out, force=True)):
+        with pytest.raises(PortError, match=rf"port\.json: {re.escape(wrong)} is not what port"):
+            again()
+    assert mine.read_text() == "mine"
 
 
 def test_what_the_program_has_no_more_goes(source: Path, tmp_path: Path) -> None:

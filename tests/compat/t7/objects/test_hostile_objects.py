@@ -140,7 +140,7 @@ def graph_of(last: Any) -> nn.gModule:
 
 def test_containers_that_hold_each_other_twice_are_not_walked_through_without_end() -> None:
     net: Any = t7.TorchObject("nn.Linear", 1, {"weight": torch.ones(2, 2)})
-    for _ in range(100):
+    for _ in range(60):
         net = t7.TorchObject("nn.Sequential", 1, {"modules": [net, net]})
     fields = {"modules": [net], "flattenedParams": [[torch.ones(4), torch.zeros(4)]]}
     with pytest.raises(t7.T7Error, match="bytes more"):

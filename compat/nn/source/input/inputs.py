@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -13,12 +15,16 @@ from torch import Tensor, nn
 
 from compat.nn.interchange.computed import Computed
 from compat.nn.interchange.layers.shape import Reshape, View
-from compat.nn.source import sizes
-from compat.nn.source.needs import ANY, BATCH, Need, Sizes, Table, need_of
+from compat.nn.source.input import sizes
+from compat.nn.source.input.needs import ANY, BATCH, STEPS, Need, Sizes, Table, need_of
 from compat.tensor_tables import map_tensors, tensors
 from compat.torch_internals import fake_tensors
 
 _INPUT = re.compile(r"(?:(long|float|double|half):)?([1-9]\d*(?:x[1-9]\d*)*)")
+_GIVE = (
+    "give its sizes, for instance --input 1x3x224x224, with commas between those of several and "
+    "long: before those of indices"
+)
 _TRIES = 64  # of sizes for entries of tables of which nothing is known
 
 
@@ -55,7 +61,10 @@ def parsed(text: str, dtype: torch.dtype) -> Example:
 
 
 def found(
-    net: nn.Module, batch: int = 2, takes: Callable[[Any], bool] = lambda value: True
+    net: nn.Module,
+    batch: int = 2,
+    takes: Callable[[Any], bool] = lambda value: True,
+    seconds: float = math.inf,
 ) -> Example:
     """An input that a net takes.
 
@@ -63,15 +72,25 @@ def found(
         net: what ``to_torch`` returns.
         batch: how many samples; a net that takes none together gets one.
         takes: whether the net that it was made from takes an input, too.
+        seconds: how long it may be sought for.
 
     Raises ValueError where none is found.
     """
     need = need_of(net)
+    end = time.monotonic() + seconds
+
+    def tried(value: Any, batch: int | None = None) -> Trial:
+        if time.monotonic() > end:
+            raise ValueError(f"no input that the net takes was found in {seconds:g} s; {_GIVE}")
+        return Trial(net, value, batch)
+
     second: Example | None = None
     refused: Example | None = None
-    for samples in (batch, None) if need is not None else ():
-        for parts, value in _candidates(net, need, samples):
-            count = Trial(net, value).samples
+    for wanted, samples in ((need, batch), (_one_step(need), batch), (need, None)):
+        if wanted is None:
+            continue
+        for parts, value in _candidates(net, wanted, samples, tried):
+            count = tried(value).samples
             if not count:
                 continue
             example = Example(value, described(value), samples is not None)
@@ -85,11 +104,7 @@ def found(
             return second
     if refused is not None:
         return refused
-    raise ValueError(
-        "which input the net takes cannot be found out; give its sizes, for instance "
-        "--input 1x3x224x224, with commas between those of several and long: before those of "
-        "indices"
-    )
+    raise ValueError(f"which input the net takes cannot be found out; {_GIVE}")
 
 
 def dtype_of(net: nn.Module) -> torch.dtype:
@@ -115,7 +130,22 @@ def _open(need: Need) -> list[tuple[int, ...] | None]:
     return [None]
 
 
-def _candidates(net: nn.Module, need: Need, batch: int | None) -> Iterator[tuple[int, Any]]:
+def _one_step(need: Need | None) -> Need | None:
+    """A table whose indices are one for each sample, as beside the states of a recurrent step."""
+    if not isinstance(need, Table):
+        return None
+    entries = {
+        place: replace(part, sizes=(BATCH,))
+        if isinstance(part, Sizes) and part.sizes == (BATCH, STEPS) and part.highest is not None
+        else part
+        for place, part in need.entries.items()
+    }
+    return Table(entries) if entries != need.entries else None
+
+
+def _candidates(
+    net: nn.Module, need: Need, batch: int | None, tried: Callable[[Any, int | None], Trial]
+) -> Iterator[tuple[int, Any]]:
     """Inputs to try: of how many parts, and the values."""
     parts, dtype = _open(need), dtype_of(net)
     dims = max((len(part) for part in parts if part), default=0)
@@ -129,11 +159,11 @@ def _candidates(net: nn.Module, need: Need, batch: int | None) -> Iterator[tuple
     usual = itertools.chain(
         [(1,) * dims] if getattr(need, "single", False) else [], sizes.usual(dims)
     )
-    tried = itertools.product(usual, features)
-    for chosen, feature in itertools.islice(tried, _TRIES * 18 if unknown else None):
+    pairs = itertools.product(usual, features)
+    for chosen, feature in itertools.islice(pairs, _TRIES * 18 if unknown else None):
         yield len(parts), value(chosen, feature)
     if not unknown and not _looks_at_elements(net):
-        for chosen in sizes.fitting(dims, lambda size: Trial(net, value(size), batch).compared):
+        for chosen in sizes.fitting(dims, lambda size: tried(value(size), batch).compared):
             yield len(parts), value(chosen)
 
 
