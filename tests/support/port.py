@@ -41,7 +41,7 @@ def draft_of(source: bytes, path: str = "piece.lua") -> str:
 
     block = parse(source, path)
     file = File(path, "piece", block, Scopes(block, {}), source, is_script=True)
-    return written(Draft(file, Inference([file], {}), set()))
+    return written(Draft(file, Inference([file], {}).infer(), set()))
 
 
 class SideBySide:

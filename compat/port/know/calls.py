@@ -49,7 +49,7 @@ class Calls(Values):
                 return self._call(event, [callee, *arguments])
             if "class" in callee.atoms and callee.shape is not None and callee.shape.klass:
                 return self._construct(callee.shape.klass, arguments)
-            if callee.only("module"):
+            if callee.atoms - {"nil"} == {"module"}:
                 return results.of_object(callee, len(arguments))
             klass = self._seen_class(self.facts.get((self.file.path, node.start, node.end), []))
             if callee.signature is None and klass is not None:
@@ -337,7 +337,7 @@ class Calls(Values):
             event = event or self._own_event("__call", callee)
             if event is not None:
                 return event.count
-            if callee.only("module"):
+            if callee.atoms - {"nil"} == {"module"}:
                 return results.count_of_object(callee, len(node.arguments))
             if callee.atoms & {"class", "module"}:
                 return 1

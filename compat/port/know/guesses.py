@@ -22,6 +22,7 @@ class Guesses(Statements):
     def _guess(self) -> bool:
         """Take variables that nothing is known of for what only one thing has methods of."""
         found = self._guess_seen()
+        nodes: list[tuple[s.Node, Type]] = []  # that are no variable or field
         for file in self.files:
             self.file = file
             for node in s.walk(file.block):
@@ -33,14 +34,17 @@ class Guesses(Statements):
                 for target, kind in self._owners(node):
                     own = self._stored(target)
                     if own is None:
-                        found |= self._guess_node(target, kind)
+                        nodes.append((target, kind))
                         continue
                     if self.type(target).atoms <= {"nil"}:
                         self._take(own, kind)
                         found = True
                     elif own.atoms - {"nil"} == kind.atoms:
                         self._guessed.add(own)  # what else it is given is the same
-        return found or self._guess_loaded() or self._guess_layers() or self._guess_namesakes()
+        if found or self._guess_loaded() or self._guess_layers() or self._guess_namesakes():
+            return True
+        guessed = [self._guess_node(node, kind) for node, kind in nodes]
+        return any(guessed)
 
     def _guess_node(self, node: s.Node, kind: Type) -> bool:
         """Take an entry of what nobody knows, or what a call gives, for what has its method."""

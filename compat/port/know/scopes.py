@@ -53,6 +53,7 @@ class Variable:
     reads: list[tuple[s.Name, FunctionScope]] = field(default_factory=list)
     writes: list[tuple[s.Name, FunctionScope]] = field(default_factory=list)
     python: str = ""
+    turns: tuple[int, ...] = ()  # where what these loops repeat begins
     boxed: bool = False  # each turn of a loop has its own
     grows: bool = False  # multiplied in each turn of a loop
     zero_based: bool = False  # a loop's number that is only used as an index
@@ -85,6 +86,7 @@ class Scopes:
         self._scope = self.file
         self._blocks: list[dict[str, Variable]] = [{}]
         self._loops = 0
+        self._turns: tuple[int, ...] = ()
         self._block(block, block.end or 1 << 60)
         self._name(self.file)
 
@@ -98,6 +100,7 @@ class Scopes:
 
     def _declare(self, name: s.Name, end: int, is_parameter: bool = False) -> None:
         variable = Variable(name.id, self._scope, name, end, self._loops, is_parameter)
+        variable.turns = self._turns
         self._scope.variables.append(variable)
         self._blocks[-1][name.id] = variable
         name.variable = variable
@@ -122,11 +125,13 @@ class Scopes:
 
     def _body(self, block: s.Block, names: Iterable[s.Name] = (), loop: bool = True) -> None:
         self._loops += loop
+        turns = self._turns
         with self._inside():
             for name in names:
                 self._declare(name, block.end)
+            self._turns = (*turns, block.start) if loop else turns
             self._block(block, block.end)
-        self._loops -= loop
+        self._loops, self._turns = self._loops - loop, turns
 
     def _statement(self, node: s.Statement, end: int) -> None:
         if isinstance(node, s.Local):
@@ -154,13 +159,16 @@ class Scopes:
             self._body(node.body, loop=False)
         elif isinstance(node, s.While):
             self._expression(node.condition)
+            turns, self._turns = self._turns, (*self._turns, node.start)
             self._body(node.body)
+            self._turns = turns
         elif isinstance(node, s.Repeat):
             self._loops += 1
+            turns, self._turns = self._turns, (*self._turns, node.start)
             with self._inside():
                 self._block(node.body, node.end)
                 self._expression(node.condition)
-            self._loops -= 1
+            self._loops, self._turns = self._loops - 1, turns
         elif isinstance(node, s.If):
             for condition, body in node.clauses:
                 if condition is not None:
@@ -188,14 +196,14 @@ class Scopes:
             self._expressions(node.children())
 
     def _function(self, node: s.Function) -> None:
-        outer, loops = self._scope, self._loops
-        self._scope, self._loops = FunctionScope(node, outer), 0
+        outer, loops, turns = self._scope, self._loops, self._turns
+        self._scope, self._loops, self._turns = FunctionScope(node, outer), 0, ()
         self.of_function[node] = self._scope
         with self._inside():
             for name in node.parameters:
                 self._declare(name, node.end, is_parameter=True)
             self._block(node.body, node.end)
-        self._scope, self._loops = outer, loops
+        self._scope, self._loops, self._turns = outer, loops, turns
 
     # Naming
 
@@ -239,6 +247,7 @@ def _may_share(earlier: Variable, later: Variable) -> bool:
     if earlier.end <= later.declared.start:
         return True
     last = max((n.end for n, _ in (*earlier.reads, *earlier.writes)), default=0)
-    return last <= later.declared.start + 1 or (
+    inner = later.turns[len(earlier.turns) :]  # what is used in them is needed in the next turn
+    return last <= (inner[0] if inner else later.declared.start + 1) or (
         earlier.end == later.end and earlier.loops == later.loops
     )

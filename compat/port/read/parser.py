@@ -57,6 +57,26 @@ def without_shell_line(source: bytes) -> bytes:
     return b"--" + source[2 if source[:2] == b"#!" else 1 :]
 
 
+# Long comments, comments of one line, and strings, where no comment begins.
+_COMMENTS_AND_STRINGS = re.compile(
+    rb"--\[(=*)\[.*?\]\1\]|(?P<line>--[^\n]*)"
+    rb"|\[(=*)\[.*?\]\3\]|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'",
+    re.S,
+)
+
+
+def _without_brackets(source: bytes) -> bytes:
+    """A file, as long, with blanks for brackets in comments of one line.
+
+    The grammar takes ``----[[`` for the beginning of a long comment.
+    """
+
+    def part(match: re.Match[bytes]) -> bytes:
+        return match[0].replace(b"[", b" ") if match["line"] else match[0]
+
+    return _COMMENTS_AND_STRINGS.sub(part, source)
+
+
 def parse(source: bytes, name: str = "script.lua") -> Block:
     """The statements of a file.
 
@@ -74,7 +94,7 @@ def parse(source: bytes, name: str = "script.lua") -> Block:
     if not source.strip():
         raise PortError(f"{name} is empty")
     language = tree_sitter.Language(tree_sitter_lua.language())
-    root = tree_sitter.Parser(language).parse(source).root_node
+    root = tree_sitter.Parser(language).parse(_without_brackets(source)).root_node
     return _Reader(source, name).file(root)
 
 

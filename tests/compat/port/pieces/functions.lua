@@ -157,3 +157,10 @@ function Stack:push(v) self.n = self.n + 1; self.top = v end
 local stack = Stack.new()
 stack:push(('a-b'):gsub('-', '+'))
 print(stack.n, stack.top)
+
+-- # a name of a loop that the next turn needs
+local i = {size = 3}
+for turn = 1, 2 do
+  print(i.size)
+  for i = 1, 2 do print(i) end
+end

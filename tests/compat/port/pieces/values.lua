@@ -260,6 +260,32 @@ _ = 5
 print(_)
 local function g(_) _ = _ or 7; return _ end
 print(g(), g(2), _)
+-- # a comment of one line with brackets
+local t = {
+   ----[[
+   y = 2,
+   --]]
+   z = 3, -- --[[
+}
+print(t.y, t.z)
+----[[ print(0)
+print(1)
+--]]
+---[[ print(2)
+print(3)
+-- # functions of Torch7's that take sizes
+local a = torch.range(1, 4)
+print(torch.repeatTensor(a, 2, 1))
+print(torch.view(a, 2, 2))
+print(torch.reshape(a, 4, 1))
+-- # a criterion that is called
+require 'nn'
+local crit
+if torch.range(1, 2):sum() > 5 then crit = nn.SmoothL1Criterion() else crit = nn.MSECriterion() end
+print(2 * crit(torch.ones(3), torch.zeros(3)))
+print(crit(torch.ones(3), torch.zeros(3)))
+local moved = nn.MSECriterion():type(({'torch.FloatTensor'})[1])
+print(moved:forward(torch.ones(2):float(), torch.zeros(2):float()))
 
 -- # a division by what may be zero
 local function mean(t) local s, n = 0, 0; for _, v in ipairs(t) do s = s + v; n = n + 1 end return s / n end
