@@ -152,7 +152,7 @@ def _written(
     if not is_close(result.difference, source):
         apart = net.clone()
         _nothing_in_place(apart.listModules())
-        if is_close(_farthest(result.wanted(apart, example), outputs), source):
+        if not is_close(_farthest(result.wanted(apart, example), wanted), source):
             raise ValueError(_OVERWRITTEN)
     check(result.difference, source)
     proof.check_gradients(result.names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compat.port.know.files import Class
 from compat.port.know.scopes import LOADERS
-from compat.port.know.shapes import constant, is_open
+from compat.port.know.shapes import captures, constant, is_open
 from compat.port.know.types import Signature, Table, Type, tensor
 from compat.port.know.values import Values
 from compat.port.library import results
@@ -44,12 +44,13 @@ class Calls(Values):
                     return known
             callee = self.type(node.function)
             event = None if callee.shape is None else callee.shape.event("__call").signature
+            event = event or self._own_event("__call", callee)
             if event is not None and callee.signature is None:
                 return self._call(event, [callee, *arguments])
             if "class" in callee.atoms and callee.shape is not None and callee.shape.klass:
                 return self._construct(callee.shape.klass, arguments)
-            if callee.only("module"):  # nngraph: nn.Linear(2, 3)(x)
-                return [Type("module")]
+            if callee.only("module"):
+                return results.of_object(callee, len(arguments))
             klass = self._seen_class(self.facts.get((self.file.path, node.start, node.end), []))
             if callee.signature is None and klass is not None:
                 return self._construct(klass, arguments)
@@ -91,6 +92,12 @@ class Calls(Values):
             kind = self.entry(owner, owner.shape, s.Constant(node.method))
             return self._call(kind.signature, [owner, *arguments])
         return [Type()]
+
+    def _own_event(self, event: str, kind: Type) -> Signature | None:
+        """The method that a class of the script's has for an event."""
+        klass = kind.shape.klass if kind.only("object") and kind.shape is not None else None
+        define = None if klass is None else klass.method(event, self.classes)
+        return None if define is None else self.signature(define.function).root()
 
     def _given(
         self, node: s.Call, signature: Signature | None, arguments: list[Type]
@@ -243,6 +250,7 @@ class Calls(Values):
             arguments[0].signature.is_tried = True
             given = self._call(arguments[0].signature, rest)
             return [Type("boolean"), Type(), *given[1:]]  # or the error
+        self._call_back(path, node, arguments)
         for kind in arguments:
             if kind.signature is not None and not kind.signature.escapes:
                 kind.signature.escapes = True
@@ -257,6 +265,16 @@ class Calls(Values):
         if made and not self._is_settled and not all(kind.atoms for kind in arguments):
             made[0].dims.discard(-1)  # parameters are known when their calls have been seen
         return made
+
+    def _call_back(self, path: str, node: s.Call, arguments: list[Type]) -> None:
+        """Note what functions of Lua's give the functions that they are given."""
+        if path == "string.gsub" and len(arguments) > 2 and arguments[2].signature is not None:
+            count = captures(node.arguments[1 if node.method is None else 0])
+            self._call(arguments[2].signature, [Type("string")] * count)
+        if path == "table.sort" and len(arguments) > 1 and arguments[1].signature is not None:
+            shape = arguments[0].shape
+            if shape is not None:
+                self._call(arguments[1].signature, [shape.items] * 2)
 
     def _unpacked(self, shape: Table) -> list[Type]:
         """The types of the entries, one by one, of tables that are all made with so many."""
@@ -316,8 +334,11 @@ class Calls(Values):
         if node.method is None:
             callee = self.type(node.function)
             event = None if callee.shape is None else callee.shape.event("__call").signature
+            event = event or self._own_event("__call", callee)
             if event is not None:
                 return event.count
+            if callee.only("module"):
+                return results.count_of_object(callee, len(node.arguments))
             if callee.atoms & {"class", "module"}:
                 return 1
             signature = callee.signature

@@ -156,6 +156,14 @@ class Entries(Seen, ABC):
             return self.signature(scope.node).root().is_job
         return any(read is key and where is not scope for read, where in key.variable.reads)
 
+    def is_constructor(self, node: s.Index) -> bool:
+        """Whether it is ``C.new`` of a class that ``torch.class`` made, which does what C does."""
+        owner = self.type(node.object)
+        klass = owner.shape.klass if owner.atoms == {"class"} and owner.shape is not None else None
+        if klass is None or not klass.is_torch or s.constant(node.key) != "new":
+            return False
+        return klass.method("new", self.classes) is None
+
     def _index(self, node: s.Index) -> Type:
         path = self.dotted(node)
         if path is not None and self.names_package(path):
@@ -164,6 +172,8 @@ class Entries(Seen, ABC):
             return results.constant(path)
         owner, key = self.type(node.object), self.type(node.key)
         name = s.constant(node.key)
+        if self.is_constructor(node):
+            return owner
         if owner.is_tensor and name == "new":
             made = Type(
                 "function", function=Signature(results=[tensor(owner.dtypes)], by_node={None: {1}})
@@ -233,7 +243,8 @@ class Entries(Seen, ABC):
             shape.uses.add("by number")
         if kind.is_string:
             return any_entry(shape)
-        return shape.items.joined(Type("nil")) if self.may_be_before(key) else shape.items
+        may_miss = self.may_be_before(key) or (self._is_settled and shape.is_past(key))
+        return shape.items.joined(Type("nil")) if may_miss else shape.items
 
     def _inherit(self, klass: Class, name: str) -> None:
         """A field is the same in a class and in those that it derives from."""

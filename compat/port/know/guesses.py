@@ -33,6 +33,7 @@ class Guesses(Statements):
                 for target, kind in self._owners(node):
                     own = self._stored(target)
                     if own is None:
+                        found |= self._guess_node(target, kind)
                         continue
                     if self.type(target).atoms <= {"nil"}:
                         self._take(own, kind)
@@ -40,6 +41,13 @@ class Guesses(Statements):
                     elif own.atoms - {"nil"} == kind.atoms:
                         self._guessed.add(own)  # what else it is given is the same
         return found or self._guess_loaded() or self._guess_layers() or self._guess_namesakes()
+
+    def _guess_node(self, node: s.Node, kind: Type) -> bool:
+        """Take an entry of what nobody knows, or what a call gives, for what has its method."""
+        if self.type(node).atoms or self.dotted(node) is not None:
+            return False
+        self.guessed_nodes[node] = kind
+        return True
 
     def _guess_seen(self) -> bool:
         """Take variables and fields for what a run saw of them elsewhere."""

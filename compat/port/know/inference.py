@@ -42,6 +42,8 @@ class Inference(Guesses):
         self.tests, self.lengths = {}, {}
         self._tested_tables: dict[Variable, Table] = {}
         self._guessed: set[Type] = set()
+        self._alias_paths: dict[Variable, list[str]] = {}
+        self.guessed_nodes: dict[s.Node, Type] = {}
         self.orders, self.told = set(), {OF_PACKAGE}
         self.sources = {}
 

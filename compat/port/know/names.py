@@ -24,6 +24,7 @@ class Names:
     file: File  # that is looked at
     classes: dict[str, Class]
     aliases: dict[Variable, str]
+    _alias_paths: dict[Variable, list[str]]  # what is put into those that may name a package
     absent: set[str]  # packages that files ask for and nobody has
     metatables: set[Variable]  # what torch.class gave
     variables: dict[Variable, Type]
@@ -56,14 +57,20 @@ class Names:
             for name, value in pairs:
                 if isinstance(value, s.Binary) and self.dotted(value.left) in _OF_LUA_51:
                     value = value.left
-                if isinstance(name, s.Name) and len(name.variable.writes) == 1:
-                    path = required(value)
-                    path = path.removeprefix("pl.") if path is not None else None
-                    if path not in PACKAGES | {"lapp"}:
-                        path = self.dotted(value)
-                    named = PACKAGES | _OF_LUA_51 | {"lapp"}
-                    if path is not None and (path in named or "." in path):
-                        self.aliases[name.variable] = path
+                if isinstance(name, s.Name):
+                    self._note_alias(name.variable, value)
+
+    def _note_alias(self, variable: Variable, value: s.Node) -> None:
+        """Note what is put into a variable: it names a package if all that is, is this one."""
+        path = (required(value) or "").removeprefix("pl.")
+        if path not in PACKAGES | {"lapp"}:
+            path = self.dotted(value) or ""
+        if path not in PACKAGES | _OF_LUA_51 | {"lapp"} and "." not in path:
+            return
+        same = self._alias_paths.setdefault(variable, [])
+        same.append(path)
+        if len(same) == len(variable.writes) and len(set(same)) == 1:
+            self.aliases[variable] = path
 
     def dotted(self, node: s.Node) -> str | None:
         """``torch.cmul`` for an expression that names a function or package; else None."""

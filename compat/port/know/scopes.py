@@ -54,6 +54,7 @@ class Variable:
     writes: list[tuple[s.Name, FunctionScope]] = field(default_factory=list)
     python: str = ""
     boxed: bool = False  # each turn of a loop has its own
+    grows: bool = False  # multiplied in each turn of a loop
     zero_based: bool = False  # a loop's number that is only used as an index
 
     @property
@@ -137,6 +138,7 @@ class Scopes:
             for target in node.targets:
                 if isinstance(target, s.Name):
                     self._find(target, is_write=True)
+                    target.variable.grows |= self._loops > 0 and _multiplies(node, target)
                 else:
                     self._expressions(target.children())
         elif isinstance(node, s.Define):
@@ -216,6 +218,17 @@ class Scopes:
         for inner in self.of_function.values():
             if inner.parent is scope:
                 self._name(inner)
+
+
+def _multiplies(node: s.Assign, target: s.Name) -> bool:
+    """Whether an assignment multiplies what a variable has been: ``x = x * y + 1``."""
+    value = node.values[0]
+    while isinstance(value, s.Paren):
+        value = value.inner
+    if not isinstance(value, s.Binary) or value.operator not in "+-*" or len(node.targets) > 1:
+        return False
+    products = [n for n in s.walk(value) if isinstance(n, s.Binary) and n.operator == "*"]
+    return any(isinstance(n, s.Name) and n.id == target.id for p in products for n in s.walk(p))
 
 
 def _may_share(earlier: Variable, later: Variable) -> bool:

@@ -108,6 +108,12 @@ def tested(block: s.Block) -> Iterator[s.Index]:
         yield from (c for c in conditions if isinstance(c, s.Index))
 
 
+def captures(pattern: s.Node) -> int:
+    """How many values each match of a pattern gives; one where the pattern is not written there."""
+    text = s.constant(pattern)
+    return max(len(re.findall(r"(?<!%)\(", text)), 1) if isinstance(text, str) else 1
+
+
 def appended(block: s.Block) -> Iterator[s.Name]:
     """The keys that a loop from 1 on fills a new table with: ``t = {}``, ``t[i] = …``."""
     for part in s.walk(block):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compat.port.know.calls import Calls
 from compat.port.know.entries import any_entry
-from compat.port.know.shapes import is_open, may_end
+from compat.port.know.shapes import captures, is_open, may_end
 from compat.port.know.types import Signature, Type
 from compat.port.read import syntax as s
 
@@ -106,6 +106,8 @@ class Statements(Calls):
                 seen = self.type(last)
                 kinds[first] = seen if seen.atoms - {"nil"} else kinds[first]
         is_known = not values or not is_open(values[-1])
+        if self._is_settled and not is_known:
+            is_known = self.count(values[-1]) is not None
         missing = count - len(kinds)
         return kinds + [Type("nil") if is_known else Type() for _ in range(missing)]
 
@@ -142,7 +144,9 @@ class Statements(Calls):
                     key.join(Type("int"))
                 return [key, value]
             if path == "string.gmatch" or call.method == "gmatch":
-                return [Type("string") for _ in node.names]
+                is_known = isinstance(s.constant(call.arguments[-1]), str)
+                count = captures(call.arguments[-1]) if is_known else len(node.names)
+                return [Type("string" if i < count else "nil") for i in range(len(node.names))]
             if call.method == "lines" or path == "io.lines":
                 return [Type("string")]
             if path in ("paths.files", "paths.iterfiles", "paths.iterdirs", "paths.dir", "lfs.dir"):

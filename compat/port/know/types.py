@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from compat.port.read import syntax as s
+
 NUMBERS = frozenset({"int", "float", "number"})
 # What Torch7 computes with; other types of tensors have whole numbers.
 FLOATING = frozenset({"Double", "Float", "Half"})
@@ -203,6 +205,21 @@ class Table:
         """Whether it is a ``lua.Table``: it has a metatable, and the program makes it."""
         return "meta" in self.uses and bool(self.made) and "loaded" not in self.uses
 
+    def is_past(self, key: s.Node) -> bool:
+        """Whether a fixed key is past the end of a list that is made shorter, and never filled."""
+        number = s.constant(key)
+        if not isinstance(number, int) or not self.is_list or self.keys - {"next", "list"}:
+            return False
+        if not self.made or self.uses & {"append", "filled", "list"}:
+            return False
+        lengths = []
+        for node in self.made:
+            last = node.fields[-1].value if node.fields else None
+            if isinstance(last, s.Call):
+                return False
+            lengths.append(len(node.fields) - isinstance(last, s.Vararg))
+        return number > min(lengths)
+
     @property
     def is_list(self) -> bool:
         """Whether a list of Python holds it: keys from 1 on, without holes."""
@@ -289,7 +306,9 @@ class Signature:
         A function that gives fewer at times gives None for them, unless somebody counts.
         """
         counts = self.counts
-        is_open = not counts or -1 in counts or (self.root().spreads and len(counts) > 1)
+        root = self.root()
+        is_counted = root.spreads and (len(counts) > 1 or (root.is_tried and counts == {0}))
+        is_open = not counts or -1 in counts or is_counted
         return None if is_open else max(counts)
 
     @property

@@ -20,6 +20,8 @@ _EVENTS = {
 class Values(Entries, ABC):
     """What expressions may be; ``Calls`` adds those that call."""
 
+    guessed_nodes: dict[s.Node, Type]
+
     @abstractmethod
     def results(self, node: s.Call) -> list[Type]:
         """The types of what a call gives."""
@@ -27,6 +29,8 @@ class Values(Entries, ABC):
     def type(self, node: s.Node) -> Type:
         """The type of an expression, its first value."""
         own = self._type(node)
+        if not own.atoms and node in self.guessed_nodes:
+            own = own.joined(self.guessed_nodes[node])
         facts = self.facts.get((self.file.path, node.start, node.end))
         is_test = isinstance(node, s.Call) and own.only("boolean")  # Lua gives more than true
         if facts and not is_test and not isinstance(node, (s.Constant, s.Table, s.Function)):
@@ -108,6 +112,8 @@ class Values(Entries, ABC):
             copy = Type()
             copy.join(joined)
             copy.join(right)
+            if self._is_settled and not left.atoms and isinstance(chosen, s.Call):
+                copy.open = True  # a default tells what a name is, not what a function gives
             return copy if left.atoms or right.atoms else Type()
         return self._arithmetic(operator, left, right)
 

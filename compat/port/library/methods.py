@@ -9,6 +9,7 @@ from compat.port.library import results, rules, tensors
 from compat.port.library.functions import function
 from compat.port.read import syntax as s
 from compat.port.write import code
+from compat.port.write.arguments import fitting
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
 from compat.port.write.places import place, stop
@@ -45,7 +46,8 @@ def method(node: s.Call, draft: Draft) -> Code:
         return code.call("lua.index", f"{owner.atom}.modules", draft.value(node.arguments[0]))
     if kind.only("module", "object", "class", "options", "nil") or klass is not None:
         count = draft.types.count(node)
-        made = code.call(f"{owner.atom}.{method_name(name)}", *draft.arguments(node))
+        known = draft.types.called(node) if klass is not None or kind.only("object") else None
+        made = code.call(f"{owner.atom}.{method_name(name)}", *fitting(node, known, draft, own=1))
         if results.gives_total(kind, name):
             return replace(made, every=f"({made}, {owner.atom}.total_weight_tensor.item())")
         return Code(made.text, spread=count if count is not None or klass else 1)
@@ -68,8 +70,15 @@ def method(node: s.Call, draft: Draft) -> Code:
         return Code(made.text, spread=draft.types.count(node))
     if not kind.atoms:
         draft.unknown(node.function, "calls")
+    guess = results.owner_of(name, len(node.arguments))
+    if guess is not None and guess.only("module") and not kind.atoms - {"module", "object", "nil"}:
+        made = code.call(f"{owner.atom}.{method_name(name)}", *draft.arguments(node))
+        return Code(made.text, spread=results.module_count(name) or draft.types.count(node))
     made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
     count = draft.types.count(node)
+    if count is None and not kind.shape and results.gives_one(name):
+        is_own = any(name in klass.methods for klass in draft.types.classes.values())
+        count = None if is_own else 1
     return Code(made.text, spread=count)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
+from compat.port.write.zeros import may_be_zero
 
 
 def floor(node: s.Call, draft: Draft) -> Code | None:
@@ -17,14 +20,31 @@ def floor(node: s.Call, draft: Draft) -> Code | None:
     inner = argument.inner if isinstance(argument, s.Paren) else argument
     if isinstance(inner, s.Binary) and inner.operator == "/":
         a, b = draft.value(inner.left), draft.value(inner.right)
-        zero = isinstance(inner.right, s.Constant) and inner.right.value == 0
         if (
             draft.types.type(inner.left).is_int
             and draft.types.type(inner.right).is_int
-            and not zero
+            and not may_be_zero(inner.right, draft)
         ):
             return code.binary(a, "//", b)
     return code.call("math.floor", draft.value(argument))
+
+
+def extreme(function: str) -> Callable[[s.Call, Draft], Code]:
+    """``math.max`` and ``math.min``: of one value, Python's take what they go through."""
+
+    def rule(node: s.Call, draft: Draft) -> Code:
+        made = draft.arguments(node)
+        if len(made) == 1:
+            return (
+                made[0]
+                if not made[0].text.startswith("*")
+                else code.call(function, made[0].text[1:])
+            )
+        if len(made) == 2 and made[1].text.startswith("*"):
+            return code.call(function, f"[{made[0]}, {made[1]}]")
+        return code.call(function, *made)
+
+    return rule
 
 
 def pow_(node: s.Call, draft: Draft) -> Code | None:

@@ -8,7 +8,7 @@ from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
-from compat.port.write.text import formatted, may_be_nil, may_be_sizes
+from compat.port.write.text import formatted, grows, may_be_nil, may_be_sizes
 
 
 def print_(node: s.Call, draft: Draft) -> Code | None:
@@ -19,7 +19,7 @@ def print_(node: s.Call, draft: Draft) -> Code | None:
     last = node.arguments[-1]
     is_open = isinstance(last, (s.Call, s.Vararg)) and draft.types.count(last) != 1
     if not is_open and all(k.is_number or k.is_string for k in kinds):
-        if len(kinds) == 1 and (kinds[0].is_string or kinds[0].is_int):
+        if len(kinds) == 1 and (kinds[0].is_string or (kinds[0].is_int and not grows(last))):
             made = draft.value(last)
             is_shown = may_be_nil(last, made, draft) or may_be_sizes(last, draft)
             return code.call("lua.print" if is_shown else "print", made)
@@ -35,7 +35,7 @@ def tostring(node: s.Call, draft: Draft) -> Code | None:
         return code.call("lua.tostring", made)
     if kind.is_string:
         return made
-    if kind.is_int:
+    if kind.is_int and not grows(node.arguments[0]):
         return code.call("str", made)
     return code.call("lua.tostring", made)
 

@@ -297,6 +297,26 @@ def gives_total(owner: Type, method: str | None) -> bool:
     return is_pass and bool(owner.classes) and owner.classes <= _WITH_TOTAL
 
 
+def of_object(owner: Type, count: int) -> list[Type]:
+    """The types of what an object of compat's gives that is called with so many arguments.
+
+    A criterion gives what both its passes give, all else a node of a graph.
+    """
+    if count_of_object(owner, count) == 1:
+        return [Type("module")]
+    if not owner.classes:
+        return [Type()]
+    return [Type("float"), _result(owner)]
+
+
+def count_of_object(owner: Type, count: int) -> int | None:
+    """How many values an object of compat's gives that is called; None if that is open."""
+    if count != 2:
+        return 1
+    are_criterions = {name.endswith("Criterion") for name in owner.classes}
+    return 2 if are_criterions == {True} else 1 if are_criterions == {False} else None
+
+
 def module_count(name: str) -> int | None:
     """How many values a method of an object of compat's gives; None if that is not known."""
     if name in _MODULE_SPECS:
@@ -352,6 +372,11 @@ SEVERAL = {
 }
 
 
+def gives_one(method: str) -> bool:
+    """Whether a method of this name gives one value, whatever kind of Torch7's things has it."""
+    return method in tensors.names() and method not in SEVERAL
+
+
 def count(path: str, node: s.Call) -> int | None:
     """How many values a function gives; None if that is not known."""
     if path in _FUNCTION_SPECS:
@@ -360,7 +385,7 @@ def count(path: str, node: s.Call) -> int | None:
             first = node.arguments[0] if node.arguments else None
             return 1 if isinstance(first, s.Constant) and first.value == "#" else None
         if path in ("string.find", "string.match", "string.byte", "io.read", "io.open"):
-            return {"io.open": 1}.get(path)
+            return None
         return 0 if spec == "nil" else len(spec.split(","))
     if path.startswith("optim."):
         return 1 if path[6:7].isupper() else 2

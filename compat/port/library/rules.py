@@ -37,15 +37,17 @@ def apply(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], dra
     """A rule's text with its arguments in it."""
     shaped = owner if owner is not None else arguments[0] if arguments else None
     once: list[str] = []  # what would be computed twice
+    apart = {int(number) for number in re.findall(r"\{(\d)", rule.text)}
+    rest = [a for number, a in enumerate(arguments, 1) if number not in apart]
 
     def part(match: re.Match[str]) -> str:
         name, how = match[1], match[2]
         if name == "*":
             if how == "d":
-                return ", ".join(str(place(a, draft)) for a in arguments)
+                return ", ".join(str(place(a, draft)) for a in rest)
             if rule.name in _SIZED:
-                return ", ".join(str(whole(a, draft)) for a in arguments)
-            return ", ".join(map(str, draft.values(arguments)))
+                return ", ".join(str(whole(a, draft)) for a in rest)
+            return ", ".join(map(str, draft.values(rest)))
         node = owner if name == "0" else arguments[int(name) - 1]
         assert node is not None
         if how in ("d", "i"):

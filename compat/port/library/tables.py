@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
@@ -54,7 +56,8 @@ def remove(node: s.Call, draft: Draft) -> Code | None:
         return made
     if draft.asked is node or last or "(" in owner.text:
         return None
-    return code.ternary(made, owner, Code("None"))
+    made = code.ternary(made, owner, Code("None"))
+    return replace(made, every=f"lua.removed({owner})")
 
 
 def sort(node: s.Call, draft: Draft) -> Code | None:
@@ -74,6 +77,12 @@ def unpack(node: s.Call, draft: Draft) -> Code | None:
     if len(node.arguments) == 1 and kind.only("table") and kind.shape and kind.shape.is_list:
         return Code(f"*{draft.value(node.arguments[0]).atom}", code.UNARY, spread=None)
     return None
+
+
+def next_(node: s.Call, draft: Draft) -> Code:
+    """``next``: a key and its value; behind the last one nil, where somebody counts."""
+    given = ", ".join(map(str, draft.arguments(node)))
+    return Code(f"lua.next({given})", spread=2, every=f"lua.entry_after({given})")
 
 
 def select(node: s.Call, draft: Draft) -> Code | None:

@@ -7,6 +7,7 @@ import re
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -97,7 +98,7 @@ def pcall(function: Any, *args: Any) -> tuple[Any, ...]:
         found = function(*args)
     except Exception as problem:
         return False, _value_of(problem)
-    return (True,) if found is None else (True, *values(found))
+    return _succeeded(function, found)
 
 
 def xpcall(function: Any, handler: Any) -> tuple[Any, ...]:
@@ -106,7 +107,13 @@ def xpcall(function: Any, handler: Any) -> tuple[Any, ...]:
         found = function()
     except Exception as problem:
         return (False, *values(handler(_value_of(problem))))
-    return (True,) if found is None else (True, *values(found))
+    return _succeeded(function, found)
+
+
+def _succeeded(function: Any, found: Any) -> tuple[Any, ...]:
+    """True and results. A function of a draft gives ``()`` for none, one of Python's None."""
+    is_own = isinstance(function, FunctionType) and not _is_library(function.__code__.co_filename)
+    return (True,) if found is None and not is_own else (True, *values(found))
 
 
 def _value_of(problem: Exception) -> Any:

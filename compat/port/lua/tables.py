@@ -331,6 +331,12 @@ def next(t: Any, key: Any = None) -> tuple[Any, Any]:
     return found[place + 1] if place + 1 < len(found) else (None, None)
 
 
+def entry_after(t: Any, key: Any = None) -> tuple[Any, ...]:
+    """All that ``next`` gives: a key and its value, or one None after the last."""
+    found = next(t, key)
+    return found if found[0] is not None else (None,)
+
+
 def iterate(count: int, function: Any, state: Any = None, control: Any = None) -> Iterator[Any]:
     """``for … in function, state, control``: what the function gives until that is nil."""
     if isinstance(function, Iterator):
@@ -381,6 +387,11 @@ def remove(t: Any, place: int | None = None) -> Any:
         t[i] = t[i + 1]
     del t[n]
     return found
+
+
+def removed(t: Any) -> tuple[Any, ...]:
+    """All that ``table.remove`` gives: of an empty table nothing."""
+    return (remove(t),) if length(t) else ()
 
 
 def sort(t: Any, before: Callable[[Any, Any], Any] | None = None) -> None:

@@ -422,7 +422,8 @@ def _number(text: str) -> int | float:
         number = int(text.rstrip("ul"), 16)
         return number if number < 1 << 1023 else _LARGEST
     value = float(text)
-    return int(value) if re.fullmatch(r"\d+", text) and value < _LARGEST else value
+    is_int = re.fullmatch(r"\d+", text) and value < 1e14  # Lua shows a larger one as 1e+14
+    return int(value) if is_int else value
 
 
 def _string(text: str) -> str:

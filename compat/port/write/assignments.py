@@ -57,12 +57,12 @@ def assignment(targets: list[str], nodes: list[s.Node], values: list[s.Node], dr
         made = Code(f"lua.adjust({made.text[1:]}, {left})")
     elif made.text.startswith("*") and draft.types.count(last) == left:
         made = Code(made.text[1:])
-    elif made.spread == 1 and draft.types.count(last) is None:
-        made = Code(f"lua.adjust({made}, {left})")
     elif made.every.startswith("(") and draft.types.count(last) == left:
         made = Code(made.every[1:-1])
-    elif made.every:
+    elif made.every and made.spread != left:
         made = Code(f"lua.adjust({made.every}, {left})")
+    elif made.spread == 1 and draft.types.count(last) is None:
+        made = Code(f"lua.adjust({made}, {left})")
     elif made.spread != left:
         if made.spread is not None and made.spread > left:
             made = Code(f"{made.atom}[:{left}]")

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from compat.port.know.scopes import PACKAGES
 from compat.port.know.shapes import is_open
-from compat.port.know.types import Type
 from compat.port.library import functions, methods, tensors
 from compat.port.read import syntax as s
 from compat.port.write import code
+from compat.port.write.arguments import fitting
 from compat.port.write.classes import name_of_method
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft, expression
@@ -68,7 +68,8 @@ def _called(node: s.Call, draft: Draft) -> Code:
     if kind.only("table", "class") and kind.has_meta:
         made = code.call("lua.call", function, *draft.arguments(node))
         return Code(made.text, spread=draft.types.count(node))
-    made = code.call(function.atom, *fitting(node, kind, draft))
+    known = kind.signature if kind.only("function") else None
+    made = code.call(function.atom, *fitting(node, known, draft))
     if _is_chosen(node.function, draft):
         return Code(made.text, spread=None)
     return Code(made.text, spread=draft.types.count(node) if not kind.only("class") else 1)
@@ -101,21 +102,6 @@ def of_tensors(function: s.Node, draft: Draft) -> str | None:
     name = function.key.value
     is_tensor = draft.types.type(function.object).is_tensor
     return f"torch.{name}" if is_tensor and name in tensors.names("functions") else None
-
-
-def fitting(node: s.Call, kind: Type, draft: Draft) -> list[Code]:
-    """The arguments of a call of a function: of the last call's results as many as it takes."""
-    made = draft.arguments(node)
-    last = node.arguments[-1] if node.arguments else None
-    nodes = kind.signature.nodes if kind.only("function") and kind.signature else []
-    taken = {-1 if n.is_vararg else len(n.parameters) for n in nodes}
-    if isinstance(last, s.Call) and len(taken) == 1 and made[-1].text.startswith("*"):
-        left = taken.pop() - len(made) + 1
-        if left >= 0 and draft.types.count(last) != left:
-            inner = made[-1].text[1:].removeprefix("lua.values(")
-            inner = inner[:-1] if inner != made[-1].text[1:] else inner
-            made[-1] = Code(f"*lua.adjust({inner}, {left})")
-    return made
 
 
 def note_results(node: s.Node, draft: Draft) -> None:

@@ -57,6 +57,8 @@ def class_statement(klass: Class, draft: Draft) -> None:
         package, _, inner = klass.parent.partition(".")
         if parent is None and not packages.has(package, inner):
             draft.page.mark(f"{klass.parent} is a class of no file of this program", "classes")
+    if draft.loops:
+        draft.page.mark(f"the methods of {name} name the class that the last turn made", "classes")
     draft.page.write(f"class {name}({base}{typename}):")
     outer, draft.klass = draft.klass, klass
     with draft.page.indented():

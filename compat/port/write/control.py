@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from compat.port.know.shapes import captures
 from compat.port.read import syntax as s
 from compat.port.read.syntax import PortError
 from compat.port.write import code
@@ -189,18 +190,13 @@ def _iterated(node: s.ForEach, names: list[str], draft: Draft) -> Code:
             if path in functions:
                 return code.call(functions[path], *draft.arguments(first))
             found = draft.value(first)
-            if "gmatch" in (path or first.method or "") and _captures(first) != len(names):
+            if "gmatch" in (path or first.method or "") and captures(first.arguments[-1]) != len(
+                names
+            ):
                 return code.call("lua.iterate", str(len(names)), found)
             return found
     made = draft.values(node.values)
     return code.call("lua.iterate", str(len(names)), *made)
-
-
-def _captures(call: s.Call) -> int:
-    """How many values each match of a pattern gives."""
-    pattern = s.constant(call.arguments[-1])
-    found = re.findall(r"(?<!%)\(", pattern) if isinstance(pattern, str) else []
-    return max(len(found), 1)
 
 
 def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], draft: Draft) -> Code:
@@ -278,6 +274,9 @@ def return_(node: s.Return, draft: Draft) -> None:
             made = Code(f"{made.atom}.byte()")
         if made.every.startswith("("):
             draft.page.write(f"return {made.every[1:-1]}")
+            return
+        if made.every and draft.types.count(last) is None:
+            draft.page.write(f"return lua.results({made.every})")
             return
         own = draft.types.count(last)
         if count > 1 and own is not None and own < count:

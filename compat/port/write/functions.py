@@ -227,7 +227,7 @@ def _is_namesake(parameter: s.Name, draft: Draft) -> bool:
     variable: Variable = parameter.variable
     return (
         variable in draft.types.namesakes
-        and draft.types.of(variable).may("table", "tensor", "int", "float", "number")
+        and draft.types.of(variable).may("table", "tensor", "object", "int", "float", "number")
         and any(not draft.types.was_seen(read) for read, _ in variable.reads)
     )
 

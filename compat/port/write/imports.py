@@ -57,8 +57,9 @@ def imported(node: s.Call, draft: Draft) -> Code:
         name = f"{own}_{result}" if result == "exports" or other else f"{own}_"
     text = f"from {file.module} import {result}"
     text = text if name == result else f"{text} as {name}"
-    if draft.scope is not draft.file.scopes.file and _leads_back(file, draft):
-        draft.page.write(text)  # when the function runs, both files are there
+    is_later = draft.scope is not draft.file.scopes.file and _leads_back(file, draft)
+    if is_later or _reads_what_is_set(file, draft):
+        draft.page.write(text)  # at its place; in a function, both files are there when it runs
     else:
         draft.modules.add(text)
     return Code(name)
@@ -66,16 +67,25 @@ def imported(node: s.Call, draft: Draft) -> Code:
 
 def _leads_back(file: File, draft: Draft) -> bool:
     """Whether a file loads the one that is written, itself or by others."""
+    return draft.file in _loaded(file, draft)
+
+
+def _reads_what_is_set(file: File, draft: Draft) -> bool:
+    """Whether a file, or one that it loads, reads global variables that this one sets before."""
+    own = draft.file.scopes.written_globals
+    return any(own & part.scopes.read_globals for part in _loaded(file, draft))
+
+
+def _loaded(file: File, draft: Draft) -> list[File]:
+    """A file and all that it loads, itself or by others."""
     by_path = {other.path: other for other in draft.types.files}
-    seen, waiting = set(), [file]
+    found, waiting = [], [file]
     while waiting:
-        found = waiting.pop()
-        if found is draft.file:
-            return True
-        if found.path not in seen:
-            seen.add(found.path)
-            waiting += [by_path[path] for path in found.loads.values() if path in by_path]
-    return False
+        part = waiting.pop()
+        if part not in found:
+            found.append(part)
+            waiting += [by_path[path] for path in part.loads.values() if path in by_path]
+    return found
 
 
 def load(file: File, draft: Draft, at_once: bool) -> None:

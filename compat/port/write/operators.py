@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from compat.port.know.types import FLOATING, Type
+from compat.port.know.types import FLOATING, NUMBERS, Type
 from compat.port.library import rules, strings
 from compat.port.read import syntax as s
 from compat.port.write import code
@@ -13,6 +13,7 @@ from compat.port.write.draft import NONE, Draft, expression
 from compat.port.write.places import dims
 from compat.port.write.tables import index
 from compat.port.write.text import concatenation
+from compat.port.write.zeros import may_be_zero
 
 _PYTHON = {"^": "**"}
 
@@ -79,8 +80,7 @@ def arithmetic(
     if draft.types.operator_of(operator, left, right) is not None:
         return code.binary(a, _PYTHON.get(operator, operator), b)
     if left.is_number and right.is_number:
-        zero = isinstance(node.right, s.Constant) and node.right.value == 0
-        if operator in "/%" and zero:
+        if operator in "/%" and may_be_zero(node.right, draft):
             return code.call("lua.divided" if operator == "/" else "lua.modulo", a, b)
         if operator == "^":
             return code.binary(a, "**", b)
@@ -148,6 +148,9 @@ def equality(node: s.Binary, draft: Draft) -> Code:
     ):
         return code.binary(a, "is" if positive else "is not", b)
     plain = {"int", "float", "number", "string", "nil"}
+    if _mixes(kind, other) or _mixes(other, kind):  # in Python False is 0
+        equal = code.call("lua.equal", a, b)
+        return equal if positive else code.negated(equal)
     if kind.only(*plain) or other.only(*plain - {"nil"}):
         if kind.may("tensor", "mask") and not isinstance(right, s.Constant) and not kind.atoms:
             draft.page.resolve("open")
@@ -165,6 +168,11 @@ def equality(node: s.Binary, draft: Draft) -> Code:
         return code.binary(a, "is" if positive else "is not", b)
     equal = code.call("lua.equal", a, b)
     return equal if positive else code.negated(equal)
+
+
+def _mixes(kind: Type, other: Type) -> bool:
+    """Whether a boolean may meet a number."""
+    return "boolean" in kind.atoms and bool(other.atoms & NUMBERS)
 
 
 def parameters_or_nil(node: s.Node, draft: Draft) -> Code | None:
@@ -227,7 +235,10 @@ def logic(node: s.Binary, draft: Draft) -> Code:
     # A run that has seen no nil does not say that there is none: a default stays.
     is_certain = not isinstance(node.left, (s.Name, s.Index))
     if not kind.may("nil", "boolean") and is_certain:
-        return left if node.operator == "or" else right
+        if node.operator == "or":
+            return left
+        if not any(isinstance(part, s.Call) for part in s.walk(node.left)):
+            return right
     default = re.fullmatch(r"(.+\.get\([\w.\"]+)\)", left.text)
     if default and node.operator == "or" and isinstance(node.left, s.Index) and is_cheap(right):
         owner = draft.types.type(node.left.object)

@@ -102,6 +102,8 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
     path = draft.types.dotted(node)
     if path is not None and draft.types.names_package(path):
         return path_value(path, draft)
+    if draft.types.is_constructor(node):
+        return draft.value(node.object)
     klass = draft.types.class_of(node.object)
     name = s.constant(node.key)
     kind = draft.types.type(node.object)
@@ -191,8 +193,10 @@ def of_table(
     result = draft.types.type(node)
     was_seen = draft.types.was_seen(node)
     may_miss = not is_prefix and ("nil" in result.atoms if was_seen else is_test)
-    if shape.is_list and "deleted" in shape.uses and not (is_prefix or was_seen):
-        may_miss = True
+    if not (is_prefix or was_seen):
+        may_miss = (
+            may_miss or (shape.is_list and "deleted" in shape.uses) or shape.is_past(node.key)
+        )
     if shape.is_own_meta:
         return Code(f"{owner.atom}[{draft.value(node.key)}]")
     if "meta" in shape.uses:

@@ -49,7 +49,7 @@ def shown(node: s.Node, kind: Type, draft: Draft) -> tuple[str, str]:
     text = f"({made})" if made.level <= code.LAMBDA else made.text
     if may_be_nil(node, made, draft) or may_be_sizes(node, draft):
         return f"lua.tostring({text})", ""
-    if kind.is_string or kind.is_int:
+    if kind.is_string or (kind.is_int and not grows(node)):
         return text, ""
     if kind.is_number:
         return text, ".14g"
@@ -67,6 +67,11 @@ def may_be_nil(node: s.Node, made: Code, draft: Draft) -> bool:
     if shape is None or shape.klass is None or name in shape.always:
         return False
     return not shape.klass.sets_first(name, draft.types.classes)
+
+
+def grows(node: s.Node) -> bool:
+    """Whether an int is multiplied again and again: Lua shows a large one as ``1e+15``."""
+    return isinstance(node, s.Name) and node.variable.grows
 
 
 def may_be_sizes(node: s.Node, draft: Draft) -> bool:

@@ -24,6 +24,7 @@ def main() -> None:
     """Run programs; show those that differ and say nothing of it."""
     from support.port import SideBySide
     from support.random_lua import Program
+    from support.random_lua_wide import Wide
 
     from compat.port.read.syntax import PortError
 
@@ -33,13 +34,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--most", type=int, default=5, help="how many differences to show")
     parser.add_argument("--show", action="store_true", help="show each program")
+    parser.add_argument("--wide", action="store_true", help="programs with more of the language")
     given = parser.parse_args()
+    kind = Wide if given.wide else Program
     run = SideBySide()
     warnings.simplefilter("ignore", SyntaxWarning)  # 1 is None
     reasons: Counter[str] = Counter()
     counts = dict.fromkeys(("same", "same behind a mark", "marked", "unmarked", "no draft"), 0)
     for number in range(given.first, given.first + given.programs):
-        text = Program(given.seed, number).text()
+        text = kind(given.seed, number).text()
         if given.show:
             print(text)
         try:

@@ -62,7 +62,7 @@ IDIOMS = [
     ),
     (
         "local unpack = unpack or table.unpack\nlocal t = {1, 2}\nlocal m = math.max(unpack(t))",
-        "t = [1, 2]\nm = max(*t)",
+        "t = [1, 2]\nm = max(t)",
     ),
     ("for i = 1, 3 do print(i) end", "for i in range(1, 4):\n    print(i)"),
     ("for i = 3, 1, -1 do print(i) end", "for i in range(3, 0, -1):\n    print(i)"),

@@ -37,13 +37,16 @@ def test_a_piece_and_its_draft_print_the_same(piece: str, run) -> None:  # type:
     assert made.python == made.lua, made.draft
 
 
-@pytest.mark.parametrize("first", range(0, PROGRAMS, PER_TEST))
-def test_random_programs_do_the_same_or_have_a_mark(first: int, run) -> None:  # type: ignore[no-untyped-def]
-    from support.random_lua import Program
+@pytest.mark.parametrize(
+    ("kind", "first"), [*(("Program", n) for n in range(0, PROGRAMS, PER_TEST)), ("Wide", 0)]
+)
+def test_random_programs_do_the_same_or_have_a_mark(kind: str, first: int, run) -> None:  # type: ignore[no-untyped-def]
+    from support import random_lua, random_lua_wide
 
+    kinds = {"Program": random_lua.Program, "Wide": random_lua_wide.Wide}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # 1 is None
         for number in range(first, first + PER_TEST):
-            text = Program(7, number).text()
+            text = kinds[kind](7, number).text()
             made = run(text)
             assert made.is_marked or made.python == made.lua, f"{text}\n{made.draft}"

@@ -192,3 +192,10 @@ local ce = nn.CrossEntropyCriterion()
 print(ce:forward(x, y))
 local pc = nn.ParallelCriterion():add(nn.MSECriterion()):add(crit)
 print(pc:forward({x, x}, {x, y}))
+
+-- # a class that is called with fewer arguments
+local Scale = {}
+Scale.__index = Scale
+Scale.__call = function(self, a, b) return self.by * a, b end
+local double = setmetatable({by = 2}, Scale)
+print(double(3, 4), (double(5)))

@@ -118,3 +118,42 @@ local gone = table.remove(q)
 print(gone, table.remove(r), table.remove(r), #r)
 while #s > 0 do print(table.remove(s)) end
 while #s > 0 do table.remove(s, 1) end
+
+-- # a call whose value is not needed
+local function f() print('called') return 'x' end
+print(f() and '12')
+local z = f() or 3
+print(z)
+
+-- # nil and nothing under pcall
+print(pcall(function() return nil end))
+print(pcall(function() end))
+print(select('#', pcall(function() return nil end)))
+local function g(x) return x end
+print(pcall(g))
+
+-- # all results of io.open, given on
+local function f(p) return io.open(p) end
+print(f('/nonexistent/x'))
+local h, err = f('/nonexistent/x')
+print(h, err)
+
+-- # functions that Lua calls
+print(('key=val'):gsub('(%w+)=(%w+)', function(c) return c .. '!' end))
+local rows = {{k = 'b', v = 2}, {k = 'a', v = 1}}
+table.sort(rows, function(a, b) return a.k < b.k end)
+print(rows[1].k, rows[2].v)
+for a, b in ('x=1'):gmatch('%w') do print(a, b) end
+
+-- # results that a function does not take
+local q = {items = {}}
+local function push(v) q.items[#q.items + 1] = v end
+push(('a-b'):gsub('-', '+'))
+print(q.items[1], #q.items)
+local Stack = {}
+Stack.__index = Stack
+function Stack.new() return setmetatable({n = 0}, Stack) end
+function Stack:push(v) self.n = self.n + 1; self.top = v end
+local stack = Stack.new()
+stack:push(('a-b'):gsub('-', '+'))
+print(stack.n, stack.top)

@@ -260,3 +260,42 @@ _ = 5
 print(_)
 local function g(_) _ = _ or 7; return _ end
 print(g(), g(2), _)
+
+-- # a division by what may be zero
+local function mean(t) local s, n = 0, 0; for _, v in ipairs(t) do s = s + v; n = n + 1 end return s / n end
+print(mean({1,2,3}), mean({}) ~= mean({}))
+local n = 0
+print(1 / n, -1 / n)
+local function ratio(t) return 10 / #t end
+print(ratio({}), ratio({1, 2}))
+print(math.floor(7 / 2), false == 0, 0 ~= false)
+
+-- # a fixed key past the end
+local t = {1, 2, 3}
+print(t[4], t[5], t[3])
+local v = t[7]
+print(v)
+
+-- # next behind the last entry
+print(next({}))
+local t = {a = 1}
+print(next(t))
+print(next(t, 'a'))
+local k, v = next(t, 'a')
+print(k, v)
+print(select('#', next({})))
+if next({}) == nil then print('empty') end
+
+-- # removing from an empty list
+local n = {}
+print(table.remove(n))
+local x = table.remove(n)
+print(x)
+
+-- # large numbers
+print(2^53, 2^10, 10^15, 1e15, 100000000000000, 123456789012345)
+local h = 5381
+for i = 1, 20 do h = h * 33 + i end
+print(h)
+print('h = ' .. h, tostring(h))
+print(math.max(3), math.min(unpack({4})), math.max(1, unpack({2, 3})))
