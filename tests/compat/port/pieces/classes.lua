@@ -192,7 +192,6 @@ local ce = nn.CrossEntropyCriterion()
 print(ce:forward(x, y))
 local pc = nn.ParallelCriterion():add(nn.MSECriterion()):add(crit)
 print(pc:forward({x, x}, {x, y}))
-<<<<<<< HEAD
 -- # new of a class that torch.class made
 do
    local counter, parent = torch.class('CounterMadeByNew')
@@ -203,7 +202,6 @@ do
    local make = counter.new
    print(make(3):count())
 end
-=======
 
 -- # a class that is called with fewer arguments
 local Scale = {}
@@ -211,4 +209,3 @@ Scale.__index = Scale
 Scale.__call = function(self, a, b) return self.by * a, b end
 local double = setmetatable({by = 2}, Scale)
 print(double(3, 4), (double(5)))
->>>>>>> main
