@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import threading
@@ -94,8 +93,6 @@ def _parse(arguments: Sequence[str]) -> _Options:
 
 def main(arguments: Sequence[str], program: str = "python -m compat.lua") -> int:
     """Run ``[options] [script.lua arguments…]``. Returns the exit code."""
-    # What was imported stays; to walk through it at each full collection takes 0.1 s.
-    gc.freeze()
     try:
         code = _main(arguments, program)
         sys.stdout.flush()
@@ -104,8 +101,6 @@ def main(arguments: Sequence[str], program: str = "python -m compat.lua") -> int
         # The reader (head, say) has what it wanted; keep the interpreter from flushing again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    finally:
-        gc.unfreeze()
 
 
 def _main(arguments: Sequence[str], program: str) -> int:

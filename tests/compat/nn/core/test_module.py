@@ -199,10 +199,8 @@ def test_share_survives_training_and_conversion() -> None:
 
 def test_share_leaves_what_the_other_net_has_more() -> None:
     one, two = nn.Linear(4, 5), nn.Linear(4, 5)
-    assert (
-        nn.Sequential(two).share(nn.Sequential(one, nn.Tanh(), nn.Linear(5, 2)), "weight").size()
-        == 1
-    )
+    net = nn.Sequential(two).share(nn.Sequential(one, nn.Tanh(), nn.Linear(5, 2)), "weight")
+    assert net.size() == 1
     assert one.weight.data_ptr() == two.weight.data_ptr()
     assert one.bias.data_ptr() != two.bias.data_ptr()
 
