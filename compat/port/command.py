@@ -144,4 +144,8 @@ def joined(words: Sequence[str]) -> list[str]:
             made[-1] += f"={word}"
         else:
             made.append(word)
-    return made
+    # argparse drops a value that is "--", even behind "="; arguments are split at spaces later.
+    return [
+        f"{word[:-2]} --" if word.startswith("--") and word.endswith("=--") else word
+        for word in made
+    ]
