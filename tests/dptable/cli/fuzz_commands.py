@@ -62,7 +62,7 @@ def drawn(chance: random.Random) -> list[str]:
         options = ("-e", "-l", "-i", "-h", "--no-code", "--torch-home", "-x", "--seed")
         words = [chance.choice((*options, *_WORDS, "x = 1")) for _ in range(chance.randint(0, 4))]
         return ["lua", *words]
-    left_out = ("help", "traceback")
+    left_out = ("help", "traceback", "verbose")  # errors are shown with their stack
     actions = [a for a in subparsers[name]._actions if a.dest not in left_out]
     line: list[str] = []
     for action in chance.sample(actions, min(len(actions), chance.choice((0, 1, 1, 2, 3, 5)))):
