@@ -222,5 +222,6 @@ def summary(made: Sequence[Converted]) -> str:
     files = f"{len(made)} files" if len(made) > 1 else "1 file"
     return (
         f"{files}, {lines} lines. {total} places depend on types: {sites['run']} known from the "
-        f"run, {sites['code']} from the code, {sites['open']} open. {marks} marks."
+        f"run, {sites['code']} from the code, {sites['open']} open. "
+        f"{marks} {'mark' if marks == 1 else 'marks'}."
     )
