@@ -1,6 +1,6 @@
-"""Data parallelism for Torch7-style networks in one process.
+"""Data parallelism for Torch7-style networks: one net, several devices, one process.
 
-Importing it makes the container available as ``compat.nn.DataParallelTable`` too.
+Importing this package also registers the container as ``compat.nn.DataParallelTable``.
 """
 
 from dptable import startup as _startup
@@ -16,7 +16,7 @@ __all__ = ["DataParallelTable", "devices", "replicate"]
 
 
 def __getattr__(name: str) -> str:
-    """``__version__``, read from the installed metadata when somebody asks."""
+    """Read ``__version__`` from the installed metadata at the first access."""
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import metadata

@@ -1,6 +1,6 @@
 """The ``dptable`` command: one module here per sub-command.
 
-Each has ``run(args)``, which returns the exit code. ``command_line`` has their arguments.
+Each has ``run(args)``, which returns the exit code. ``command_line`` defines their arguments.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dptable import startup
 from dptable.cli.command_line import parser
 from dptable.cli.errors import in_one_line
 from dptable.memory import keep_freed
-from dptable.training.stopping import INTERRUPTED, drop
+from dptable.training.stopping import INTERRUPTED, redirect_to_null
 
 # The arguments that are files.
 _FILES = ("file", "files", "data", "resume")
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except BrokenPipeError:
         # The reader (head, say) has what it wanted; keep the interpreter from flushing again.
-        drop(sys.stdout)
+        redirect_to_null(sys.stdout)
         return 1
     except KeyboardInterrupt:
         return INTERRUPTED

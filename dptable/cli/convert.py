@@ -1,4 +1,4 @@
-"""``dptable convert``: what is in a .t7 file in another form."""
+"""``dptable convert``: write the contents of a .t7 file in another form."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NAMED = 8  # of what is left out
 
 
 def run(args: argparse.Namespace) -> int:
-    """Convert one file, or many, and tell what became of them."""
+    """Convert one file, or many, and print the results."""
     if args.to is not None or args.out is not None:
         if args.to is None or args.out is None:
             raise ValueError("--to FORM and -o FOLDER go together")
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _convert(args: argparse.Namespace, file: str, out: str) -> leaving.Result:
-    """Load, change, write."""
+    """Load a file, change its contents as asked, and write it."""
     args = argparse.Namespace(**{**vars(args), "file": file, "out": out})
     if Path(out).suffix in leaving.KINDS:
         leaving.check_free(out, args.force)
@@ -67,7 +67,10 @@ def _convert(args: argparse.Namespace, file: str, out: str) -> leaving.Result:
 
 
 def _writer(args: argparse.Namespace) -> Callable[[Any], Any]:
-    """What writes the kind of file that ``args.out`` names, and returns what to tell of it."""
+    """Return the function that writes the kind of file named by ``args.out``.
+
+    That function returns what to print about the file.
+    """
     suffix = Path(args.out).suffix.lower()
     if suffix == ".t7":
         return lambda value: _write_t7(value, args)
@@ -126,7 +129,7 @@ def _note(text: str) -> None:
 
 
 def _apart(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors with memory of their own each, which is what .safetensors can hold."""
+    """Copy tensors that share memory, since .safetensors requires separate memory."""
     seen: set[int] = set()
     result = {}
     for name, tensor in tensors.items():
@@ -138,7 +141,7 @@ def _apart(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 class _Output:
-    """The file to write, which appears when it is complete, with a bar while a large one grows."""
+    """The file to write: renamed when complete, with a progress bar while a large one grows."""
 
     def __init__(self, path: str, size: int) -> None:
         self._file = atomic_file(path)

@@ -1,4 +1,4 @@
-"""Many files converted at once: a table at the end, and a report for programs."""
+"""Convert many files: a table at the end, and a machine-readable report."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ REPORT = "report.json"
 
 
 def convert(files: list[str], form: str, folder: str, one: Callable[[str, str], Result]) -> int:
-    """Convert each file into a folder; 1 if any failed.
+    """Convert each file into a folder; return 1 if any failed, else 0.
 
     Args:
         files: the .t7 files.
-        form: the ending of the names of what is written.
-        folder: where; it is made if it is missing.
-        one: converts a file to another.
+        form: the suffix of the files to write.
+        folder: the folder to write to; it is made if it is missing.
+        one: converts one file to another.
     """
     os.makedirs(folder, exist_ok=True)
     rows: list[dict[str, Any]] = []
@@ -52,7 +52,7 @@ def convert(files: list[str], form: str, folder: str, one: Callable[[str, str], 
 
 
 def _name(file: str, form: str, taken: set[str]) -> str:
-    """Return a file's name without its ending, one that Python can import if it is for source."""
+    """Return a file's name without its suffix; for source, a name that Python can import."""
     stem = Path(file).stem
     if form == "py":
         stem = re.sub(r"\W", "_", stem)

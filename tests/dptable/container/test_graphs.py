@@ -45,7 +45,7 @@ class Rerun:
     def refusal(device: torch.device) -> str | None:
         return None
 
-    def aside(self) -> AbstractContextManager[None]:
+    def side_stream(self) -> AbstractContextManager[None]:
         return nullcontext()
 
     def record(self, function: Callable[[], Any]) -> tuple[Any, Callable[[], None]]:
