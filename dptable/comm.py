@@ -286,15 +286,15 @@ def reduce_add_coalesced(
 def _sum_groups(
     members: list[list[Tensor]], order: Sequence[int], target: torch.device
 ) -> list[Tensor]:
-    def brought(tensors: list[Tensor]) -> list[Tensor]:
+    def on_target(tensors: list[Tensor]) -> list[Tensor]:
         if tensors[0].device == target:
             return tensors
         return unflattened(moved(flattened(tensors), target), tensors)
 
     first, second, *rest = order
-    sums = foreach_add(members[first], brought(members[second]))
+    sums = foreach_add(members[first], on_target(members[second]))
     for i in rest:
-        foreach_add_(sums, brought(members[i]))
+        foreach_add_(sums, on_target(members[i]))
     return sums
 
 

@@ -126,13 +126,13 @@ def choose(count: int | None = None) -> tuple[torch.device, ...]:
     if count is None:
         return tuple(idle)
 
-    def worth(chosen: Sequence[torch.device]) -> tuple[int, int, int, int]:
+    def rank(chosen: Sequence[torch.device]) -> tuple[int, int, int, int]:
         links = [known.link(shown[a], shown[b]) for a, b in combinations(chosen, 2)]
         ranks = [link.rank for link in links if link is not None]
         busy = sum(device not in idle for device in chosen)
         return -busy, min(ranks, default=0), sum(ranks), sum(free[device] for device in chosen)
 
-    return max(combinations(candidates, count), key=worth)
+    return max(combinations(candidates, count), key=rank)
 
 
 # Fitting together

@@ -87,7 +87,7 @@ class _Flight(Generic[Batch]):
     def _start(self, tensor: Tensor) -> Tensor:
         if tensor.layout != torch.strided:
             return tensor
-        if tensor.is_cpu and accelerators.pins():
+        if tensor.is_cpu and accelerators.pins_memory():
             tensor = tensor.pin_memory()
         return tensor.to(self.device, non_blocking=True)
 

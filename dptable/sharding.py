@@ -222,7 +222,7 @@ class ShardedParameters:
         member, state = self._member, {} if state is None else state
         # Some of the state's vectors are formulas; these are their values.
         held: dict[str, Tensor] = {}
-        told = sliced_files.take_out(state, "state", held)
+        told = sliced_files.extract_tensors(state, "state", held)
         flags = dict(zip(held, self._sliced(state), strict=True))
         values = {name: tensor.clone() for name, tensor in held.items()}
         slices = {name: tensor for name, tensor in values.items() if flags[name]}
@@ -386,7 +386,7 @@ def _restore(
     dpt: DataParallelTable, parameters: Tensor, values: dict[str, Tensor], told: Any
 ) -> dict[str, Any]:
     """Copy parameters and running statistics to their places; return the optimizer's state."""
-    from dptable.processes.sliced_files import put_back
+    from dptable.processes.sliced_files import insert_tensors
 
     for name, tensor in _statistics(dpt).items():
         if name not in values or values[name].shape != tensor.shape:
@@ -399,7 +399,7 @@ def _restore(
         for i, tensor in enumerate(running_statistics(replica), 1):
             tensor.copy_(values[f"running.{i}"])
     here = {name: value.to(parameters.device) for name, value in values.items()}
-    return put_back(told, here)
+    return insert_tensors(told, here)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The .t7 file format of Torch7: load, save, inspect."""
+"""Torch7's .t7 file format: load, save, inspect."""
 
 from compat.lua_tables import List, MixedTable, Table, plain
 from compat.t7.api import dumps, inspect, load, loads, save

@@ -11,7 +11,7 @@ from torch import Tensor
 from compat import cudnn, nn, t7
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import Convertible
-from compat.t7.objects.registry import looks_computing
+from compat.t7.objects.registry import has_module_fields
 from compat.tensor_tables import contents
 from compat.tensor_types import CPU_TYPES, CUDA_TYPES, tag, type_name
 from dptable.container.data_parallel_table import DataParallelTable
@@ -160,7 +160,7 @@ def _own(item: Any) -> Iterator[tuple[Any, Any]]:
     fields = _fields(item)
     modules = fields.get("modules")
     yield from enumerate(contents(modules))
-    computes = modules is not None or isinstance(item, Convertible) or looks_computing(fields)
+    computes = modules is not None or isinstance(item, Convertible) or has_module_fields(fields)
     for key, part in fields.items():
         if part is not modules and not (computes and str(key).startswith(_LEFT_BEHIND)):
             yield key, part

@@ -13,7 +13,7 @@ from operator import index
 from typing import Any
 
 from compat import cutorch, nn, t7
-from compat.nn.core.files import keep
+from compat.nn.core.files import wrap_unknown
 from compat.nn.core.flat_storage import flatten
 from compat.nn.core.walk_limits import walked
 from compat.tensor_types import default_type, parse_type, type_name
@@ -51,7 +51,7 @@ def _read(dpt: DataParallelTable, version: float) -> Generator[Any, Any, None]:
     impl, shares = fields.pop("impl", None), fields.pop("shares", None)
     # Before version 2 every replica was saved; the first one is the net.
     fields["modules"] = list(fields.get("modules") or [])[:1]
-    keep("module", fields["modules"])
+    wrap_unknown("module", fields["modules"])
     typeStr = fields.pop("typeStr", fields.get("_type", default_type()))
     named = type_name(*parse_type(typeStr, "typeStr"))
     # Torch7 leaves the container's own type at what was the default.

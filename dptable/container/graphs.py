@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from compat import accelerators, random
-from compat.nn.core.differentiated import add_scaled, fitted
+from compat.nn.core.differentiated import add_scaled, in_shape_of
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import Native
 from compat.tensor_tables import form, map_tensors, pairs, tensors
@@ -148,7 +148,7 @@ class Replay:
             if given is None:
                 mine.zero_()
             else:
-                mine.copy_(fitted(given, mine), non_blocking=True)
+                mine.copy_(in_shape_of(given, mine), non_blocking=True)
         if scale == 1 and self._has_gradients():
             self._run_backward()
         else:

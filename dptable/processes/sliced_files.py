@@ -227,7 +227,7 @@ def _attempt(
         raise OSError(said) from error
 
 
-def take_out(value: Any, name: str, into: dict[str, Tensor]) -> Any:
+def extract_tensors(value: Any, name: str, into: dict[str, Tensor]) -> Any:
     """Replace each tensor in ``value`` by a placeholder; put the tensors ``into`` a table.
 
     A tensor's name is its path, beginning with ``name``. They come in the order of
@@ -237,20 +237,20 @@ def take_out(value: Any, name: str, into: dict[str, Tensor]) -> Any:
         into[name] = value.detach()
         return Elsewhere(name)
     if isinstance(value, (list, tuple)):
-        return [take_out(item, f"{name}.{i}", into) for i, item in enumerate(value, 1)]
+        return [extract_tensors(item, f"{name}.{i}", into) for i, item in enumerate(value, 1)]
     if isinstance(value, dict):
-        return {key: take_out(item, f"{name}.{key}", into) for key, item in value.items()}
+        return {key: extract_tensors(item, f"{name}.{key}", into) for key, item in value.items()}
     return value
 
 
-def put_back(value: Any, tensors: Mapping[str, Tensor]) -> Any:
-    """Put tensors back in place of the placeholders of ``take_out``."""
+def insert_tensors(value: Any, tensors: Mapping[str, Tensor]) -> Any:
+    """Put tensors back in place of the placeholders of ``extract_tensors``."""
     if isinstance(value, Elsewhere):
         return tensors[value.name]
     if isinstance(value, list):
-        return [put_back(item, tensors) for item in value]
+        return [insert_tensors(item, tensors) for item in value]
     if isinstance(value, dict):
-        return {key: put_back(item, tensors) for key, item in value.items()}
+        return {key: insert_tensors(item, tensors) for key, item in value.items()}
     return value
 
 

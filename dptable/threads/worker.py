@@ -32,7 +32,7 @@ class Result:
     def begin(self) -> None:
         """Note, in the worker, which thread waits for the job: calls may be passed to it."""
         if thread_calls.accepting:
-            thread_calls.work_for(self._submitter)
+            thread_calls.note_submitter(self._submitter)
 
     def end(self) -> None:
         """Wake the thread that waits."""

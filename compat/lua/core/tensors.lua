@@ -17,17 +17,17 @@ t7.tensor_classes, t7.storage_classes = classes, storage_classes
 local class_named = {}  -- by 'Double'
 t7.class_named = class_named
 -- The class of another kind of numbers, such as 'Long', on the same side: a GPU's for a GPU's.
-local function kin(C, kind)
+local function class_of_kind(C, kind)
    return C.cuda and class_named[kind == 'Float' and 'Cuda' or 'Cuda' .. kind] or class_named[kind]
 end
-t7.kin = kin
+t7.class_of_kind = class_of_kind
 -- A tensor of indices ('Long') or a mask ('Byte') as those of a class are, or what it is. cutorch took various ones over the
 -- years: those of its tensors' own type, and the CPU's.
-local function as_kin(C, u, kind)
-   local mt, K = getmetatable(u), C.cuda and kin(C, kind)
+local function as_kind(C, u, kind)
+   local mt, K = getmetatable(u), C.cuda and class_of_kind(C, kind)
    return K and (mt == C.mt or mt == K.host.mt) and mt ~= K.mt and u:type(K.name) or u
 end
-t7.as_kin = as_kin
+t7.as_kind = as_kind
 local new_record, resize_record, base_of, known_base = t7.new_record, t7.resize_record, t7.base_of, t7.known_base
 local pointer = t7.address_pointer
 
@@ -494,8 +494,8 @@ local function index_other(u, s, k)
    end
    local mt = getmetatable(k)
    if mt == LongStorage then return s.C.get(s.rec, offset_of(s, k)), true end
-   local mask = mt and as_kin(s.C, k, 'Byte')
-   if mask and getmetatable(mask) == kin(s.C, 'Byte').mt then
+   local mask = mt and as_kind(s.C, k, 'Byte')
+   if mask and getmetatable(mask) == class_of_kind(s.C, 'Byte').mt then
       if s.C.numbers == 'Half' then fail('ByteTensor based indexing not yetsupported with half type') end
       return t7.ops.maskedSelect(s.C, nil, u, mask), true
    end
@@ -528,8 +528,8 @@ local function newindex_other(u, s, k, v)
       s.C.set(s.rec, offset_of(s, k), number)
       return true
    end
-   local mask = mt and as_kin(s.C, k, 'Byte')
-   if mask and getmetatable(mask) == kin(s.C, 'Byte').mt then
+   local mask = mt and as_kind(s.C, k, 'Byte')
+   if mask and getmetatable(mask) == class_of_kind(s.C, 'Byte').mt then
       if s.C.numbers == 'Half' then fail('ByteTensor indexing not yet supported with half types') end
       if number then t7.ops.maskedFill(s.C, u, mask, s.C.cast(number))
       elseif getmetatable(v) == s.C.mt then t7.ops.maskedCopy(s.C, u, mask, v)

@@ -1,4 +1,4 @@
-"""What PyTorch's names are called here: hints for errors about a class, field or method."""
+"""Hints for users who type PyTorch's name of a class, field or method."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ _OTHERS = {
 
 
 def class_hint(name: str, classes: Mapping[str, Any]) -> str | None:
-    """Tell what a class of ``torch.nn`` is called in ``compat.nn``; None for any other name.
+    """Return what a class of ``torch.nn`` is called in ``compat.nn``, or None.
 
     The answer comes from the docstrings, whose line ``PyTorch: …`` names the counterpart.
 
     Args:
-        name: what somebody looked for in ``compat.nn``.
-        classes: what ``compat.nn`` has.
+        name: the name that was not found in ``compat.nn``.
+        classes: the names and classes of ``compat.nn``.
     """
     if name in _OTHERS:
         return _OTHERS[name]
