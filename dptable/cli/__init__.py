@@ -18,7 +18,7 @@ from typing import Any
 from compat.terminal import complain, printable
 from dptable import startup
 from dptable.cli.command_line import parser
-from dptable.cli.errors import in_one_line
+from dptable.cli.errors import WrongCommandLine, in_one_line
 from dptable.memory import keep_freed
 from dptable.training.stopping import INTERRUPTED, redirect_to_null
 
@@ -69,6 +69,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return INTERRUPTED
+    except WrongCommandLine as error:
+        complain(f"dptable {args.command}: {error}; see dptable {args.command} --help")
+        return 2
     except Exception as error:
         if args.traceback or args.verbose:
             raise

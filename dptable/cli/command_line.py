@@ -332,6 +332,9 @@ def _add_convert(subparsers: Any) -> None:
     )
     parser.add_argument("-o", "--out", type=_path, metavar="FOLDER", help="where --to writes")
     parser.add_argument("--force", action="store_true", help="replace .py, .onnx and .pt2 files")
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON: result, difference, or reason of a failure"
+    )
     net = parser.add_argument_group("for .py, .onnx and .pt2")
     _add_input(net)
     net.add_argument("--net", metavar="PLACE", default="", help="which net of the file: protos.rnn")

@@ -13,11 +13,12 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from compat import t7
+from compat import strict_json, t7
 from compat.t7.base.atomic_file import atomic_file, check_writable
 from compat.terminal import complain, printable, say
 from dptable.cli import leaving, many
 from dptable.cli import rewriting as conversion
+from dptable.cli.errors import WrongCommandLine
 from dptable.container import to_torch as _export  # noqa: F401 (it registers itself)
 from dptable.container.files import only_kept
 
@@ -30,13 +31,21 @@ def run(args: argparse.Namespace) -> int:
     """Convert one file, or many, and print the results."""
     if args.to is not None or args.out is not None:
         if args.to is None or args.out is None:
-            raise ValueError("--to FORM and -o FOLDER go together")
-        return many.convert(args.files, args.to, args.out, lambda *file: _convert(args, *file))
+            raise WrongCommandLine("--to FORM and -o FOLDER go together")
+        return many.convert(
+            args.files, args.to, args.out, lambda *file: _convert(args, *file), args.json
+        )
     if len(args.files) != 2:
-        raise ValueError(
+        raise WrongCommandLine(
             f"files are {len(args.files)}; FILE.t7 OUT, or several with --to and -o, are accepted"
         )
     file, out = args.files
+    if args.json:
+        row = many.attempt(file, out, lambda *file: _convert(args, *file))
+        print(strict_json.dumps(row, indent=1))
+        if failed := row["result"] == "failed":
+            complain(f"dptable: {row['reason']}")
+        return int(failed)
     same = os.path.exists(file) and os.path.exists(out) and os.path.samefile(file, out)
     told = _convert(args, file, out)
     say(f"{printable(out)}: {told.text}{', in the place of the file given' if same else ''}")
@@ -75,12 +84,14 @@ def _writer(args: argparse.Namespace) -> Callable[[Any], Any]:
     if suffix == ".t7":
         return lambda value: _write_t7(value, args)
     if suffix not in (".safetensors", ".pt", ".pth", *leaving.KINDS):
-        raise ValueError(
+        raise WrongCommandLine(
             f"out is {args.out}; a name that ends in .py, .onnx, .pt2, .safetensors, .pt, .pth or "
             ".t7 is accepted"
         )
     if args.ascii or args.long_size:
-        raise ValueError(f"out is {args.out}; with --ascii or --long-size, a .t7 file is accepted")
+        raise WrongCommandLine(
+            f"out is {args.out}; with --ascii or --long-size, a .t7 file is accepted"
+        )
     if suffix in leaving.KINDS:
         wish = leaving.Wish(args.net, args.input, args.indices_from_one, args.force)
         return lambda value: leaving.write(value, args.out, Path(args.file).name, wish)
