@@ -256,4 +256,7 @@ def toc(timer: Timer) -> float:
 
 
 def __getattr__(name: str) -> Any:
-    raise missing(__name__, "torch7", name, TORCH, __all__)
+    hints = TORCH
+    if name not in TORCH and not name.startswith("_") and hasattr(torch, name):
+        hints = {name: f"use torch.{name}"}
+    raise missing(__name__, "torch7", name, hints, __all__)

@@ -14,11 +14,19 @@ if not _startup.LOADING:  # the command loads PyTorch, and what it needs, when i
 
 __all__ = ["DataParallelTable", "devices", "replicate"]
 
+_HINTS = {
+    "DataParallel": "use dptable.DataParallelTable(1).add(net, [1, 2])",
+    "DistributedDataParallel": "use distribute() of a DataParallelTable, in each process",
+    "distribute": "it is a method: DataParallelTable(1).add(net, [1]).distribute()",
+}
+
 
 def __getattr__(name: str) -> str:
     """Read ``__version__`` from the installed metadata at the first access."""
     if name != "__version__":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from compat.hints import missing
+
+        raise missing(__name__, "dptable", name, _HINTS, __all__)
     from importlib import metadata
 
     return metadata.version("dptable")

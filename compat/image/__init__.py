@@ -121,6 +121,10 @@ _PICTURE = "no picture comes along; image.load one of your own"
 _SIZE = "use image.getSize(filename)"
 # What Torch7's image has and this has not, and what to do instead.
 _HINTS = {
+    **dict.fromkeys(("read", "imread", "open"), "use image.load(filename)"),
+    **dict.fromkeys(("write", "imwrite", "imsave"), "use image.save(filename, tensor)"),
+    **dict.fromkeys(("show", "imshow"), _WINDOW),
+    "resize": "use image.scale(src, width, height)",
     "display": _WINDOW,
     "window": _WINDOW,
     "lena": _PICTURE,

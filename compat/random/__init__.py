@@ -14,6 +14,9 @@ Tensors of other devices are drawn on the CPU and copied; float16 and bfloat16 a
 float32. PyTorch's own generators are neither used nor changed.
 """
 
+from typing import Any as _Any
+
+from compat.hints import missing as _missing
 from compat.random.alias import AliasMultinomial, multinomialAlias, multinomialAliasSetup
 from compat.random.choice import multinomial, randperm
 from compat.random.distributions import (
@@ -88,3 +91,15 @@ __all__ = [
     "uniform_",
     "using",
 ]
+
+_HINTS = {
+    "manual_seed": "use random.manualSeed(seed)",
+    "seed_all": "use random.manualSeed(seed); cutorch.manualSeedAll(seed) seeds the devices",
+    "get_rng_state": "use random.getRNGState()",
+    "set_rng_state": "use random.setRNGState(state)",
+    "shuffle": "use random.randperm(n), which counts from 1",
+}
+
+
+def __getattr__(name: str) -> _Any:
+    raise _missing(__name__, "random", name, _HINTS, __all__)

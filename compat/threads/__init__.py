@@ -29,6 +29,8 @@ _INSTEAD = {
     "Mutex": "threading.Lock",
     "Condition": "threading.Condition",
     "Queue": "queue.Queue",
+    "Pool": "threads.Threads(n)",
+    "ThreadPool": "threads.Threads(n, processes=False)",
     "safe": "`with lock:` around the call, with a threading.Lock",
 }
 

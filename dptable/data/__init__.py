@@ -77,7 +77,7 @@ def load(
     Example:
         >>> digits = load()
         >>> digits.size, digits.classes, len(digits.train), len(digits.test)
-        ((1, 8, 8), 10, 1438, 359)
+        ((1, 8, 8), 10, 1442, 355)
     """
     if not 0 < test_fraction < 1:
         raise ValueError(f"test_fraction is {test_fraction}; 0 < test_fraction < 1 is accepted")

@@ -148,6 +148,11 @@ class Convertible:
         if type is None:
             return self._type
         dtype, cuda = parse_type(type)
+        if tensorCache is not None and not isinstance(tensorCache, dict):
+            raise TypeError(
+                f"tensorCache is {tensorCache!r}; a dict is accepted: cutorch.setDevice(1) chooses "
+                "the device of cuda()"
+            )
         if not dtype.is_floating_point:
             raise ValueError(f"type is {type!r}; a floating point tensor type is accepted")
         name = type_name(dtype, cuda)

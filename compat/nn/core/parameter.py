@@ -85,6 +85,13 @@ class Parameter:
         self.name = name
         setattr(owner, gradient_name(name), Gradient(name))
 
+    def __init__(self, *given: object) -> None:
+        if given:
+            raise TypeError(
+                "nn.Parameter takes no tensor: declare weight = nn.Parameter() in the class, and "
+                "set self.weight = tensor; torch.nn.Parameter is PyTorch's"
+            )
+
     def __get__(self, module: Any, owner: type | None = None) -> Any:
         return self if module is None else module.__dict__.get(self.name)
 

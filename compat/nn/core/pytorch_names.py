@@ -17,6 +17,12 @@ _TYPE = "use type('torch.FloatTensor'), float(), double() or cuda()"
 METHODS = {
     "add_module": "use add(module)",
     "append": "use add(module)",
+    "device": "a parameter has it: net.parameters()[0][0].device; cuda() and float() move a net",
+    "grad": "the gradients are gradWeight and gradBias, or the second list of parameters()",
+    "layers": "the list is net.modules; net.get(1) is the first",
+    "load": "use t7.load(path)",
+    "save": "use t7.save(path, net)",
+    "summary": "print a net: print(net); dptable inspect shows a file",
     "bfloat16": _TYPE,
     "buffers": _AUTOGRAD,
     "eval": "use evaluate()",
@@ -62,6 +68,8 @@ def class_hint(name: str, classes: Mapping[str, Any]) -> str | None:
     """
     if name in _OTHERS:
         return _OTHERS[name]
+    spelt = {each.lower(): each for each in dir(torch.nn)}
+    name = spelt.get(name.lower(), name)
     counterpart = getattr(torch.nn, name, None)
     if not isinstance(counterpart, type) or not issubclass(counterpart, torch.nn.Module):
         return None
