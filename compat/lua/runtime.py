@@ -245,7 +245,7 @@ class Runtime:
         Raises:
             LuaError: it raised an error.
         """
-        if thread_calls.works_for(self.home):
+        if thread_calls.is_working_for(self.home):
             # A replica's thread: the state belongs to the one that waits for it.
             assert self.home is not None
             device = cutorch.getDevice()
@@ -256,7 +256,7 @@ class Runtime:
 
             return thread_calls.send(self.home, work)
         self._thread = threading.get_ident()
-        self.exchange.look_again()
+        self.exchange.refresh_moved()
         is_called = self._depth > 0
         told, floor = self.calls.enter(is_called)
         self._depth += 1
@@ -292,7 +292,7 @@ class Runtime:
         self.exchange.note_moved(tensors)
         # Another thread may be in this state, waiting for us.
         if self._thread == threading.get_ident():
-            self.exchange.look_again()
+            self.exchange.refresh_moved()
 
     # Running --------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""A net of a .t7 file as PyTorch source, ONNX or an exported program."""
+"""Write a net of a .t7 file as PyTorch source, ONNX or an exported program."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _IMPORTED = {"torch", "safetensors", "numpy", "sympy", "networkx", "typing_exten
 
 @dataclass
 class Result:
-    """What became of a net: what to tell of it, and the largest relative difference."""
+    """The result of a conversion: what to print, and the largest relative difference."""
 
     text: str
     difference: float
@@ -41,13 +41,13 @@ class Result:
 
 @dataclass
 class Wish:
-    """How a net is to be written.
+    """How to write a net.
 
     Attributes:
-        net: where in the file it is; empty for the only one.
-        input: sizes such as ``1x3x224x224``; empty to find them out.
-        from_one: whether indices that it is given count from 1.
-        force: whether files that exist are replaced.
+        net: the place of the net in the file; empty for the only one.
+        input: sizes such as ``1x3x224x224``; empty to find them by trying.
+        from_one: whether indices in the input count from 1.
+        force: whether existing files are replaced.
     """
 
     net: str = ""
@@ -57,7 +57,7 @@ class Wish:
 
 
 def nets(value: Any) -> dict[str, nn.Module]:
-    """Return the nets in a file by where they are, without those inside others."""
+    """Return the nets in a file by place, without those inside others."""
     found: dict[str, nn.Module] = {}
     seen: set[int] = set()
 
@@ -76,7 +76,7 @@ def nets(value: Any) -> dict[str, nn.Module]:
 
 
 def chosen(value: Any, name: str) -> nn.Module:
-    """Return the net of a file, or that of this name."""
+    """Return the only net of a file, or the one of this name."""
     found = nets(value)
     if name:
         if "" in found:
@@ -97,7 +97,7 @@ def _listed(found: Iterable[Any]) -> str:
 
 
 def _told(value: Any) -> str:
-    """Return what a value that is no net is, in words."""
+    """Describe a value that is not a net."""
     if isinstance(value, dict):
         net = value.get("modelFile")
         place = f"; its net is in {net}" if isinstance(net, str) else ""
@@ -110,13 +110,13 @@ def _told(value: Any) -> str:
 
 
 def can_be_imported(stem: str) -> bool:
-    """Return whether a file of this name can be imported, and keeps no other from being so."""
+    """Return whether Python can import a file of this name, without hiding another module."""
     taken = stem in _IMPORTED or stem in sys.stdlib_module_names
     return stem.isidentifier() and not keyword.iskeyword(stem) and not taken
 
 
 def check_free(path: str, force: bool) -> None:
-    """Refuse to replace files, and to write where that is not possible."""
+    """Raise an error if a file exists (without ``force``) or the folder is not writable."""
     target = Path(path)
     files = [target, target.with_suffix(".safetensors")] if target.suffix == ".py" else [target]
     for file in files:
@@ -132,10 +132,10 @@ def check_free(path: str, force: bool) -> None:
 
 
 def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
-    """Write the net of a file's value in the form that ``out`` names.
+    """Write the net in a file's value in the form that ``out`` names.
 
     Raises:
-        ValueError: with what to do where it cannot be written.
+        ValueError: the net cannot be written; the message says what to do.
     """
     check_free(out, wish.force)
     net = chosen(value, wish.net)
@@ -165,7 +165,7 @@ def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
 
 
 def _check_types(net: nn.Module) -> None:
-    """Refuse a net of several types, which Torch7 does not run either."""
+    """Raise ValueError for a net of several types, which Torch7 does not run either."""
     own = (net.parameters() or ([], []))[0]
     types = sorted({str(t.dtype).removeprefix("torch.") for t in own if t.is_floating_point()})
     if len(types) > 1:
@@ -175,8 +175,9 @@ def _check_types(net: nn.Module) -> None:
 
 
 def _takes(net: nn.Module, value: Any) -> bool:
-    """Return whether a net takes an input in evaluation; other than PyTorch, Torch7 broadcasts
-    nothing.
+    """Return whether a net accepts an input in evaluation, without PyTorch's broadcasting.
+
+    Torch7 does not broadcast, so an input that needs it is the wrong one.
     """
     try:
         proof.of_torch7(net, value)
@@ -186,9 +187,10 @@ def _takes(net: nn.Module, value: Any) -> bool:
 
 
 def _write_source(result: written.Written, out: str) -> None:
-    """Write the source and its weights; where the end comes in between, there is no source.
+    """Write the weights, then the source.
 
-    An old source beside new weights might go on, and compute something else.
+    The old source is removed first: if the process dies in between, there is no source, rather than
+    an old one beside new weights, which might run and compute something else.
     """
     names = {"names": json.dumps(result.names)}
     path = Path(out)
@@ -208,7 +210,7 @@ _NAMES = {
 
 
 def _write_tensors(file: Any, found: dict[str, Tensor], metadata: dict[str, str]) -> None:
-    """Write a .safetensors file one tensor after the other: no copy of all is in memory."""
+    """Write a .safetensors file one tensor after the other, without a copy of all in memory."""
     header: dict[str, Any] = {"__metadata__": {"format": "pt", **metadata}}
     end = 0
     for name, tensor in found.items():

@@ -12,7 +12,7 @@ from compat import t7
 from compat.checks import given, wrong_type
 from compat.nn.containers.branches import summed
 from compat.nn.containers.container import Relaying
-from compat.nn.core.files import keep
+from compat.nn.core.files import wrap_unknown
 from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
 from compat.nn.core.node import Edge, Graph, Node, breadth_first, entries, numbered, post_order
@@ -141,7 +141,7 @@ class gModule(Relaying):
         arrived: list[list[Any]] = [[] for _ in steps]
         arrived[-1].append(gradOutput)
         totals: list[Any] = [None] * len(steps)
-        for number in self._way_back():
+        for number in self._backward_order():
             step, found = steps[number], arrived[number]
             total = found[0] if len(found) == 1 else _total(found)
             totals[number] = total
@@ -164,13 +164,13 @@ class gModule(Relaying):
         return self.gradInput
 
     def _relay(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
-        for number in self._way_back():
+        for number in self._backward_order():
             place, gradient = self.steps[number].module, self.stepGradients[number]
             if place is not None and gradient is not None:
                 self.call(place, method, self.stepInputs[number], gradient, factor)
-                self.gone_back(place)
+                self.report_finished(place)
 
-    def _way_back(self) -> list[int]:
+    def _backward_order(self) -> list[int]:
         """Return the numbers of the steps in the order in which Torch7 goes back through them."""
         order = self._order
         if order is None:
@@ -260,7 +260,7 @@ class gModule(Relaying):
         datas = [node.data for node in entries(graph["forwardnodes"])]
         super().t7_restore(fields | {"modules": []}, version)
         self.steps = []
-        keep("module", [data.get("module") for data in datas])
+        wrap_unknown("module", [data.get("module") for data in datas])
         _upgrade(datas, graph["innode"].data)
         number = {id(data): i for i, data in enumerate(datas)}
         for data in datas:

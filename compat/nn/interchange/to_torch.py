@@ -16,7 +16,7 @@ from compat.nn.checks.error_place import locate
 from compat.nn.core.module import Module
 from compat.nn.criterions.base import Criterion
 from compat.nn.interchange import counterparts
-from compat.nn.interchange.saving import tell_when_saved
+from compat.nn.interchange.saving import warn_when_saved
 from compat.nn.unknown import Unknown, UnknownCriterion
 from compat.t7.base.types import LuaFunction
 
@@ -68,7 +68,7 @@ class ToTorch:
             except Exception as error:
                 locate(error, module)
                 raise
-            tell_when_saved(type(converted))
+            warn_when_saved(type(converted))
             if isinstance(module, Module):
                 converted.training = module.train
             known = self._modules[id(module)] = (module, converted)
