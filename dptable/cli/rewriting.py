@@ -11,6 +11,7 @@ from torch import Tensor
 from compat import cudnn, nn, t7
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import Convertible
+from compat.nn.interchange.to_torch import ToTorch
 from compat.t7.objects.registry import looks_computing
 from compat.tensor_tables import contents
 from compat.tensor_types import CPU_TYPES, CUDA_TYPES, tag, type_name
@@ -88,6 +89,7 @@ def state_dict(
     value: Any,
     note: Callable[[str], None] = _ignore,
     left_out: Callable[[str], None] = _ignore,
+    apart: bool = True,
 ) -> dict[str, Tensor]:
     """Yield the tensors in ``value`` by name, as PyTorch's ``state_dict`` has them.
 
@@ -95,7 +97,8 @@ def state_dict(
     PyTorch, ``note`` is told, and it has the names of its fields, and its modules their numbers
     from 0. What tables hold is named by its keys, which in lists count from 1; what other objects
     and functions hold, by their fields and upvalues. Left out is what computing left in a module,
-    and what is no tensor; ``left_out`` is told the names of numbers and strings in tables.
+    and what is no tensor; ``left_out`` is told the names of numbers and strings in tables. Unless
+    ``apart``, tensors may be views of larger memory, as of the whole file.
     """
     found: dict[str, Tensor] = {}
     seen: set[int] = set()
@@ -103,7 +106,7 @@ def state_dict(
 
     def alone(tensor: Tensor) -> Tensor:
         # PyTorch saves all of the memory that a tensor is a view of, which may be the whole file.
-        if tensor.untyped_storage().nbytes() == tensor.nbytes:
+        if not apart or tensor.untyped_storage().nbytes() == tensor.nbytes:
             return tensor.detach()
         key = (tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride())
         return copies.setdefault(key, tensor.detach().clone())
@@ -111,7 +114,7 @@ def state_dict(
     def parts(item: Any) -> Iterator[tuple[Any, Any]]:
         if isinstance(item, nn.Module):
             try:
-                converted = item.to_torch()
+                converted = ToTorch(item, shared=True)(item)
             except ValueError as error:
                 if len(getattr(error, "places", ())) < 2:  # it is this module, not one inside
                     note(str(error))
