@@ -354,8 +354,8 @@ def _method_names(cls: type) -> list[str]:
     return [name for name in dir(cls) if "_" not in name and callable(getattr(cls, name))]
 
 
-# Threads make runtimes while others go through them: a copy of a WeakSet is no atomic step, one of a
-# list is.
+# Threads make runtimes while others go through them. Copying a list is one step for Python's lock,
+# copying a WeakSet is not.
 _runtimes: list[weakref.ref[Runtime]] = []
 
 
