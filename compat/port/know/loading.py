@@ -41,7 +41,8 @@ class _Look:
             return self._may_set(node.target)
         if isinstance(node, s.Assign):
             is_path = any(self.types.dotted(t) == "package.path" for t in node.targets)
-            return is_path or (all(map(self._may_set, node.targets)) and self._harmless(node.values))
+            may = all(map(self._may_set, node.targets))
+            return is_path or (may and self._harmless(node.values))
         if isinstance(node, (s.Local, s.Return)):
             return self._harmless(node.values)
         if isinstance(node, s.Do):
