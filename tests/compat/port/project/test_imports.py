@@ -56,7 +56,8 @@ def test_a_file_that_reads_what_is_set_before_is_loaded_there(
     for name, text in PROGRAM.items():
         (tmp_path / "lua" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "lua" / name).write_text(text)
-    code = command.run([str(tmp_path / "lua/main.lua")], str(tmp_path / "out"), check=["models/b.lua"])
+    script, out = tmp_path / "lua/main.lua", tmp_path / "out"
+    code = command.run([str(script)], str(out), check=["models/b.lua"])
     assert code == 0, capsys.readouterr().out
     draft = (tmp_path / "out/main.py").read_text()
     top, _, _ = draft.partition("torch7.setdefault")
