@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +15,7 @@ from tqdm import tqdm
 from compat import strict_json, t7
 from compat.t7.base.atomic_file import atomic_file, check_writable
 from compat.terminal import complain, printable, say
-from dptable.cli import leaving, many
+from dptable.cli import leaving, many, safetensors_file
 from dptable.cli import rewriting as conversion
 from dptable.cli.errors import WrongCommandLine
 from dptable.container import to_torch as _export  # noqa: F401 (it registers itself)
@@ -96,15 +95,9 @@ def _writer(args: argparse.Namespace) -> Callable[[Any], Any]:
         wish = leaving.Wish(args.net, args.input, args.indices_from_one, args.force)
         return lambda value: leaving.write(value, args.out, Path(args.file).name, wish)
     if suffix == ".safetensors":
-        try:
-            safetensors = importlib.import_module("safetensors.torch")
-        except ImportError:
-            raise ImportError(
-                "writing .safetensors needs the package safetensors: pip install safetensors"
-            ) from None
 
-        def save(tensors: dict[str, Tensor], file: BinaryIO) -> None:
-            file.write(safetensors.save(_apart(tensors), {"format": "pt"}))
+        def save(tensors: dict[str, Tensor], file: Any) -> None:
+            safetensors_file.write(file, tensors)
 
         return lambda value: _write_state_dict(value, args, save)
     return lambda value: _write_state_dict(value, args, torch.save)
@@ -121,7 +114,7 @@ def _write_state_dict(
     value: Any, args: argparse.Namespace, save: Callable[[dict[str, Tensor], Any], None]
 ) -> str:
     left_out: list[str] = []
-    tensors = conversion.state_dict(value, _note, left_out.append)
+    tensors = conversion.state_dict(value, _note, left_out.append, save is torch.save)
     if not tensors:
         net = value.get("modelFile") if isinstance(value, dict) else None
         place = f": this is the table of a checkpoint, whose net is in {net}" if net else ""
@@ -137,18 +130,6 @@ def _write_state_dict(
 
 def _note(text: str) -> None:
     complain(f"dptable: {printable(text)}; its tensors have the names of its fields")
-
-
-def _apart(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Copy tensors that share memory, since .safetensors requires separate memory."""
-    seen: set[int] = set()
-    result = {}
-    for name, tensor in tensors.items():
-        address = tensor.untyped_storage().data_ptr()
-        packed = tensor.contiguous()
-        result[name] = packed.clone() if packed is tensor and address in seen else packed
-        seen.add(address)
-    return result
 
 
 class _Output:

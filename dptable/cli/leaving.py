@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from compat import nn
 from compat.nn.source import naming, proof, written
@@ -20,6 +19,7 @@ from compat.nn.source.computed import Converted
 from compat.nn.source.input import inputs
 from compat.t7.base.atomic_file import atomic_file
 from compat.t7.objects import registry
+from dptable.cli import safetensors_file
 from dptable.cli.exporting import export
 from dptable.cli.rewriting import parts_of
 
@@ -147,11 +147,14 @@ def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
     if wish.input:
         example = inputs.parsed(wish.input, inputs.dtype_of(plain))
     else:
-        example = inputs.found(plain, takes=lambda value: _takes(net, value))
+        example = inputs.found(plain, forward=lambda value: proof.of_torch7(net, value))
     del plain
+    net.clearState()  # the results of all layers
     name = naming.class_name(Path(out).stem)
     try:
-        result = written.write(net, example.value, name, origin, wish.from_one, example.batched)
+        result = written.write(
+            *(net, example.value, name, origin, wish.from_one, example.batched, example.output)
+        )
     except (RuntimeError, TypeError, IndexError, AttributeError) as error:
         given = f"for an input of {example.text}: {str(error).splitlines()[0]}"
         raise ValueError(f"the net fails {given}; --input gives another") from error
@@ -174,18 +177,6 @@ def _check_types(net: nn.Module) -> None:
         )
 
 
-def _takes(net: nn.Module, value: Any) -> bool:
-    """Return whether a net accepts an input in evaluation, without PyTorch's broadcasting.
-
-    Torch7 does not broadcast, so an input that needs it is the wrong one.
-    """
-    try:
-        proof.of_torch7(net, value)
-    except ValueError:
-        return False
-    return True
-
-
 def _write_source(result: written.Written, out: str) -> None:
     """Write the weights, then the source.
 
@@ -195,31 +186,8 @@ def _write_source(result: written.Written, out: str) -> None:
     names = {"names": json.dumps(result.names)}
     path = Path(out)
     with atomic_file(path) as source, atomic_file(path.with_suffix(".safetensors")) as weights:
-        _write_tensors(weights, result.tensors, names)
+        safetensors_file.write(weights, result.tensors, names)
         source.write(result.text.encode())
         for file in (weights, source):
             file.flush()  # what a full disk refuses, before the old source goes
         path.unlink(missing_ok=True)
-
-
-_NAMES = {
-    **{torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"},
-    **{torch.int64: "I64", torch.int32: "I32", torch.int16: "I16", torch.int8: "I8"},
-    **{torch.uint8: "U8", torch.bool: "BOOL"},
-}
-
-
-def _write_tensors(file: Any, found: dict[str, Tensor], metadata: dict[str, str]) -> None:
-    """Write a .safetensors file one tensor after the other, without a copy of all in memory."""
-    header: dict[str, Any] = {"__metadata__": {"format": "pt", **metadata}}
-    end = 0
-    for name, tensor in found.items():
-        start, end = end, end + tensor.nbytes
-        header[name] = {"dtype": _NAMES[tensor.dtype], "shape": list(tensor.shape)}
-        header[name]["data_offsets"] = [start, end]
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    file.write(len(text).to_bytes(8, "little") + text)
-    for tensor in found.values():
-        if tensor.numel():
-            file.write(tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy())

@@ -11,6 +11,7 @@ from torch import Tensor
 from compat import cudnn, nn, t7
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import Convertible
+from compat.nn.interchange.to_torch import ToTorch
 from compat.t7.objects.registry import has_module_fields
 from compat.tensor_tables import contents
 from compat.tensor_types import CPU_TYPES, CUDA_TYPES, tag, type_name
@@ -88,6 +89,7 @@ def state_dict(
     value: Any,
     note: Callable[[str], None] = _ignore,
     left_out: Callable[[str], None] = _ignore,
+    apart: bool = True,
 ) -> dict[str, Tensor]:
     """Return the tensors in ``value`` by name, as PyTorch's ``state_dict`` names them.
 
@@ -100,6 +102,8 @@ def state_dict(
         value: what ``compat.t7.load`` returns.
         note: called with a message about each module without an equivalent.
         left_out: called with the names of numbers and strings in tables, which are not tensors.
+        apart: whether each tensor gets memory of its own; otherwise it may be a view of larger
+            memory, as of the whole file.
     """
     found: dict[str, Tensor] = {}
     seen: set[int] = set()
@@ -107,7 +111,7 @@ def state_dict(
 
     def alone(tensor: Tensor) -> Tensor:
         # PyTorch saves all of the memory that a tensor is a view of, which may be the whole file.
-        if tensor.untyped_storage().nbytes() == tensor.nbytes:
+        if not apart or tensor.untyped_storage().nbytes() == tensor.nbytes:
             return tensor.detach()
         key = (tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride())
         return copies.setdefault(key, tensor.detach().clone())
@@ -115,7 +119,7 @@ def state_dict(
     def parts(item: Any) -> Iterator[tuple[Any, Any]]:
         if isinstance(item, nn.Module):
             try:
-                converted = item.to_torch()
+                converted = ToTorch(item, shared=True)(item)
             except ValueError as error:
                 if len(getattr(error, "places", ())) < 2:  # it is this module, not one inside
                     note(str(error))

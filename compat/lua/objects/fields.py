@@ -89,7 +89,7 @@ class Fields:
             # What runs the replicas of a DataParallelTable is what Torch7 has under this name.
             value = getattr(value, "dispatcher", value)
         if value is None and isinstance(owner, gModule) and key in _GRAPH_FIELDS:
-            value = owner.t7_fields()[key]
+            value = owner.graph_with_results()[key]
         if isinstance(value, (types.MethodType, types.BuiltinMethodType)):
             return None
         return value

@@ -74,8 +74,8 @@ def _alive(refs: list[weakref.ref[Tensor]]) -> list[Tensor]:
 class InUse(ValueError):
     """A flat tensor that is still referenced would be torn apart.
 
-    This happens when ``getParameters`` of another net would move a part of its parameters. Call it on
-    the larger net first, or drop the flat tensor.
+    This happens when ``getParameters`` of another net would move a part of its parameters. Call it
+    on the larger net first, or drop the flat tensor.
     """
 
 

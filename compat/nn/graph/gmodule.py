@@ -183,25 +183,41 @@ class gModule(Relaying):
     @property
     def forwardnodes(self) -> list[Node]:
         """The nodes in the order of computation; ``children`` are those that take the output."""
-        nodes: list[Node] = self._graph_fields()["forwardnodes"]
+        nodes: list[Node] = self.graph_with_results()["forwardnodes"]
         return nodes
 
     @property
     def backwardnodes(self) -> list[Node]:
         """The nodes in the order of the way back; ``children`` give what they take."""
-        nodes: list[Node] = self._graph_fields()["backwardnodes"]
+        nodes: list[Node] = self.graph_with_results()["backwardnodes"]
         return nodes
 
     @property
     def fg(self) -> Graph:
         """The graph of ``forwardnodes``, for ``graph.dot``."""
-        graph: Graph = self._graph_fields()["fg"]
+        graph: Graph = self.graph_with_results()["fg"]
         return graph
 
     @property
     def bg(self) -> Graph:
         """The same graph with the edges the other way round, from the outputs to the inputs."""
-        graph: Graph = self._graph_fields()["bg"]
+        graph: Graph = self.graph_with_results()["bg"]
+        return graph
+
+    def graph_with_results(self) -> dict[str, Any]:
+        """Return Torch7's fields of the graph; ``data`` of its nodes has the latest results.
+
+        Those are ``input``, a list of what the node took, and ``gradOutput``, a list of the sum of
+        what came back to it.
+        """
+        graph = self._graph_fields()
+        passes = self.__dict__
+        inputs, gradients = passes.get("stepInputs") or [], passes.get("stepGradients") or []
+        for number, node in enumerate(graph["forwardnodes"]):
+            taken = inputs[number : number + 1]
+            several = bool(taken) and len(self.steps[number].sources) > 1
+            node.data["input"] = list(taken[0]) if several else taken
+            node.data["gradOutput"] = [g for g in gradients[number : number + 1] if g is not None]
         return graph
 
     def _graph_fields(self) -> dict[str, Any]:
@@ -233,7 +249,11 @@ class gModule(Relaying):
         for name in self.transient_fields:
             fields.pop(name, None)
         del fields["steps"]
-        return fields | self._graph_fields()
+        graph = self._graph_fields()
+        for node in graph["forwardnodes"]:
+            for name in ("input", "gradOutput"):
+                node.data.pop(name, None)
+        return fields | graph
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         graph = {name: fields.pop(name, None) for name in _GRAPH_FIELDS}
