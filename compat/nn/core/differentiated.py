@@ -134,6 +134,7 @@ class Graph:
         if now == self._versions:
             yield
             return
+        # Autograd compares each saved tensor's counter with the one it noted at forward.
         set_versions(watched, self._versions)
         try:
             yield
