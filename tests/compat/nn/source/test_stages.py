@@ -61,7 +61,8 @@ def test_stages_of_several_depths_are_one_function(batch_norm: bool) -> None:
 def test_a_stage_of_one_layer_is_no_obstacle() -> None:
     net = vgg([(1, 4), (2, 8), (3, 8), (4, 16), (3, 16)])
     text = text_of(net, 2, 3, 32, 32)
-    assert re.findall(r"stage\((\d[^)]*)\)", text) == ["4, 8, 2", "8, 8, 3", "8, 16, 4", "16, 16, 3"]
+    stages = re.findall(r"stage\((\d[^)]*)\)", text)
+    assert stages == ["4, 8, 2", "8, 8, 3", "8, 16, 4", "16, 16, 3"]
 
 
 def test_stages_of_equal_depth_have_no_number() -> None:
