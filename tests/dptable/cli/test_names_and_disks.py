@@ -8,11 +8,11 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
+from support.forked_python import forked_python
 from support.paths import ROOT
 
 from compat import nn, t7
@@ -131,7 +131,7 @@ sys.exit(dptable.cli.main(sys.argv[1:]))
 def test_a_full_disk_is_told_with_the_file_and_leaves_nothing(tmp_path, command):
     file = write(tmp_path, nn.Sequential(*(nn.Linear(30, 30) for _ in range(12))), "in")
     done = subprocess.run(
-        [sys.executable, "-c", FULL, *(file if word == "IN" else word for word in command)],
+        [forked_python(), "-c", FULL, *(file if word == "IN" else word for word in command)],
         cwd=tmp_path,
         capture_output=True,
         text=True,
