@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from compat.port.know.calls import own_event
 from compat.port.know.shapes import is_open
+from compat.port.know.types import Kind
 from compat.port.library import results
 from compat.port.read import syntax as s
 
@@ -47,16 +48,16 @@ def known_count(known: Inference, node: s.Call) -> int | None:
         event = event or own_event(known, "__call", callee)
         if event is not None:
             return event.count
-        if callee.atoms - {"nil"} == {"module"}:
+        if callee.atoms - {Kind.NIL} == {Kind.MODULE}:
             return results.count_of_object(callee, len(node.arguments))
-        if callee.atoms & {"class", "module"}:
+        if callee.atoms & {Kind.CLASS, Kind.MODULE}:
             return 1
         signature = callee.signature
         if signature is not None and (signature.nodes or signature.counts):
             return signature.count
         return None
     owner = known.owner(node.function)
-    if owner.is_tensor or owner.only("mask"):
+    if owner.is_tensor or owner.only(Kind.MASK):
         found = len(known.results(node))
         is_several = bool(node.arguments) or node.method not in ("max", "min")
         return None if found == 1 and node.method in results.SEVERAL and is_several else found
@@ -64,7 +65,7 @@ def known_count(known: Inference, node: s.Call) -> int | None:
         return 2
     if owner.is_string:
         return results.count(f"string.{node.method}", node)
-    if owner.only("module"):
+    if owner.only(Kind.MODULE):
         first = node.arguments[0] if node.arguments else None
         if node.method == "split" and isinstance(first, s.Constant):  # of a node of nngraph's
             return first.value if isinstance(first.value, int) else None
@@ -77,6 +78,6 @@ def known_count(known: Inference, node: s.Call) -> int | None:
         signature = owner.shape.name(node.method).signature
         if signature is not None and signature.nodes:
             return signature.count
-    if owner.only("sizes", "storage"):
+    if owner.only(Kind.SIZES, Kind.STORAGE):
         return 1
     return None

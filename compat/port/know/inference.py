@@ -25,7 +25,7 @@ from compat.port.know.permutations import orders
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import appended, followed, loads_by_name, sources
 from compat.port.know.shapes import calls as calls_in
-from compat.port.know.types import Signature, Table, Type
+from compat.port.know.types import Kind, Signature, Table, Type
 from compat.port.read import syntax as s
 
 _ROUNDS = 12
@@ -111,7 +111,7 @@ class Inference:
         self.is_settled = False
         self.loads_by_name = any(map(loads_by_name, (f.block for f in files)))
         self.loads_files = False
-        self.tests: dict[s.Name, str] = {}
+        self.tests: dict[s.Name, Kind] = {}
         self.lengths: dict[s.Name, int] = {}
         self.guessed: set[Type] = set()
         self.guessed_nodes: dict[s.Node, Type] = {}

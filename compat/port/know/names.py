@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from compat.port.know.files import Class, File
 from compat.port.know.scopes import KNOWN, PACKAGES, Variable
 from compat.port.know.shapes import is_name, places_like, required, tried
-from compat.port.know.types import Type
+from compat.port.know.types import Kind, Type
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def find_absent(known: Inference, file: File) -> None:
 
 def class_type(_known: Inference, klass: Class) -> Type:
     """The type of a class itself."""
-    made = Type("class", table=klass.members)
+    made = Type(Kind.CLASS, table=klass.members)
     made.classes = {klass.name}
     return made
 
@@ -98,7 +98,7 @@ def class_of(known: Inference, node: s.Node) -> Class | None:
     """The class that an expression names."""
     if isinstance(node, s.Name):
         table = known.variables.get(node.variable)
-        if table is not None and "class" in table.atoms and table.shape is not None:
+        if table is not None and Kind.CLASS in table.atoms and table.shape is not None:
             found: Class | None = table.shape.klass
             return found
     path = known.dotted(node)
