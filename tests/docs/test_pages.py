@@ -76,6 +76,7 @@ def test_blocks_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.needs("tree_sitter")
+@pytest.mark.usefixtures("double_by_default")  # the draft sets the default type
 def test_draft_shows_what_port_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
