@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from compat.port.know.scopes import Variable
-from compat.port.know.types import Type
+from compat.port.know.types import Kind, Type
 from compat.port.read import syntax as s
 
 
@@ -243,10 +243,10 @@ def _breaks(node: s.Node) -> bool:
 def constant(value: Any) -> Type:
     """The type of a constant."""
     if value is None:
-        return Type("nil")
+        return Type(Kind.NIL)
     if isinstance(value, bool):
-        return Type("boolean")
-    return Type({int: "int", float: "float", str: "string"}[type(value)])
+        return Type(Kind.BOOLEAN)
+    return Type({int: Kind.INT, float: Kind.FLOAT, str: Kind.STRING}[type(value)])
 
 
 def calls(block: s.Block) -> Iterator[s.Call]:

@@ -121,7 +121,7 @@ def test_version_tells_those_of_what_it_stands_on(capsys):
     assert raised.value.code == 0
     shown = capsys.readouterr().out
     assert shown.startswith("dptable ")
-    assert torch.__version__ in shown.replace("\n", "")
+    assert torch.__version__.partition("+")[0] in shown.replace("\n", "")
 
 
 def test_ctrl_c_while_the_command_loads_ends_it_quietly(tmp_path):

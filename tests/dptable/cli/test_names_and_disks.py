@@ -52,7 +52,7 @@ def test_every_command_escapes_the_names_of_files(tmp_path, capsys):
         (["convert", file, str(tmp_path / "out\x1b.safetensors")], 0, 1),
         (["convert", file, str(tmp_path / "out\x1b.t7")], 0, 1),
         (["convert", file, "--to", "pt", "-o", str(two)], 0, None),
-        (["convert", file, str(tmp_path / "out\x1b.none")], 1, 1),
+        (["convert", file, str(tmp_path / "out\x1b.none")], 2, 1),
         (["view", file, "--no-browser", "-o", str(tmp_path / "\x1b.html")], 0, 1),
         (["train", "--data", file], 1, 1),
         (["train", "--data", str(tmp_path / "none\x1b\n")], 1, 1),
