@@ -28,7 +28,7 @@ test: $(READY)    ## run the tests; ARGS=... gives pytest more arguments
 	$(PYTEST) $(ARGS)
 
 test-all: $(READY)    ## run the tests, the slow ones too
-	$(PYTEST) -m "slow or not slow" $(ARGS)
+	$(PYTEST) -m "slow or not slow" --hypothesis-profile=all $(ARGS)
 
 check: $(READY)    ## lint, formatting and types
 	$(BIN)/ruff check .
