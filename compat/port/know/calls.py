@@ -55,7 +55,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         if callee.signature is None and klass is not None:
             return _construct(known, klass, arguments)
         return known.call(callee.signature, _given(known, node, callee.signature, arguments))
-    owner = known.owner(node.function)
+    owner = known.owner_of_method(node)
     if node.method == "option" and owner.only(Kind.MODULE) and len(node.arguments) > 1:
         _option(known, node)
     if node.method == "parse" and owner.only(Kind.MODULE):

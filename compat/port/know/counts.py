@@ -28,6 +28,19 @@ def count(known: Inference, node: s.Node) -> int | None:
     return found
 
 
+def own_count(known: Inference, name: str) -> int | None:
+    """How many values the program's own functions of a name give; None: it has none.
+
+    -1 where they give different numbers, or that is open.
+    """
+    if name not in known.own_methods:
+        return None
+    defines = [k.methods[name] for k in known.classes.values() if name in k.methods]
+    counts = {known.signature(define.function).root().count for define in defines}
+    found = counts.pop() if len(counts) == 1 else None
+    return -1 if found is None else found
+
+
 def known_count(known: Inference, node: s.Call) -> int | None:
     """How many values every call gives that stands there; None if that is open."""
     path = known.dotted(node.function) if node.method is None else None
@@ -56,7 +69,7 @@ def known_count(known: Inference, node: s.Call) -> int | None:
         if signature is not None and (signature.nodes or signature.counts):
             return signature.count
         return None
-    owner = known.owner(node.function)
+    owner = known.owner_of_method(node)
     if owner.is_tensor or owner.only(Kind.MASK):
         found = len(known.results(node))
         is_several = bool(node.arguments) or node.method not in ("max", "min")

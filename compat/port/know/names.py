@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # What later Lua has in a package: ``local unpack = unpack or table.unpack``.
 _OF_LUA_51 = {"unpack", "loadstring"}
+# Packages that are one function.
+_FUNCTIONS = {"lapp", "class"}
 
 
 def find_aliases(known: Inference, file: File) -> None:
@@ -42,9 +44,9 @@ def find_aliases(known: Inference, file: File) -> None:
 def _note_alias(known: Inference, variable: Variable, value: s.Node) -> None:
     """Note what is put into a variable: it names a package if all that is, is this one."""
     path = (required(value) or "").removeprefix("pl.")
-    if path not in PACKAGES | {"lapp"}:
+    if path not in PACKAGES | _FUNCTIONS or path in known.file.loads:
         path = known.dotted(value) or ""
-    if path not in PACKAGES | _OF_LUA_51 | {"lapp"} and "." not in path:
+    if path not in PACKAGES | _OF_LUA_51 | _FUNCTIONS and "." not in path:
         return
     same = known.alias_paths.setdefault(variable, [])
     same.append(path)

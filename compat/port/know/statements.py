@@ -43,7 +43,12 @@ def _assigned(known: Inference, node: s.Assign) -> None:
 
 @statement(s.Define)
 def _define(known: Inference, node: s.Define) -> None:
-    _assign(known, node.target, Type(Kind.FUNCTION, function=known.signature(node.function)))
+    signature = known.signature(node.function)
+    _assign(known, node.target, Type(Kind.FUNCTION, function=signature))
+    if node.is_method and isinstance(node.target, s.Index):
+        owner = known.type(node.target.object)
+        if owner.shape is not None and owner.shape.klass is None:
+            known.join(signature.parameter(0), owner)
 
 
 @statement(s.Do)

@@ -52,6 +52,25 @@ def owner(known: Inference, node: s.Node) -> Type:
     return kind.without(Kind.NIL) if kind.atoms - {Kind.NIL} else kind
 
 
+def owner_of_method(known: Inference, node: s.Call) -> Type:
+    """The type of what a method is called of; where several are possible, what has the method."""
+    kind = known.owner(node.function)
+    assert node.method is not None
+    told = None if kind.is_known and len(kind.atoms) == 1 else known.told_by(node)
+    if told is None or not told.atoms <= kind.atoms:
+        return kind
+    found = kind.without(*kind.atoms - told.atoms)
+    found.open = False
+    return found
+
+
+def told_by(known: Inference, node: s.Call) -> Type | None:
+    """What alone has a method that is called, if the program defines none of its name."""
+    if node.method is None or node.method in known.own_methods:
+        return None
+    return results.owner_of(node.method, len(node.arguments))
+
+
 @expression(s.Constant)
 def _constant(_known: Inference, node: s.Constant) -> Type:
     return constant(node.value)

@@ -25,7 +25,7 @@ def method(node: s.Call, draft: Draft) -> Code:
         stream = ", file=sys.stderr" if path == "io.stderr" else ""
         parts = ", ".join(map(str, draft.arguments(node)))
         return Code(f'print({parts}, sep="", end=""{stream})')
-    kind = draft.types.owner(node.function)
+    kind = draft.types.owner_of_method(node)
     if kind.is_tensor or kind.only(Kind.MASK):
         return _tensor_method(name, node, kind, draft)
     if kind.is_string:
@@ -85,9 +85,8 @@ def method(node: s.Call, draft: Draft) -> Code:
         return Code(made.text, spread=results.module_count(name) or draft.types.count(node))
     made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
     count = draft.types.count(node)
-    if count is None and not kind.shape and results.gives_one(name):
-        is_own = any(name in klass.methods for klass in draft.types.classes.values())
-        count = None if is_own else 1
+    if count is None and results.gives_one(name) and draft.types.own_count(name) in (1, None):
+        count = 1
     return Code(made.text, spread=count)
 
 

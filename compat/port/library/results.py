@@ -374,7 +374,8 @@ SEVERAL = {
 
 def gives_one(method: str) -> bool:
     """Whether a method of this name gives one value, whatever kind of Torch7's things has it."""
-    return method in tensors.names() and method not in SEVERAL
+    of_tensors = method in tensors.names() and method not in SEVERAL
+    return of_tensors or module_count(method) == 1
 
 
 def count(path: str, node: s.Call) -> int | None:
