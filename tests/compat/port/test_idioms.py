@@ -408,3 +408,28 @@ def test_a_function_in_a_field_does_not_make_all_fields_one(draft: Callable[[str
     )
     assert "self.names, self.places = [], {}" in made
     assert "self.hook(self.names[i - 1])" in made
+
+
+def test_self_is_the_table_that_a_method_is_defined_in(draft: Callable[[str], str]) -> None:
+    text = draft(
+        "local M = {n = 2}\nfunction M:grow(by) self.n = self.n + by return self.n end\n"
+        "print(M:grow(1))\n"
+    )
+    assert 'self["n"] = self["n"] + by' in text
+    assert 'M["grow"](M, 1)' in text
+
+
+def test_a_method_that_only_tensors_have_tells_what_it_is_called_of(
+    draft: Callable[[str], str],
+) -> None:
+    text = draft(
+        "local function rows(x) return x:size(1) end\n"
+        "print(rows(torch.ones(2)), rows(load_something()))\n"
+    )
+    assert "return x.size(0)" in text
+    own = draft(
+        "local set = {size = nil}\nfunction set.size(_, n) return n end\n"
+        "local function rows(x) return x:size(1) end\n"
+        "print(rows(torch.ones(2)), rows(load_something()))\n"
+    )
+    assert 'lua.method(x, "size", 1)' in own  # the program's own table has such a method
