@@ -10,11 +10,11 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
+from support.forked_python import forked_python
 from support.paths import ROOT
 
 from compat import nn, t7
@@ -52,7 +52,7 @@ def folder(tmp_path: Path) -> Path:
     bin.mkdir()
     modules = {"dptable": "-m dptable ", "python": "", "torchrun": "-m torch.distributed.run "}
     for name, arguments in modules.items():
-        (bin / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments}"$@"\n')
+        (bin / name).write_text(f'#!/bin/sh\nexec "{forked_python()}" {arguments}"$@"\n')
         (bin / name).chmod(0o755)
     digits = load().train
     t7.save(tmp_path / "my.t7", {"data": digits.data[:320], "labels": digits.labels[:320]})

@@ -9,4 +9,4 @@ _PROFILES = {25: 0.5, 50: 1, 2000: 40}  # by their number of examples: default, 
 
 def examples(usual: int) -> int:
     """Return half the usual number in `make test`, all in `make test-all`, 40 times it in fuzz."""
-    return round(usual * _PROFILES[settings.default.max_examples])
+    return round(usual * _PROFILES.get(settings.default.max_examples, 1))

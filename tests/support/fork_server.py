@@ -14,6 +14,7 @@ import socket
 import sys
 import traceback
 import types
+import warnings
 from typing import Any
 
 LOADED = (
@@ -52,7 +53,10 @@ def main() -> None:
                         connection.sendall(b"0\n")
                         pid = 0
                     else:
-                        pid = os.fork()
+                        with warnings.catch_warnings():
+                            # From Python 3.12 on: numpy's threads, which know of forks.
+                            warnings.simplefilter("ignore", DeprecationWarning)
+                            pid = os.fork()
                         if not pid:
                             for other in list(ready.get_map().values()):
                                 if other.data != "end":
