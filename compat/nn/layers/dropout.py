@@ -22,14 +22,14 @@ D = TypeVar("D", bound="Dropout")
 
 
 def source(tensor: Tensor) -> Any:
-    """Return what draws numbers for a tensor: has ``bernoulli_(tensor, p)``, ``uniform_``,
+    """Return the generator for a tensor, with methods ``bernoulli_(tensor, p)``, ``uniform_``,
     ``normal_``.
     """
     return Tensor if accelerators.holds(tensor) else random
 
 
 def check_share(p: float) -> float:
-    """Refuse what is no share, or all."""
+    """Raise ValueError unless the share is at least 0 and below 1."""
     if not 0 <= number(p, "p") < 1:
         raise ValueError(f"p is {p}; 0 <= p < 1 is accepted")
     return p
@@ -50,7 +50,7 @@ class Noisy(Elementwise, abstract=True):
 
 
 class _Dropout(Noisy):
-    """What the dropouts have in common: when they draw, and the probability ``p``."""
+    """The base of dropouts: the probability ``p``, and the modes in which they draw."""
 
     p: float
     stochastic_inference: bool = False
@@ -140,7 +140,7 @@ class Dropout(_Dropout):
         return self._scaled(gradOutput)
 
     def _scaled(self, tensor: Tensor) -> Tensor:
-        """Return what is not dropped is scaled in evaluation, by files of the first version."""
+        """Scale kept elements in evaluation, for files of the first version."""
         if self.p > 0 and not self.v2:
             return f.mul(tensor, 1 - self.p, self.inplace)
         return tensor if self.inplace else tensor.clone()

@@ -86,11 +86,11 @@ class Reinforce(Layer):
         return [*given, second]
 
     def draw(self, *parameters: Any) -> Tensor:
-        """One draw for each element of the first of the parameters. Classes define it."""
+        """Return one draw for each element of the first parameter. Classes define it."""
         return self.expected(*parameters)
 
     def expected(self, *parameters: Any) -> Tensor:
-        """Return what stands for a draw in evaluation. Classes define it, if it is not
+        """Return the output in evaluation. Classes define it, if it is not
         the input.
         """
         expected: Tensor = parameters[0].clone(memory_format=torch.contiguous_format)
@@ -237,7 +237,7 @@ class ReinforceGamma(Reinforce):
 
 
 def check_parameter(value: Any, first: Tensor, name: str) -> Any:
-    """Refuse a second parameter that is neither a number nor of the size of the first, or a sample.
+    """Check that a second parameter is a number, or has the size of the first or of a sample.
 
     A number is that of a tensor of the first's type.
     """

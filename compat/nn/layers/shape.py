@@ -30,7 +30,7 @@ class _OfSamples(Layer, abstract=True):
 
 
 class _InShape(Layer, abstract=True):
-    """The input in another shape, and gradOutput in that of the input: views where there can be.
+    """The base of layers that give their input another shape, as a view where possible.
 
     A class states ``shape_of(input)``.
     """
@@ -55,7 +55,7 @@ class View(_InShape, _OfSamples):
         size: the sizes of a sample, one of which may be -1 to be inferred: several numbers, or one
             list of them.
 
-    What the input holds more than one sample is a batch; with -1, it is so only after
+    An input with more elements than one sample is a batch; with a -1 in ``size``, only after
     ``setNumInputDims``.
 
     Differs from Torch7: inputs need not be contiguous.
@@ -184,7 +184,7 @@ class Squeeze(_InShape, _OfSamples):
     """Drops dimensions of size 1 (Torch7: ``nn.Squeeze``).
 
     Args:
-        dim: the one to drop if its size is 1, counted from 1; by default all such.
+        dim: the dimension to drop if its size is 1, counted from 1; by default all of size 1.
         numInputDims: the number of dimensions of a sample; given an input with one more, a batch,
             ``dim`` means that of the samples.
 

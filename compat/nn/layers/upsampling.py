@@ -47,7 +47,7 @@ class Resampling(Layer, abstract=True):
                 )
 
     def _axes(self, input: Tensor) -> int:
-        """Return how many axes its planes or volumes have; refuses all else. Classes define it."""
+        """Return the number of axes of the planes or volumes; refuse other inputs."""
         raise TypeError(f"{self.typename} does not define _axes(input)")
 
     def _size(self, input: Tensor) -> list[int]:

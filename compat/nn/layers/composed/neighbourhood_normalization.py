@@ -49,9 +49,9 @@ class _Neighbourhood(Layer):
         check_count(input.size(-3), self.nInputPlane, "planes")
 
     def _coefficients(self, input: Tensor) -> Tensor:
-        """``coef`` in the size of ``input``, computed anew for images of another size than before.
+        """Return ``coef`` for ``input``; compute it anew if the size of the images has changed.
 
-        The mean estimator is left with other results then.
+        Computing it changes the mean estimator's ``output``.
         """
         if self.coef.shape != input.shape[-3:]:
             ones = input.new_ones(input.shape[-3:])
