@@ -132,6 +132,9 @@ class Guesses(Statements):
                     guess.dims |= other.dims
                     guess.dtypes |= other.dtypes
                     guess.classes |= other.classes
+                known_classes = (self.classes.get(name) for name in guess.classes)
+                if any(klass and klass.is_layer(self.classes) for klass in known_classes):
+                    guess.atoms = guess.atoms | {"module"}  # one layer is seldom alone
                 self._take(kind, guess)
                 self.namesakes.add(variable)
                 found = True

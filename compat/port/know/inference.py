@@ -26,7 +26,7 @@ class Inference(Guesses):
         self.classes: dict[str, Class] = {}
         self._derived = {}
         self.aliases: dict[Variable, str] = {}
-        self.absent = set()
+        self.absent, self.replaced = set(), set()
         self.metatables: set[Variable] = set()
         self.variables: dict[Variable, Type] = {}
         self.namesakes: set[Variable] = set()
@@ -49,6 +49,9 @@ class Inference(Guesses):
 
     def infer(self) -> Inference:
         """Tell the types; where that fails, ``file`` is the one that it had come to."""
+        for file in self.files:
+            self.file = file
+            self._find_replaced(file)
         for file in self.files:
             self.file = file
             self._find_aliases(file)

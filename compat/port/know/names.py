@@ -25,6 +25,7 @@ class Names:
     classes: dict[str, Class]
     aliases: dict[Variable, str]
     _alias_paths: dict[Variable, list[str]]  # what is put into those that may name a package
+    replaced: set[str]  # functions of packages for which the program has its own
     absent: set[str]  # packages that files ask for and nobody has
     metatables: set[Variable]  # what torch.class gave
     variables: dict[Variable, Type]
@@ -60,12 +61,24 @@ class Names:
                 if isinstance(name, s.Name):
                     self._note_alias(name.variable, value)
 
+    def _find_replaced(self, file: File) -> None:
+        """Functions of packages that the program sets: ``function nn.Linear:reset() … end``."""
+        for node in s.walk(file.block):
+            targets = [node.target] if isinstance(node, s.Define) else []
+            targets = node.targets if isinstance(node, s.Assign) else targets
+            found = (self.dotted(target) for target in targets if isinstance(target, s.Index))
+            self.replaced |= {path for path in found if path is not None}
+
     def _note_alias(self, variable: Variable, value: s.Node) -> None:
         """Note what is put into a variable: it names a package if all that is, is this one."""
+        if self.file_of(value) is not None:  # the program's own ``utils``
+            return
         path = (required(value) or "").removeprefix("pl.")
         if path not in PACKAGES | {"lapp"}:
             path = self.dotted(value) or ""
         if path not in PACKAGES | _OF_LUA_51 | {"lapp"} and "." not in path:
+            return
+        if path in self.replaced:  # it is what was there before
             return
         same = self._alias_paths.setdefault(variable, [])
         same.append(path)
@@ -86,7 +99,7 @@ class Names:
             if path is not None and self.names_package(path) and is_name(node.key.value):
                 # Package rnn has its own of some of nn's functions.
                 return f"{path}.{node.key.value}".replace("nn.rnn.recursive", "nn.utils.recursive")
-        if (path := required(node)) in PACKAGES:
+        if (path := required(node)) in PACKAGES and self.file_of(node) is None:
             return path
         return None
 
