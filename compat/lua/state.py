@@ -1,4 +1,4 @@
-"""Lua states as lupa has them, with Torch7's core as bytecode."""
+"""Make Lua states with lupa, and compile Torch7's core for them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from typing import Any
 FOLDER = Path(__file__).parent
 # In the order in which they need each other.
 _CORE = (
-    "classes", "init", "memory", "tensors", "elements", "loops", "signatures", "operations/results",
+    "classes", "init", "memory", "tensors", "subscripts", "tensor_types", "tensor_methods",
+    "elements", "loops", "signatures", "operations/results",
     "operations/pointwise", "operations/products", "operations/reductions", "operations/sorting",
     "operations/shapes", "operations/indexing", "operations/linear_algebra", "operations/random",
     "operations/operators", "dispatch",
-    "Tensor", "FFInterface", "types", "tables", "exchange", "objects", "thnn", "libraries", "files",
-    "File", "timer", "CmdLine",
+    "Tensor", "FFInterface", "types", "tables", "exchange", "objects", "thnn", "libraries",
+    "files", "disk_files", "memory_files", "stored_tensors", "File", "timer", "CmdLine",
     "TestSuite", "Tester",
 )  # fmt: skip
 
@@ -59,7 +60,7 @@ _IMPLEMENTATIONS = ("luajit21", "luajit20", "lua51")
 
 @functools.cache
 def implementation(name: str | None) -> Any:
-    """The Lua that lupa has here: LuaJIT, else Lua 5.1; or the one of this name."""
+    """Return lupa's module for LuaJIT, or else Lua 5.1; or the one of this name."""
     if importlib.util.find_spec("lupa") is None:
         raise ImportError('Lua needs lupa; `pip install "dptable[lua]"` installs it')
     if name and name not in _IMPLEMENTATIONS:
@@ -77,7 +78,7 @@ def implementation(name: str | None) -> Any:
 
 
 def new_state(implementation: Any) -> Any:
-    """A Lua state."""
+    """Return a new Lua state."""
     return implementation.LuaRuntime(
         unpack_returned_tuples=True, encoding="latin-1", register_eval=False
     )
@@ -85,7 +86,7 @@ def new_state(implementation: Any) -> Any:
 
 @functools.cache
 def compiled_core(implementation: Any) -> list[str]:
-    """The bytecode of the core's files for one Lua: to compile them takes most of a start."""
+    """Return the bytecode of the core's files; compiling them takes most of a start."""
     compile = new_state(implementation).eval(_COMPILE)
     compiled = []
     for name in _CORE:

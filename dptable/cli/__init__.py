@@ -1,6 +1,6 @@
 """The ``dptable`` command: one module here per sub-command.
 
-Each has ``run(args)``, which returns the exit code. ``command_line`` has their arguments.
+Each has ``run(args)``, which returns the exit code. ``command_line`` defines their arguments.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any
 from compat.terminal import complain, printable
 from dptable import startup
 from dptable.cli.command_line import parser
-from dptable.cli.errors import in_one_line
+from dptable.cli.errors import WrongCommandLine, in_one_line
 from dptable.memory import keep_freed
-from dptable.training.stopping import INTERRUPTED, drop
+from dptable.training.stopping import INTERRUPTED, redirect_to_null
 
 # The arguments that are files.
 _FILES = ("file", "files", "data", "resume")
@@ -37,7 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not {"-v", "--verbose"} & set(sys.argv[1:]):
             warnings.showwarning = _show_warning
         if sys.argv[1:2] == ["lua"]:  # a script's options are its own
-            lua = importlib.import_module("dptable.cli.lua")
+            with startup.without_collector():
+                lua = importlib.import_module("dptable.cli.lua")
             startup.loaded()
             # Scripts make many tables at once, as when they clone nets.
             gc.freeze()
@@ -54,7 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.quiet and argv is None:
         warnings.simplefilter("ignore")
         os.environ["TQDM_DISABLE"] = "1"  # tqdm, which is not loaded yet, reads it
-    command = importlib.import_module(f"dptable.cli.{args.command}")
+    with startup.without_collector():
+        command = importlib.import_module(f"dptable.cli.{args.command}")
     startup.loaded()
     if argv is None:
         # What is loaded stays: no search for garbage needs to go through all of PyTorch again.
@@ -65,10 +67,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except BrokenPipeError:
         # The reader (head, say) has what it wanted; keep the interpreter from flushing again.
-        drop(sys.stdout)
+        redirect_to_null(sys.stdout)
         return 1
     except KeyboardInterrupt:
         return INTERRUPTED
+    except WrongCommandLine as error:
+        complain(f"dptable {args.command}: {error}; see dptable {args.command} --help")
+        return 2
     except Exception as error:
         if args.traceback or args.verbose:
             raise

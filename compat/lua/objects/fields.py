@@ -32,8 +32,8 @@ class Fields:
         self._classes = classes
 
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """What Lua calls."""
-        names = ("describe", "field", "has_field", "set_field", "names", "begin_to_tell")
+        """Return the functions that Lua calls."""
+        names = ("describe", "field", "has_field", "set_field", "names", "declare_types")
         return {name: getattr(self, name) for name in names}
 
     def describe(self, owner: Any) -> tuple[int, int, Any, Any]:
@@ -45,14 +45,14 @@ class Fields:
         return id(owner), id(cls), cls, names
 
     def has_field(self, owner: Any, key: str) -> bool:
-        """Whether an object has a field or method of its own of that name."""
+        """Return whether an object has its own field or method of that name."""
         return key in owner.__dict__ or key in _RESULTS
 
     def field(self, owner: Any, key: str) -> Any:
-        """What an object has under a name, in a field or for itself, classified for Lua.
+        """Return an object's field or own method, classified for Lua.
 
-        A function of Lua as a method comes as ``own``, one of Python as ``python own``; None is
-        nothing.
+        A Lua function that is a method has the kind ``own``, a Python function ``python own``; None
+        is nil.
         """
         value = owner.__dict__.get(key)
         kind = type(value)
@@ -89,7 +89,7 @@ class Fields:
             # What runs the replicas of a DataParallelTable is what Torch7 has under this name.
             value = getattr(value, "dispatcher", value)
         if value is None and isinstance(owner, gModule) and key in _GRAPH_FIELDS:
-            value = owner.t7_fields()[key]
+            value = owner.graph_with_results()[key]
         if isinstance(value, (types.MethodType, types.BuiltinMethodType)):
             return None
         return value
@@ -117,7 +117,7 @@ class Fields:
         setattr(owner, name, value)
 
     def names(self, owner: Any) -> Any:
-        """The names of the fields of an object."""
+        """Return the names of an object's fields."""
         if isinstance(owner, (Module, Criterion)):
             hidden = {*ENGINE_FIELDS, *owner.transient_fields, *owner.pass_fields}
             found = [
@@ -134,6 +134,6 @@ class Fields:
             found = [name for name, value in owner.__dict__.items() if value is not None]
         return self.runtime.lua.table_from(found)
 
-    def begin_to_tell(self) -> None:
-        """From now on, what objects give is declared to be of their types; see gpu_types."""
+    def declare_types(self) -> None:
+        """Declare the types of objects' results from now on; see gpu_types."""
         self.runtime.calls.tell_types = tell_types

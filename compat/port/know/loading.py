@@ -83,7 +83,7 @@ class _Look:
         if how == "pcall":
             return len(node.arguments) == 2 and self.types.dotted(node.arguments[0]) == "require"
         if how in LOADERS:
-            other = self.files.get(self.file.loads.get(name, ""))
+            other = self.files.get(self.file.loads.get(str(name), ""))
             if other is not None:
                 return self.at(other)
             return how == "require" and isinstance(name, str)

@@ -10,7 +10,7 @@ import torch
 
 from compat.t7.base.errors import Refusal, T7Error, type_code, unusable
 from compat.t7.base.geometry import check_dimensions, checked_strides
-from compat.t7.base.memory_allowance import claim, frugal
+from compat.t7.base.memory_allowance import bounded_by_file, claim
 from compat.t7.base.object_path import describe
 from compat.t7.base.types import (
     STORAGE_DTYPES,
@@ -137,6 +137,7 @@ class Reader:
             return self.cursor.number(request.code)
         raise TypeError(f"a read hook yielded {request!r}; t7.OBJECT or the like is accepted")
 
+    # A stack of generators instead of recursion: files may nest objects deeper than Python's stack.
     def _push(self, make: Callable[..., Steps], *args: Any) -> Frame:
         frame = Frame(self._is_plain())
         frame.steps = make(frame, *args)
@@ -174,6 +175,7 @@ class Reader:
         cursor = self.cursor
         start = cursor.pos
         count = cursor.integer()
+        # Before anything is allocated: a damaged count must not ask for memory.
         if count > cursor.most_entries():
             most = cursor.most_entries()
             raise T7Error(
@@ -186,6 +188,7 @@ class Reader:
             self._note_table(index, start, count)
         kind = False if is_dict else self._kinds.get(index)
         table = self._open(count, kind, self._is_plain())
+        # Before its entries: a table may contain itself.
         self._memo[index] = table
         left = count - cursor.entries(table, count, self._bulk_memo())
         if left > 0:
@@ -357,7 +360,7 @@ class Reader:
         if self.wrong_kinds and not isinstance(obj, TorchObject):
             pass  # what is read will be thrown away
         elif hasattr(obj, "t7_restore"):
-            with frugal(fields):
+            with bounded_by_file(fields):
                 obj.t7_restore(fields, version)
         elif isinstance(obj, TorchObject):
             obj.fields = fields

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.forked_python import forked_python
 
 from compat.lua import command
 from compat.lua.prompt import Prompt
@@ -19,12 +20,18 @@ ROOT = Path(__file__).parents[3]
 
 
 def run(
-    *arguments: str, cwd: Path, given: str = "", module: tuple[str, ...] = ("compat.lua",)
+    *arguments: str,
+    cwd: Path,
+    given: str = "",
+    module: tuple[str, ...] = ("compat.lua",),
+    **environment: str,
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", *module, *arguments],
+        [forked_python(), "-m", *module, *arguments],
         cwd=cwd,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "TREPL_HISTORY": str(cwd / "history")},
+        env=os.environ
+        | {"PYTHONPATH": str(ROOT), "TREPL_HISTORY": str(cwd / "history")}
+        | environment,
         input=given,
         capture_output=True,
         text=True,
@@ -78,6 +85,31 @@ def test_code_standard_input_and_exit_codes(tmp_path: Path) -> None:
     assert run("-e", "os.exit(7)", cwd=tmp_path).returncode == 7
 
 
+def test_quiet_and_verbose(tmp_path: Path) -> None:
+    (tmp_path / "s.lua").write_text("require 'cutorch' torch.CudaTensor(1)\nerror('boom')\n")
+    usual, quiet, verbose = (
+        run(*o, "s.lua", cwd=tmp_path) for o in ([], ["--quiet"], ["--verbose"])
+    )
+    assert "Warning: " in usual.stderr and "Warning: " not in quiet.stderr
+    assert "boom" in quiet.stderr and quiet.returncode == usual.returncode == 1
+    assert "UserWarning: " in verbose.stderr and "Traceback (most" in verbose.stderr
+    assert run("--quiet", "--verbose", "s.lua", cwd=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize("lines", ["x = torch.ones(2)\n= x\nprint {1, a = 2}\nnn.Linear(1, 2)\n"])
+def test_a_pipe_gets_no_escape_sequences(tmp_path: Path, lines: str) -> None:
+    environment = {"TERM": "xterm-256color", "CLICOLOR_FORCE": "1"}
+    done = run("-i", cwd=tmp_path, given=lines, **environment)
+    assert done.returncode == 0 and "torch.DoubleTensor of size 2" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_no_color_empties_the_script_s_colours(tmp_path: Path) -> None:
+    code = "io.write(sys.COLORS.red, 'a', sys.COLORS.none, require('trepl.colors').Red)"
+    assert run("-e", code, cwd=tmp_path).stdout == "\x1b[0;31ma\x1b[0m"
+    assert run("-e", code, cwd=tmp_path, NO_COLOR="1").stdout == "a"
+
+
 @pytest.mark.parametrize("arguments", [["--nonsense"], ["-e"], ["--torch-home"]])
 def test_a_wrong_command_line_is_one_line(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
@@ -99,7 +131,7 @@ def test_nothing_is_said_of_a_reader_that_has_gone(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
-        [sys.executable, "-m", "compat.lua", "--help"],
+        [forked_python(), "-m", "compat.lua", "--help"],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         stdout=writing,

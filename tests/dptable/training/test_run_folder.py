@@ -13,24 +13,25 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from support.forked_python import forked_python
 from support.paths import ROOT
 
 from dptable.cli import main
 from dptable.training import run_folder
 
-HOLD = "import sys, time; from dptable.training import run_folder\n"
-HOLD += "with run_folder.held(sys.argv[1]): print('held', flush=True); time.sleep(60)"
+HOLD = "import os, sys, time; from dptable.training import run_folder\n"
+HOLD += "with run_folder.locked(sys.argv[1]): print(os.getpid(), flush=True); time.sleep(60)"
 
 
-def holder(folder: Path) -> subprocess.Popen[str]:
+def holder(folder: Path) -> tuple[subprocess.Popen[str], int]:
     process = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(folder)],
+        [forked_python(), "-c", HOLD, str(folder)],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout is not None and process.stdout.readline() == "held\n"
-    return process
+    assert process.stdout is not None
+    return process, int(process.stdout.readline())
 
 
 @pytest.mark.parametrize("argv", [["--output", "run"], ["--resume", "run"]])
@@ -41,15 +42,15 @@ def test_the_second_run_in_a_folder_is_told_who_has_it(tmp_path, monkeypatch, ca
         os.rename("first", "run")
     before = sorted(os.listdir("run")) if os.path.exists("run") else []
     capsys.readouterr()
-    process = holder(tmp_path / "run")
+    process, number = holder(tmp_path / "run")
     try:
         assert main(["train", "--model", "mlp", "--epochs", "1", *argv]) == 1
         said = capsys.readouterr()
-        assert said.err.startswith(f"dptable: run is in use by process {process.pid} on ")
+        assert said.err.startswith(f"dptable: run is in use by process {number} on ")
         assert said.err.count("\n") == 1 and not said.out
         assert sorted(os.listdir("run")) == [run_folder.LOCK, *before]
     finally:
-        process.kill()
+        os.kill(number, signal.SIGKILL)
         process.wait()
     # What was killed left its file, which is no lock.
     assert (tmp_path / "run" / run_folder.LOCK).exists()
@@ -64,7 +65,7 @@ def test_of_many_that_come_together_one_at_a_time_has_the_folder(tmp_path):
     def work(number: int) -> int:
         got = 0
         while got < 5:
-            with contextlib.suppress(FileExistsError), run_folder.held(tmp_path / "run"):
+            with contextlib.suppress(FileExistsError), run_folder.locked(tmp_path / "run"):
                 inside.append(number)
                 most.append(len(inside))
                 got += 1
@@ -79,9 +80,9 @@ def test_of_many_that_come_together_one_at_a_time_has_the_folder(tmp_path):
 
 def test_in_one_process_too(tmp_path):
     refused = pytest.raises(FileExistsError, match=str(os.getpid()))
-    with run_folder.held(tmp_path), refused, run_folder.held(tmp_path):
+    with run_folder.locked(tmp_path), refused, run_folder.locked(tmp_path):
         pass
-    with run_folder.held(tmp_path):
+    with run_folder.locked(tmp_path):
         pass
 
 
@@ -109,7 +110,7 @@ def test_a_full_disk_is_told_with_the_name_of_the_lock(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(run_folder.os, "write", refuse)
-    with pytest.raises(OSError, match="No space") as raised, run_folder.held(tmp_path / "run"):
+    with pytest.raises(OSError, match="No space") as raised, run_folder.locked(tmp_path / "run"):
         pass
     assert raised.value.filename == str(tmp_path / "run" / ".lock")
     assert os.listdir(tmp_path) == []
@@ -120,7 +121,7 @@ def test_what_a_run_writes_stays_in_its_folder(tmp_path, name):
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / name).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(ValueError, match=f"{name} is a link"), run_folder.held(folder):
+    with pytest.raises(ValueError, match=f"{name} is a link"), run_folder.locked(folder):
         pass
 
 
@@ -130,20 +131,20 @@ def test_the_lock_is_no_link(tmp_path):
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / run_folder.LOCK).symlink_to(precious)
-    with pytest.raises(OSError), run_folder.held(folder):
+    with pytest.raises(OSError), run_folder.locked(folder):
         pass
     assert precious.read_text() == "kept"
 
 
 def test_a_child_that_outlives_the_run_does_not_hold_the_folder(tmp_path):
     """Processes that a run starts do not inherit the lock."""
-    process = holder(tmp_path / "run")
-    process.send_signal(signal.SIGKILL)
+    process, number = holder(tmp_path / "run")
+    os.kill(number, signal.SIGKILL)
     process.wait()
-    with run_folder.held(tmp_path / "run"):
+    with run_folder.locked(tmp_path / "run"):
         child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     try:
-        with run_folder.held(tmp_path / "run"):
+        with run_folder.locked(tmp_path / "run"):
             pass
     finally:
         child.communicate(b"\n")
