@@ -40,6 +40,7 @@ class Inference:
         classes: those of the script's, by name.
         aliases: variables that only name a package, and its name.
         absent: packages that files ask for and nobody has.
+        replaced: functions of packages for which the program has its own.
         metatables: variables that ``torch.class`` gave.
         variables: the type of each.
         namesakes: variables that are known by what else has their name.
@@ -103,6 +104,7 @@ class Inference:
         self.aliases: dict[Variable, str] = {}
         self.alias_paths: dict[Variable, list[str]] = {}  # of those that may name a package
         self.absent: set[str] = set()
+        self.replaced: set[str] = set()
         self.metatables: set[Variable] = set()
         self.variables: dict[Variable, Type] = {}
         self.namesakes: set[Variable] = set()
@@ -130,6 +132,8 @@ class Inference:
 
     def infer(self) -> Inference:
         """Tell the types; where that fails, ``file`` is the one that it had come to."""
+        for file in self._each_file():
+            names.find_replaced(self, file)
         for file in self._each_file():
             names.find_aliases(self, file)
             names.find_absent(self, file)

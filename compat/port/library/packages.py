@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import keyword
 from typing import Any
@@ -128,3 +129,17 @@ def found(package: str, name: str) -> Any:
     for part in name.split("."):
         value = getattr(value, part, None)
     return value
+
+
+@functools.cache
+def names_of_modules() -> frozenset[str]:
+    """The names that compat's modules have for fields and methods; others a program gave them."""
+    from compat import nn
+
+    found: set[str] = set()
+    for kind in [value for value in vars(nn).values() if isinstance(value, type)]:
+        for base in (b for b in kind.__mro__ if b.__module__.startswith("compat.")):
+            found |= {*vars(base), *vars(base).get("__annotations__", ())}
+            for method in vars(base).values():
+                found |= {*getattr(getattr(method, "__code__", None), "co_names", ())}
+    return frozenset(found)

@@ -177,6 +177,12 @@ class Original:
         found = _called(_function(_FIELD), self, name)
         return functools.partial(call_method, self, name) if callable(found) else found
 
+    def __len__(self) -> int:
+        return int(_called(_function("function(x) return #x end"), self))
+
+    def __bool__(self) -> bool:
+        return True
+
     def __str__(self) -> str:
         return str(_called(_function("tostring"), self))
 

@@ -62,6 +62,7 @@ class Draft:
         functions: the names of functions that expressions have become, by where they are.
         exports: what other files import, if it returns something.
         in_lua: functions that have no draft, and why.
+        patches: functions that packages get, which call them as they like.
     """
 
     def __init__(self, file: File, types: Inference, shared: set[Variable]) -> None:
@@ -87,6 +88,7 @@ class Draft:
         self.loaded: set[str] = set()
         self.exports: str | None = None
         self.in_lua: dict[s.Function, str] = {}
+        self.patches: set[s.Function] = set()
 
     # Statements
 

@@ -40,6 +40,8 @@ def define(node: s.Define, draft: Draft) -> None:
     name = str(target.key.value) if isinstance(target.key, s.Constant) else "f"
     place = target_of(target, draft)
     inner = _free_name(name, draft)
+    if draft.types.dotted(target.object) is not None:
+        draft.patches.add(function)
     define_function(inner, function, draft)
     if place is None:
         store_code(target, Code(inner), draft)
@@ -136,6 +138,7 @@ def _parameters(node: s.Function, draft: Draft, skip: int = 0) -> str:
             optional
             or (least is not None and i >= least)
             or (i >= 3 and draft.klass is not None and draft.klass.parent is not None)
+            or (i >= 1 and node in draft.patches)
         )
         python = name.variable.python
         if python in {later.variable.python for later in node.parameters[i + 1 :]}:
