@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import linecache
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,6 +82,7 @@ class SideBySide:
     def __call__(self, source: str) -> Outcome:
         """Run a piece both ways. The output of one that fails ends where it fails, in both."""
         from compat import torch as torch7
+        from compat.port.lua.errors import _tree
 
         draft = draft_of(source.encode())
         torch7.setdefaulttensortype("torch.DoubleTensor")
@@ -89,6 +91,8 @@ class SideBySide:
         out = io.StringIO()
         problem: str | None = None
         names: dict[str, Any] = {"__name__": "__main__"}
+        linecache.cache["piece.py"] = (len(draft), None, draft.splitlines(keepends=True), "piece.py")
+        _tree.cache_clear()
         with contextlib.redirect_stdout(out):
             try:
                 exec(compile(draft, "piece.py", "exec"), names)
