@@ -7,22 +7,28 @@ Errors of ``compat`` are Torch7's, which the Lua runtime tells.
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
+import inspect
 import itertools
 import linecache
 import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import CodeType, FrameType, TracebackType
+from types import CodeType, FrameType, ModuleType, TracebackType
 from typing import Any
 
 import torch
 
+from compat.lua.errors import LuaError
+from compat.port.lua.kinds import typename
 from compat.port.lua.runtime import draft_runtime
 from compat.port.lua.text import Error
 
-_LIBRARIES = (str(Path(__file__).parents[2]), str(Path(torch.__file__).parent))
+_LIBRARIES = tuple(
+    str(Path(path).parent) for path in (Path(__file__).parents[1], torch.__file__, ast.__file__)
+)
 _KINDS = {
     "NoneType": "nil", "int": "number", "float": "number", "str": "string", "bool": "boolean",
     "builtin_function_or_method": "function", "method": "function", "type": "table",
@@ -39,11 +45,16 @@ def value_of(problem: Exception) -> Any:
     entries = list(_entries(problem))
     own = [k for k, e in enumerate(entries) if not is_library(e.tb_frame.f_code.co_filename)]
     site = _Site(entries[own[-1]] if own else None)
-    words = _in_lua(problem, site)
-    told = _of_torch7(problem, [e.tb_frame for e in entries[own[-1] + 1 if own else 0 :]])
+    around = "".join(vars(problem).get("places", ()))
+    text = str(problem)[len(around) :]
+    words = _in_lua(problem, text, site)
+    called = [e.tb_frame for e in entries[own[-1] + 1 if own else 0 :]]
+    called = [f for f in called if not str(f.f_globals.get("__name__")).startswith("compat.port.")]
+    told = _of_torch7(problem, called, site)
     if told is not None:
-        return told if words is None else told.replace(str(problem), f"{site.place}{words}")
-    text = "assertion failed!" if repr(problem) == "AssertionError()" else str(problem)
+        place = vars(problem).get("places", [""])[-1] + text
+        return told if called else told.replace(place, f"{site.place}{words or text}")
+    text = "assertion failed!" if repr(problem) == "AssertionError()" else text
     # The Lua runtime, which runs no file here, knows no line.
     shown = words or re.sub(r"^python:\d+: ", "", text)
     is_left = words is None and not isinstance(problem, Error) and site.is_last_call
@@ -51,7 +62,7 @@ def value_of(problem: Exception) -> Any:
 
 
 def is_library(path: str) -> bool:
-    """Whether a file is one of this package's or of PyTorch's."""
+    """Whether a file is one of this package's, of PyTorch's or of Python's."""
     return path.startswith(_LIBRARIES)
 
 
@@ -65,13 +76,13 @@ class _Site:
     """
 
     def __init__(self, entry: TracebackType | None) -> None:
-        self.code: CodeType | None = None
+        self.frame = None if entry is None else entry.tb_frame
         self.place, self.node = "", None
         self.around: list[ast.AST] = []
         if entry is not None:
-            self.code = entry.tb_frame.f_code
-            self.place = f"{Path(self.code.co_filename).name}:{entry.tb_lineno}: "
-            self.around = _around(self.code, entry.tb_lasti)
+            code = entry.tb_frame.f_code
+            self.place = f"{Path(code.co_filename).name}:{entry.tb_lineno}: "
+            self.around = _around(code, entry.tb_lasti)
             self.node = self.around.pop(0) if self.around else None
 
     @property
@@ -92,11 +103,10 @@ class _Site:
         function = node.func
         told = self.value_of(function, kind)
         owner = getattr(function, "value", None)
-        is_global = isinstance(owner, ast.Call) and owner.args and self.is_of_lua(owner)
-        is_global = is_global and getattr(owner.args[0], "value", "") == "_G"
         takes_owner = bool(node.args) and owner is not None and _same(node.args[0], owner)
-        if is_global:  # lua.package("_G").name
-            return told.replace("field", "global", 1)
+        if isinstance(owner, ast.Call) and owner.args and self.is_of_lua(owner):  # lua.package
+            words = {"_G": "global", "string": "method"}
+            return told.replace("field", words.get(getattr(owner.args[0], "value", ""), "field"), 1)
         if takes_owner or isinstance(function, ast.Attribute):
             return told.replace("field", "method", 1)
         return told
@@ -107,6 +117,28 @@ class _Site:
         around = self.around[0] if self.around else None
         return isinstance(self.node, ast.Call) and isinstance(around, (ast.Return, ast.Lambda))
 
+    def call(self) -> Iterator[list[Any]]:
+        """How Lua names the function that is called where that tells nothing by running."""
+        if isinstance(self.node, ast.Call) and isinstance(self.node.func, ast.Attribute):
+            with contextlib.suppress(LookupError, AttributeError, AssertionError):
+                owner = self.known(self.node.func.value)
+                given = [self.known(argument) for argument in self.node.args]
+                name = self.node.func.attr
+                if isinstance(owner, ModuleType):
+                    package = owner.__name__.split(".")[-1]
+                    yield [package, f"{package}.{name}", *given]
+                else:
+                    yield ["torch", f":{name}", owner, *given]
+
+    def known(self, node: ast.AST) -> Any:
+        """What a name or a constant stands for."""
+        if isinstance(node, ast.Constant):
+            return node.value
+        assert isinstance(node, ast.Name)
+        assert self.frame is not None
+        found = self.frame.f_locals.get(node.id)
+        return self.frame.f_globals[node.id] if found is None else found
+
     def value_of(self, node: ast.AST | None, kind: str) -> str:
         """``local 'x' (a nil value)`` of an expression, as Lua tells it."""
         name = self.name_of(node)
@@ -115,8 +147,8 @@ class _Site:
     def name_of(self, node: ast.AST | None) -> str:
         """``local 'x'`` of an expression; empty where it has no name."""
         if isinstance(node, ast.Name):
-            code = self.code
-            assert code is not None
+            assert self.frame is not None
+            code = self.frame.f_code
             if node.id in code.co_freevars:
                 kind = "upvalue"
             elif node.id in code.co_varnames or node.id in code.co_cellvars:
@@ -135,11 +167,11 @@ class _Site:
             places = {"get": 0, "index": 1, "method": 1}
             arguments = node.args[places.get(name, 9) :]
             key = arguments[0] if arguments else None
-            if name == "package" or key is None:
-                return ""
         if key is None:
             return ""
         is_text = isinstance(key, ast.Constant) and isinstance(key.value, str)
+        if not is_text and isinstance(node, ast.Call):
+            return ""
         return f"field '{key.value if is_text else '?'}'"  # type: ignore[attr-defined]
 
 
@@ -275,28 +307,71 @@ _WORDS: tuple[tuple[str, Callable[[re.Match[str], _Site], str | None]], ...] = (
 )
 
 
-def _in_lua(problem: Exception, site: _Site) -> str | None:
+def _in_lua(problem: Exception, text: str, site: _Site) -> str | None:
     """Lua's words for an error of Python's."""
     if not isinstance(problem, (TypeError, AttributeError, LookupError)):
         return None
-    if isinstance(problem, KeyError) or str(problem) == "list index out of range":
+    if isinstance(problem, KeyError) or text == "list index out of range":
         return _missing(site)
     for pattern, words in _WORDS:
-        match = re.match(pattern, str(problem))
+        match = re.match(pattern, text)
         if match is not None:
             return words(match, site)
     return None
 
 
-def _of_torch7(problem: Exception, called: list[FrameType]) -> str | None:
+def _of_torch7(problem: Exception, called: list[FrameType], site: _Site) -> str | None:
     """What Torch7 says of an error that arose in ``compat``: as if Lua had called that."""
-    if isinstance(problem, Error) or not called:
+    if isinstance(problem, (Error, LuaError)):
         return None
-    if "origin" not in vars(problem):
-        return None
+    if "origin" in vars(problem):  # a net's, which knows how Torch7 tells it
 
-    def again(*_: Any) -> None:
-        raise problem
+        def again(*_: Any) -> None:
+            raise problem
 
-    found = draft_runtime().eval("function(f) return select(2, pcall(f)) end")(again)
-    return str(found)
+        found = draft_runtime().eval("function(f) return select(2, pcall(f)) end")(again)
+    else:  # of the functions that run the first that Lua has
+        repeated = draft_runtime().eval(_REPEATED)
+        calls = [_call_of(f) for f in called if f.f_code.co_name not in ("__getattr__", "__call__")]
+        attempts = (repeated(*call) for call in [*calls, *site.call()])
+        found = next((told for told in attempts if told is not False), None)
+        if found == "":  # nil, which cannot be indexed
+            found = f"{site.place}{_missing(site)}"
+    return found if isinstance(found, str) else None
+
+
+# Calls again what has failed: a method of its first argument, or what a path leads to.
+_REPEATED = """
+function(package, path, ...)
+   pcall(require, package)
+   local place = _G
+   if path:sub(1, 1) == ':' then place, path = (...), path:sub(2) end
+   for part in path:gmatch('[^.]+') do
+      local found, entry = pcall(function() return place[part] end)
+      if not found or entry == nil then return false end
+      place = entry
+   end
+   local ok, problem = pcall(place, ...)
+   return ok and (problem == nil and '' or nil) or tostring(problem)
+end
+"""
+
+
+def _call_of(frame: FrameType) -> list[Any]:
+    """How Lua names a function of ``compat`` that runs, and what it was given."""
+    code, name = frame.f_code, frame.f_code.co_name
+    given = [frame.f_locals.get(name) for name in code.co_varnames[: code.co_argcount]]
+    owner = given[0] if code.co_varnames[:1] == ("self",) and given else None
+    package = str(frame.f_globals.get("__name__")).partition("compat.")[2].split(".")[0]
+    function = frame.f_globals.get(name) if owner is None else getattr(type(owner), name, None)
+    defaults = list(getattr(function, "__defaults__", None) or ())
+    if code.co_flags & inspect.CO_VARARGS:
+        given += frame.f_locals.get(code.co_varnames[code.co_argcount + code.co_kwonlyargcount], ())
+    while defaults and given and given[-1] is defaults.pop():
+        given.pop()
+    if owner is None:
+        package = package.replace("t7", "torch")
+        return [package, f"{package}.{name}", *given]
+    if name == "__init__":
+        return [package, str(typename(type(owner))), *given[1:]]
+    return [package, f":{name}", *given]
