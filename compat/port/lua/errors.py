@@ -56,8 +56,9 @@ def value_of(problem: Exception) -> Any:
         return told if called else told.replace(place, f"{site.place}{words or text}")
     text = "assertion failed!" if repr(problem) == "AssertionError()" else text
     # The Lua runtime, which runs no file here, knows no line.
-    shown = words or re.sub(r"^python:\d+: ", "", text)
+    shown, has_place = re.subn(r"^python:\d+: ", "", words or text)
     is_left = words is None and not isinstance(problem, Error) and site.is_last_call
+    is_left = is_left or (isinstance(problem, LuaError) and not has_place and words is None)
     return shown if is_left else f"{site.place}{shown}"
 
 
@@ -107,7 +108,8 @@ class _Site:
         if isinstance(owner, ast.Call) and owner.args and self.is_of_lua(owner):  # lua.package
             words = {"_G": "global", "string": "method"}
             return told.replace("field", words.get(getattr(owner.args[0], "value", ""), "field"), 1)
-        if takes_owner or isinstance(function, ast.Attribute):
+        is_package = owner is not None and _is_package(ast.unparse(owner))
+        if takes_owner or (isinstance(function, ast.Attribute) and not is_package):
             return told.replace("field", "method", 1)
         return told
 
@@ -180,6 +182,11 @@ def _entries(problem: Exception) -> Iterator[TracebackType]:
     while entry is not None:
         yield entry
         entry = entry.tb_next
+
+
+def _is_package(name: str) -> bool:
+    """Whether a draft means a package by this name."""
+    return name == "lua.torch" or f"compat.{name}" in sys.modules or name == "torch"
 
 
 def _same(a: ast.AST, b: ast.AST) -> bool:

@@ -13,7 +13,7 @@ from compat.port.write.assignments import store_code, target_of
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft, expression, statement
 from compat.port.write.heads import IMPORTS
-from compat.port.write.in_lua import source_of
+from compat.port.write.in_lua import in_lua
 from compat.port.write.names import global_name, name_of
 from compat.port.write.python_names import python_name
 
@@ -55,6 +55,8 @@ def _free_name(name: str, draft: Draft) -> str:
 @expression(s.Function)
 def function(node: s.Function, draft: Draft, name: str) -> Code:
     """A function as an expression: a lambda where it is one expression, else its name."""
+    if draft.in_lua.get(node) == "":
+        return Code(in_lua(node, draft))
     simple = lambda_of(node, draft)
     if simple is not None:
         return simple
@@ -181,9 +183,7 @@ def define_function(
 ) -> None:
     """``def``; a function that has no draft runs in Lua."""
     if node in draft.in_lua:
-        text, names = source_of(node, draft)
-        draft.page.mark(f"this function runs in Lua: {draft.in_lua[node]}", "lua")
-        made = f"lua.function({text}, globals(), {names})"
+        made = in_lua(node, draft)
         draft.page.write(f"{name} = {decorator}({made})" if decorator else f"{name} = {made}")
         return
     if decorator:
