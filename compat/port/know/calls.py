@@ -62,6 +62,9 @@ class Calls(Values):
             return [Type("options", table=self._options(node))]
         if owner.is_tensor or owner.only("mask"):
             found = results.tensor_method(owner, node, arguments)
+            given = {"apply": 1, "map": 2, "map2": 3}.get(node.method)
+            if given and arguments and arguments[-1].signature is not None:
+                arguments[-1].signature.calls.add(given)
             if node.method in ("resize", "resizeAs", "set"):
                 self._reshaped(node.function, found[0])
             return found
@@ -244,6 +247,9 @@ class Calls(Values):
         if path in ("assert",):
             return [arguments[0].without("nil"), *arguments[1:]] if arguments else [Type()]
         if path in ("pcall", "xpcall") and arguments:
+            for kind in arguments[1:]:
+                if kind.signature is not None:
+                    kind.signature.escapes = True
             if arguments[0].signature is None:
                 return [Type("boolean"), Type()]
             rest = arguments[1:] if path == "pcall" else []

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from compat.port.lua.errors import is_library, value_of
+from compat.port.lua.errors import GIVES_NIL, is_library, value_of
 from compat.port.lua.objects import script_classes
 from compat.port.lua.runtime import Storage, call_method, package
 from compat.port.lua.tables import index, length, metamethod
@@ -93,7 +93,8 @@ def pcall(function: Any, *args: Any) -> tuple[Any, ...]:
     try:
         found = function(*args)
     except Exception as problem:
-        return False, value_of(problem)
+        said = value_of(problem)
+        return (True, None) if said is GIVES_NIL else (False, said)
     return _succeeded(function, found)
 
 

@@ -34,12 +34,14 @@ _KINDS = {
     "builtin_function_or_method": "function", "method": "function", "type": "table",
     "function": "function", "dict": "table", "list": "table", "Table": "table",
 }  # fmt: skip
+GIVES_NIL: Any = object()  # where Torch7 gives nil, and ``compat`` makes an error
 
 
 def value_of(problem: Exception) -> Any:
     """What Lua would have as the error, with the place before a text."""
-    if isinstance(problem, Error) and (not problem.is_placed or not isinstance(problem.value, str)):
-        return problem.value
+    if isinstance(problem, Error) and not _is_rethrown(problem):
+        if not problem.is_placed or not isinstance(problem.value, str):
+            return problem.value
     if isinstance(problem, AssertionError) and problem.args and not isinstance(problem.args[0], str):
         return problem.args[0]
     entries = list(_entries(problem))
@@ -60,6 +62,12 @@ def value_of(problem: Exception) -> Any:
     is_left = words is None and not isinstance(problem, Error) and site.is_last_call
     is_left = is_left or (isinstance(problem, LuaError) and not has_place and words is None)
     return shown if is_left else f"{site.place}{shown}"
+
+
+def _is_rethrown(problem: Exception) -> bool:
+    """Whether a container has put its place before the error."""
+    origin = vars(problem).get("origin")
+    return origin is not None and bool(origin.way)
 
 
 def is_library(path: str) -> bool:
@@ -329,7 +337,7 @@ def _in_lua(problem: Exception, text: str, site: _Site) -> str | None:
 
 def _of_torch7(problem: Exception, called: list[FrameType], site: _Site) -> str | None:
     """What Torch7 says of an error that arose in ``compat``: as if Lua had called that."""
-    if isinstance(problem, (Error, LuaError)):
+    if isinstance(problem, (Error, LuaError)) and not _is_rethrown(problem):
         return None
     if "origin" in vars(problem):  # a net's, which knows how Torch7 tells it
 
@@ -343,7 +351,8 @@ def _of_torch7(problem: Exception, called: list[FrameType], site: _Site) -> str 
         attempts = (repeated(*call) for call in [*calls, *site.call()])
         found = next((told for told in attempts if told is not False), None)
         if found == "":  # nil, which cannot be indexed
-            found = f"{site.place}{_missing(site)}"
+            words = _missing(site)
+            return GIVES_NIL if words is None else f"{site.place}{words}"
     return found if isinstance(found, str) else None
 
 
@@ -359,7 +368,8 @@ function(package, path, ...)
       place = entry
    end
    local ok, problem = pcall(place, ...)
-   return ok and (problem == nil and '' or nil) or tostring(problem)
+   if not ok then return tostring(problem) end
+   return problem == nil and '' or nil
 end
 """
 

@@ -12,12 +12,11 @@ from compat.port.read import syntax as s
 from compat.port.write.assignments import store_code
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
-from compat.port.write.functions import define_function
+from compat.port.write.functions import called_by_nn, define_function
 from compat.port.write.names import class_name
 from compat.port.write.python_names import is_metamethod, method_name, python_attribute
 
 # What nn calls methods of layers with at most.
-_GIVEN = {"accGradParameters": 3, "backward": 3, "accUpdateGradParameters": 3, "type": 2}
 
 
 def class_made(node: s.Statement, draft: Draft) -> Class | None:
@@ -162,8 +161,8 @@ def name_of_method(name: str, klass: Class, draft: Draft) -> str:
 
 def _method(method: str, define: s.Define, klass: Class, draft: Draft) -> None:
     function = define.function
-    if klass.parent and len(function.parameters) < _GIVEN.get(method, 0):
-        draft.types.signature(function).root().is_hook = True
+    if klass.parent:
+        called_by_nn(method, function, draft)
     name = name_of_method(method, klass, draft)
     if define.is_method or is_self(function) or is_metamethod(method):
         define_function(name, function, draft)

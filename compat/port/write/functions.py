@@ -17,6 +17,11 @@ from compat.port.write.in_lua import in_lua
 from compat.port.write.names import global_name, name_of
 from compat.port.write.python_names import python_name
 
+# How many arguments nn gives methods.
+_GIVEN = {
+    **dict.fromkeys(("accGradParameters", "backward", "accUpdateGradParameters"), 3),
+    **{"updateOutput": 1, "updateGradInput": 2, "type": 2},
+}
 _SCALED = ("accGradParameters", "backward")  # whose last argument is a scale, in nn 1
 _LONGEST = 72  # of what a lambda computes
 
@@ -37,6 +42,8 @@ def define(node: s.Define, draft: Draft) -> None:
         return
     assert isinstance(target, s.Index)
     name = str(target.key.value) if isinstance(target.key, s.Constant) else "f"
+    if (klass := draft.types.class_of(target.object)) is not None and klass.parent:
+        called_by_nn(name, function, draft)
     place = target_of(target, draft)
     inner = _free_name(name, draft)
     define_function(inner, function, draft)
@@ -44,6 +51,12 @@ def define(node: s.Define, draft: Draft) -> None:
         store_code(target, Code(inner), draft)
     else:
         draft.page.write(f"{place} = {inner}")
+
+
+def called_by_nn(name: str, node: s.Function, draft: Draft) -> None:
+    """A method of a layer takes all that ``nn`` gives it, though its function names less."""
+    if len(node.parameters) < _GIVEN.get(name, 0):
+        draft.types.signature(node).root().is_hook = True
 
 
 def _free_name(name: str, draft: Draft) -> str:
