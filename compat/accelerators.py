@@ -26,20 +26,20 @@ class Kind:
 
     Args:
         side_streams: have several streams, whose work runs side by side.
-        pins: copy from page-locked memory of the host while the host goes on.
+        pins_memory: copy from page-locked memory of the host while the host goes on.
         fused: have the fused kernels of torch.optim.
         variable: the environment variable that hides some of its devices, if there is one.
     """
 
     side_streams: bool = True
-    pins: bool = True
+    pins_memory: bool = True
     fused: bool = False
     variable: str | None = None
 
 
 KINDS = {
     "cuda": Kind(fused=True, variable="CUDA_VISIBLE_DEVICES"),
-    "mps": Kind(side_streams=False, pins=False, fused=True),
+    "mps": Kind(side_streams=False, pins_memory=False, fused=True),
     "xpu": Kind(fused=True, variable="ZE_AFFINITY_MASK"),
 }
 _HOSTS = ("cpu", "meta")
@@ -179,10 +179,10 @@ def event(device: torch.device, timed: bool = False) -> torch.Event:
 # Memory.
 
 
-def pins() -> bool:
+def pins_memory() -> bool:
     """Return whether copies to this machine's accelerators gain by page-locked memory."""
     name = kind()
-    return name is not None and KINDS.get(name, Kind()).pins
+    return name is not None and KINDS.get(name, Kind()).pins_memory
 
 
 def memory(device: torch.device) -> tuple[int, int] | None:
@@ -211,7 +211,7 @@ def properties(device: torch.device) -> Any:
     return None if ask is None else ask(device)
 
 
-def reaches(one: torch.device, other: torch.device) -> bool:
+def can_access_peer(one: torch.device, other: torch.device) -> bool:
     """Return whether a device can address another's memory."""
     if one == other:
         return True
@@ -236,10 +236,10 @@ class _ModuleGenerator:
         self.seed = module.seed
         self.get_state = module.get_rng_state
         self.set_state = module.set_rng_state
-        self.initial_seed = getattr(module, "initial_seed", None) or _untold
+        self.initial_seed = getattr(module, "initial_seed", None) or _unknown_seed
 
 
-def _untold() -> int:
+def _unknown_seed() -> int:
     raise NotImplementedError("PyTorch does not tell what this kind of device was seeded with")
 
 

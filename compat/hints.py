@@ -17,9 +17,14 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     """Return `` (did you mean …?)`` for the known word nearest to ``word``, or nothing.
 
     Capitals count less than letters: ``Spatialconvolution`` is near to ``SpatialConvolution``.
+    ``MSE`` begins ``MSECriterion``, and ``sdg`` has the letters of ``sgd``.
     """
     spelt = {each.lower(): each for each in known if not each.startswith("_")}
-    nearest = difflib.get_close_matches(word.lower(), spelt, 1, 0.7) if word else []
+    lower = word.lower()
+    nearest = difflib.get_close_matches(lower, spelt, 1, 0.7) if word else []
+    if not nearest and len(word) > 2:
+        begun = sorted((each for each in spelt if each.startswith(lower)), key=len)
+        nearest = begun or [each for each in spelt if sorted(each) == sorted(lower)]
     return f" (did you mean {spelt[nearest[0]]}?)" if nearest else ""
 
 
@@ -222,6 +227,9 @@ TORCH = {
     "bhistc": "use torch.stack([torch.histc(row, 100) for row in x])",
     "cat": "use torch.cat([x, y], 0); Torch7 joins along the last dimension by default",
     "cdata": "use x.data_ptr()",
+    "from_numpy": "use torch.from_numpy",
+    "manual_seed": "use torch7.manualSeed(1), or torch.manual_seed(1) for PyTorch's generator",
+    "no_grad": "nothing is needed: nets record nothing; torch.no_grad() is PyTorch's",
     "class": "write a Python class; @t7.register('my.Class') gives it its name in files",
     "conv2": _CONVOLUTION.format("conv2d"),
     "conv3": _CONVOLUTION.format("conv3d"),

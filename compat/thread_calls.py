@@ -50,12 +50,12 @@ def accept() -> None:
     accepting.setdefault(threading.get_ident(), queue.SimpleQueue())
 
 
-def work_for(thread: int) -> None:
+def note_submitter(thread: int) -> None:
     """Set the thread that waits by ``wait`` for what this thread does."""
     _state.master = thread
 
 
-def works_for(thread: int | None) -> bool:
+def is_working_for(thread: int | None) -> bool:
     """Return whether ``thread`` waits for this thread and makes calls for it."""
     return thread is not None and _state.master == thread and thread in accepting
 

@@ -1,7 +1,7 @@
-"""What scripts call as ``torch.…`` in Lua and PyTorch has not.
+"""The functions of Lua's ``torch`` that PyTorch does not have.
 
-What else Torch7 had at this place is in PyTorch, mostly under the same name: the error for it says
-what to write.
+Most other functions of Lua's ``torch`` are in PyTorch under the same name. The error for a missing
+one says what to write.
 
 ::
 
@@ -143,7 +143,13 @@ _type = type
 
 
 def load(filename: str | os.PathLike[str], mode: str = "auto", referenced: bool = True) -> Any:
-    """Read a ``.t7`` file; ``mode`` is ``binary``, ``ascii`` or ``auto``: ``compat.t7.load``."""
+    """Read a ``.t7`` file; see ``compat.t7.load``.
+
+    Args:
+        filename: the file.
+        mode: ``"binary"``, ``"ascii"`` or ``"auto"``.
+        referenced: whether the file marks objects that occur several times.
+    """
     return t7.load(filename, format=mode, referenced=referenced)
 
 
@@ -160,12 +166,12 @@ def serialize(object: Any, mode: str = "binary") -> bytes:
 
 
 def deserialize(data: bytes, mode: str = "auto") -> Any:
-    """Return the object that ``serialize`` made bytes of."""
+    """Return the object from the bytes of ``serialize``."""
     return t7.loads(data, format=mode)
 
 
 def typename(object: Any) -> str | None:
-    """Torch7's name of the class of a tensor or object, None for anything else."""
+    """Return Torch7's name of the class of a tensor or object, None for anything else."""
     if isinstance(object, torch.Tensor):
         return tensor_type(object)
     entry = registry.find_class(_type(object))
@@ -173,7 +179,7 @@ def typename(object: Any) -> str | None:
 
 
 def type(object: Any) -> str:
-    """``typename``, or Lua's name of the type: ``nil``, ``boolean``, ``number``, ``string`` …"""
+    """Return ``typename(object)``, or Lua's type: ``nil``, ``boolean``, ``number``, ``string`` …"""
     name = typename(object)
     if name is not None:
         return name
@@ -190,17 +196,17 @@ def type(object: Any) -> str:
 
 
 def isTensor(object: Any) -> bool:
-    """Return whether it is a tensor."""
+    """Return whether ``object`` is a tensor."""
     return isinstance(object, torch.Tensor)
 
 
 def setdefaulttensortype(name: str) -> None:
-    """Set the type of new tensors, e.g. ``torch.FloatTensor``, also PyTorch's default dtype.
+    """Set the type of new tensors, e.g. ``torch.FloatTensor``, and PyTorch's default dtype.
 
-    Where the current logical device is a CPU, a CUDA type means the one of its kind on the CPU.
+    If the current logical device is a CPU, a CUDA type means the corresponding CPU type.
 
     Raises:
-        ValueError: the type is on the GPU; use ``torch.set_default_device`` for that.
+        ValueError: the type is on a GPU; use ``torch.set_default_device`` for that.
     """
     dtype, cuda = parse_type(name)
     if cuda and accelerators.is_accelerator(device := cutorch.cuda_device(name)):
@@ -217,8 +223,7 @@ def getdefaulttensortype() -> str:
 
 
 def range(first: float, last: float, step: float = 1) -> torch.Tensor:
-    """Return the numbers from ``first`` to ``last``, which is one of them, a tensor of the default
-    type.
+    """Return the numbers from ``first`` to ``last`` (included) as a tensor of the default type.
 
     Raises:
         ValueError: ``step`` is 0 or leads away from ``last``.
@@ -231,7 +236,7 @@ def range(first: float, last: float, step: float = 1) -> torch.Tensor:
 
 
 def setnumthreads(number: int) -> None:
-    """How many threads an operation may use: ``torch.set_num_threads``."""
+    """Set how many threads an operation may use: ``torch.set_num_threads``."""
     torch.set_num_threads(whole(number, "number", 1))
 
 
@@ -251,4 +256,7 @@ def toc(timer: Timer) -> float:
 
 
 def __getattr__(name: str) -> Any:
-    raise missing(__name__, "torch7", name, TORCH, __all__)
+    hints = TORCH
+    if name not in TORCH and not name.startswith("_") and hasattr(torch, name):
+        hints = {name: f"use torch.{name}"}
+    raise missing(__name__, "torch7", name, hints, __all__)

@@ -1,8 +1,8 @@
 """The private functions of PyTorch that this package uses.
 
-Nothing else in the package names one, so that a release that changes them is met here; each says
-what public one would replace it. They are the same in PyTorch 2.6 and 2.13, but for
-``set_versions``.
+No other module of the package names one, so a release that changes them is noticed here. Each
+docstring says what public function would replace it. They are the same in PyTorch 2.6 and 2.13,
+except ``set_versions``.
 """
 
 from __future__ import annotations
@@ -20,19 +20,18 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 def is_operator(function: object) -> bool:
-    """Return whether a function that PyTorch dispatches is one of its operators, as
-    ``aten.add.Tensor``.
+    """Return whether a dispatched function is an operator such as ``aten.add.Tensor``.
 
-    In its place: a public name of ``torch._ops.OpOverload``.
+    Would be replaced by a public name of ``torch._ops.OpOverload``.
     """
     return isinstance(function, torch._ops.OpOverload)
 
 
 class OperatorMode(TorchDispatchMode):
-    """What intercepts every operator, by ``__torch_dispatch__``.
+    """Intercepts every operator through ``__torch_dispatch__``.
 
-    In its place: ``TorchDispatchMode`` from a module without an underscore in its name, which
-    PyTorch's notes on extending it name as it is.
+    Would be replaced by ``TorchDispatchMode`` in a module without an underscore in its name;
+    PyTorch's notes on extending it use the present one.
     """
 
     @classmethod
@@ -47,22 +46,22 @@ any_autocast: Callable[[], bool] = torch._C._is_any_autocast_enabled
 
 
 def version(tensor: Tensor) -> int:
-    """Return how often the memory of a tensor was written to in place, through whatever view.
+    """Return the version counter: how often a tensor's memory was written in place, by any view.
 
-    In its place: a public version counter, which PyTorch mentions in its notes but does not offer.
+    Would be replaced by a public counter, which PyTorch's notes mention but PyTorch does not offer.
     """
     return tensor._version
 
 
 def versions(tensors: Iterable[Tensor]) -> list[int]:
-    """``version`` of each."""
+    """Return ``version`` of each tensor."""
     return [tensor._version for tensor in tensors]
 
 
 def set_versions(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
-    """Have ``version`` of each be this, as if nothing else had been written to its memory.
+    """Set the version counters, as if nothing else had been written to the memory.
 
-    In its place: a way to go back with what saved tensors hold now, not with what they held.
+    Would be replaced by a way to let backward read the present values of saved tensors.
     """
     set_counter: Any = torch._C._autograd._unsafe_set_version_counter
     if _sets_versions_of_many():
@@ -74,9 +73,9 @@ def set_versions(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
 
 @functools.cache
 def _sets_versions_of_many() -> bool:
-    """Return whether PyTorch sets counters of many tensors at once, as it does since 2.7.
+    """Return whether PyTorch can set the counters of many tensors at once, as it can since 2.7.
 
-    Asked without tensors: the error that tells would print them, and wait for their devices.
+    This is tried without tensors: the error would print them, and wait for their devices.
     """
     set_counter: Any = torch._C._autograd._unsafe_set_version_counter
     try:
@@ -87,10 +86,10 @@ def _sets_versions_of_many() -> bool:
 
 
 def storage_identity(tensor: Tensor) -> int:
-    """Return a number that tells storages apart, those without memory, too.
+    """Return a number that differs between any two storages, also those without memory.
 
-    It holds while the storage lives. In its place: an identity of ``torch.UntypedStorage``, of
-    which PyTorch makes a new Python object each time.
+    It is valid while the storage lives. Would be replaced by an identity of
+    ``torch.UntypedStorage``, of which PyTorch makes a new Python object each time.
     """
     return tensor.untyped_storage()._cdata
 
@@ -98,7 +97,7 @@ def storage_identity(tensor: Tensor) -> int:
 def returns_a_tensor(operator: Any) -> bool:
     """Return whether an operator, as ``__torch_dispatch__`` gets it, returns one tensor.
 
-    In its place: a public schema of operators.
+    Would be replaced by a public schema of operators.
     """
     return str(operator._schema.returns[0].type) == "Tensor"
 
@@ -110,10 +109,10 @@ def run_engine(
     retain_graph: bool,
     accumulate: bool,
 ) -> tuple[Tensor | None, ...]:
-    """``torch.autograd.grad`` and ``backward``, without the checks that they make first.
+    """Run the autograd engine without the checks of ``torch.autograd.grad`` and ``backward``.
 
-    These take as long as a small layer, and what is passed here has been checked or made here. In
-    their place: ``torch.autograd.backward``, once it costs no more.
+    These take as long as a small layer, and the arguments here have been checked already. Would be
+    replaced by ``torch.autograd.backward``, once it costs no more.
     """
     found: tuple[Tensor | None, ...] = _engine_run_backward(
         tuple(roots),
@@ -128,62 +127,62 @@ def run_engine(
 
 
 def takes_memory(device: torch.device, other: torch.device) -> bool:
-    """Return whether ``tensor.data = ...`` gives a tensor on a device memory of another.
+    """Return whether ``tensor.data = ...`` can give a tensor on ``device`` memory of ``other``.
 
-    CUDA's, ROCm's, XPU's and MPS's take the CPU's place; a backend outside PyTorch's tree says so
-    itself. In its place: a public question; ``torch.nn.Module.to`` asks this one.
+    Memory of CUDA, ROCm, XPU and MPS can replace the CPU's; a backend outside of PyTorch decides
+    itself. Would be replaced by a public function; ``torch.nn.Module.to`` uses this one.
     """
     mine, new = torch.empty(0, device=device), torch.empty(0, device=other)
     return torch._has_compatible_shallow_copy_type(mine, new)
 
 
 def foreach_zero_(tensors: Sequence[Tensor]) -> None:
-    """Fill all with zeros in one call. Waits for a public name of ``torch._foreach_zero_``."""
+    """Fill all tensors with zeros in one call; until ``torch._foreach_zero_`` is public."""
     torch._foreach_zero_(list(tensors))
 
 
 def foreach_add_(tensors: Sequence[Tensor], others: Sequence[Tensor], alpha: float = 1) -> None:
-    """Add ``alpha`` times its other to each in one call. Waits as ``foreach_zero_`` does."""
+    """Add ``alpha`` times its other to each tensor in one call; see ``foreach_zero_``."""
     torch._foreach_add_(list(tensors), list(others), alpha=alpha)
 
 
 def foreach_copy_(tensors: Sequence[Tensor], others: Sequence[Tensor]) -> None:
-    """Copy its other into each in one call. Waits as ``foreach_zero_`` does."""
+    """Copy its other into each tensor in one call; see ``foreach_zero_``."""
     torch._foreach_copy_(list(tensors), list(others))
 
 
 def driver_version() -> int:
-    """Return the newest CUDA version that the driver supports, as 12040 for 12.4; 0 if that is
-    unknown.
+    """Return the newest CUDA version that the driver supports, as 12040 for 12.4; 0 if unknown.
 
-    In its place: a public function beside ``torch.version.cuda``.
+    Would be replaced by a public function beside ``torch.version.cuda``.
     """
     read = getattr(torch._C, "_cuda_getDriverVersion", None)
     return read() if read and torch.cuda.is_available() else 0
 
 
 def weight_names(layer: torch.nn.RNNBase) -> list[str]:
-    """Return the names of a recurrent layer's parameters, in the order in which cuDNN takes them.
+    """Return the names of a recurrent layer's parameters in cuDNN's order.
 
-    In its place: ``named_parameters()``, which has them in that order by chance.
+    Would be replaced by ``named_parameters()``, which has them in that order only by chance.
     """
     return layer._flat_weights_names
 
 
 def shape_mode() -> Any:
-    """Return a mode in which operators compute shapes alone, on what its ``from_tensor`` gives.
+    """Return a mode in which operators compute only shapes, of tensors from its ``from_tensor``.
 
-    In its place: a public ``FakeTensorMode``, of which PyTorch's documentation speaks.
+    Would be replaced by a public ``FakeTensorMode``, which PyTorch's documentation describes.
     """
     from torch._subclasses import FakeTensorMode
 
     return FakeTensorMode(allow_non_fake_inputs=False)
 
 
-def honest() -> Any:
-    """Operators that say what they change, for those that do not: batch normalisation.
+def kept_decompositions() -> Any:
+    """Return decompositions of operators that do not declare what they change.
 
-    In its place: ``torch.export``, which has the same in its own tables.
+    That is batch normalisation. Would be replaced by ``torch.export``, which has the same in its
+    own tables.
     """
     from torch._decomp import get_decompositions
 
@@ -191,10 +190,10 @@ def honest() -> Any:
 
 
 def inductor(graph: torch.fx.GraphModule, inputs: Sequence[Tensor]) -> Callable[..., Any]:
-    """Return what computes a graph of operators without gradients, compiled by TorchInductor.
+    """Compile a graph of operators without gradients by TorchInductor; return a function.
 
-    In its place: ``torch.compile``, which reads Python again to find the same graph, and in each
-    call looks through all inputs for changes that the caller knows of.
+    Would be replaced by ``torch.compile``, which however reads Python again to find the same graph,
+    and in each call looks through all inputs for changes that the caller knows of.
     """
     from torch._inductor import compile, config
 
@@ -212,11 +211,10 @@ def inductor(graph: torch.fx.GraphModule, inputs: Sequence[Tensor]) -> Callable[
 
 @contextmanager
 def fake_tensors() -> Iterator[Callable[[Tensor], Tensor]]:
-    """Nothing is computed but sizes and types: gives what makes a tensor one without elements.
+    """Compute only sizes and dtypes in the block; yield a function that makes such a tensor.
 
-    Other tensors take part as if they were such. It logs no sizes that do not fit.
-
-    In its place: modules on the device ``meta``, which a copy of the net would be needed for.
+    Other tensors take part as if they had no elements. Sizes that do not fit are not logged. Would
+    be replaced by modules on the device ``meta``, which need a copy of the net.
     """
     from torch._subclasses.fake_tensor import FakeTensorMode
 

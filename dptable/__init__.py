@@ -1,6 +1,6 @@
-"""Data parallelism for Torch7-style networks in one process.
+"""Data parallelism for Torch7-style networks: one net, several devices, one process.
 
-Importing it makes the container available as ``compat.nn.DataParallelTable`` too.
+Importing this package also registers the container as ``compat.nn.DataParallelTable``.
 """
 
 from dptable import startup as _startup
@@ -14,11 +14,19 @@ if not _startup.LOADING:  # the command loads PyTorch, and what it needs, when i
 
 __all__ = ["DataParallelTable", "devices", "replicate"]
 
+_HINTS = {
+    "DataParallel": "use dptable.DataParallelTable(1).add(net, [1, 2])",
+    "DistributedDataParallel": "use distribute() of a DataParallelTable, in each process",
+    "distribute": "it is a method: DataParallelTable(1).add(net, [1]).distribute()",
+}
+
 
 def __getattr__(name: str) -> str:
-    """``__version__``, read from the installed metadata when somebody asks."""
+    """Read ``__version__`` from the installed metadata at the first access."""
     if name != "__version__":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from compat.hints import missing
+
+        raise missing(__name__, "dptable", name, _HINTS, __all__)
     from importlib import metadata
 
     return metadata.version("dptable")

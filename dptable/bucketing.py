@@ -1,4 +1,4 @@
-"""Which gradients travel together: the assignment of tensors to buckets."""
+"""Assign tensors to buckets, whose gradients are summed together."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
 
 
 class _Kind(NamedTuple):
-    """Tensors share a bucket only if they agree in these."""
+    """What tensors must have in common to share a bucket."""
 
     dtype: torch.dtype
     device: torch.device
@@ -33,21 +33,22 @@ def compute_bucket_assignment_by_size(
     """Group tensors of one dtype and device into buckets that close at a size in bytes.
 
     A bucket closes when it has reached its limit. The first bucket of a dtype and device has the
-    first limit, the second the second and so on; the last limit holds for all further ones.
+    first limit, the second has the second limit and so on; the last limit holds for all further
+    ones.
 
     Args:
         tensors: dense tensors, in the order in which their gradients are expected.
         bucket_size_limits: at least one limit in bytes.
         expect_sparse_gradient: per index, whether the gradient will be sparse; such a tensor gets a
-            bucket of its own, without a limit (0). Empty: none.
+            bucket of its own, without a limit (0). Empty: no gradient is sparse.
         tensor_indices: the index that stands for each tensor. Empty: its position.
 
     Returns:
         The buckets as lists of indices, and the limit of each. They are sorted by their least
         index, or with ``tensor_indices`` in the order in which they closed.
 
-    Source: ``_compute_bucket_assignment_by_size`` of torch.distributed, whose results it repeats
-    without needing a build of PyTorch that has torch.distributed.
+    Source: ``_compute_bucket_assignment_by_size`` of torch.distributed. The results are the same,
+    but this function does not need a PyTorch that was built with torch.distributed.
 
     Example:
         >>> compute_bucket_assignment_by_size([torch.ones(2)] * 3, [8, 16])

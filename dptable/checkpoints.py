@@ -1,8 +1,8 @@
-"""Checkpoint folders as the Torch7 training scripts (fb.resnet.torch and others) lay them out.
+"""Read and write checkpoint folders in the layout of Torch7's training scripts (fb.resnet.torch).
 
-``latest.t7`` is a table ``{epoch, modelFile, optimFile, …}``, where ``modelFile`` and ``optimFile``
-name the files of the network and of the optimizer's state in the same folder. Where these would be
-too large for one process, ``stateFolder`` names a folder of slices instead.
+``latest.t7`` is a table ``{epoch, modelFile, optimFile, …}``. ``modelFile`` and ``optimFile`` name
+the files of the network and of the optimizer's state in the same folder. In a distributed
+checkpoint ``stateFolder`` names a folder instead, to which every process writes its slice.
 """
 
 from __future__ import annotations
@@ -46,13 +46,23 @@ def save(
     step: int = 0,
     **more: Any,
 ) -> Path:
-    """Write ``model_N.t7``, ``optimState_N.t7``, then ``latest.t7``; ``more`` goes into the last.
+    """Write a checkpoint: ``model_N.t7``, ``optimState_N.t7``, then ``latest.t7``.
 
-    N is ``epoch``, the completed epochs, or ``epoch_step`` in the midst of one. Since ``latest.t7``
-    is written last and atomically, a crash at any time leaves the checkpoint before. Of a
-    ``DataParallelTable`` the first replica is saved, so that any number of devices can load it, and
-    of any model a cleared float copy: the one in training stays as it is. A bfloat16 state is
-    saved as float, too, since Torch7 has no such type.
+    ``latest.t7`` is written last and atomically: after a crash the checkpoint before is still
+    whole.
+
+    Args:
+        folder: the folder of the run.
+        epoch: the number of completed epochs. N is ``epoch``, or ``epoch_step`` inside an epoch.
+        model: the net. A cleared float copy is saved, of a ``DataParallelTable`` the first replica,
+            so that any number of devices can load it. ``model`` itself is not changed.
+        optimState: the optimizer's state. bfloat16 is saved as float, since Torch7 has no such
+            type.
+        step: the number of completed steps of the next epoch.
+        more: further entries for ``latest.t7``.
+
+    Returns:
+        The path of ``latest.t7``.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -82,10 +92,11 @@ def save_distributed(
     step: int = 0,
     **more: Any,
 ) -> Path:
-    """Write the folder ``state_N`` and then ``latest.t7``; otherwise as ``save``.
+    """Write a distributed checkpoint: the folder ``state_N``, then ``latest.t7``.
 
-    Every process calls this, with its part of the state, and writes its slices; see
-    ``ShardedParameters.save_distributed``. The net itself is not in the files.
+    Every process calls this function with its part of the state and writes its slices; see
+    ``ShardedParameters.save_distributed``. The structure of the net is not saved. For the
+    arguments, see ``save``.
     """
     folder = Path(folder)
     name = f"state_{_number(epoch, step)}"
@@ -99,7 +110,7 @@ def save_distributed(
 
 
 def slices(folder: str | os.PathLike[str]) -> Path | None:
-    """Return the folder of slices of a checkpoint, if it has one, for ``load_distributed``."""
+    """Return the folder of slices for ``load_distributed``; None if there is none."""
     held = table(folder)
     return _file(Path(folder), held, "stateFolder") if "stateFolder" in held else None
 
@@ -115,7 +126,9 @@ def _without_bfloat16(value: Any) -> Any:
 def table(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """Read the table ``latest.t7`` of a checkpoint folder.
 
-    Raises ``FileNotFoundError`` where there is no checkpoint, ``ValueError`` for something else.
+    Raises:
+        FileNotFoundError: the folder holds no checkpoint.
+        ValueError: ``latest.t7`` is not such a table.
     """
     if not exists(folder):
         path = Path(folder)
@@ -130,11 +143,14 @@ def table(folder: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def latest(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], nn.Module, dict[str, Any]]:
-    """Read the table ``latest.t7``, the model and the optimizer state of a checkpoint folder.
+    """Load the latest checkpoint of a folder: its table, the model, the optimizer's state.
 
-    A ``DataParallelTable`` in the model file is unwrapped; it need not fit the devices there are
-    now. Raises ``FileNotFoundError`` where there is no checkpoint, ``ValueError`` for one of
-    slices, or whose files hold something else.
+    If the model file holds a ``DataParallelTable``, its net is returned, whatever devices there are
+    now.
+
+    Raises:
+        FileNotFoundError: the folder holds no checkpoint.
+        ValueError: the checkpoint is a distributed one, or its files hold something else.
     """
     folder = Path(folder)
     held = table(folder)
@@ -154,7 +170,7 @@ def latest(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], nn.Module, d
 
 
 def _file(folder: Path, held: dict[str, Any], key: str) -> Path:
-    """Return the file of the folder that the table names."""
+    """Return the path of the file that the table names under ``key``."""
     name = held.get(key)
     if not isinstance(name, str):
         raise ValueError(f"{folder / LATEST}: {key} is {given(name)}; a file's name is accepted")
@@ -173,9 +189,7 @@ def _load_on_one_device(path: Path) -> nn.Module:
 
 
 def moved(optimState: dict[str, Any], like: Tensor) -> dict[str, Any]:
-    """Return an optimizer's state with its floating-point tensors of the device and type of
-    ``like``.
-    """
+    """Move an optimizer's floating-point tensors to the device and dtype of ``like``."""
     return {
         key: value.to(like) if isinstance(value, Tensor) and value.is_floating_point() else value
         for key, value in optimState.items()

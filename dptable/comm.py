@@ -1,18 +1,18 @@
-"""The verbs that carry tensors between devices, with the signatures of torch.cuda.comm.
+"""Collective operations between devices, with the signatures of ``torch.cuda.comm``.
 
-They work on devices of any kind, CPU and one device listed several times included. A device is
-what ``compat.cutorch.device`` takes: an int is a Torch7 GPU id, which counts from 1.
+They work on devices of any kind, also on CPUs and on one device listed several times. A device is
+what ``compat.cutorch.device`` accepts: an int is a Torch7 GPU id, which counts from 1.
 
-Copies are PyTorch's, queued on the calling thread's current stream of each device; PyTorch lets
-both streams of a copy between two GPUs wait for each other, as Torch7's ``DataParallelTable`` does
-by hand. ``nccl=True`` asks for NCCL instead; where it cannot serve, copies do, after one warning
-that says why.
+Copies are PyTorch's and are queued on the calling thread's current stream of each device. For a
+copy between two GPUs, PyTorch makes both streams wait for each other, as Torch7's
+``DataParallelTable`` does by hand. ``nccl=True`` asks for NCCL. Where NCCL cannot be used, the
+operation falls back to copies after one warning that gives the reason.
 
-Differs from torch.cuda.comm: that one takes NCCL unasked, also where it may hang
-(``CUDA_LAUNCH_BLOCKING=1``), and gives complex numbers back as pairs of real ones.
+Differs from torch.cuda.comm: it uses NCCL unasked, also where NCCL may hang
+(``CUDA_LAUNCH_BLOCKING=1``), and returns complex numbers as pairs of real numbers.
 
-``scatter`` and ``gather`` are recorded by autograd, the other verbs are not
-(``dptable.replicate`` has the differentiable broadcast).
+Autograd records ``scatter`` and ``gather``, but no other function here (``dptable.replicate`` has a
+differentiable broadcast).
 """
 
 from __future__ import annotations
@@ -86,16 +86,18 @@ def broadcast(
 
     Args:
         tensor: any layout; on the first of ``devices`` or on the CPU.
-        devices: where the copies go. The first gets ``tensor`` itself if it is there already.
+        devices: the devices of the copies. The first entry of the result is ``tensor`` itself if it
+            is there already.
         out: instead of ``devices``, tensors of the same shape that are filled and returned.
-        nccl: whether NCCL should carry the copies.
+        nccl: use NCCL for the copies.
 
     Returns:
         One tensor per device, of the shape and dtype of ``tensor``, or ``out``.
 
     Raises:
-        TypeError: what is no tensor.
-        ValueError: a tensor on a GPU other than the first and for ``out`` of another shape.
+        TypeError: ``tensor`` is not a tensor.
+        ValueError: ``tensor`` is on a GPU other than the first, or a tensor of ``out`` has another
+            shape.
 
     Example:
         >>> [t.tolist() for t in broadcast(torch.ones(2), ["cpu", "cpu"])]
@@ -130,16 +132,17 @@ def broadcast_coalesced(
 
     Args:
         tensors: any mix of shapes, dtypes and layouts, on the first of ``devices`` or on the CPU.
-        devices: where the copies go. The first gets the tensors themselves if they are there.
+        devices: the devices of the copies. The first list of the result holds the tensors
+            themselves if they are there already.
         buffer_size: tensors of one dtype travel together up to this many bytes.
-        nccl: whether NCCL should carry the copies.
+        nccl: use NCCL for the copies.
 
     Returns:
         One list of tensors per device, each in the order of ``tensors``. The copies are contiguous.
 
     Raises:
-        TypeError: what is no tensor.
-        ValueError: tensors on several devices.
+        TypeError: an entry of ``tensors`` is not a tensor.
+        ValueError: ``tensors`` are on several devices.
 
     Example:
         >>> copies = broadcast_coalesced([torch.ones(3), torch.zeros(2)], ["cpu", "cpu"])
@@ -181,19 +184,19 @@ def _broadcast_group(
 def reduce_add(
     inputs: Sequence[Tensor], destination: DeviceLike | None = None, *, nccl: bool = False
 ) -> Tensor:
-    """Sum tensors that sit on several devices.
+    """Sum tensors from several devices onto one device.
 
     Args:
         inputs: tensors of one shape, dtype and layout.
-        destination: a device that one of them sits on; default: the current device.
-        nccl: whether NCCL should do it.
+        destination: the device of one of the inputs; default: the current device.
+        nccl: use NCCL for the sum.
 
     Returns:
         A new tensor on ``destination``, or the input itself when there is only one.
 
     Raises:
-        TypeError: what is no tensor.
-        ValueError: inputs that differ and when none of them is on ``destination``.
+        TypeError: an entry of ``inputs`` is not a tensor.
+        ValueError: the inputs differ in shape, dtype or layout, or none is on ``destination``.
 
     Example:
         >>> reduce_add([torch.ones(2), torch.full((2,), 2.0)], "cpu").tolist()
@@ -224,21 +227,21 @@ def reduce_add_coalesced(
     *,
     nccl: bool = False,
 ) -> tuple[Tensor, ...]:
-    """Sum, position by position, lists of tensors of which each list sits on one device.
+    """Sum lists of tensors entry by entry; each list comes from one device.
 
     Args:
         inputs: one sequence per device; the tensors at one position agree in shape and dtype.
         destination: the device of one of the lists; default: the current device.
         buffer_size: tensors of one dtype travel together up to this many bytes.
-        nccl: whether NCCL should do it.
+        nccl: use NCCL for the sums.
 
     Returns:
-        The sums on ``destination``; with a single list its own tensors. Where some tensors of a
-        position are sparse and others not, the sum is dense.
+        The sums on ``destination``. For a single list, its own tensors. A sum of sparse and dense
+        tensors is dense.
 
     Raises:
-        ValueError: lists of different lengths, tensors that differ at one position, and a list on
-            several devices.
+        ValueError: the lists differ in length, tensors at one position differ, or a list has
+            tensors on several devices.
 
     Example:
         >>> sums = reduce_add_coalesced([[torch.ones(2)], [torch.ones(2)]], "cpu")
@@ -283,20 +286,20 @@ def reduce_add_coalesced(
 def _sum_groups(
     members: list[list[Tensor]], order: Sequence[int], target: torch.device
 ) -> list[Tensor]:
-    def brought(tensors: list[Tensor]) -> list[Tensor]:
+    def on_target(tensors: list[Tensor]) -> list[Tensor]:
         if tensors[0].device == target:
             return tensors
         return unflattened(moved(flattened(tensors), target), tensors)
 
     first, second, *rest = order
-    sums = foreach_add(members[first], brought(members[second]))
+    sums = foreach_add(members[first], on_target(members[second]))
     for i in rest:
-        foreach_add_(sums, brought(members[i]))
+        foreach_add_(sums, on_target(members[i]))
     return sums
 
 
 def _uniform(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
-    """Return the tensors, all of one layout."""
+    """Return the tensors in one layout: all dense if one of them is."""
     if len({tensor.layout for tensor in tensors}) == 1:
         return tensors
     return [t if t.layout == torch.strided else t.to_dense() for t in tensors]
@@ -304,10 +307,17 @@ def _uniform(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
 
 @torch.no_grad()
 def broadcast_into_(tensors: Sequence[Tensor], *, nccl: bool = False) -> None:
-    """Copy the first tensor into the others, which have its shape and dtype.
+    """Copy the first tensor into the others in place.
 
-    Tensors that share their memory with one that is up to date already cost nothing. Raises
-    TypeError for what is no tensor and ValueError for tensors that differ, before it copies.
+    A tensor that shares its memory with a tensor that was filled already is skipped.
+
+    Args:
+        tensors: tensors of one shape and dtype, on any devices.
+        nccl: use NCCL for the copies.
+
+    Raises:
+        TypeError: an entry is not a tensor.
+        ValueError: the tensors differ in shape or dtype. Nothing has been copied then.
     """
     check_replicas(tensors)
     spread(tensors, nccl=nccl)
@@ -329,19 +339,21 @@ def scatter(
 
     Args:
         tensor: a tensor of at least one dimension.
-        devices: where the chunks go; a chunk that is there already is a view of ``tensor``.
-        chunk_sizes: one size per device; default: ``slice_sizes``, leaving out the devices for
-            which nothing is left. Nothing is left out when ``tensor`` itself is empty.
+        devices: the devices of the chunks. A chunk that is there already is a view of ``tensor``.
+        chunk_sizes: one size per device; default: ``slice_sizes``. By default a device that would
+            get an empty chunk is left out, unless ``tensor`` itself is empty.
         dim: the dimension, counted from 0.
-        streams: the streams that copy, one (or None) per device; the caller waits for them.
-            Copies from pinned memory are under way when the call returns, as in torch.cuda.comm.
+        streams: the streams that copy, one (or None) per device; the caller's stream waits for
+            them. Copies from pinned memory may still run when the call returns, as in
+            torch.cuda.comm.
         out: instead of ``devices`` and ``chunk_sizes``, tensors that are filled and returned.
 
     Returns:
         One chunk per device, of the dtype and layout of ``tensor``.
 
     Raises:
-        ValueError: a dimension that the tensor lacks and for sizes that do not add up to it.
+        ValueError: ``tensor`` has no dimension ``dim``, or the sizes do not add up to its size
+            there.
 
     Differs from torch.cuda.comm: the default sizes are Torch7's, so that all devices are used.
 
@@ -403,14 +415,14 @@ def gather(
         tensors: tensors of one dtype whose sizes agree in all dimensions but ``dim``;
             0-dimensional ones count as vectors of one element.
         dim: the dimension, counted from 0.
-        destination: where the result goes; default: the current device.
+        destination: the device of the result; default: the current device.
         out: instead of ``destination``, the tensor that takes the result.
 
     Returns:
         The joined tensor, or ``out``.
 
     Raises:
-        ValueError: tensors that do not fit together.
+        ValueError: the tensors differ in dtype, or in a size other than that of ``dim``.
 
     Example:
         >>> gather([torch.zeros(2), torch.ones(1)], destination="cpu").tolist()

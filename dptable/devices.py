@@ -1,7 +1,7 @@
-"""The devices to train on: what they are, which to choose, and whether they fit together.
+"""The devices to train on: list them, choose some, and check that they match.
 
-The list of logical devices itself is kept by ``compat.cutorch``; ``configure`` sets it. Nothing
-here creates a CUDA context.
+``compat.cutorch`` keeps the list of logical devices; ``configure`` sets it. Nothing in this module
+creates a CUDA context.
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ IDLE = 0.5
 
 
 def facts() -> dict[torch.device, Gpu]:
-    """Return the driver's facts of the GPUs that PyTorch can use, by PyTorch's name.
+    """Return the driver's facts about the GPUs that PyTorch can use, by PyTorch's name.
 
-    Raises ``dptable.hardware.nvml.NoDriver`` where the driver cannot be asked.
+    Raises:
+        dptable.hardware.nvml.NoDriver: the driver's library (NVML) cannot be used.
     """
     return _by_device(survey())
 
@@ -62,7 +63,11 @@ def _by_device(known: Survey) -> dict[torch.device, Gpu]:
 
 
 def _by_uuid(known: Survey) -> dict[int, Gpu] | None:
-    """CUDA's own answer, which is there once CUDA runs; None if it does not name a GPU we know."""
+    """Match CUDA's devices to the driver's by UUID.
+
+    Returns:
+        The driver's facts by CUDA's number; None if CUDA is not initialised or a UUID is unknown.
+    """
     # Of a GPU in MIG mode CUDA shows an instance, and may yet tell the UUID of the whole.
     parts = [part for gpu in known.gpus for part in gpu.parts]
     by_uuid = {part.uuid.removeprefix("GPU-").removeprefix("MIG-"): part for part in parts}
@@ -90,17 +95,17 @@ def _order_is_certain(shown: Iterable[Gpu]) -> bool:
 
 
 def choose(count: int | None = None) -> tuple[torch.device, ...]:
-    """Return the devices for ``--devices auto``.
+    """Choose devices, as ``--devices auto`` does.
 
-    Of the GPUs among the logical devices it takes those with free memory that are connected best.
-    Without a GPU it takes the first CPU devices.
+    GPUs come first: those with free memory and with the best connections to each other. Without a
+    GPU the first CPU devices are taken.
 
     Args:
-        count: how many; default: all that are idle, that is all with at least half the free memory
-            of the freest.
+        count: how many; default: all idle ones, which have at least half as much free memory as the
+            GPU with the most.
 
     Raises:
-        ValueError: if there are not as many.
+        ValueError: there are fewer devices.
     """
     listed = devices()
     gpus = [device for device in dict.fromkeys(listed) if accelerators.is_accelerator(device)]
@@ -121,20 +126,20 @@ def choose(count: int | None = None) -> tuple[torch.device, ...]:
     if count is None:
         return tuple(idle)
 
-    def worth(chosen: Sequence[torch.device]) -> tuple[int, int, int, int]:
+    def rank(chosen: Sequence[torch.device]) -> tuple[int, int, int, int]:
         links = [known.link(shown[a], shown[b]) for a, b in combinations(chosen, 2)]
         ranks = [link.rank for link in links if link is not None]
         busy = sum(device not in idle for device in chosen)
         return -busy, min(ranks, default=0), sum(ranks), sum(free[device] for device in chosen)
 
-    return max(combinations(candidates, count), key=worth)
+    return max(combinations(candidates, count), key=rank)
 
 
 # Fitting together
 
 
 def imbalance(gpus: Mapping[torch.device, Gpu]) -> str | None:
-    """One sentence if a GPU has under 75 % of another's memory or cores, else None."""
+    """Return one sentence if a GPU has under 75 % of another's memory or cores, else None."""
     for what, unit in (("memory_total", "memory"), ("cores", "cores")):
         known = {d: v for d, gpu in gpus.items() if (v := getattr(gpu, what)) is not None}
         if not known:
@@ -150,7 +155,7 @@ def imbalance(gpus: Mapping[torch.device, Gpu]) -> str | None:
 
 
 def warn_about_imbalance(used: Iterable[DeviceLike]) -> None:
-    """Warn if the GPUs among ``used`` do not fit together; silent without a driver."""
+    """Warn if the GPUs among ``used`` differ much in memory or cores; silent without a driver."""
     wanted = {cutorch.device(device) for device in used}
     if sum(device.type == "cuda" for device in wanted) < 2:
         return
@@ -170,8 +175,10 @@ def warn_about_imbalance(used: Iterable[DeviceLike]) -> None:
 class Report:
     """The logical devices with the driver's facts, ready to print.
 
-    ``gpus`` has the facts by device, ``links`` the connections of the pairs; ``notes`` are
-    sentences for the user, such as why there are no facts.
+    Attributes:
+        gpus: the facts by device.
+        links: the connections of the pairs.
+        notes: sentences for the user, such as why there are no facts.
     """
 
     devices: tuple[torch.device, ...]
@@ -189,8 +196,9 @@ class Report:
         return "\n".join(lines)
 
     def json(self) -> str:
-        """Return the report as JSON: ``devices``, ``links`` and ``notes``; unknown facts
-        are null.
+        """Return the report as JSON.
+
+        The keys are ``devices``, ``links`` and ``notes``; unknown facts are null.
         """
         entries = []
         for gpu_id, device in enumerate(self.devices, 1):
@@ -238,7 +246,7 @@ _HEADINGS = [
 
 
 def report() -> Report:
-    """Return what there is to say about the logical devices now."""
+    """Collect the facts about all logical devices."""
     listed = devices()
     try:
         known = survey()
@@ -265,7 +273,13 @@ def report() -> Report:
 
 
 def watch(interval: float = 2.0, *, out: TextIO | None = None, rounds: int | None = None) -> None:
-    """Print the table again and again, on a terminal in place, until Ctrl-C or for some rounds."""
+    """Print the report again and again until Ctrl-C; on a terminal each overwrites the last.
+
+    Args:
+        interval: seconds between two reports.
+        out: where to print; default: standard output.
+        rounds: how many reports; default: no end.
+    """
     if not 0 < interval < math.inf:
         raise ValueError(f"interval is {interval:g}; a positive number of seconds is accepted")
     stream = sys.stdout if out is None else out
@@ -302,7 +316,7 @@ def _gpu_cells(gpu: Gpu) -> list[str]:
 
 
 def _pytorchs_facts(device: torch.device) -> dict[str, Any]:
-    """Return what PyTorch itself knows, for a device that the driver says nothing of."""
+    """Return what PyTorch itself knows about a device that the driver does not list."""
     if device.type == "cuda" and not accelerators.started("cuda"):
         # Asking PyTorch would create a context.
         return {"name": str(device)}

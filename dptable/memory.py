@@ -1,4 +1,4 @@
-"""Keeping the memory that the C library would give back."""
+"""Make the C library keep freed memory in the process."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ _TWO_HEAPS = 2 * (64 << 20)
 
 
 def keep_freed() -> bool:
-    """Let this process keep freed memory of the CPU for its next use; False where that is unknown.
+    """Make glibc keep freed CPU memory in this process for reuse.
 
-    A training step frees what the next one needs again. glibc gives much of it back to the system,
-    which then hands out zeroed pages anew, one fault each: up to a sixth of a step's time. Once
-    this is called, the process stays as large as it has been. Not kept are tensors of more than
-    64 MiB each that other threads than the main one make.
+    A training step frees what the next one allocates again. By default glibc returns much of it to
+    the system, and each new page costs a page fault and zeroing: up to a sixth of a step's time.
+    After this call the process stays as large as it ever was. Tensors over 64 MiB made by other
+    threads than the main one are still returned.
+
+    Returns:
+        False if this C library has no such setting.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

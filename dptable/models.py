@@ -1,4 +1,4 @@
-"""The networks that ``dptable train`` offers, built as Torch7 scripts build them.
+"""The networks of ``dptable train``, built as Torch7 scripts build them.
 
 Each function takes the number of classes and the images' channels, height and width, and returns
 a net that maps N×C×H×W images to N×classes scores for ``nn.CrossEntropyCriterion``.
@@ -82,13 +82,20 @@ def resnet(
     shortcut_type: str = "A",
     preactivation: bool = False,
 ) -> nn.Sequential:
-    """Return the CIFAR residual net of fb.resnet.torch: depth 6n+2, stages of 16, 32 and 64
-    features.
+    """Build the CIFAR residual net of fb.resnet.torch, with stages of 16, 32 and 64 features.
 
-    ``shortcut_type`` is what bridges two stages: "A" a strided identity padded with zero features,
-    "B" a 1×1 convolution; "C" puts a 1×1 convolution beside every block. From K. He et al., "Deep
-    Residual Learning for Image Recognition", 2015; with ``preactivation`` from their "Identity
-    Mappings in Deep Residual Networks", 2016.
+    From K. He et al., "Deep Residual Learning for Image Recognition", 2015; with ``preactivation``
+    from their "Identity Mappings in Deep Residual Networks", 2016.
+
+    Args:
+        classes: the number of scores for each image.
+        channels: planes of an image.
+        height: rows of an image, in pixels.
+        width: columns of an image, in pixels.
+        depth: the number of layers, 6n+2.
+        shortcut_type: how shortcuts bridge two stages: "A" by a strided identity padded with zero
+            features, "B" by a 1×1 convolution; "C" puts a 1×1 convolution beside every block.
+        preactivation: normalise before each convolution instead of after it.
     """
     if depth < 8 or (depth - 2) % 6:
         raise ValueError(f"depth is {depth}; 6n+2, such as 8, 20, 32, 44, 56 or 110, is accepted")
@@ -127,10 +134,9 @@ def imagenet_resnet(
     shortcut_type: str = "B",
     preactivation: bool = False,
 ) -> nn.Sequential:
-    """Return the ImageNet residual net of fb.resnet.torch: depth 18, 34, 50, 101, 152 or 200.
+    """Build the ImageNet residual net of fb.resnet.torch: depth 18, 34, 50, 101, 152 or 200.
 
-    From depth 50 on its blocks are bottlenecks. ``shortcut_type`` and ``preactivation`` are as in
-    ``resnet``.
+    From depth 50 on its blocks are bottlenecks. For the arguments, see ``resnet``.
     """
     if depth not in IMAGENET_DEPTHS:
         raise ValueError(f"depth is {depth}; {listed(IMAGENET_DEPTHS)} is accepted")
@@ -154,9 +160,10 @@ def imagenet_resnet(
 
 
 class _ResidualBlocks:
-    """Makes the blocks of a residual net one after the other.
+    """Builds the blocks of a residual net one after the other.
 
-    Field: ``features``, how many the latest gives.
+    Attributes:
+        features: the number of output features of the latest block.
     """
 
     def __init__(self, features: int, shortcut_type: str, preactivation: bool) -> None:
@@ -173,7 +180,7 @@ class _ResidualBlocks:
         stride: int,
         bare: bool = False,
     ) -> nn.Sequential:
-        """``count`` blocks, of which the first has the stride."""
+        """Return ``count`` blocks; the first has the stride."""
         blocks = nn.Sequential()
         for i in range(count):
             at = "nowhere" if bare else "both"
@@ -181,20 +188,21 @@ class _ResidualBlocks:
         return blocks
 
     def basic(self, features: int, stride: int, activated: str) -> nn.Module:
-        """Two 3×3 convolutions."""
+        """Return a block of two 3×3 convolutions."""
         return self._block(((features, 3, stride), (features, 3, 1)), stride, activated)
 
     def bottleneck(self, features: int, stride: int, activated: str) -> nn.Module:
-        """Return a 3×3 convolution between two of 1×1; the block gives four times ``features``."""
+        """Return a block of 1×1, 3×3 and 1×1 convolutions with ``4 * features`` outputs."""
         layers = (features, 1, 1), (features, 3, stride), (4 * features, 1, 1)
         return self._block(layers, stride, activated)
 
     def _block(
         self, layers: Sequence[tuple[int, int, int]], stride: int, activated: str
     ) -> nn.Module:
-        """Layers of (features, kernel, stride).
+        """Return a residual block with layers of (features, kernel, stride).
 
-        With ``preactivation`` there is one before them: of the "branch", of "both" ways, "nowhere".
+        ``activated`` places the first normalisation and ReLU of ``preactivation``: in the "branch",
+        before "both" branch and shortcut, or "nowhere".
         """
         inputs, pre = self.features, self.preactivation
         block, branch = nn.Sequential(), nn.Sequential()
@@ -238,7 +246,7 @@ def _activated(model: nn.Sequential, features: int) -> nn.Sequential:
 
 
 def _initialised(model: nn.Sequential) -> nn.Sequential:
-    """Draw the weights by the number of outputs [He et al. 2015], in Torch7's order."""
+    """Draw the weights scaled by the number of outputs [He et al. 2015], in Torch7's order."""
     convolved: Any
     for convolved in model.findModules("nn.SpatialConvolution")[0]:
         outgoing = convolved.kW * convolved.kH * convolved.nOutputPlane
@@ -252,7 +260,10 @@ def _initialised(model: nn.Sequential) -> nn.Sequential:
 
 
 def _without_input_gradient(model: nn.Sequential) -> nn.Sequential:
-    """Nothing reads the images' gradient, and for a first convolution it is half the work."""
+    """Switch off ``gradInput`` of the first layer.
+
+    Nothing reads the images' gradient, and for a first convolution it is half the work.
+    """
     first = next(module for module in model.modules if module.parameters()[0])
     first.gradInput = None
     return model

@@ -1,4 +1,4 @@
-"""The next batches travel to the device while this one computes."""
+"""Copy the next batches to the device while the current one is computed."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ Batch = TypeVar("Batch")
 
 
 class Prefetcher(Generic[Batch]):
-    """Iterate over batches while the next ones are being copied to a GPU.
+    """Iterate over batches while the next ones are copied to a GPU.
 
     Dense tensors are pinned and copied on a background stream; the current stream waits for a batch
-    when it is handed out. Each ``iter()`` is a new pass over ``batches``. They are drawn in the
-    caller's thread, at most ``ahead`` early, so that random numbers keep a fixed order. For a CPU
-    device nothing has to travel and nothing is drawn early.
+    when it is handed out. Each ``iter()`` starts anew on ``batches``. The caller's thread draws the
+    batches, at most ``ahead`` early, so that random numbers keep a fixed order. For a CPU device
+    nothing is copied and nothing is drawn early.
 
     Args:
-        batches: structures of tensors as ``dptable.scatter_gather`` knows them.
-        device: where they go; default: the current device.
-        ahead: how many batches are under way besides the one in use, at least 1.
+        batches: structures of tensors (tuples, lists, dicts), as in ``dptable.scatter_gather``.
+        device: the target; default: the current device.
+        ahead: how many batches are copied ahead of the one in use, at least 1.
 
-    An error of ``batches`` surfaces after the batches that came before it.
+    An error that ``batches`` raises is raised after the batches before it were handed out.
 
     Example:
         >>> import torch
@@ -75,7 +75,7 @@ class Prefetcher(Generic[Batch]):
 
 
 class _Flight(Generic[Batch]):
-    """A batch on its way to a GPU."""
+    """A batch that is being copied to a GPU."""
 
     def __init__(self, batch: Batch, device: torch.device, stream: torch.Stream) -> None:
         self.device = device
@@ -87,12 +87,12 @@ class _Flight(Generic[Batch]):
     def _start(self, tensor: Tensor) -> Tensor:
         if tensor.layout != torch.strided:
             return tensor
-        if tensor.is_cpu and accelerators.pins():
+        if tensor.is_cpu and accelerators.pins_memory():
             tensor = tensor.pin_memory()
         return tensor.to(self.device, non_blocking=True)
 
     def land(self) -> Batch:
-        """Return the batch, safe to use on the current stream."""
+        """Return the batch; the current stream waits for its copies."""
         current = accelerators.current_stream(self.device)
         current.wait_event(self.arrived)
 

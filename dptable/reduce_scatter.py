@@ -1,6 +1,7 @@
-"""Sums over processes, of which each process gets its part. Small sums travel as one large sum.
+"""Sum tensors over processes so that each process gets its part (reduce-scatter).
 
-The interface is that of ``fairscale.internal.reduce_scatter_bucketer``.
+Small sums are collected and sent as one. The interface is that of
+``fairscale.internal.reduce_scatter_bucketer``.
 """
 
 from __future__ import annotations
@@ -29,9 +30,7 @@ Callback = Callable[[Tensor], Any]
 
 
 def on_nccl(tensor: Tensor, group: dist.ProcessGroup | None = None) -> bool:
-    """Return whether NCCL carries such tensors; in a group, each type of device can have its
-    backend.
-    """
+    """Return whether NCCL carries this tensor; a group has a backend for each device type."""
     return f"{tensor.device.type}:nccl" in dist.get_backend_config(group)
 
 
@@ -45,8 +44,8 @@ def reduce_scatter(output: Tensor, stacked: Tensor, group: dist.ProcessGroup | N
         group: default: all processes.
 
     On backends without this collective each process receives its row from all the others and sums
-    them in the order of the ranks. PyTorch's gloo does have it, as an all-reduce of everything,
-    which sends twice the bytes.
+    them in the order of the ranks. PyTorch's gloo implements it as an all-reduce of everything,
+    which sends twice the bytes, so it is not used there.
     """
     if on_nccl(stacked, group):
         reduce_scatter_single(output, stacked.contiguous(), group=group)
@@ -62,10 +61,10 @@ def reduce_scatter(output: Tensor, stacked: Tensor, group: dist.ProcessGroup | N
 def reduce_to(
     tensor: Tensor, rank: int, group: dist.ProcessGroup | None = None
 ) -> Callable[[], Any]:
-    """Begin to sum ``tensor`` over the processes in the memory of one rank of the group.
+    """Begin to sum ``tensor`` over the processes, in place, on one rank of the group.
 
     Returns:
-        What waits for the sum. On the other ranks the tensor's values are then undefined.
+        A function that waits for the sum. On the other ranks the tensor's values are undefined.
     """
     root = rank if group is None else dist.get_global_rank(group, rank)
     if on_nccl(tensor, group):
@@ -86,7 +85,7 @@ def reduce_to(
 
 
 def _all(functions: Iterable[Callable[[], Any]]) -> None:
-    """Call every function, whatever the ones before it raise; then raise the first error."""
+    """Call every function, also after one has raised; then raise the first error."""
     first = None
     for function in functions:
         try:
@@ -98,10 +97,11 @@ def _all(functions: Iterable[Callable[[], Any]]) -> None:
 
 
 class ScatterBucket:
-    """Room for inputs that are reduce-scattered together.
+    """A buffer for inputs that are reduce-scattered together.
 
-    ``data`` has a row for each process, filled up to ``offset``; the sum of this process's row
-    comes into ``output_shard``, of which the callbacks get their parts.
+    Attributes:
+        data: one row for each process, filled up to column ``offset``.
+        output_shard: the sum of this process's row; the callbacks get parts of it.
     """
 
     def __init__(self, data: Tensor, group: dist.ProcessGroup) -> None:
@@ -112,7 +112,7 @@ class ScatterBucket:
         self.output_shard = torch.zeros_like(data[0])
 
     def put(self, inputs: Sequence[Tensor], callback: Callback | None) -> None:
-        """Add inputs, for which there must be room."""
+        """Add inputs. There must be room for them."""
         end = self.offset + inputs[0].numel()
         for row, tensor in zip(self.data, inputs, strict=True):
             row[self.offset : end].view_as(tensor).copy_(tensor)
@@ -122,7 +122,7 @@ class ScatterBucket:
         self.offset = end
 
     def flush(self) -> None:
-        """Reduce-scatter what is in the bucket, then call the callbacks in order."""
+        """Reduce-scatter the contents, then call the callbacks in order."""
         if not self.callbacks and not self.offset:
             return
         reduce_scatter(self.output_shard[: self.offset], self.data[:, : self.offset], self.group)
@@ -141,7 +141,7 @@ class ScatterBucket:
                 storage.resize_(tensor.numel() * tensor.element_size())
 
     def teardown(self) -> None:
-        """Free the buffers. Raises RuntimeError if there is something in them."""
+        """Free the buffers. Raises RuntimeError if the bucket is not empty."""
         if self.callbacks or self.offset:
             raise RuntimeError("there are inputs that were not reduced yet; call flush() first")
         for tensor in (self.data, self.output_shard):
@@ -149,11 +149,11 @@ class ScatterBucket:
 
 
 class ReduceScatterBucketer:
-    """Gathers small reduce-scatters into few large ones.
+    """Collect small reduce-scatters into few large ones.
 
     Large inputs are reduced at once. Small ones wait in a bucket, one per dtype, device and group,
-    until it is full or ``flush`` is called: results may so come in another order than the calls,
-    but those of one bucket come in theirs.
+    until it is full or ``flush`` is called. So results may arrive in another order than the calls,
+    except that those of one bucket keep their order.
 
     Args:
         bucket_cap_mb: the size of a bucket in MiB over all its rows, one for each process; at 0 or
@@ -171,17 +171,17 @@ class ReduceScatterBucketer:
         group: dist.ProcessGroup,
         callback_fn: Callback | None = None,
     ) -> None:
-        """Sum tensors over the processes of ``group``, of which rank r gets number r.
+        """Sum tensors over the processes of ``group``; rank r gets the sum of entry r.
 
         Every process makes the same calls in the same order.
 
         Args:
             input_list: a tensor for each process, all of one shape, dtype and device.
             group: the processes.
-            callback_fn: called once with the sum, when it is there.
+            callback_fn: called once with the sum, as soon as it is complete.
 
         Raises:
-            ValueError: inputs of another number or of different kinds.
+            ValueError: the number of inputs is not that of the processes, or they differ in kind.
         """
         size = group.size()
         if len(input_list) != size:
@@ -212,16 +212,16 @@ class ReduceScatterBucketer:
 
     @torch.no_grad()
     def flush(self) -> None:
-        """Reduce all that waits; afterwards every callback has been called.
+        """Reduce everything that waits; afterwards every callback has been called.
 
-        An error in a callback is raised once the others were called, too: the other processes know
-        nothing of it and take part in all the sums.
+        An error in a callback is raised after the other callbacks were called: the other processes
+        do not know of it and take part in all the sums.
         """
         _all([bucket.flush for bucket in self.buckets.values()])
 
     @torch.no_grad()
     def teardown(self) -> None:
-        """Free the buffers of all buckets, which must be empty; they come back when needed."""
+        """Free the buffers of all buckets, which must be empty; the next use allocates them."""
         for bucket in self.buckets.values():
             bucket.teardown()
 

@@ -1,10 +1,10 @@
-"""Sums of gradients over replicas, while backward still computes the next gradients.
+"""Sum gradients over replicas while backward still computes the next gradients.
 
 After DistributedDataParallel's reducer (S. Li et al., "PyTorch Distributed: Experiences on
-Accelerating Data Parallel Training", VLDB 2020). Parameters are gathered in buckets in the reverse
-order of their definition, in which backward roughly computes their gradients. The thread that goes
-back through a replica tells the reducer when a gradient is complete. The replica whose gradient
-completes a bucket on all replicas sums it, in its own thread, while the others go on.
+Accelerating Data Parallel Training", VLDB 2020). Parameters are assigned to buckets in the reverse
+order of their definition, in which backward roughly computes their gradients. The thread that
+computes a replica's backward tells the reducer when a gradient is complete. The thread whose
+gradient completes a bucket on all replicas sums the bucket, while the others go on.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ class Bucket:
     """Parameters whose gradients are summed together.
 
     Attributes:
-        parts: for each tensor to sum, the list of its copies, one per replica. Where the gradients
-            are flat there is one tensor, a range of them; else one for each parameter.
+        parts: for each tensor to sum, the list of its copies, one per replica. With flat gradients
+            there is one tensor, a range of the flat one; otherwise one for each parameter.
         pending: how many gradients, of all replicas, are still to come in this pass.
         done: whether the bucket is summed.
 
     Args:
         indices: the numbers of the parameters.
-        gradients: those of all parameters, a list per replica.
-        aliases: parameters whose gradients use the memory of others in the bucket, which is not
-            complete before theirs are there.
+        gradients: the gradients of all parameters, a list per replica.
+        aliases: parameters whose gradients share memory with gradients in the bucket. The bucket is
+            complete only after theirs have come, too.
     """
 
     def __init__(
@@ -68,25 +68,25 @@ class Bucket:
 
 
 class Reducer:
-    """Sums the gradients of several replicas onto the first, bucket by bucket, during backward.
+    """Sum the gradients of several replicas onto the first, bucket by bucket, during backward.
 
-    Use: ``prepare(used)`` before backward runs on the first ``used`` replicas, ``arrived(replica,
-    index)`` whenever a gradient is complete, ``finish()`` after backward has ended on all of them,
-    or ``abort()`` if it failed. ``finish`` also sums the buckets whose gradients did not all come:
-    parameters that took no part, or of which nobody told.
+    Call ``prepare(used)`` before backward runs on the first ``used`` replicas, ``arrived(replica,
+    index)`` whenever a gradient is complete, and ``finish()`` after backward has ended on all of
+    them, or ``abort()`` if it failed. ``finish`` also sums the buckets whose gradients did not all
+    come, because parameters took no part or nobody reported them.
 
-    Nothing is hooked to the parameters: of towers of torch.nn, or of any other net, a hook that is
-    registered with ``register_post_accumulate_grad_hook`` may call ``arrived``.
+    The reducer registers no hooks. For towers of torch.nn, call ``arrived`` from a hook that
+    ``register_post_accumulate_grad_hook`` registers.
 
     Args:
         replicas: the parameters of each replica, in the same order; every one has a ``grad``.
             Gradients that lie side by side in a flat tensor are summed there, without a copy.
-        bucket_bytes: the size at which a bucket is full.
-        first_bucket_bytes: that of the first bucket, small so that the first sum starts early.
-        reduce: sums a list of copies, one per replica, onto the first and zeroes the rest. Called
-            from the thread that completed the bucket.
+        bucket_bytes: the size in bytes at which a bucket is full.
+        first_bucket_bytes: the size of the first bucket, small so that the first sum starts early.
+        reduce: sums a list of copies, one per replica, onto the first and zeroes the rest. It is
+            called in the thread that completed the bucket.
         ordered: sum the buckets one at a time and in order, as collectives between processes need
-            it; else each as soon as it is complete, whatever the others wait for.
+            it. Otherwise each bucket is summed as soon as it is complete.
     """
 
     def __init__(
@@ -117,9 +117,11 @@ class Reducer:
         self._limits = [min(first_bucket_bytes, bucket_bytes), bucket_bytes]
         self._devices = {p.device for replica in self._replicas for p in replica}
         self._streams = Streams(self._devices)
-        # Guards the counts; held only to count.
+        # Guards `pending`, `_arrived`, `_active` and `_error`. Held only to count, never during a
+        # sum, so that a replica's backward does not wait for another replica's sum.
         self._lock = threading.Lock()
-        # Held while buckets are summed in order.
+        # Held while buckets are summed in order: collectives between processes must be called in
+        # the same order in every process. Taken without `_lock`, so there is no order of locks.
         self._turn = threading.Lock()
         self._active = False
         self._error: BaseException | None = None
@@ -132,6 +134,7 @@ class Reducer:
         if not first:
             return []
         gradients = [[_gradient(p) for p in replica] for replica in self._replicas]
+        # Shared parameters have one gradient tensor, which must be summed once.
         places: dict[tuple[int, int], list[int]] = {}
         for i, gradient in enumerate(gradients[0]):
             # Those without elements share no memory, wherever they are.
@@ -162,19 +165,23 @@ class Reducer:
             self._active, self._error = True, None
 
     def arrived(self, replica: int, index: int) -> None:
-        """Take note that a gradient is there, in the thread that computed it.
+        """Report a complete gradient, in the thread that computed it.
 
         Args:
-            replica, index: the number of the replica and that of its parameter, both from 0.
+            replica: the number of the replica, from 0.
+            index: the number of the parameter, from 0.
         """
         with self._lock:
             if not self._active or (replica, index) in self._arrived:
                 return
             self._arrived.add((replica, index))
+            # Under the lock: whoever finds the bucket complete must find all waits queued.
             self._streams.follow(self._replicas[replica][index].device)
             bucket = self._bucket_of[index]
             bucket.pending -= 1
-        complete = bucket.pending == 0
+            # Under the lock, too: otherwise two threads whose gradients are the last two could both
+            # see 0, and both sum the bucket.
+            complete = bucket.pending == 0
         if complete:
             try:
                 self._sum_now(bucket)
@@ -202,9 +209,9 @@ class Reducer:
             bucket.done = True
 
     def finish(self) -> None:
-        """Sum what is left, once backward has ended on every replica.
+        """Sum what is left, after backward has ended on every replica.
 
-        Raises what a sum during backward raised.
+        Raises an error that a sum during backward raised.
         """
         with self._lock:
             active, self._active = self._active, False
@@ -219,7 +226,7 @@ class Reducer:
                 self._sum(bucket)
 
     def abort(self) -> None:
-        """Forget the pass: backward failed, and no more gradients will come."""
+        """Forget the pass after backward failed; no more gradients will come."""
         with self._lock:
             self._active, self._error = False, None
 

@@ -1,4 +1,4 @@
-"""Copies of a network on several devices that train the original's parameters."""
+"""Copy a network to several devices so that the copies train the original's parameters."""
 
 from __future__ import annotations
 
@@ -31,20 +31,24 @@ def replicate(
 ) -> list[Network]:
     """Copy a ``torch.nn`` network to several devices.
 
+    A replica has no parameters of its own: they are plain tensors on its modules, so
+    ``parameters()`` of a replica is empty. What is shared in the network (one parameter in two
+    modules, one module in two parents) is shared in every replica, too. Parameters travel in one
+    coalesced broadcast and buffers in another. Networks of ``compat.nn`` have ``clone()`` instead.
+
     Args:
         network: a network whose parameters and buffers are all on the first device or the CPU.
         devices: one per replica; on the first the replica uses the network's own tensors.
-        detach: whether the replicas' parameters are plain copies. Otherwise gradients flow back
+        detach: make the replicas' parameters plain copies. Otherwise gradients flow back
             through them and are summed on the network's parameters.
 
-    A replica has no parameters of its own: they are plain tensors on its modules, so that
-    ``parameters()`` of a replica is empty. What is shared in the network (one parameter in two
-    modules, one module in two parents) is shared alike in every replica. Parameters travel in one
-    coalesced broadcast and buffers in another.
+    Returns:
+        One replica per device.
 
-    Raises TypeError for what is no network, and ValueError for one whose tensors sit elsewhere, one
-    with scripted modules and one whose lazy modules have no parameters yet. Networks of
-    ``compat.nn`` have ``clone()``.
+    Raises:
+        TypeError: ``network`` is not a ``torch.nn`` module.
+        ValueError: its tensors are on other devices, a module is scripted, or a lazy module has no
+            parameters yet.
 
     Source: ``replicate`` of torch.nn.parallel, here for devices of any kind.
 
@@ -109,7 +113,7 @@ def _fill(
 def _copies(
     tensors: list[Tensor], devices: Sequence[torch.device], detach: bool
 ) -> list[dict[Tensor, Tensor]]:
-    """For each device, which tensor stands for which of the network's."""
+    """Return for each device a table from the network's tensors to their copies."""
     if detach:
         plain = [tensor.detach() if tensor.requires_grad else tensor for tensor in tensors]
         copies = comm.broadcast_coalesced(plain, devices)
@@ -121,7 +125,7 @@ def _copies(
 
 
 class _Broadcast(torch.autograd.Function):
-    """Copies for each device in turn; their gradients are summed."""
+    """Copy tensors to each device; backward sums the copies' gradients."""
 
     @staticmethod
     def forward(
@@ -140,7 +144,7 @@ class _Broadcast(torch.autograd.Function):
 
 
 class _Sum(torch.autograd.Function):
-    """The sum of what each device in turn has for each tensor, on the tensors' own device."""
+    """Sum each tensor's copies on the tensor's own device."""
 
     @staticmethod
     def forward(

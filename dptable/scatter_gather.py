@@ -1,4 +1,4 @@
-"""Splits nested inputs over devices, and joins nested outputs.
+"""Split nested inputs over devices, and join nested outputs.
 
 The structures are those of torch.nn.parallel: tuples, named tuples, lists and dicts of tensors, at
 any depth. Every other object goes to all devices as it is.
@@ -25,23 +25,27 @@ __all__ = ["copy_stream", "gather", "map_tensors", "scatter", "scatter_kwargs", 
 
 
 def scatter(inputs: Any, devices: Iterable[DeviceLike], dim: int = 0) -> list[Any]:
-    """Split every tensor of a structure along a dimension; one structure per device.
+    """Split every tensor of a structure along a dimension; return one structure per device.
 
     Tensors from the CPU reach a GPU on a background stream that the current stream waits for.
 
     Args:
         inputs: a tensor or a structure of tensors.
-        devices: where the parts go.
+        devices: the devices of the parts.
         dim: the dimension, counted from 0.
 
     Returns:
-        One structure per device that gets data, whose tensors keep their dtype: a batch of 2 over 4
+        One structure per device that gets data, with tensors of the same dtype: a batch of 2 over 4
         devices gives two. A tensor that is empty along ``dim`` is empty on every device; a
         structure without tensors goes to all.
 
-    Differs from torch.nn.parallel: the split is Torch7's (``slice_sizes``); tensors of which
-    some would reach fewer devices than others raise ValueError instead of losing data in silence;
-    the result is always a list. Raises ValueError for a 0-dimensional tensor too.
+    Raises:
+        ValueError: a tensor has no dimensions, or some tensors would reach fewer devices than
+            others.
+
+    Differs from torch.nn.parallel: the split is Torch7's (``slice_sizes``); tensors that would
+    reach different numbers of devices are an error, where torch.nn.parallel silently drops data;
+    the result is always a list.
 
     Example:
         >>> parts = scatter({"x": torch.arange(4), "k": 3}, ["cpu", "cpu"])
@@ -81,15 +85,19 @@ def scatter_kwargs(
 
 
 def gather(outputs: Sequence[Any], destination: DeviceLike | None = None, dim: int = 0) -> Any:
-    """Join the structures that ``scatter`` made, or that a network made of them.
+    """Join structures of one form, as ``scatter`` or a network returned them for each device.
 
     Args:
-        outputs: one structure per device, all built alike. 0-dimensional tensors join to a vector.
-        destination: where the result goes; default: the current device.
+        outputs: one structure per device, all of one form. 0-dimensional tensors join to a vector.
+        destination: the device of the result; default: the current device.
         dim: the dimension, counted from 0.
 
-    None stays None and a number, string or other object that is equal everywhere stays itself.
-    Raises ValueError for structures that differ.
+    Returns:
+        The structure with joined tensors. None stays None; a number, string or other object that is
+        equal everywhere stays itself.
+
+    Raises:
+        ValueError: the structures differ.
     """
     outputs = list(outputs)
     check_some(outputs, "outputs", "structure")
@@ -106,7 +114,7 @@ def _agreed(values: list[Any]) -> Any:
 
 
 def map_tensors(function: Callable[[Tensor], Tensor], structure: Any) -> Any:
-    """Return the same structure with ``function(tensor)`` in place of every tensor."""
+    """Return a structure of the same form with ``function(tensor)`` in place of every tensor."""
     return unzipped(structure, lambda tensor, place: [function(tensor)], 1)[0]
 
 

@@ -1,7 +1,7 @@
-"""The command before it loads PyTorch, which takes seconds.
+"""Start the command quickly: what runs before PyTorch is loaded, which takes seconds.
 
-Until then it has read its arguments, and Ctrl-C ends it without a traceback. Imported before
-anything else of the package.
+The command reads its arguments first, and Ctrl-C ends it without a traceback meanwhile. This module
+is imported before anything else of the package.
 """
 
 from __future__ import annotations
@@ -31,6 +31,6 @@ if LOADING:
 
 
 def loaded() -> None:
-    """The command takes over: from now on Ctrl-C raises KeyboardInterrupt."""
+    """Restore Python's handling of Ctrl-C: it raises KeyboardInterrupt from now on."""
     if LOADING:
         _exchange(signal.SIG_DFL, signal.default_int_handler)

@@ -1,8 +1,8 @@
-"""The private functions of PyTorch that this package uses besides those of ``compat``.
+"""The private functions of PyTorch that this package uses, besides those in ``compat``.
 
-Nothing else in the package names one, so that a release that changes them is met here; each says
-what public one would replace it. They are the same in PyTorch 2.6 and 2.13 where nothing else is
-said.
+No other module of the package names one, so a release that changes them is noticed here. Each
+docstring names the public function that would replace it. They are the same in PyTorch 2.6 and
+2.13 unless the docstring says otherwise.
 """
 
 from __future__ import annotations
@@ -22,38 +22,34 @@ BatchNorm: type[nn.Module] = nn.modules.batchnorm._BatchNorm
 
 
 def foreach_add(tensors: Sequence[Tensor], others: Sequence[Tensor]) -> list[Tensor]:
-    """Return the sum of each pair, in one call. Waits for a public name of
-    ``torch._foreach_add``.
-    """
+    """Return the sum of each pair, in one call; until ``torch._foreach_add`` is public."""
     return list(torch._foreach_add(list(tensors), list(others)))
 
 
 def foreach_mul_(tensors: Sequence[Tensor], factor: float) -> None:
-    """Multiply all by a number in one call. Waits as ``foreach_add`` does."""
+    """Multiply all tensors by a number in one call; see ``foreach_add``."""
     torch._foreach_mul_(list(tensors), factor)
 
 
 def foreach_div_(tensors: Sequence[Tensor], divisor: float) -> None:
-    """Divide all by a number in one call. Waits as ``foreach_add`` does."""
+    """Divide all tensors by a number in one call; see ``foreach_add``."""
     torch._foreach_div_(list(tensors), divisor)
 
 
 def foreach_copy_(tensors: Sequence[Tensor], sources: Sequence[Tensor]) -> None:
-    """Fill each with its source in one call. Waits as ``foreach_add`` does."""
+    """Copy each source into its tensor in one call; see ``foreach_add``."""
     torch._foreach_copy_(list(tensors), list(sources))
 
 
 def has_nccl() -> bool:
-    """Return whether PyTorch was built with NCCL; ``torch.cuda.nccl`` has no public
-    answer for it.
-    """
+    """Return whether PyTorch was built with NCCL; ``torch.cuda.nccl`` has no public function."""
     return hasattr(torch._C, "_nccl_all_reduce")
 
 
 def end_graph_allocation(device: int, pool: Any) -> None:
-    """Have the allocator leave a CUDA graph's private pool.
+    """Make the allocator leave a CUDA graph's private pool.
 
-    Waits for ``torch.cuda.graph`` to do it when a recording breaks, which it does from 2.12 on.
+    ``torch.cuda.graph`` does this itself when a recording fails, from PyTorch 2.12 on.
     """
     # Its name in PyTorch 2.6, and its name now.
     for name in ("_cuda_endAllocateCurrentStreamToPool", "_cuda_endAllocateToPool"):
@@ -65,11 +61,11 @@ def end_graph_allocation(device: int, pool: Any) -> None:
 
 
 def default_device() -> torch.device | None:
-    """Return what ``torch.set_default_device`` or ``with device:`` says in this thread, if
-    anything.
+    """Return the default device of this thread, or None if none was set.
 
-    ``torch.get_default_device`` gives a CPU that nobody asked for too, and an index that may be
-    another one in another thread.
+    It is set by ``torch.set_default_device`` or ``with device:``. The public
+    ``torch.get_default_device`` returns the CPU if none was set, and adds an index that may differ
+    between threads.
     """
     modes = _get_current_function_mode_stack()
     return next((m.device for m in reversed(modes) if isinstance(m, DeviceContext)), None)
@@ -78,8 +74,7 @@ def default_device() -> torch.device | None:
 def saved_tensors_hooks() -> tuple[Callable[..., Any], Callable[..., Any]] | None:
     """Return the hooks of the innermost ``saved_tensors_hooks`` of this thread.
 
-    Waits for a public question beside ``torch.autograd.graph.saved_tensors_hooks``. PyTorch 2.6 has
-    none at all: None.
+    PyTorch has no public function for it; 2.6 has no private one either, and the result is None.
     """
     ask = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)
     return None if ask is None else ask(True)
@@ -89,28 +84,28 @@ def saved_tensors_hooks() -> tuple[Callable[..., Any], Callable[..., Any]] | Non
 
 
 def shallow_copy(module: nn.Module) -> Any:
-    """Return a module with dictionaries of its own for what it holds, and no parameters.
+    """Return a copy of a module with its own dictionaries and no parameters.
 
-    Waits for ``torch.nn.parallel.replicate`` to take devices of any kind.
+    Needed until ``torch.nn.parallel.replicate`` accepts devices of any kind.
     """
     return module._replicate_for_data_parallel()
 
 
 def held_modules(module: nn.Module) -> dict[str, nn.Module | None]:
-    """Return the dictionary of the modules directly in one, those that are None too.
+    """Return the dictionary of a module's children, with the entries that are None.
 
-    It waits, as the next two do, for ``named_children`` and similar methods to tell these.
+    ``named_children`` and similar methods leave these out; likewise for the next two functions.
     """
     return module._modules
 
 
 def held_parameters(module: nn.Module) -> dict[str, nn.Parameter | None]:
-    """Return the dictionary of a module's own parameters, those that are None too."""
+    """Return the dictionary of a module's own parameters, with the entries that are None."""
     return module._parameters
 
 
 def held_buffers(module: nn.Module) -> dict[str, Tensor | None]:
-    """Return the dictionary of a module's own buffers, those that are None too."""
+    """Return the dictionary of a module's own buffers, with the entries that are None."""
     return module._buffers
 
 
@@ -118,24 +113,22 @@ def held_buffers(module: nn.Module) -> dict[str, Tensor | None]:
 
 
 def default_store() -> dist.Store:
-    """Return the store through which the processes found each other; there is no public
-    way to it.
-    """
+    """Return the store that the processes used to find each other; PyTorch has no public access."""
     return c10d._get_default_store()
 
 
 def device_types(group: dist.ProcessGroup) -> Sequence[torch.device]:
-    """Return the kinds of devices whose tensors a group carries; waits for a public property."""
+    """Return the device types that a group's backends carry; until there is a public property."""
     return group._device_types
 
 
 def sibling(group: dist.ProcessGroup, backend: str, name: str) -> dist.ProcessGroup:
-    """Another group of the same processes, under a name, with the same timeout.
+    """Make another group of the same processes, with a given name and the same timeout.
 
-    ``torch.distributed.new_group(use_local_synchronization=True)`` names it by how many groups the
-    process is in: where they differ in that, the processes wait for each other under different
-    names, and a group made after one was left finds the former one's addresses under its own. This
-    waits for a ``new_group`` that takes a name.
+    ``torch.distributed.new_group(use_local_synchronization=True)`` derives the name from the number
+    of groups that the process is in. Where processes differ in that number, they wait for each
+    other under different names; and a group that is made after another was left finds the old
+    addresses under its name. Needed until ``new_group`` takes a name.
     """
     ranks = dist.get_process_group_ranks(group)
     unique: Any = name
@@ -156,10 +149,9 @@ def sibling(group: dist.ProcessGroup, backend: str, name: str) -> dist.ProcessGr
 
 
 def checkpoints_groups_without_rank_0(group: dist.ProcessGroup) -> bool:
-    """Return whether ``torch.distributed.checkpoint`` serves groups whose first process is not rank
-    0.
+    """Return whether ``torch.distributed.checkpoint`` works in groups that lack global rank 0.
 
-    Torch 2.6 does not, which it tells by an error from deep inside; later ones do.
+    PyTorch 2.6 fails there with an error from deep inside.
     """
     from torch.distributed.checkpoint.utils import _DistWrapper  # half a second to import
 

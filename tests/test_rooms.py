@@ -37,7 +37,6 @@ LATE = {
     "compat/threads/serialization.py": "what a job's own program imported",
     "dptable/training/__init__.py": "its own files",
     "dptable/cli/__init__.py": "its own files",
-    "dptable/cli/convert.py": "safetensors, which may be missing",
     "dptable/cli/exporting.py": "packages of extras, which may be missing",
 }
 

@@ -3,9 +3,8 @@
 GPU id *i* is entry *i*, counted from 1, of a list of logical devices. By default these are all
 accelerators, of CUDA or another kind, or, without any, as many CPU devices as there are cores, so
 that a script written for ``{1, 2}`` runs on a laptop. ``configure`` or the environment variable
-``DPTABLE_DEVICES`` set another list; one device may be listed several times. What scripts call
-CUDA, ``net.cuda()`` and ``torch.CudaTensor``, is the current one of these devices, with a warning
-if that is a CPU.
+``DPTABLE_DEVICES`` set another list; one device may be listed several times. ``net.cuda()`` and
+``torch.CudaTensor`` mean the current one of these devices; if that is a CPU, there is a warning.
 
 Differs from Torch7: wherever a GPU id is taken, a string or a ``torch.device`` is accepted too and
 means PyTorch's device of that name.
@@ -127,6 +126,10 @@ __all__ = [
 _PEERS = "PyTorch uses peer access wherever getPeerToPeerAccess says it can"
 _HANDLES = "PyTorch keeps a BLAS handle per thread and stream on its own"
 _HINTS = {
+    "current_device": "use cutorch.getDevice(), which counts from 1",
+    "empty_cache": "use torch.cuda.empty_cache()",
+    "is_available": "use cutorch.getDeviceCount(), which counts CPUs where there is no accelerator",
+    "mem_get_info": "use cutorch.getMemoryUsage()",
     "createCudaUVATensor": "use createCudaHostTensor and copy",
     "createFloatUVATensor": "use createCudaHostTensor",
     "toCudaUVATensor": "use tensor.to(device)",

@@ -1,4 +1,4 @@
-"""The list of logical devices, and which of them is current in each thread."""
+"""The list of logical devices, and the current one of each thread."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _configured: tuple[torch.device, ...] | None = None
 
 
 class _ThreadState(threading.local):
-    """Each thread's current GPU id."""
+    """The current GPU id of each thread."""
 
     devices: tuple[torch.device, ...] | None = None
     gpu: int = 1
@@ -39,12 +39,14 @@ _state = _ThreadState()
 def configure(devices: Iterable[DeviceLike] | None) -> None:
     """Set the list of logical devices: entry *i*, counted from 1, is what GPU id *i* means.
 
+    Every thread starts again at GPU 1.
+
     Args:
         devices: device names (``["cpu"] * 8``, ``["cuda:0", "cuda:0"]``); an int is a GPU id of the
             default list. ``None`` restores the default.
 
-    Every thread starts again at GPU 1. Raises ValueError for an empty list and for a device that
-    this machine does not have; the old list then stays.
+    Raises:
+        ValueError: the list is empty, or this machine lacks a device. The old list stays.
     """
     global _configured
     with _lock:
@@ -74,11 +76,13 @@ _accelerated: tuple[tuple[torch.device, ...] | None, tuple[torch.device, ...]] =
 
 
 def device(gpu: DeviceLike) -> torch.device:
-    """Return the ``torch.device`` of a GPU id (int, from 1) or of a PyTorch name (str,
-    ``torch.device``).
+    """Return the ``torch.device`` of a GPU id or of PyTorch's name.
+
+    Args:
+        gpu: an int, counted from 1, or a str or ``torch.device``.
 
     Raises:
-        ValueError: 0, for an id beyond the list and for a device that the machine lacks.
+        ValueError: the id is 0 or beyond the list, or the machine lacks the device.
     """
     return _lookup(gpu, devices())
 
@@ -87,10 +91,14 @@ _warned: tuple[torch.device, ...] | None = None
 
 
 def cuda_device(word: str, target: torch.device | None = None) -> torch.device:
-    """Where a tensor goes that is to go to CUDA: ``target``, by default the current device.
+    """Return the device for a tensor that is to be on CUDA.
 
-    An accelerator of any kind will do. Where it is a CPU, one warning says so, for each list of
-    devices; ``word`` is what the script said, such as ``torch.CudaTensor``.
+    Accelerators of any kind count. If the device is a CPU, there is one warning for each list of
+    devices.
+
+    Args:
+        word: what the script said, such as ``torch.CudaTensor``, for the warning.
+        target: the device; default: the current one.
     """
     global _warned
     found = device_or_current() if target is None else target
@@ -106,9 +114,9 @@ def cuda_device(word: str, target: torch.device | None = None) -> torch.device:
 
 
 def place(type: str, tensor: torch.Tensor | None = None) -> tuple[torch.dtype, torch.device]:
-    """Return the dtype of Torch7's tensor type ``type``, and where a tensor is that gets it.
+    """Return the dtype of Torch7's tensor type ``type``, and the device for a tensor of it.
 
-    A CUDA type is on the current device; ``tensor``, if it is on an accelerator, stays on its own.
+    A CUDA type means the current device, but a ``tensor`` on an accelerator stays on its own.
     """
     dtype, cuda = parse_type(type)
     if not cuda:
@@ -143,10 +151,10 @@ def _lookup(gpu: DeviceLike, listed: Sequence[torch.device]) -> torch.device:
 
 
 def _named(name: str | torch.device, listed: Sequence[torch.device]) -> torch.device:
-    """Return a device with its index spelled out, so that equal devices compare equal.
+    """Return a device with its index, so that equal devices compare equal.
 
-    One without, such as "cuda", is the current one if it is of that kind, else the first such one
-    among ``listed``.
+    A name without index, such as "cuda", means the current device if it is of that kind, else the
+    first one among ``listed``.
     """
     try:
         found = torch.device(name)
@@ -169,7 +177,7 @@ def _named(name: str | torch.device, listed: Sequence[torch.device]) -> torch.de
 
 
 def _of_current(alike: list[torch.device]) -> torch.device:
-    """This thread's current device if it is one of these, else the first of them."""
+    """Return this thread's current device if it is one of these, else the first of them."""
     current = _configured[_state.gpu - 1] if _configured and _state.devices is _configured else None
     return current if current in alike else alike[0]
 
@@ -212,8 +220,8 @@ def _resolve(wanted: Iterable[DeviceLike], argument: str) -> tuple[torch.device,
 def getDevice() -> int:
     """Return the GPU id of this thread's current device, 1 at the start.
 
-    After a direct ``torch.cuda.set_device``, or that of another kind, it is the first id of the GPU
-    that was set.
+    After a direct call of ``torch.cuda.set_device`` (or of another kind's) it is the first id of
+    that GPU.
     """
     listed = devices()
     gpu = _state.gpu if _state.devices is listed else 1
@@ -226,10 +234,10 @@ def getDevice() -> int:
 
 
 def gpu_id(gpu: DeviceLike) -> int:
-    """Return the GPU id, counted from 1, of a logical device that may be named otherwise.
+    """Return the GPU id, counted from 1, of a logical device.
 
     Raises:
-        ValueError: a device that is not in the list.
+        ValueError: the device is not in the list.
     """
     target, listed = device(gpu), devices()
     if not isinstance(gpu, _NAMES):
@@ -251,9 +259,9 @@ def setDevice(gpu: DeviceLike) -> None:
 
 @contextmanager
 def device_guard(gpu: DeviceLike | None = None) -> Iterator[None]:
-    """Run a ``with`` block on a logical device; the old one comes back on every way out.
+    """Run a block on a logical device; afterwards the former device is current again.
 
-    Without an argument the block starts on the current device and may change it at will.
+    Without an argument the block starts on the current device and may change it.
     """
     saved = _state.devices, _state.gpu
     kind = accelerated()[0].type if accelerated() else None
@@ -269,9 +277,9 @@ def device_guard(gpu: DeviceLike | None = None) -> Iterator[None]:
 
 
 def withDevice(gpu: DeviceLike, closure: Callable[[], T]) -> T:
-    """Call ``closure()`` with ``gpu`` as the current device and return what it returns.
+    """Call ``closure()`` with ``gpu`` as the current device and return its result.
 
-    The old device comes back on every way out; an exception reaches the caller unchanged.
+    Afterwards the former device is current again, also after an exception.
     """
     with device_guard(gpu):
         return closure()
@@ -289,5 +297,5 @@ def synchronizeAll() -> None:
 
 
 def device_or_current(gpu: DeviceLike | None = None) -> torch.device:
-    """``device``, or the current one."""
+    """Return ``device(gpu)``, or the current device."""
     return device(getDevice() if gpu is None else gpu)

@@ -1,4 +1,4 @@
-"""What there is to know of devices: their memory, their properties, the versions of CUDA."""
+"""Facts about devices: memory, properties, versions of CUDA."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ hasHalf = True
 
 
 def getMemoryUsage(gpu: DeviceLike | None = None) -> tuple[int, int]:
-    """Free and total memory in bytes of a device (default: the current one).
+    """Return free and total memory in bytes of a device (default: the current one).
 
-    For a CPU device, and one that uses the CPU's memory, it is the machine's.
+    For a CPU device, and for one that uses the CPU's memory, these are the machine's.
     """
     target = device_or_current(gpu)
     told = accelerators.memory(target) if accelerators.is_accelerator(target) else None
@@ -64,11 +64,10 @@ _PROPERTIES = {
 
 
 def getDeviceProperties(gpu: DeviceLike | None = None) -> Table:
-    """Facts of a device (default: the current one) under Torch7's keys, where PyTorch has them.
+    """Return facts about a device (default: the current one) under Torch7's keys.
 
-    A dict whose entries are attributes too.
-
-    A CPU device has ``name``, ``major``, ``minor``, ``multiProcessorCount`` (cores) and the memory.
+    The result is a dict whose entries are also attributes. It has the keys that PyTorch knows; for
+    a CPU device ``name``, ``major``, ``minor``, ``multiProcessorCount`` (cores) and the memory.
     """
     target = device_or_current(gpu)
     free, total = getMemoryUsage(target)
@@ -87,23 +86,17 @@ def getDeviceProperties(gpu: DeviceLike | None = None) -> Table:
 
 
 def getPeerToPeerAccess(gpu: DeviceLike, peer: DeviceLike) -> bool:
-    """Return whether ``gpu`` can address the memory of ``peer``; PyTorch then does so on
-    its own.
-    """
-    return accelerators.reaches(device(gpu), device(peer))
+    """Return whether ``gpu`` can address the memory of ``peer``; PyTorch uses it by itself."""
+    return accelerators.can_access_peer(device(gpu), device(peer))
 
 
 def getDriverVersion() -> int:
-    """Return the newest CUDA version that the driver supports, as 12040 for 12.4; 0 without a
-    driver.
-    """
+    """Return the newest CUDA version of the driver, as 12040 for 12.4; 0 without a driver."""
     return driver_version()
 
 
 def getRuntimeVersion() -> int:
-    """Return the CUDA version that PyTorch was built with, as 12040 for 12.4; 0 for one without
-    CUDA.
-    """
+    """Return the CUDA version of this PyTorch, as 12040 for 12.4; 0 without CUDA."""
     if torch.version.cuda is None:
         return 0
     major, minor = torch.version.cuda.split(".")[:2]

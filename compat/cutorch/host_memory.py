@@ -13,7 +13,7 @@ from compat import accelerators
 def _host_tensor_maker(dtype: torch.dtype) -> Callable[..., torch.Tensor]:
     def create(*size: int | Sequence[int]) -> torch.Tensor:
         sizes: Any = size[0] if len(size) == 1 and not isinstance(size[0], int) else size or (0,)
-        return torch.empty(tuple(sizes), dtype=dtype, pin_memory=accelerators.pins())
+        return torch.empty(tuple(sizes), dtype=dtype, pin_memory=accelerators.pins_memory())
 
     name = str(dtype).removeprefix("torch.")
     create.__doc__ = (

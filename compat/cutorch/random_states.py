@@ -14,7 +14,7 @@ def manualSeed(seed: int, gpu: DeviceLike | None = None) -> None:
     """Seed the generator of a device (default: the current one).
 
     Logical devices on one physical device share its generator. A CPU device has PyTorch's
-    generator, never Torch7's own of ``compat.random``, as ``cutorch`` never touched that one.
+    generator, not that of ``compat.random``: ``cutorch`` does not touch Torch7's own either.
     """
     generator(device_or_current(gpu)).manual_seed(seed)
 
@@ -36,7 +36,7 @@ def seedAll() -> None:
 
 
 def initialSeed(gpu: DeviceLike | None = None) -> int:
-    """Return the number that a device was last seeded with."""
+    """Return the latest seed of a device."""
     return generator(device_or_current(gpu)).initial_seed()
 
 

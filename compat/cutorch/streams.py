@@ -1,7 +1,7 @@
 """Streams under Torch7's numbers.
 
 Number 0 is the default stream of every device, 1…n are the reserved ones. On a device without
-streams, such as a CPU, the numbers are kept and waiting is free.
+streams, such as a CPU, the numbers are stored, and waiting does nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _lock = threading.RLock()
 
 
 class _ThreadState(threading.local):
-    """Each thread's current stream number."""
+    """The current stream number of each thread."""
 
     stream: int = 0
 
@@ -36,7 +36,7 @@ _reserved = 0
 
 
 def reserveStreams(n: int, nonblocking: bool = False) -> None:
-    """Have at least ``n`` streams on every device.
+    """Make at least ``n`` streams on every device.
 
     Differs from Torch7: all streams of PyTorch are non-blocking, whatever ``nonblocking`` says.
     """
@@ -65,19 +65,22 @@ def getStream() -> int:
 
 
 def setDefaultStream() -> None:
-    """The same as ``setStream(0)``."""
+    """Make the default stream current; the same as ``setStream(0)``."""
     setStream(0)
 
 
 def streamWaitFor(waiting: int, streams: Iterable[int]) -> None:
-    """Let a stream of the current device wait for what others of it hold now; the host goes on."""
+    """Make a stream of the current device wait for the present work of others of its streams.
+
+    The CPU does not wait.
+    """
     streamWaitForMultiDevice(getDevice(), waiting, {getDevice(): streams})
 
 
 def streamWaitForMultiDevice(
     gpu: DeviceLike, waiting: int, streams: Mapping[DeviceLike, Iterable[int]]
 ) -> None:
-    """Let stream ``waiting`` of ``gpu`` wait for streams of any devices, given per device."""
+    """Make stream ``waiting`` of ``gpu`` wait for streams of any devices, given per device."""
     _check_stream(waiting)
     for other, numbers in streams.items():
         for number in numbers:
@@ -88,12 +91,12 @@ def streamWaitForMultiDevice(
 
 
 def streamBarrier(streams: Iterable[int]) -> None:
-    """Let streams of the current device wait for each other."""
+    """Make streams of the current device wait for each other."""
     streamBarrierMultiDevice({getDevice(): streams})
 
 
 def streamBarrierMultiDevice(streams: Mapping[DeviceLike, Iterable[int]]) -> None:
-    """Let streams of any devices, given per device, wait for each other."""
+    """Make streams of any devices, given per device, wait for each other."""
     every = {gpu: list(numbers) for gpu, numbers in streams.items()}
     for gpu, numbers in every.items():
         for number in numbers:
@@ -101,7 +104,7 @@ def streamBarrierMultiDevice(streams: Mapping[DeviceLike, Iterable[int]]) -> Non
 
 
 def streamSynchronize(stream: int) -> None:
-    """Let the host wait for a stream of the current device."""
+    """Make the CPU wait for a stream of the current device."""
     _check_stream(stream)
     if accelerators.has_streams(device_or_current()):
         _stream(device_or_current(), stream).synchronize()

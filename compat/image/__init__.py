@@ -9,9 +9,9 @@
     image.save("small.png", image.hflip(picture))
 
 Images are tensors, H×W or K×H×W, of torch.uint8 (from 0 to 255), torch.float32 or torch.float64
-(from 0 to 1). Functions take their arguments in Torch7's order, in which a destination comes first;
-what Lua gives as a table of options are keyword arguments. The numbers are Torch7's. Files need
-Pillow, the extra ``dptable[image]``.
+(from 0 to 1). Functions take their arguments in Torch7's order, with an optional destination first;
+Lua's tables of options are keyword arguments here. The results are Torch7's numbers. Reading and
+writing files needs Pillow, the extra ``dptable[image]``.
 """
 
 from typing import Any
@@ -121,6 +121,10 @@ _PICTURE = "no picture comes along; image.load one of your own"
 _SIZE = "use image.getSize(filename)"
 # What Torch7's image has and this has not, and what to do instead.
 _HINTS = {
+    **dict.fromkeys(("read", "imread", "open"), "use image.load(filename)"),
+    **dict.fromkeys(("write", "imwrite", "imsave"), "use image.save(filename, tensor)"),
+    **dict.fromkeys(("show", "imshow"), _WINDOW),
+    "resize": "use image.scale(src, width, height)",
     "display": _WINDOW,
     "window": _WINDOW,
     "lena": _PICTURE,

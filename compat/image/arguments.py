@@ -1,4 +1,4 @@
-"""What Torch7's image functions take: images, and a destination that may come first."""
+"""Check the arguments of Torch7's image functions: images, and an optional destination."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TYPES = (torch.uint8, torch.float32, torch.float64)
 
 
 def check_image(value: Any, name: str = "src", dims: tuple[int, ...] = (2, 3)) -> Tensor:
-    """Refuse what is no image: a byte, float or double tensor with one of ``dims`` dimensions."""
+    """Raise an error unless ``value`` is a byte, float or double tensor of one of ``dims``."""
     check_tensor(value, name)
     if value.dtype not in _TYPES:
         raise TypeError(
@@ -31,7 +31,7 @@ def check_image(value: Any, name: str = "src", dims: tuple[int, ...] = (2, 3)) -
 
 
 def check_destination(dst: Any, src: Tensor) -> Tensor:
-    """Refuse a destination of another type than the image's."""
+    """Raise an error for a destination of another type than the image's."""
     check_tensor(dst, "dst")
     if dst.dtype != src.dtype:
         raise TypeError(f"dst is {dst.dtype}; {src.dtype}, as src is, is accepted")
@@ -39,7 +39,7 @@ def check_destination(dst: Any, src: Tensor) -> Tensor:
 
 
 def with_destination(count: int = 1) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:
-    """For functions of ``count`` tensors: a tensor before them gets the result and is returned."""
+    """Decorate a function of ``count`` tensors: a tensor before them receives the result."""
 
     def decorate(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         @wraps(function)
@@ -56,25 +56,23 @@ def with_destination(count: int = 1) -> Callable[[Callable[..., Tensor]], Callab
 
 
 def check_result(dst: Tensor, result: Tensor) -> Tensor:
-    """Return the result, where ``dst`` can take it."""
+    """Return ``result``; raise an error if ``dst`` has another type."""
     check_destination(dst, result)
     return result
 
 
 def wide(dtype: torch.dtype) -> torch.dtype:
-    """Return the type that images of ``dtype`` are computed in: bytes in floats, as in Torch7."""
+    """Return the type in which images of ``dtype`` are computed: float for bytes, as in Torch7."""
     return torch.float32 if dtype == torch.uint8 else dtype
 
 
 def narrowed(values: Tensor, dtype: torch.dtype) -> Tensor:
-    """Computed ``values`` as elements of an image: bytes are rounded, from 0 to 255."""
+    """Convert computed ``values`` to elements of an image: bytes are rounded and cut to 0…255."""
     if dtype == torch.uint8:
         values = (values + 0.5).clamp(0, 255)
     return values.to(dtype)
 
 
 def single(image: Tensor) -> Tensor:
-    """Return the elements in single precision, which Torch7 copies them in, those of
-    doubles too.
-    """
+    """Round the elements to single precision, as Torch7's copies do, also those of doubles."""
     return image.float().to(image.dtype)

@@ -1,4 +1,4 @@
-"""Colours: RGB, YUV, HSV, HSL, Lab and grey."""
+"""Convert colours: RGB, YUV, HSV, HSL, Lab and grey."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def _mixed(rows: _Rows, planes: tuple[Tensor, ...]) -> list[Tensor]:
 
 @with_destination()
 def rgb2yuv(input: Tensor) -> Tensor:
-    """RGB to YUV (Torch7: ``image.rgb2yuv``).
+    """Convert RGB to YUV (Torch7: ``image.rgb2yuv``).
 
     Args:
-        input: an image, 3×H×W, of a floating point type; a destination may come before it. (Torch7
-            takes bytes too and makes them 0.)
+        input: an image, 3×H×W, of a floating-point type; a destination may come before it. (Torch7
+            accepts bytes, too, and makes them 0.)
     """
     _check(input, floating=True)
     return torch.stack(_mixed(_TO_YUV, input.unbind()))
@@ -67,14 +67,14 @@ def rgb2yuv(input: Tensor) -> Tensor:
 
 @with_destination()
 def yuv2rgb(input: Tensor) -> Tensor:
-    """YUV to RGB (Torch7: ``image.yuv2rgb``); as ``rgb2yuv``."""
+    """Convert YUV to RGB (Torch7: ``image.yuv2rgb``); see ``rgb2yuv``."""
     _check(input, floating=True)
     return torch.stack(_mixed(_FROM_YUV, input.unbind()))
 
 
 @with_destination()
 def rgb2y(input: Tensor) -> Tensor:
-    """RGB to grey, the Y of YUV (Torch7: ``image.rgb2y``).
+    """Convert RGB to grey, the Y of YUV (Torch7: ``image.rgb2y``).
 
     Args:
         input: an image, 3×H×W; a destination may come before it.
@@ -88,9 +88,7 @@ def rgb2y(input: Tensor) -> Tensor:
 
 
 def _hue(planes: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return the hue from 0 to 1, the largest and the smallest of the three, and whether they are
-    one.
-    """
+    """Return the hue from 0 to 1, the largest and the smallest plane, and where these are equal."""
     r, g, b = planes
     most, least = torch.maximum(torch.maximum(r, g), b), torch.minimum(torch.minimum(r, g), b)
     d = most - least
@@ -102,7 +100,7 @@ def _hue(planes: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor,
 
 @with_destination()
 def rgb2hsl(input: Tensor) -> Tensor:
-    """RGB to hue, saturation and lightness, all from 0 to 1 (Torch7: ``image.rgb2hsl``).
+    """Convert RGB to hue, saturation and lightness, from 0 to 1 (Torch7: ``image.rgb2hsl``).
 
     Args:
         input: an image, 3×H×W, from 0 to 1, or 255 for bytes; a destination may come before it.
@@ -116,14 +114,14 @@ def rgb2hsl(input: Tensor) -> Tensor:
 
 @with_destination()
 def rgb2hsv(input: Tensor) -> Tensor:
-    """RGB to hue, saturation and value (Torch7: ``image.rgb2hsv``); as ``rgb2hsl``."""
+    """Convert RGB to hue, saturation and value (Torch7: ``image.rgb2hsv``); see ``rgb2hsl``."""
     h, most, least, grey = _hue(_planes(input))
     return _image([h, torch.where(grey, 0, (most - least) / most), most], input)
 
 
 @with_destination()
 def hsl2rgb(input: Tensor) -> Tensor:
-    """Hue, saturation and lightness to RGB (Torch7: ``image.hsl2rgb``); as ``rgb2hsl``."""
+    """Convert hue, saturation and lightness to RGB (Torch7: ``image.hsl2rgb``); see ``rgb2hsl``."""
     h, s, lightness = _planes(input)
     q = torch.where(lightness < 0.5, lightness * (1 + s), lightness + s - lightness * s)
     p = 2 * lightness - q
@@ -144,7 +142,7 @@ def _of_hue(p: Tensor, q: Tensor, t: Tensor) -> Tensor:
 
 @with_destination()
 def hsv2rgb(input: Tensor) -> Tensor:
-    """Hue, saturation and value to RGB (Torch7: ``image.hsv2rgb``); as ``rgb2hsl``."""
+    """Convert hue, saturation and value to RGB (Torch7: ``image.hsv2rgb``); see ``rgb2hsl``."""
     h, s, v = _planes(input)
     sector = (h.double() * 6).floor()
     f = (h * 6 - sector).to(h.dtype)
@@ -163,10 +161,10 @@ def hsv2rgb(input: Tensor) -> Tensor:
 
 @with_destination()
 def rgb2lab(input: Tensor) -> Tensor:
-    """From sRGB to CIE's Lab (Torch7: ``image.rgb2lab``).
+    """Convert sRGB to CIE's Lab (Torch7: ``image.rgb2lab``).
 
     Args:
-        input: an image, 3×H×W, of a floating point type, from 0 to 1; a destination may come before
+        input: an image, 3×H×W, of a floating-point type, from 0 to 1; a destination may come before
             it.
 
     Returns:
@@ -185,7 +183,7 @@ def rgb2lab(input: Tensor) -> Tensor:
 
 @with_destination()
 def lab2rgb(input: Tensor) -> Tensor:
-    """CIE's Lab to sRGB (Torch7: ``image.lab2rgb``); as ``rgb2lab``."""
+    """Convert CIE's Lab to sRGB (Torch7: ``image.lab2rgb``); see ``rgb2lab``."""
     _check(input, floating=True)
     lightness, a, b = input.unbind()
     fy, to_x, to_z = (part.double() for part in ((lightness + 16) / 116, a / 500, b / 200))
@@ -200,6 +198,6 @@ def lab2rgb(input: Tensor) -> Tensor:
 
 @with_destination()
 def rgb2nrgb(input: Tensor) -> Tensor:
-    """RGB divided by the sum of the three (Torch7: ``image.rgb2nrgb``); as ``rgb2yuv``."""
+    """Divide RGB by the sum of the three planes (Torch7: ``image.rgb2nrgb``); see ``rgb2yuv``."""
     _check(input, floating=True)
     return input / (input.sum(0) + 1e-6)

@@ -1,4 +1,4 @@
-"""Images in files and in bytes: JPEG, PNG, PPM and PGM, read and written by Pillow."""
+"""Read and write images, in files and in bytes, with Pillow: JPEG, PNG, PPM and PGM."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ def load(filename: _Path, depth: int | None = None, tensortype: str | None = Non
 
     Args:
         filename: a JPEG, PNG, PPM or PGM file, whatever its name.
-        depth: 1 to have it grey, 3 to have three planes; by default what the file has.
-        tensortype: ``"float"`` or ``"double"``, from 0 to 1, or ``"byte"``, from 0 to 255; by
-            default the default type.
+        depth: 1 to make it grey, 3 for three planes; default: as in the file.
+        tensortype: ``"float"`` or ``"double"``, from 0 to 1, or ``"byte"``, from 0 to 255;
+            default: the default tensor type.
 
     Returns:
         A tensor, K×H×W; as in Torch7 H×W for a coloured image that is made grey.
@@ -108,29 +108,29 @@ def load(filename: _Path, depth: int | None = None, tensortype: str | None = Non
         ValueError: the file is of another kind.
         ImportError: Pillow is not installed.
 
-    Differs from Torch7: PNG files of 16 bits are read at 8 where they have several planes, and
-    palettes with transparent colours lose those.
+    Differs from Torch7: PNG files with several planes of 16 bits are read at 8 bits, and
+    transparent colours of palettes are ignored.
     """
     return _decoded(filename, f"filename, {os.fspath(filename)}", _ALL, depth, tensortype)
 
 
 def loadJPG(filename: _Path, depth: int | None = None, tensortype: str | None = None) -> Tensor:
-    """``load`` for JPEG files alone."""
+    """Read a JPEG file; see ``load``."""
     return _decoded(filename, f"filename, {filename}", ("JPEG",), depth, tensortype)
 
 
 def loadPNG(filename: _Path, depth: int | None = None, tensortype: str | None = None) -> Tensor:
-    """``load`` for PNG files alone."""
+    """Read a PNG file; see ``load``."""
     return _decoded(filename, f"filename, {filename}", ("PNG",), depth, tensortype)
 
 
 def loadPPM(filename: _Path, depth: int | None = None, tensortype: str | None = None) -> Tensor:
-    """``load`` for PPM and PGM files alone."""
+    """Read a PPM or PGM file; see ``load``."""
     return _decoded(filename, f"filename, {filename}", ("PPM",), depth, tensortype)
 
 
 def decompress(tensor: Tensor, depth: int | None = None, tensortype: str | None = None) -> Tensor:
-    """Return the image in the bytes of a JPEG or PNG file (Torch7: ``image.decompress``).
+    """Read an image from the bytes of a JPEG or PNG file (Torch7: ``image.decompress``).
 
     Args:
         tensor: the bytes, torch.uint8, of one dimension.
@@ -142,14 +142,14 @@ def decompress(tensor: Tensor, depth: int | None = None, tensortype: str | None 
 def decompressJPG(
     tensor: Tensor, depth: int | None = None, tensortype: str | None = None
 ) -> Tensor:
-    """``decompress`` for JPEG alone (Torch7: ``image.decompressJPG``)."""
+    """Read an image from the bytes of a JPEG file (Torch7: ``image.decompressJPG``)."""
     return _from_bytes(tensor, ("JPEG",), depth, tensortype)
 
 
 def decompressPNG(
     tensor: Tensor, depth: int | None = None, tensortype: str | None = None
 ) -> Tensor:
-    """``decompress`` for PNG alone (Torch7: ``image.decompressPNG``)."""
+    """Read an image from the bytes of a PNG file (Torch7: ``image.decompressPNG``)."""
     return _from_bytes(tensor, ("PNG",), depth, tensortype)
 
 
@@ -163,7 +163,7 @@ def _from_bytes(
 
 
 def getSize(filename: _Path) -> Tensor:
-    """Planes, height and width of an image file, a LongTensor (Torch7: ``image.getSize``)."""
+    """Return planes, height and width of a file, a LongTensor (Torch7: ``image.getSize``)."""
     with _opened(filename, f"filename, {os.fspath(filename)}", _ALL) as picture:
         width, height = picture.size
         planes = 3 if picture.mode == "P" else len(picture.getbands())
@@ -176,7 +176,7 @@ def is_supported(suffix: str) -> bool:
 
 
 def _bytes(tensor: Tensor) -> Tensor:
-    """Elements as bytes: of 0 to 1 what is below is 0, what is above 255; not rounded."""
+    """Convert elements from 0…1 to bytes: values outside are cut, fractions are dropped."""
     check_image(tensor, "tensor")
     if tensor.dtype == torch.uint8:
         return tensor
@@ -232,9 +232,9 @@ def save(filename: _Path, tensor: Tensor) -> None:
     """Write an image file (Torch7: ``image.save``).
 
     Args:
-        filename: its suffix says of which kind: ``jpg`` (at quality 75), ``jpeg``, ``png``,
+        filename: its suffix is the format: ``jpg`` (at quality 75), ``jpeg``, ``png``,
             ``ppm`` or ``pgm``.
-        tensor: an image, H×W or K×H×W, with 1 or 3 planes, in PNG files 4 too: bytes, or floats
+        tensor: an image, H×W or K×H×W, with 1 or 3 planes, in PNG files also 4: bytes, or floats
             and doubles, which are cut to 0…1 and, as in Torch7, rounded down.
     """
     suffix = Path(filename).suffix[1:]
@@ -247,22 +247,22 @@ def save(filename: _Path, tensor: Tensor) -> None:
 
 
 def saveJPG(filename: _Path, tensor: Tensor) -> None:
-    """``save``, whatever the name, as JPEG."""
+    """Write a JPEG file, whatever its name; see ``save``."""
     _written(filename, _jpeg(tensor))
 
 
 def savePNG(filename: _Path, tensor: Tensor) -> None:
-    """``save``, whatever the name, as PNG."""
+    """Write a PNG file, whatever its name; see ``save``."""
     _written(filename, _png(tensor))
 
 
 def savePPM(filename: _Path, tensor: Tensor) -> None:
-    """``save``, whatever the name, as PPM, with 3 planes."""
+    """Write a PPM file with 3 planes, whatever its name; see ``save``."""
     _written(filename, _ppm(tensor))
 
 
 def savePGM(filename: _Path, tensor: Tensor) -> None:
-    """``save``, whatever the name, as PGM, with one plane."""
+    """Write a PGM file with one plane, whatever its name; see ``save``."""
     _written(filename, _pgm(tensor))
 
 

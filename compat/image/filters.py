@@ -1,4 +1,4 @@
-"""Kernels, and images convolved with them."""
+"""Make kernels, and convolve images with them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _sides(size: int, height: int | None, width: int | None) -> tuple[int, int]:
 
 
 def _distances(size: int, mean: float, sigma: float) -> Tensor:
-    """Return how far each pixel is from the middle, in standard deviations."""
+    """Return the distance of each pixel from the middle, in standard deviations."""
     places = torch.arange(1, size + 1, dtype=torch.float64)
     return (places - (mean * size + 0.5)) / (sigma * size)
 
@@ -73,9 +73,7 @@ def gaussian1D(
     mean: float = 0.5,
     tensor: Tensor | None = None,
 ) -> Tensor:
-    """Return a Gaussian in one dimension (Torch7: ``image.gaussian1D``); arguments as of
-    ``gaussian``.
-    """
+    """Return a Gaussian in one dimension (Torch7: ``image.gaussian1D``); see ``gaussian``."""
     if tensor is not None:
         if check_tensor(tensor, "tensor").dim() != 1 or not tensor.numel():
             raise ValueError(f"tensor has shape {tuple(tensor.shape)}; one dimension is accepted")
@@ -97,9 +95,9 @@ def laplacian(
     mean_horz: float = 0.5,
     mean_vert: float = 0.5,
 ) -> Tensor:
-    """Return a Laplacian of a Gaussian (Torch7: ``image.laplacian``); arguments as of ``gaussian``.
+    """Return a Laplacian of a Gaussian (Torch7: ``image.laplacian``); see ``gaussian``.
 
-    As in Torch7 the horizontal arguments go with the rows where the kernel is not square.
+    As in Torch7, the horizontal arguments apply to the rows if the kernel is not square.
     """
     height, width = _sides(size, height, width)
 
@@ -115,7 +113,7 @@ def laplacian(
 
 
 def convolve(*args: Any) -> Tensor:
-    """Return an image convolved with a kernel (Torch7: ``image.convolve``).
+    """Convolve an image with a kernel (Torch7: ``image.convolve``).
 
     ::
 
@@ -124,8 +122,8 @@ def convolve(*args: Any) -> Tensor:
     Args:
         src: an image, H×W or K×H×W.
         kernel: h×w, or K×h×w with a kernel for each plane.
-        mode: ``"valid"``, the default: where the kernel lies inside the image, H-h+1 × W-w+1;
-            ``"full"``: where they touch, H+h-1 × W+w-1; ``"same"``: the middle of that, H×W.
+        mode: ``"valid"``, the default, where the kernel lies inside the image: H-h+1 × W-w+1;
+            ``"full"``, where they overlap: H+h-1 × W+w-1; ``"same"``, the middle of that: H×W.
 
     Returns:
         A new image, or ``dst``; for ``"same"`` a view of the full result, as in Torch7.
@@ -171,17 +169,18 @@ def _convolved(src: Tensor, kernel: Tensor, full: bool) -> Tensor:
 
 
 def gaussianpyramid(*args: Any) -> list[Tensor]:
-    """Return an image in several sizes, each from the one before, blurred
-    (``image.gaussianpyramid``).
+    """Return an image in several sizes, each blurred from the one before.
+
+    Torch7: ``image.gaussianpyramid``.
 
     ::
 
         gaussianpyramid([dst], src, scales)
 
     Args:
-        dst: a list that gets the images.
+        dst: a list that receives the images.
         src: an image, H×W or K×H×W.
-        scales: the sizes, as parts of that of ``src``.
+        scales: the sizes, as fractions of that of ``src``.
     """
     *dst, src, scales = args
     check_image(src)
@@ -200,14 +199,14 @@ def gaussianpyramid(*args: Any) -> list[Tensor]:
 
 
 def lcn(im: Tensor, ker: Tensor | None = None) -> Tensor:
-    """Local contrast normalisation of a grey image (Torch7: ``image.lcn``).
+    """Normalise the local contrast of a grey image (Torch7: ``image.lcn``).
 
     Args:
         im: an image, H×W or 1×H×W.
-        ker: weighs the neighbours; by default a Gaussian of 9×9.
+        ker: the weights of the neighbours; default: a Gaussian of 9×9.
 
     Returns:
-        A double image, smaller by the kernel.
+        A double image, smaller by the size of the kernel.
     """
     check_image(im, "im")
     if im.dim() == 3 and len(im) != 1:
@@ -224,25 +223,25 @@ def lcn(im: Tensor, ker: Tensor | None = None) -> Tensor:
 
 
 def erode(im: Tensor, kern: Tensor | None = None, pad: float = 1) -> Tensor:
-    """Morphological erosion of a binary image (Torch7: ``image.erode``).
+    """Erode a binary image (Torch7: ``image.erode``).
 
     Args:
         im: H×W, of 0 and 1.
-        kern: of 0 and 1, of odd sides; by default 3×3 of ones.
-        pad: what lies outside the image.
+        kern: of 0 and 1, with odd sides; default: 3×3 of ones.
+        pad: the value outside the image.
     """
     kernel = torch.ones(3, 3, dtype=im.dtype) if kern is None else kern
     return _covered(im, kernel, pad).eq(kernel.sum()).to(im.dtype)
 
 
 def dilate(im: Tensor, kern: Tensor | None = None, pad: float = 0) -> Tensor:
-    """Morphological dilation of a binary image (Torch7: ``image.dilate``); as ``erode``."""
+    """Dilate a binary image (Torch7: ``image.dilate``); see ``erode``."""
     kernel = torch.ones(3, 3, dtype=im.dtype) if kern is None else kern
     return _covered(im, hflip(vflip(kernel)), pad).gt(0).to(im.dtype)
 
 
 def _covered(im: Tensor, kernel: Tensor, pad: float) -> Tensor:
-    """Return how many ones of the kernel lie on ones of the image, for every place of it."""
+    """Count, for every place of the kernel, its ones that lie on ones of the image."""
     check_image(im, "im", (2,))
     down, across = (side // 2 for side in check_image(kernel, "kern", (2,)).shape)
     padded = functional.pad(im, (across, across, down, down), value=pad)

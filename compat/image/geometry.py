@@ -1,4 +1,4 @@
-"""Parts of images, and images mirrored and moved."""
+"""Crop, mirror and move images."""
 
 from __future__ import annotations
 
@@ -20,15 +20,14 @@ def crop(*args: Any) -> Tensor:
 
     ::
 
-        crop([dst], src, x1, y1, x2, y2)  # the pixels, counted from 0, from (x1, y1) to
-                                          # (x2, y2), which is not one of them
+        crop([dst], src, x1, y1, x2, y2)  # pixels from (x1, y1) up to, without, (x2, y2), from 0
         crop([dst], src, format, width, height)
         crop(dst, src, x1, y1)  # of dst's size
 
     Args:
-        dst: gets the part, scaled to its size.
+        dst: receives the part, scaled to its size.
         src: an image, H×W or K×H×W.
-        format: where the part is: ``"c"``, in the centre, or in a corner, ``"tl"`` (top left),
+        format: the place of the part: ``"c"``, the centre, or a corner, ``"tl"`` (top left),
             ``"tr"``, ``"bl"`` or ``"br"``.
 
     Returns:
@@ -36,7 +35,7 @@ def crop(*args: Any) -> Tensor:
         Torch7.
 
     Raises:
-        ValueError: a part that reaches outside the image.
+        ValueError: the part reaches outside the image.
     """
     dst, src, rest = _destination(args)
     height, width = check_image(src).shape[-2:]
@@ -81,11 +80,11 @@ def _wrong_count(args: tuple[Any, ...]) -> TypeError:
 
 @with_destination()
 def translate(src: Tensor, x: float, y: float) -> Tensor:
-    """Move an image to the right and down; what comes in is 0 (Torch7: ``image.translate``).
+    """Move an image to the right and down; new pixels are 0 (Torch7: ``image.translate``).
 
     Args:
         src: an image, H×W or K×H×W; a destination may come before it.
-        x, y: by how many pixels; parts of pixels do not count.
+        x, y: the distance in pixels; fractions are cut.
     """
     height, width = check_image(src).shape[-2:]
     moved = torch.zeros_like(src, memory_format=torch.contiguous_format)
@@ -99,7 +98,7 @@ def translate(src: Tensor, x: float, y: float) -> Tensor:
 
 @with_destination()
 def hflip(src: Tensor) -> Tensor:
-    """Return the image with left and right exchanged (Torch7: ``image.hflip``).
+    """Mirror an image, left to right (Torch7: ``image.hflip``).
 
     Args:
         src: an image, H×W or K×H×W; a destination, which may be ``src``, may come before it.
@@ -109,13 +108,13 @@ def hflip(src: Tensor) -> Tensor:
 
 @with_destination()
 def vflip(src: Tensor) -> Tensor:
-    """Return the image with top and bottom exchanged (Torch7: ``image.vflip``); as ``hflip``."""
+    """Mirror an image, top to bottom (Torch7: ``image.vflip``); see ``hflip``."""
     return check_image(src).flip(-2)
 
 
 @with_destination()
 def flip(src: Tensor, flip_dim: int) -> Tensor:
-    """Return a tensor of up to 5 dimensions mirrored along one (Torch7: ``image.flip``).
+    """Mirror a tensor of up to 5 dimensions along one of them (Torch7: ``image.flip``).
 
     Args:
         src: the tensor; a destination may come before it.

@@ -1,4 +1,4 @@
-"""Images drawn anew from points of another: rotated, in polar coordinates, warped."""
+"""Resample images: rotated, in polar coordinates, warped."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _REACH = 3
 
 @with_destination()
 def rotate(src: Tensor, theta: float, mode: str = "simple") -> Tensor:
-    """Return an image turned clockwise around its middle, by radians (Torch7: ``image.rotate``).
+    """Rotate an image clockwise around its middle (Torch7: ``image.rotate``).
+
+    Pixels from outside the image are 0. As in Torch7, this computes in single precision.
 
     Args:
         src: an image, H×W or K×H×W; a destination may come before it.
         theta: the angle, in radians.
         mode: ``"simple"``, the nearest pixel, or ``"bilinear"``.
-
-    What comes from outside the image is 0. Torch7 computes it in single precision.
     """
     check_choice(mode, "mode", ("simple", "bilinear"))
     height, width = check_image(src).shape[-2:]
@@ -52,7 +52,7 @@ def rotate(src: Tensor, theta: float, mode: str = "simple") -> Tensor:
 
 
 def _rounded(values: Tensor) -> Tensor:
-    """To the nearest whole number, halves away from 0."""
+    """Round to the nearest whole number, halves away from 0."""
     values = values.double()
     return (values.abs() + 0.5).floor().mul(values.sign()).long()
 
@@ -61,9 +61,9 @@ _Between = tuple[Tensor, Tensor, Tensor]
 
 
 def _neighbours(place: Tensor, size: int) -> tuple[_Between, Tensor]:
-    """Where each place is between two pixels, for ``_between``, and whether it is in the image.
+    """Return the two pixels around each place, for ``_between``, and whether it is in the image.
 
-    Up to half a pixel outside the image, the pixel of the edge is both.
+    Up to half a pixel outside the image, both are the pixel of the edge.
     """
     first = place.floor().long()
     second, weight = first + 1, place - first
@@ -91,10 +91,9 @@ def _pixels(src: Tensor, x: Tensor, y: Tensor) -> Tensor:
 
 
 def _between(src: Tensor, across: _Between, down: _Between, inside: Tensor) -> Tensor:
-    """Straight between four pixels, computed in doubles as far as Torch7 does, then in floats.
+    """Interpolate between four pixels, in doubles where Torch7 does, then in floats.
 
-    ``across`` and ``down`` are the numbers of two columns or rows, and how near the place is to the
-    second.
+    ``across`` and ``down`` are the numbers of two columns or rows, and the weight of the second.
     """
     left, right, wi = across
     top, bottom, wj = down
@@ -113,25 +112,25 @@ def _between(src: Tensor, across: _Between, down: _Between, inside: Tensor) -> T
 def polar(*args: Any) -> Tensor:
     """Return an image in polar coordinates around its middle (Torch7: ``image.polar``).
 
+    Rows are angles, columns distances. (In Torch7 both names must be given: its defaults are
+    exchanged and fail.)
+
     ::
 
         polar([dst], src, [interpolation], [mode])
 
     Args:
-        dst: its size is that of the result; by default both sides are the longer one of ``src``.
+        dst: receives the result; default: a square image of the longer side of ``src``.
         src: an image, H×W or K×H×W.
         interpolation: ``"simple"``, the default, or ``"bilinear"``.
         mode: ``"valid"``, the default: distances up to the nearer edge; ``"full"``: up to the
-            corners, where pixels from outside the image are 0.
-
-    Rows are angles, columns distances. (In Torch7 both names must be given: its defaults are
-    exchanged and fail.)
+            corners, with 0 for pixels outside the image.
     """
     return _polar(args, logarithmic=False)
 
 
 def logpolar(*args: Any) -> Tensor:
-    """``polar`` with the logarithm of the distance (Torch7: ``image.logpolar``)."""
+    """Do ``polar`` with the logarithm of the distance (Torch7: ``image.logpolar``)."""
     return _polar(args, logarithmic=True)
 
 
@@ -177,17 +176,16 @@ def warp(
     clamp_mode: str = "clamp",
     pad_value: float | None = None,
 ) -> Tensor:
-    """Return an image whose pixels come from the places that a field names (Torch7:
-    ``image.warp``).
+    """Return an image whose pixels come from given places (Torch7: ``image.warp``).
 
     Args:
         src: an image, H×W or K×H×W; a destination may come before it.
-        field: the places, 2×h×w, y before x, of a floating point type or that of ``src``.
+        field: the places, 2×h×w, y before x, of a floating-point type or that of ``src``.
         mode: ``"simple"``, ``"bilinear"``, ``"bicubic"`` or ``"lanczos"``.
-        offset_mode: whether the field says how far from each pixel, instead of where.
-        clamp_mode: what places outside the image give: ``"clamp"``, what the nearest place inside
-            gives, or ``"pad"``, ``pad_value``.
-        pad_value: 0 by default; for ``"pad"`` alone.
+        offset_mode: whether the field has distances from each pixel instead of places.
+        clamp_mode: the value of places outside the image: ``"clamp"``, that of the nearest place
+            inside, or ``"pad"``, ``pad_value``.
+        pad_value: 0 by default; only for ``"pad"``.
 
     Returns:
         An image, h×w or K×h×w.
@@ -229,7 +227,7 @@ def _bilinear(src: Tensor, y: Tensor, x: Tensor, pad: Tensor) -> Tensor:
 
 
 def _bicubic(src: Tensor, y: Tensor, x: Tensor, pad: Tensor) -> Tensor:
-    """Over 16 pixels; those outside the image are ``pad``, also where places are clamped."""
+    """Interpolate over 16 pixels; those outside the image are ``pad``, also for clamped places."""
     height, width = src.shape[-2:]
     image = src.to(wide(src.dtype))
     i, j = x.floor().long(), y.floor().long()
@@ -258,7 +256,7 @@ def _lanczos(src: Tensor, y: Tensor, x: Tensor, pad: Tensor) -> Tensor:
 
 
 def _kernel(distance: Tensor) -> Tensor:
-    """Lanczos' kernel, in single precision."""
+    """Return Lanczos' kernel, in single precision."""
     d = distance.abs()
     pi = torch.tensor(math.pi, dtype=torch.float32)
     value = _REACH * (pi * d).double().sin() * (pi * d / _REACH).double().sin()
@@ -278,12 +276,12 @@ def affinetransform(
     clamp_mode: str = "clamp",
     pad_value: float | None = None,
 ) -> Tensor:
-    """Return an image after an affine map around its middle (Torch7: ``image.affinetransform``).
+    """Map an image by an affine map around its middle (Torch7: ``image.affinetransform``).
 
     Args:
         src: an image, H×W or K×H×W; a destination may come before it.
-        matrix: what a place of the result, y before x, is multiplied with; 2×2.
-        translation: by how far the result is moved before, y before x.
+        matrix: 2×2, from places of the result, y before x, to places of ``src``.
+        translation: the distance by which the result is moved before, y before x.
         mode, clamp_mode, pad_value: as for ``warp``.
     """
     height, width = check_image(src).shape[-2:]

@@ -1,4 +1,4 @@
-"""``image.scale``: images of another size."""
+"""``image.scale``: resize images."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SIZES = '"WxH", "MAX", "^MIN", "*SC" or "*SCn/SCd"'
 
 
 def scale(*args: Any) -> Tensor:
-    """Return an image of another size (Torch7: ``image.scale``).
+    """Resize an image (Torch7: ``image.scale``).
 
     ::
 
@@ -28,17 +28,16 @@ def scale(*args: Any) -> Tensor:
         src: an image, H×W or K×H×W.
         size: a number or string for the longer side; or ``"WxH"``; ``"^MIN"`` for the shorter side;
             ``"*SC"`` or ``"*SCn/SCd"`` for a factor. Sides are rounded down.
-        mode: ``"bilinear"``, the default: the mean over the pixels that become one, and straight
-            lines between those that become several; ``"bicubic"``; or ``"simple"``, the pixel that
-            is there.
+        mode: ``"bilinear"``, the default: the mean of the pixels that become one, and linear
+            interpolation where one becomes several; ``"bicubic"``; or ``"simple"``, the nearest
+            pixel.
 
     Returns:
         A new image of the type of ``src``, or ``dst``. The numbers are Torch7's, which scales rows
-        first, then columns, rounds bytes in between, and computes in single precision for the most
-        part.
+        first, then columns, rounds bytes in between, and computes mostly in single precision.
 
     Raises:
-        ValueError: a size or mode that is none of these.
+        ValueError: the size or mode is none of these.
     """
     args, mode = _mode(args)
     if len(args) == 2 and isinstance(args[1], Tensor):
@@ -67,7 +66,7 @@ def _mode(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], str]:
 
 
 def _size(size: Any, height: int, width: int) -> tuple[float, float]:
-    """Width and height that a size means for an image."""
+    """Return the width and height that a size means for an image."""
     text = str(size)
     side: float
     if both := re.search(r"(\d+)x(\d+)", text):
@@ -106,13 +105,13 @@ _MODES = {"bilinear": _bilinear, "bicubic": _bicubic, "simple": _simple}
 
 
 def _both_ways(column: Any, src: Tensor, height: int, width: int) -> Tensor:
-    """First along rows, then along columns; turned, so that both times whole lines are copied."""
+    """Scale along rows, then columns; transposed, so that whole lines are copied both times."""
     rows = column(src.transpose(-1, -2).contiguous(), width)
     return column(rows.transpose(-1, -2).contiguous(), height).contiguous()
 
 
 def _steps(old: int, new: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """For all new pixels of a column but the last: the old one before it, and how far behind."""
+    """Return, for all new pixels of a column but the last, the old one before and the distance."""
     ratio = torch.tensor(old - 1).float() / max(new - 1, 1)
     place = torch.arange(new - 1, dtype=torch.float32) * ratio
     whole = place.long()
@@ -138,9 +137,7 @@ def _lines(src: Tensor, new: int) -> Tensor:
 
 
 def _means(src: Tensor, new: int) -> Tensor:
-    """Return each new pixel is the mean of the old ones in its place, summed in single
-    precision.
-    """
+    """Return for each new pixel the mean of the old ones in its place, in single precision."""
     old = src.shape[-2]
     ratio = torch.tensor(old).float() / new
     place = torch.arange(new + 1, dtype=torch.float32) * ratio
@@ -183,8 +180,9 @@ def _cubic_column(src: Tensor, new: int) -> Tensor:
 
 
 def cubic(points: Sequence[Tensor], x: Tensor) -> Tensor:
-    """Return the cubic through the second and third of four points, of Catmull and Rom, at 0 ≤ x ≤
-    1.
+    """Interpolate by Catmull and Rom's cubic between the second and third of four points.
+
+    ``x`` is the distance from the second point, 0 ≤ x ≤ 1.
     """
     p0, p1, p2, p3 = points
     slope = p2 - p0

@@ -1,4 +1,4 @@
-"""Images to look at: ranges, grids, maps of colours, rectangles."""
+"""Make images to look at: ranges, grids, colour maps, rectangles."""
 
 from __future__ import annotations
 
@@ -21,16 +21,15 @@ def minmax(
     saturate: bool = False,
     tensorOut: Tensor | None = None,
 ) -> Tensor:
-    """Return values moved and scaled so that ``min`` becomes 0 and ``max`` 1 (Torch7:
-    ``image.minmax``).
+    """Scale values so that ``min`` becomes 0 and ``max`` becomes 1 (Torch7: ``image.minmax``).
 
     Args:
         tensor: the values.
-        min, max: the range; by default that of the values.
+        min, max: the range; default: the range of the values.
         symm: without ``min``, let the range reach as far below 0 as above.
         inplace: change ``tensor`` itself.
-        saturate: cut off what is outside a range that is given.
-        tensorOut: gets the result.
+        saturate: cut values outside a given range.
+        tensorOut: receives the result.
 
     Returns:
         A new tensor of the default type, ``tensor`` or ``tensorOut``.
@@ -69,14 +68,14 @@ def toDisplayTensor(
     symmetric: bool = False,
     saturate: bool = True,
 ) -> Tensor:
-    """Images side by side in one, scaled to 0…1 (Torch7: ``image.toDisplayTensor``).
+    """Put images side by side in one, scaled to 0…1 (Torch7: ``image.toDisplayTensor``).
 
     Args:
         input: an image, H×W, 1×H×W or 3×H×W; or several: K×H×W, K×1×H×W, K×3×H×W, or a list.
         padding: pixels between the images.
-        nrow: how many stand in a row.
+        nrow: the number of images in a row.
         scaleeach: scale each image by itself.
-        min, max, symmetric, saturate: as ``minmax`` takes them.
+        min, max, symmetric, saturate: as for ``minmax``.
 
     Returns:
         A tensor of the default type, with the brightest value between the images.
@@ -127,11 +126,11 @@ def drawRect(
     y2: int | None = None,
     opts: dict[str, Any] | None = None,
 ) -> Tensor:
-    """Return a rectangle drawn on an image (Torch7: ``image.drawRect``).
+    """Draw a rectangle on an image (Torch7: ``image.drawRect``).
 
     Args:
         src: an image, 3×H×W.
-        x1, y1, x2, y2: its corners, counted from 1; without all of them nothing is drawn.
+        x1, y1, x2, y2: its corners, counted from 1; if one is missing, nothing is drawn.
         opts: ``color``, red, green and blue from 0 to 255, by default red; ``lineWidth``, 1 by
             default; ``inplace``, to draw on ``src`` itself.
     """
@@ -164,7 +163,7 @@ def _inside(place: int, size: int) -> int:
 
 
 def colormap(nbColor: int) -> Tensor:
-    """Colours far from each other, nbColor×3 (Torch7: ``image.colormap``)."""
+    """Return colours that differ much from each other, nbColor×3 (Torch7: ``image.colormap``)."""
     number = torch.arange(whole(nbColor, "nbColor", 1), dtype=torch.float64)
     hue = (39 * number).fmod(360) / 60
     chroma = (number / 9).fmod(0.7) + 0.3
@@ -179,7 +178,7 @@ def colormap(nbColor: int) -> Tensor:
 
 
 def jetColormap(nbColor: int) -> Tensor:
-    """Colours from blue over green and yellow to red, nbColor×3 (Torch7: ``image.jetColormap``)."""
+    """Return colours from blue over green and yellow to red, nbColor×3 (``image.jetColormap``)."""
     number = torch.arange(1, whole(nbColor, "nbColor", 1) + 1, dtype=torch.float64)
     four = 4 * number / nbColor
     ends = ((1.5, 4.5), (0.5, 3.5), (-0.5, 2.5))
@@ -188,7 +187,7 @@ def jetColormap(nbColor: int) -> Tensor:
 
 
 def y2jet(*args: Tensor) -> Tensor:
-    """Return a grey image of the levels 1 to L in the colours of ``jetColormap`` (``image.y2jet``).
+    """Colour a grey image of the levels 1 to L by ``jetColormap`` (Torch7: ``image.y2jet``).
 
     ::
 

@@ -74,7 +74,7 @@ class Calls:
 
     def functions(self) -> dict[str, Any]:
         """What Lua calls, and the marks that it sets."""
-        names = ("invoke", "invoke_with_tables", "add", "keep", "settle", "take")
+        names = ("invoke", "invoke_with_tables", "add", "keep", "return_lent", "take")
         return {name: getattr(self, name) for name in names} | {
             "LIST": LIST,
             "DICT": DICT,
@@ -113,11 +113,11 @@ class Calls:
         """Values with tables that are Python's from now on, and what ``keep`` returns of these."""
         found: list[_Lent | None] = []
         values = self._decode(flat, found)
-        told: list[Any] = []
+        changes: list[Any] = []
         for lent in found:
             assert lent is not None
-            told += (lent.table, id(lent.table))
-        return values, self._table_from(told) if told else None
+            changes += (lent.table, id(lent.table))
+        return values, self._table_from(changes) if changes else None
 
     def _answer(self, box: list[Any]) -> Any:
         # Not an argument, to which the caller has a reference in some versions of Python.
@@ -126,8 +126,8 @@ class Calls:
             results = (results,)
         found = self._classified_all(results)
         del results
-        told = self.settle() if len(self._lent) > self._floor else None
-        return (told, found[0]) if len(found) == 3 and found[1] is None else (told, *found)
+        changes = self.return_lent() if len(self._lent) > self._floor else None
+        return (changes, found[0]) if len(found) == 3 and found[1] is None else (changes, *found)
 
     def _classified_all(self, values: Any) -> list[Any]:
         """Values, their kinds and identities; a table that is nobody's but Lua's is ``fresh``."""
@@ -200,7 +200,7 @@ class Calls:
                 left -= 1
         return args
 
-    def settle(self, again: bool = False) -> Any:
+    def return_lent(self, again: bool = False) -> Any:
         """What Lua is to do with the tables lent above the floor, in one table; None if nothing.
 
         That is ``number, "kept", table, identity`` for those that are Python's now, ``number,
@@ -210,7 +210,7 @@ class Calls:
         Args:
             again: the call goes on, so those that are kept are looked at again.
         """
-        told: list[Any] = []
+        changes: list[Any] = []
         for number in range(self._floor, len(self._lent)):
             lent = self._lent[number]
             if lent is None or lent.table is None:
@@ -219,18 +219,18 @@ class Calls:
             # A face has a reference, too.
             if sys.getrefcount(table) > self._in_variable + lent.is_kept:
                 if not lent.is_kept:
-                    told += (number + 1, "kept", table, id(table))
+                    changes += (number + 1, "kept", table, id(table))
                 if again:
                     lent.table, lent.is_kept, lent.before = table, True, ()
                     continue
             elif lent.is_kept or self._is_changed(table, lent.before):
-                told += (number + 1, "changed", *self.take(table))
+                changes += (number + 1, "changed", *self.take(table))
             else:
                 table.clear()
             self._lent[number] = None
         if not again:
             del self._lent[self._floor :]
-        return self._table_from(told) if told else None
+        return self._table_from(changes) if changes else None
 
     def replace(self, old: Table, new: Any) -> None:
         """Have ``new`` in the place of ``old``; what is no list or dict is Lua's again."""
@@ -252,9 +252,9 @@ class Calls:
         Args:
             is_called: a function that Lua called is calling.
         """
-        told = self.settle(again=is_called) if len(self._lent) > self._floor else None
+        changes = self.return_lent(again=is_called) if len(self._lent) > self._floor else None
         before, self._floor = self._floor, len(self._lent)
-        return told, before
+        return changes, before
 
     def leave(self, before: int) -> None:
         """End it."""

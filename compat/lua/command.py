@@ -35,6 +35,8 @@ options:
   --original NAMES  packages, with commas between, to take from there instead of ours
   --no-code         leave out the functions in files that are loaded
   --traceback       show where in Python an error arose, too
+  --quiet           print no warnings of Python's
+  --verbose         --traceback, and each warning's place in Python
   -h, --help        show this text"""
 
 
@@ -50,6 +52,8 @@ class _Options:
     original: list[str] = field(default_factory=list)
     no_code: bool = False
     traceback: bool = False
+    quiet: bool = False
+    verbose: bool = False
     help: bool = False
     script: list[str] = field(default_factory=list)
 
@@ -81,12 +85,15 @@ def _parse(arguments: Sequence[str]) -> _Options:
             options.original += filter(None, value(word).split(","))
         elif word == "--no-code":
             options.no_code = True
-        elif word == "--traceback":
-            options.traceback = True
+        elif word in ("--traceback", "--quiet", "--verbose"):
+            setattr(options, word[2:], True)
         elif word in ("-h", "--help"):
             options.help = True
         else:
             raise _UsageError(f"unknown option {word}")
+    if options.quiet and options.verbose:
+        raise _UsageError("--quiet and --verbose are given; one of them is accepted")
+    options.traceback |= options.verbose
     options.script = left
     return options
 
@@ -123,7 +130,10 @@ def _main(arguments: Sequence[str], program: str) -> int:
         complain(f"{program}: --torch-home: {error}")
         return 2
     with warnings.catch_warnings():
-        warnings.showwarning = _show_warning
+        if options.quiet:
+            warnings.simplefilter("ignore")
+        elif not options.verbose:
+            warnings.showwarning = _show_warning
         try:
             return _run(runtime, options)
         finally:

@@ -124,7 +124,7 @@ class Exchange:
     def classify(self, value: Any) -> str | tuple[str, int]:
         """How Lua takes a Python object, and the identity of one that it may know."""
         if self._moved:
-            self.look_again()
+            self.refresh_moved()
         if type(value) is torch.Tensor:
             # Where it is as it was, there is nothing to describe.
             return ("seen", id(value)) if self.has_seen(value) else "tensor"
@@ -164,7 +164,7 @@ class Exchange:
         """Note tensors whose memory is another now."""
         self._moved += map(weakref.ref, tensors)
 
-    def look_again(self) -> None:
+    def refresh_moved(self) -> None:
         """Have Lua look at those that have moved."""
         while self._moved:
             tensor = self._moved.pop()()

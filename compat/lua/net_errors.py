@@ -26,11 +26,11 @@ def functions(runtime: Runtime) -> Any:
         owner, arguments = found.owner, [_plain(a) for a in found.arguments]
         cls = owner if isinstance(owner, type) else type(owner)
         method = "updateGradInput" if found.method == "backward" else found.method
-        return owner, method, table(arguments), len(arguments), table(_having(cls, method))
+        return owner, method, table(arguments), len(arguments), table(_classes_with(cls, method))
 
     def classes(owner: Any, method: str) -> Any:
         """Such names for a method of an object."""
-        return table(_having(type(owner), method))
+        return table(_classes_with(type(owner), method))
 
     def way(error: Exception) -> tuple[Any, Any, int, str]:
         """The containers around, the innermost first, the numbers of their children there, how
@@ -47,7 +47,7 @@ def _plain(value: Any) -> Any:
     return map_tensors(Tensor.detach, value)
 
 
-def _having(cls: type, method: str) -> list[str]:
+def _classes_with(cls: type, method: str) -> list[str]:
     name = "__init__" if method == "__init" else method
     found = []
     for base in cls.__mro__:

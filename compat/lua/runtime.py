@@ -136,7 +136,7 @@ class Runtime:
         self.packages.preload()
         if worker_of is not None:
             self.packages.add(worker_of.packages.folders, worker_of.packages.original)
-        _runtimes.add(self)
+        _runtimes.append(weakref.ref(self, _runtimes.remove))
         self._t7.torch.setdefaulttensortype(default_type)
         if standard_output:
             write = self.lua.eval("function(text) io.stdout:write(text) end")
@@ -245,7 +245,7 @@ class Runtime:
         Raises:
             LuaError: it raised an error.
         """
-        if thread_calls.works_for(self.home):
+        if thread_calls.is_working_for(self.home):
             # A replica's thread: the state belongs to the one that waits for it.
             assert self.home is not None
             device = cutorch.getDevice()
@@ -256,7 +256,7 @@ class Runtime:
 
             return thread_calls.send(self.home, work)
         self._thread = threading.get_ident()
-        self.exchange.look_again()
+        self.exchange.refresh_moved()
         is_called = self._depth > 0
         told, floor = self.calls.enter(is_called)
         self._depth += 1
@@ -292,7 +292,7 @@ class Runtime:
         self.exchange.note_moved(tensors)
         # Another thread may be in this state, waiting for us.
         if self._thread == threading.get_ident():
-            self.exchange.look_again()
+            self.exchange.refresh_moved()
 
     # Running --------------------------------------------------------------------------------------
 
@@ -354,12 +354,16 @@ def _method_names(cls: type) -> list[str]:
     return [name for name in dir(cls) if "_" not in name and callable(getattr(cls, name))]
 
 
-_runtimes: weakref.WeakSet[Runtime] = weakref.WeakSet()
+# Threads make runtimes while others go through them. Copying a list is one step for Python's lock,
+# copying a WeakSet is not.
+_runtimes: list[weakref.ref[Runtime]] = []
 
 
 def _refresh_all(tensors: list[torch.Tensor]) -> None:
-    for runtime in list(_runtimes):
-        runtime.refresh(tensors)
+    for reference in _runtimes.copy():
+        runtime = reference()
+        if runtime is not None:
+            runtime.refresh(tensors)
 
 
 storage_changes.listeners.append(_refresh_all)

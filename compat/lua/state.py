@@ -13,12 +13,13 @@ from typing import Any
 FOLDER = Path(__file__).parent
 # In the order in which they need each other.
 _CORE = (
-    "classes", "init", "memory", "tensors", "elements", "loops", "signatures", "operations/results",
+    "classes", "init", "memory", "tensors", "subscripts", "tensor_types", "tensor_methods",
+    "elements", "loops", "signatures", "operations/results",
     "operations/pointwise", "operations/products", "operations/reductions", "operations/sorting",
     "operations/shapes", "operations/indexing", "operations/linear_algebra", "operations/random",
     "operations/operators", "dispatch",
-    "Tensor", "FFInterface", "types", "tables", "exchange", "objects", "thnn", "libraries", "files",
-    "File", "timer", "CmdLine",
+    "Tensor", "FFInterface", "types", "tables", "exchange", "objects", "thnn", "libraries",
+    "files", "disk_files", "memory_files", "stored_tensors", "File", "timer", "CmdLine",
     "TestSuite", "Tester",
 )  # fmt: skip
 

@@ -1,6 +1,6 @@
-"""Torch7's nn package: its classes, and those that the packages rnn and nngraph add to it in Lua.
+"""Torch7's package nn: its classes, and those that the packages rnn, dpnn and nngraph add to it.
 
-``oldSeed`` tells layers to draw their first parameters as they did in Torch7's first years.
+``oldSeed = True`` makes layers draw their first parameters as in Torch7's first years.
 """
 
 import sys
@@ -346,7 +346,7 @@ if not TYPE_CHECKING:
 
 
 class _Names(types.ModuleType):
-    """The package with its one setting."""
+    """The package, with its one setting."""
 
     @property
     def oldSeed(self) -> bool:

@@ -13,7 +13,7 @@ from compat.nn.containers.container import Container
 from compat.nn.core import walk_limits
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import type_of
-from compat.nn.core.files import keep_in, stand_in
+from compat.nn.core.files import register_unknown, wrap_unknown_fields
 from compat.nn.core.module import Module
 from compat.nn.core.native import as_module
 from compat.nn.core.parameter import gradient_name
@@ -55,7 +55,7 @@ class _Kept(t7.TorchObject):
 
     def t7_restore(self, fields: dict[Any, Any], version: float) -> None:
         """Keep ``fields``."""
-        keep_in(fields)
+        wrap_unknown_fields(fields)
         walk_limits.note(self)  # type: ignore[arg-type]
         self.fields = fields
 
@@ -216,6 +216,6 @@ def _kept_as(fields: dict[Any, Any]) -> type:
     return UnknownCriterion if is_loss else Unknown
 
 
-stand_in("module", Unknown)
-stand_in("criterion", UnknownCriterion)
+register_unknown("module", Unknown)
+register_unknown("criterion", UnknownCriterion)
 t7.keep_unknown(_kept_as)

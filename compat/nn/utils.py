@@ -13,6 +13,7 @@ from torch import Tensor
 
 from compat import cutorch
 from compat.checks import whole, wrong_type
+from compat.hints import missing
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import Convertible
 from compat.storage_changes import moved
@@ -152,3 +153,14 @@ def clear(object: Any, *fields: Any) -> Any:
         elif value is not None:
             setattr(object, name, type(value)() if isinstance(value, (list, dict)) else None)
     return object
+
+
+_HINTS = {
+    "clip_grad_norm_": "use net.gradParamClip(norm)",
+    "clip_grad_value_": "use gradParams.clamp_(-1, 1), with gradParams of net.getParameters()",
+    "parameters_to_vector": "use net.getParameters(), whose first result is one flat tensor",
+}
+
+
+def __getattr__(name: str) -> Any:
+    raise missing(__name__, "nn.utils", name, _HINTS, globals())

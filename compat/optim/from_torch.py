@@ -1,4 +1,4 @@
-"""PyTorch's optimizers, called as Torch7's."""
+"""Use PyTorch's optimizers with Torch7's calling convention."""
 
 from __future__ import annotations
 
@@ -25,26 +25,25 @@ Optimizer = Callable[..., tuple[torch.Tensor, list]]
 
 
 def from_torch(optimizer: type[torch.optim.Optimizer], **defaults: Any) -> Optimizer:
-    """Return an optimizer of PyTorch as one of Torch7's.
+    """Make an optimizer function like ``optim.sgd`` from a class of ``torch.optim``.
 
     ::
 
         adamw = optim.from_torch(torch.optim.AdamW, weight_decay=0.05)
         x, fs = adamw(opfunc, x, config, state)
 
-    The result is called as ``optim.sgd`` is. ``config`` may change from step to step; it has
-    PyTorch's option names or Torch7's (``learningRate``, ``weightDecay``, ``epsilon``), and
-    ``learningRateDecay`` works as in ``optim.sgd``. ``state`` gets ``evalCounter`` and ``torch``,
-    the optimizer's state of the parameters, which can be saved in a ``.t7`` file and continued from
-    there. The returned list has the loss of every evaluation (more than one for
-    ``torch.optim.LBFGS``).
+    ``config`` may change from step to step; it takes PyTorch's option names or Torch7's
+    (``learningRate``, ``weightDecay``, ``epsilon``), and ``learningRateDecay`` works as in
+    ``optim.sgd``. ``state`` gets ``evalCounter`` and ``torch``, the optimizer's state of the
+    parameters. A ``.t7`` file can hold it, and training can continue from there. The returned list
+    has the loss of every evaluation (more than one for ``torch.optim.LBFGS``).
 
     Args:
-        optimizer: the class, made anew over ``x`` at every step.
-        defaults: its options, by either name, where ``config`` does not give them.
+        optimizer: the class; a new object over ``x`` is made at every step.
+        defaults: its options, by either name, for those that ``config`` does not give.
 
     Raises:
-        TypeError: an option is none of the optimizer's.
+        TypeError: the optimizer does not have an option.
     """
     accepted = set(inspect.signature(optimizer).parameters) - {"params"}
 
@@ -97,14 +96,12 @@ def from_torch(optimizer: type[torch.optim.Optimizer], **defaults: Any) -> Optim
 
 
 def _restored(saved: Table, x: torch.Tensor) -> dict[str, Any]:
-    """Return the state of a parameter, as it may come from a file: there a number has one
-    dimension.
-    """
+    """Return the state of a parameter from a file, where a number has one dimension."""
     return {key: _on_device(value, x) for key, value in saved.items()}
 
 
 def _has_gaps(value: Any) -> bool:
-    """Return whether it is room for later, such as the ``al`` of LBFGS, which no file can hold."""
+    """Return whether a list holds None, such as the ``al`` of LBFGS, which no file can hold."""
     return isinstance(value, list) and any(v is None for v in value)
 
 

@@ -1,4 +1,4 @@
-"""Vectors of learning rates and weight decays, one number per parameter group."""
+"""Make vectors of learning rates and weight decays, with one number per element."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from compat.checks import wrong_type
 
 
 def parameter_vector(x: torch.Tensor, net: Any, rule: Callable[[Any, str], float]) -> torch.Tensor:
-    """Return a vector as long as the flat parameters, for ``learningRates`` and ``weightDecays`` of
-    ``optim.sgd``.
+    """Make a vector for ``learningRates`` or ``weightDecays`` of ``optim.sgd``.
 
     ::
 
@@ -24,11 +23,12 @@ def parameter_vector(x: torch.Tensor, net: Any, rule: Callable[[Any, str], float
     Args:
         x: the flat parameters, from ``net.getParameters()``.
         net: a module of ``compat.nn``, or a ``torch.nn.Module`` that is part of one.
-        rule: ``rule(module, name)`` gives the number for the parameter ``module.name``; a shared
-            parameter takes it from its last place in the net.
+        rule: ``rule(module, name)`` returns the number for the parameter ``module.name``. A shared
+            parameter gets the number for its last place in the net.
 
     Returns:
-        The numbers, of the dtype and on the device of ``x``; 0 where ``x`` has other parameters.
+        The numbers, of the size, dtype and device of ``x``; 0 where ``x`` has parameters of other
+        nets.
 
     Raises:
         ValueError: a parameter does not lie in ``x``.

@@ -75,7 +75,7 @@ def make(
     ]
     own = {one.module.split(".")[0] for one in made} | {"shared"}
     for one in made:
-        if one.is_script and "." in one.module and _imports(one.text, own):
+        if one.is_script and "." in one.module and (one.in_lua or _imports(one.text, own)):
             one.text = _with_path(one.text, one.module.count("."))
     texts = layout.laid_out({one.module: one.text for one in made})
     for one in made:

@@ -1,19 +1,22 @@
 """Torch7's random numbers, bit for bit.
 
-The functions carry Torch7's names; those with a trailing underscore fill a tensor in place, in
+The functions have Torch7's names. Those with a trailing underscore fill a tensor in place, in
 row-major order of its indices whatever its strides, and return it. All draw from one default
-generator, or from the ``Generator`` given as ``generator=``. The default generator is
-shared by all threads (in Torch7 each thread had its own); see ``Generator`` for what that
-means, and ``using`` for how a thread gets its own.
+generator, or from the ``Generator`` given as ``generator=``. All threads share the default
+generator (in Torch7 each thread had its own); see ``Generator`` for what that means, and ``using``
+for a generator per thread.
 
-In the worker processes of a DataLoader the default generator has a stream of its own for each
-worker and epoch: it starts with the seed that PyTorch derives there, ``torch.initial_seed()``,
-which ``torch.manual_seed`` in the main process decides. ``manualSeed`` in the worker sets another.
+In the worker processes of a DataLoader the default generator has a separate stream for each worker
+and epoch. Its seed is the one that PyTorch derives there, ``torch.initial_seed()``, which
+``torch.manual_seed`` in the main process decides; ``manualSeed`` in the worker sets another.
 
 Tensors of other devices are drawn on the CPU and copied; float16 and bfloat16 are rounded from
 float32. PyTorch's own generators are neither used nor changed.
 """
 
+from typing import Any as _Any
+
+from compat.hints import missing as _missing
 from compat.random.alias import AliasMultinomial, multinomialAlias, multinomialAliasSetup
 from compat.random.choice import multinomial, randperm
 from compat.random.distributions import (
@@ -88,3 +91,15 @@ __all__ = [
     "uniform_",
     "using",
 ]
+
+_HINTS = {
+    "manual_seed": "use random.manualSeed(seed)",
+    "seed_all": "use random.manualSeed(seed); cutorch.manualSeedAll(seed) seeds the devices",
+    "get_rng_state": "use random.getRNGState()",
+    "set_rng_state": "use random.setRNGState(state)",
+    "shuffle": "use random.randperm(n), which counts from 1",
+}
+
+
+def __getattr__(name: str) -> _Any:
+    raise _missing(__name__, "random", name, _HINTS, __all__)

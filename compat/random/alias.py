@@ -1,4 +1,4 @@
-"""The alias method [Walker 1977]: draws from many categories at the cost of two numbers each."""
+"""The alias method [Walker 1977]: each draw from many categories costs two random numbers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
 
 class AliasMultinomial:
-    """Draws from categories of given probabilities (``torch.AliasMultinomial`` of torchx).
+    """Draw from categories with given probabilities (``torch.AliasMultinomial`` of torchx).
 
     Args:
         probs: the probabilities, of shape ``(K,)``, which add to 1.
 
-    Fields: ``J``, an int64 tensor, and ``q``, of the type of ``probs``: category ``k``, drawn
-    evenly, stands for itself at probability ``q[k]``, and else for ``J[k]``.
+    Attributes:
+        J, q: the alias tables, int64 and of the type of ``probs``. A category ``k`` is drawn
+            evenly; it is the result with probability ``q[k]``, and otherwise ``J[k]`` is.
     """
 
     def __init__(self, probs: torch.Tensor) -> None:
@@ -45,10 +46,10 @@ class AliasMultinomial:
 
 
 def multinomialAliasSetup(p: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the alias tables ``(J, q)`` of the probabilities ``p`` of shape ``(K,)``, which should
-    add to 1.
+    """Return the alias tables ``(J, q)`` of the probabilities ``p`` of shape ``(K,)``.
 
-    ``J`` is int64 and counts from 1; ``q`` has the type of ``p``. Source: Walker's alias method.
+    ``J`` is int64 and counts from 1; ``q`` has the type of ``p``. The probabilities should add to
+    1. Source: Walker's alias method.
     """
     aliases, q = _table(p)
     if not q.min() > 0:
@@ -66,13 +67,13 @@ def multinomialAlias(
     *,
     generator: Generator | None = None,
 ) -> torch.Tensor:
-    """Fill the int64 tensor ``out`` with draws from ``state``, a result of
-    ``multinomialAliasSetup``.
+    """Fill the int64 tensor ``out`` with draws, given the tables of ``multinomialAliasSetup``.
 
-    An alias gives ``J - 1``, the category before the one it stands for: a slip of Torch7 that is
-    kept because seeded runs show it. Where the distribution must be right, use
-    ``multinomial``. Differs from Torch7: ``J`` is left as it is, so that further calls draw
-    the same way; and float32 probabilities work, too.
+    If an alias is drawn, the result is ``J - 1``, the category before the right one. This is a bug
+    of Torch7, kept because seeded runs show it. Use ``multinomial`` for the right distribution.
+
+    Differs from Torch7: ``J`` is not changed, so that further calls draw in the same way; float32
+    probabilities work, too.
     """
     _check_output(out, "out")
     J, q = (part.detach().cpu().numpy() for part in state)
@@ -99,7 +100,7 @@ def _check_output(tensor: torch.Tensor, name: str) -> None:
 
 
 def _table(p: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """For each category its alias, from 0 on and -1 for none, and how often it is itself."""
+    """Return for each category its alias, from 0 (-1: none), and the probability of itself."""
     check_weights(p)
     if p.dim() != 1:
         raise ValueError(f"p has {p.dim()} dimensions; 1 is accepted")

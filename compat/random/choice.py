@@ -21,7 +21,7 @@ def randperm(
     """Return a random permutation of ``1..n`` (``n`` at least 1) as a ``(n,)`` tensor.
 
     ``dtype`` may be a tensor type's name ("torch.IntTensor"). Differs from Torch7: the default is
-    int64, which can index, instead of the default tensor type.
+    int64, which can be an index, instead of the default tensor type.
     """
     count = whole(c_integer(n, "n"), "n", 1)
     kind, _ = parse_type(dtype, "dtype")
@@ -38,12 +38,12 @@ def randperm(
 def multinomial(
     p: torch.Tensor, n: float, replacement: bool = False, *, generator: Generator | None = None
 ) -> torch.Tensor:
-    """``n`` draws for each row of ``p``: weights ``(K,)`` or ``(rows, K)`` give ``(n,)`` or
-    ``(rows, n)``.
+    """Draw ``n`` categories for each row of the weights ``p``.
 
-    The weights need not add to 1, but must have a positive sum. The result is int64, on the
-    device of ``p``. Without replacement ``n`` must not exceed ``K``; asking for more draws than
-    there are non-zero weights is no error, and repeats indices, as in Torch7.
+    Weights ``(K,)`` or ``(rows, K)`` give ``(n,)`` or ``(rows, n)`` categories from 1, int64, on
+    the device of ``p``. The weights need not add to 1, but must have a positive sum. Without
+    replacement ``n`` must not exceed ``K``; if there are fewer non-zero weights than draws, indices
+    are repeated, as in Torch7.
     """
     check_weights(p)
     rows = np.atleast_2d(p.detach().cpu().double().numpy())
@@ -68,7 +68,7 @@ def multinomial(
 
 
 def _take(cumulative: NDArray[np.float64], u: NDArray[np.float64]) -> NDArray[np.int64]:
-    """One draw per row, whose mass is then removed from ``cumulative``."""
+    """Draw once per row and remove the drawn weight from ``cumulative``."""
     cumulative[:, -1] = 1
     drawn = _bisect(cumulative, u)
     below = np.where(drawn > 0, np.take_along_axis(cumulative, np.maximum(drawn - 1, 0), 1), 0.0)
@@ -82,10 +82,10 @@ def _take(cumulative: NDArray[np.float64], u: NDArray[np.float64]) -> NDArray[np
 
 
 def _bisect(cumulative: NDArray[np.float64], u: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Per row, the first index whose entry is at least ``u``.
+    """Return per row the first index whose entry is at least ``u``.
 
-    Torch7's bisection step by step: ``searchsorted`` may differ where rows do not increase or
-    hold nan.
+    This repeats Torch7's bisection step by step: ``searchsorted`` may differ where rows do not
+    increase or contain nan.
     """
     left = np.zeros(u.shape, np.int64)
     right = np.full(u.shape, cumulative.shape[1], np.int64)
@@ -98,7 +98,7 @@ def _bisect(cumulative: NDArray[np.float64], u: NDArray[np.float64]) -> NDArray[
 
 
 def check_weights(p: torch.Tensor) -> None:
-    """Refuse what are no weights of categories, in a vector or in the rows of a matrix."""
+    """Raise ValueError unless ``p`` is a vector or matrix of weights."""
     check_floating(p, "p")
     if p.dim() not in (1, 2) or p.numel() == 0:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Torch7's distributions: for each a scalar draw and, with a trailing underscore, a tensor fill.
+"""Torch7's distributions: each as a scalar draw and, with a trailing underscore, as a fill.
 
 A distribution is written once, as a function from its checked parameters to a ``Sampler``.
 """
@@ -42,10 +42,9 @@ _RANDOM_SPAN: dict[torch.dtype, int | None] = {
 def random(
     a: float | None = None, b: float | None = None, *, generator: Generator | None = None
 ) -> int:
-    """Return a whole number: of ``0..2**32-1``, with one argument of ``1..a``, with two of
-    ``a..b``.
+    """Draw a whole number from 0 to 2**32-1, from 1 to ``a``, or from ``a`` to ``b``.
 
-    Arguments are cut to integers. There are 2**32 different draws, also where the range is larger.
+    Arguments are cut to integers. There are 2**32 different draws, also if the range is larger.
     """
     low, span = _range(a, b, None)
     word = pick(generator).word()
@@ -59,10 +58,10 @@ def random_(
     *,
     generator: Generator | None = None,
 ) -> torch.Tensor:
-    """Fill with whole numbers, as ``random``; integer types wrap around.
+    """Fill with whole numbers, as ``random`` draws them; integer types wrap around.
 
-    Without arguments the draws are the word modulo 2**8 (uint8), 2**7 (int8), 2**15, 2**31, 2**24
-    + 1 (float32), 2**11 + 1 (float16), 2**8 + 1 (bfloat16), 2 (bool), or the word itself (int64,
+    Without arguments the draws are 32-bit numbers modulo 2**8 (uint8), 2**7 (int8), 2**15, 2**31,
+    2**24 + 1 (float32), 2**11 + 1 (float16), 2**8 + 1 (bfloat16), 2 (bool), or themselves (int64,
     float64). Differs from Torch7: negative draws in float tensors are right, not about 1.8e19.
     """
     _check_tensor(tensor, _RANDOM_SPAN)
@@ -70,7 +69,7 @@ def random_(
 
 
 def _range(a: float | None, b: float | None, span: int | None) -> tuple[int, int | None]:
-    """Return what is added to words, and what they are taken modulo before; None for nothing."""
+    """Return the number to add to the 32-bit draws, and the modulus before that, or None."""
     if a is None and b is None:
         return 0, span
     if a is None or b is None:
@@ -97,14 +96,14 @@ def _random(a: float | None, b: float | None, span: int | None) -> Sampler:
 
 
 def uniform(a: float = 0, b: float = 1, *, generator: Generator | None = None) -> float:
-    """Return a number of ``[a, b)``, of which 2**32 different ones exist; ``b < a`` is fine."""
+    """Draw from ``[a, b)``; there are 2**32 different draws. ``b`` may be less than ``a``."""
     return pick(generator).word() * 2.0**-32 * (b - a) + a
 
 
 def uniform_(
     tensor: torch.Tensor, a: float = 0, b: float = 1, *, generator: Generator | None = None
 ) -> torch.Tensor:
-    """Fill a floating tensor as ``uniform``; rounding to float32 can reach ``b`` itself."""
+    """Fill a floating-point tensor as ``uniform``; rounding to float32 may give ``b`` itself."""
     return _fill(tensor, _uniform(*_as_held(tensor, a, b)), generator)
 
 
@@ -119,8 +118,9 @@ def _uniform(a: float, b: float) -> Sampler:
 
 
 def normal(mean: float = 0, stdv: float = 1, *, generator: Generator | None = None) -> float:
-    """Return a normal with ``stdv > 0``; every second call uses up the pair that the first one
-    drew.
+    """Draw from a normal distribution with ``stdv > 0``.
+
+    Draws are made in pairs: every second call returns the other number of the pair.
     """
     return float(_one(_normal(mean, stdv), generator))
 
@@ -128,7 +128,7 @@ def normal(mean: float = 0, stdv: float = 1, *, generator: Generator | None = No
 def normal_(
     tensor: torch.Tensor, mean: float = 0, stdv: float = 1, *, generator: Generator | None = None
 ) -> torch.Tensor:
-    """Fill a floating tensor as ``normal``."""
+    """Fill a floating-point tensor as ``normal``."""
     return _fill(tensor, _normal(*_as_held(tensor, mean, stdv)), generator)
 
 
@@ -146,14 +146,14 @@ def _normal(mean: float, stdv: float) -> Sampler:
 
 
 def logNormal(mean: float = 1, stdv: float = 2, *, generator: Generator | None = None) -> float:
-    """``exp(normal(mean, stdv))``; note Torch7's defaults."""
+    """Draw ``exp(normal(mean, stdv))``; note Torch7's defaults."""
     return float(_one(_log_normal(mean, stdv), generator))
 
 
 def logNormal_(
     tensor: torch.Tensor, mean: float = 1, stdv: float = 2, *, generator: Generator | None = None
 ) -> torch.Tensor:
-    """Fill a floating tensor as ``logNormal``."""
+    """Fill a floating-point tensor as ``logNormal``."""
     return _fill(tensor, _log_normal(*_as_held(tensor, mean, stdv)), generator)
 
 
@@ -163,14 +163,14 @@ def _log_normal(mean: float, stdv: float) -> Sampler:
 
 
 def exponential(lambda_: float, *, generator: Generator | None = None) -> float:
-    """Return an exponential with rate ``lambda_``, which has no default."""
+    """Draw from an exponential distribution with rate ``lambda_``, which has no default."""
     return float(_one(_exponential(lambda_), generator))
 
 
 def exponential_(
     tensor: torch.Tensor, lambda_: float, *, generator: Generator | None = None
 ) -> torch.Tensor:
-    """Fill a floating tensor as ``exponential``."""
+    """Fill a floating-point tensor as ``exponential``."""
     return _fill(tensor, _exponential(*_as_held(tensor, lambda_)), generator)
 
 
@@ -181,14 +181,14 @@ def _exponential(rate: float) -> Sampler:
 
 
 def cauchy(median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> float:
-    """Return a Cauchy-distributed number."""
+    """Draw from a Cauchy distribution."""
     return float(_one(_cauchy(median, sigma), generator))
 
 
 def cauchy_(
     tensor: torch.Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None
 ) -> torch.Tensor:
-    """Fill a floating tensor as ``cauchy``."""
+    """Fill a floating-point tensor as ``cauchy``."""
     return _fill(tensor, _cauchy(*_as_held(tensor, median, sigma)), generator)
 
 
@@ -200,7 +200,7 @@ def _cauchy(median: float, sigma: float) -> Sampler:
 
 
 def geometric(p: float, *, generator: Generator | None = None) -> int:
-    """Return the number of tries up to a stop; ``0 < p < 1`` is the probability to go on."""
+    """Draw the number of tries until a stop; ``0 < p < 1`` is the probability to go on."""
     return int(_one(_geometric(p), generator))
 
 
@@ -224,9 +224,7 @@ def _geometric(p: float) -> Sampler:
 
 
 def gamma(shape: float, scale: float = 1, *, generator: Generator | None = None) -> float:
-    """Return a number of the gamma distribution of these parameters (Torch7's package
-    randomkit).
-    """
+    """Draw from a gamma distribution (Torch7's package randomkit)."""
     return gamma_(torch.empty(1, dtype=torch.float64), shape, scale, generator=generator).item()
 
 
@@ -237,10 +235,10 @@ def gamma_(
     *,
     generator: Generator | None = None,
 ) -> torch.Tensor:
-    """Fill as ``gamma``; tensors hold a ``shape`` or ``scale`` per element, broadcast if need be.
+    """Fill as ``gamma``; ``shape`` and ``scale`` may be tensors, which are broadcast.
 
     Raises:
-        ValueError: unless all are above 0.
+        ValueError: a ``shape`` or ``scale`` is not above 0.
     """
     _check_tensor(tensor, _REALS)
     parameters = []
@@ -253,7 +251,7 @@ def gamma_(
 
 
 def bernoulli(p: float = 0.5, *, generator: Generator | None = None) -> int:
-    """1 with probability ``0 <= p <= 1``, else 0."""
+    """Draw 1 with probability ``0 <= p <= 1``, else 0."""
     _check_probability(p)
     return int(pick(generator).word() * 2.0**-32 <= p)
 
@@ -261,11 +259,11 @@ def bernoulli(p: float = 0.5, *, generator: Generator | None = None) -> int:
 def bernoulli_(
     tensor: torch.Tensor, p: float | torch.Tensor = 0.5, *, generator: Generator | None = None
 ) -> torch.Tensor:
-    """Fill a tensor with 0 and 1; a floating tensor ``p`` holds a probability per element.
+    """Fill a tensor with 0 and 1; a floating-point tensor ``p`` has a probability per element.
 
     Raises:
-        ValueError: unless all probabilities are within [0, 1] and, if ``p`` is a tensor, as many as
-            ``tensor`` has elements.
+        ValueError: a probability is outside [0, 1], or ``p`` is a tensor with another number of
+            elements than ``tensor``.
     """
     _check_tensor(tensor, _RANDOM_SPAN)
     if not isinstance(p, torch.Tensor):
@@ -297,9 +295,7 @@ def rand(
     device: torch.device | str | None = None,
     generator: Generator | None = None,
 ) -> torch.Tensor:
-    """Return a new tensor of ``uniform(0, 1)``, of PyTorch's default type and device
-    unless given.
-    """
+    """Return a new tensor of ``uniform(0, 1)`` draws; default: PyTorch's dtype and device."""
     return uniform_(torch.empty(*size, dtype=dtype, device=device), generator=generator)
 
 
@@ -309,9 +305,7 @@ def randn(
     device: torch.device | str | None = None,
     generator: Generator | None = None,
 ) -> torch.Tensor:
-    """Return a new tensor of ``normal(0, 1)``, of PyTorch's default type and device
-    unless given.
-    """
+    """Return a new tensor of ``normal(0, 1)`` draws; default: PyTorch's dtype and device."""
     return normal_(torch.empty(*size, dtype=dtype, device=device), generator=generator)
 
 
@@ -334,9 +328,7 @@ def _fill(
 
 
 def _as_held(tensor: torch.Tensor, *parameters: float) -> tuple[float, ...]:
-    """Return the parameters in the precision in which Torch7 hands them to a fill of this
-    tensor.
-    """
+    """Return the parameters in the precision with which Torch7 fills this tensor."""
     _check_tensor(tensor, _REALS)
     kind = np.float64 if tensor.dtype == torch.float64 else np.float32
     return tuple(float(kind(parameter)) for parameter in parameters)

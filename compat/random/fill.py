@@ -1,4 +1,4 @@
-"""Writing a stream of drawn numbers into a tensor, in row-major order of its indices."""
+"""Write a stream of drawn numbers into a tensor, in row-major order of its indices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHUNK = 1 << 15
 
 @dataclass(frozen=True)
 class Filling:
-    """A tensor that is to be filled, and what fills it, given the tensor."""
+    """A tensor that is to be filled, and the function that fills it."""
 
     shape: torch.Size
     dtype: torch.dtype
@@ -42,9 +42,9 @@ _local = _Local()
 
 @contextmanager
 def filled_by(instead: Callable[[torch.Tensor, Filling], torch.Tensor]) -> Iterator[None]:
-    """A block in which this thread draws nothing: ``instead`` fills its tensors.
+    """Draw nothing in this thread during the block: ``instead`` fills the tensors.
 
-    For tensors without memory, and for numbers that were drawn before.
+    For tensors without memory, and to repeat numbers that were drawn before.
     """
     outer, _local.instead = _local.instead, instead
     try:
@@ -56,7 +56,7 @@ def filled_by(instead: Callable[[torch.Tensor, Filling], torch.Tensor]) -> Itera
 def fill_or_note(
     tensor: torch.Tensor, fill: Callable[[torch.Tensor], torch.Tensor]
 ) -> torch.Tensor:
-    """``fill(tensor)``, or what ``filled_by`` has instead."""
+    """Call ``fill(tensor)``, or the function of ``filled_by``."""
     if _local.instead is None:
         return fill(tensor)
     return _local.instead(tensor, Filling(tensor.shape, tensor.dtype, fill))
@@ -65,8 +65,8 @@ def fill_or_note(
 def fill(tensor: torch.Tensor, draw: Draw, chunk: int = CHUNK) -> None:
     """Set every element of ``tensor`` to the next number of ``draw``, whatever the strides.
 
-    Where indices share an element, each index takes a number and the last one stays. Tensors of
-    other devices are drawn on the CPU and copied. Gradients are not recorded.
+    If indices share an element, each index takes a number and the last one stays. Tensors of
+    other devices are drawn on the CPU and copied. Autograd does not record the fill.
     """
     target = tensor.detach()
     if target.is_contiguous() and target.device.type == "cpu":
@@ -89,7 +89,7 @@ def _fill_contiguous(flat: torch.Tensor, draw: Draw, chunk: int) -> None:
 
 
 def _may_overlap(tensor: torch.Tensor) -> bool:
-    """False only if all indices have elements of their own."""
+    """Return False only if every index has an element of its own."""
     reach = 0
     for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
         if size > 1:

@@ -43,7 +43,7 @@ _refusal: ContextVar[str | None] = ContextVar("_refusal", default=None)
 
 @contextmanager
 def refused(reason: str) -> Iterator[None]:
-    """A block in which drawing from any generator raises ValueError with this text.
+    """Make every draw in the block raise ValueError with this text.
 
     For computations that several processes must do alike on different parts of the data.
     """
@@ -56,7 +56,7 @@ def refused(reason: str) -> Iterator[None]:
 
 @contextmanager
 def permitted() -> Iterator[None]:
-    """A block inside one of ``refused`` in which one may draw."""
+    """Allow draws again, in a block inside one of ``refused``."""
     token = _refusal.set(None)
     try:
         yield
@@ -65,14 +65,19 @@ def permitted() -> Iterator[None]:
 
 
 class Generator:
-    """A source of random words, the same as Torch7's for the same seed.
+    """A source of random numbers, the same as Torch7's for the same seed.
 
-    Without ``seed`` it is seeded by the operating system, as in Torch7. Two threads may draw
-    from one generator: each scalar draw and each tensor fill is atomic (``lock`` guards it), but
-    which thread comes first is then up to the scheduler. Give each thread its own generator for
-    repeatable runs.
+    Two threads may draw from one generator: each scalar draw and each tensor fill is atomic
+    (``lock`` guards it), but their order is up to the scheduler. Give each thread its own generator
+    for repeatable runs. Pickling, copying and ``to_bytes`` keep the whole state.
 
-    Pickling, copying and ``to_bytes`` keep the whole state.
+    Args:
+        seed: the seed; default: a number from the operating system, as in Torch7.
+
+    Example:
+        >>> generator = Generator(1)
+        >>> generator.word(), Generator(1).word()
+        (1791095845, 1791095845)
     """
 
     def __init__(self, seed: float | None = None) -> None:
@@ -90,7 +95,7 @@ class Generator:
             self.manualSeed(seed)
 
     def manualSeed(self, seed: float) -> None:
-        """Start the sequence of ``seed``, forgetting a cached normal.
+        """Start the sequence of ``seed`` and drop a cached normal.
 
         Fractions are cut and negative numbers wrap; only the low 32 bits select the sequence.
         """
@@ -103,7 +108,7 @@ class Generator:
             self._randomkit = None
 
     def seed(self) -> int:
-        """Seed from the operating system; the seed is returned."""
+        """Seed from the operating system; return the seed."""
         number = int.from_bytes(os.urandom(8), "little", signed=True)
         self.manualSeed(number)
         return number
@@ -113,13 +118,13 @@ class Generator:
         return self._initial_seed
 
     def words(self, n: int) -> NDArray[np.int64]:
-        """Return the next ``n`` words, each in ``[0, 2**32)``."""
+        """Return the next ``n`` 32-bit numbers, each in ``[0, 2**32)``."""
         if (refusal := _refusal.get()) is not None:
             raise ValueError(refusal)
         return self._twister.random_raw(n).view(np.int64)
 
     def word(self) -> int:
-        """Return the next word alone."""
+        """Return the next 32-bit number."""
         if (refusal := _refusal.get()) is not None:
             raise ValueError(refusal)
         with self.lock:
@@ -130,9 +135,9 @@ class Generator:
         return np.multiply(self.words(n), 2.0**-32, dtype=np.float64)
 
     def normals(self, n: int) -> NDArray[np.float64]:
-        """Return the next ``n`` standard normals.
+        """Return the next ``n`` draws of a standard normal distribution.
 
-        They come in pairs (Box-Muller); the second of a pair waits for the next call.
+        They are drawn in pairs (Box-Muller); the second of a pair is kept for the next call.
         """
         with self.lock:
             out = np.empty(n)
@@ -156,10 +161,10 @@ class Generator:
             return out
 
     def gammas(self, shape: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
-        """One draw of a gamma distribution for each shape and scale.
+        """Draw from a gamma distribution for each shape and scale.
 
-        These are those of Torch7's package randomkit, which is what numpy began with, on Torch7's
-        words. Its own cached normal is forgotten by ``manualSeed`` and is in no state.
+        The algorithm is that of Torch7's package randomkit (numpy's first one), on Torch7's 32-bit
+        numbers. Its own cached normal is dropped by ``manualSeed`` and is not part of the state.
         """
         with self.lock:
             self.words(0)  # may be refused
@@ -168,7 +173,7 @@ class Generator:
             return self._randomkit.gamma(shape, scale)
 
     def to_bytes(self) -> bytes:
-        """Torch7's own state, a C struct of 64-bit Linux; files hold the same bytes."""
+        """Return Torch7's own state, a C struct of 64-bit Linux; files hold the same bytes."""
         with self.lock:
             twister: Any = self._twister.state["state"]
             key, position = twister["key"], twister["pos"]
@@ -195,15 +200,17 @@ class Generator:
         return generator
 
     def getRNGState(self) -> torch.Tensor:
-        """``to_bytes`` as a ``(5048,)`` ByteTensor."""
+        """Return ``to_bytes()`` as a ``(5048,)`` ByteTensor."""
         return torch.frombuffer(bytearray(self.to_bytes()), dtype=torch.uint8)
 
     def setRNGState(self, state: torch.Tensor | bytes) -> None:
         """Continue from a recorded state.
 
-        Raises ValueError where Torch7 does (size, ``seeded``, ``left``, ``next``). Differs from
-        Torch7: also for a state whose ``left`` and ``next`` disagree, or whose words exceed 32
-        bits, with which Torch7 would read outside its buffer or leave [0, 1).
+        Raises:
+            ValueError: the state is invalid, as in Torch7 (size, ``seeded``, ``left``, ``next``).
+                Differs from Torch7: also if ``left`` and ``next`` disagree, or a word exceeds 32
+                    bits; Torch7 would
+                read outside its buffer or leave [0, 1).
         """
         record = np.frombuffer(_state_bytes(state), _STATE)[0]
         left, following = int(record["left"]), int(record["next"])
@@ -257,7 +264,7 @@ def _state_bytes(state: torch.Tensor | bytes) -> bytes:
 
 
 def c_integer(value: float, name: str) -> int:
-    """``value`` with its fraction cut, as Lua numbers become C integers."""
+    """Return ``value`` with its fraction cut, as Lua numbers become C integers."""
     try:
         return int(value)
     except (TypeError, ValueError, OverflowError):
@@ -265,11 +272,10 @@ def c_integer(value: float, name: str) -> int:
 
 
 class _DefaultGenerator(Generator):
-    """What is drawn from where no generator is given.
+    """The generator of draws that name none.
 
-    In a worker process of a DataLoader it starts with the seed that PyTorch gives this worker in
-    this epoch, unless the worker seeds it itself: whatever the worker inherited, all workers have
-    alike.
+    In a worker process of a DataLoader it starts with PyTorch's seed for this worker and epoch,
+    unless the worker seeds it itself. Otherwise all workers would inherit the same state.
     """
 
     def __init__(self) -> None:
@@ -314,7 +320,7 @@ class _DefaultGenerator(Generator):
         self._worker = get_worker_info()
 
     def forked(self) -> None:
-        """In a forked process: let go of a lock that another thread of the parent held."""
+        """Replace the lock in a forked process: another thread of the parent may have held it."""
         self.lock = threading.RLock()
 
 
@@ -327,10 +333,10 @@ _own: ContextVar[Generator | None] = ContextVar("_own", default=None)
 
 @contextmanager
 def using(generator: Generator) -> Iterator[Generator]:
-    """A block in which this thread draws from ``generator`` where none is given.
+    """Let this thread draw from ``generator`` in the block, where none is given.
 
-    In Torch7 each thread has a generator of its own; here all share the default one, except in such
-    blocks.
+    In Torch7 each thread has its own generator; here all threads share the default one, except in
+    such blocks.
     """
     token = _own.set(pick(generator))
     try:
@@ -340,7 +346,7 @@ def using(generator: Generator) -> Iterator[Generator]:
 
 
 def pick(generator: Generator | None) -> Generator:
-    """Return the given generator, or that of the block (``using``), or the default one."""
+    """Return the given generator, or that of the ``using`` block, or the default one."""
     if generator is None:
         return _own.get() or default_generator
     if not isinstance(generator, Generator):
@@ -356,7 +362,7 @@ def manualSeed(seed: float, *, generator: Generator | None = None) -> None:
 
 
 def seed(*, generator: Generator | None = None) -> int:
-    """Seed from the operating system; the seed is returned."""
+    """Seed from the operating system; return the seed."""
     return pick(generator).seed()
 
 

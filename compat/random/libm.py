@@ -1,7 +1,7 @@
-"""Arrays through the C library's ``log``, ``exp``, ``tan``, ``cos`` and ``sin``.
+"""Apply the C library's ``log``, ``exp``, ``tan``, ``cos`` and ``sin`` to arrays.
 
 Torch7 called the C library once per number. numpy's and PyTorch's vectorised functions differ
-from it in the last bit for some arguments, so everything here gives what ``math`` gives.
+from it in the last bit for some arguments, so every result here is that of ``math``.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ _FEW = 32
 
 
 def exp(x: Doubles) -> Doubles:
-    """Return the exponential of each."""
+    """Return the exponential of each number."""
     return _each(_exp_or_inf, x)
 
 
 def tan(x: Doubles) -> Doubles:
-    """Return the tangent of each."""
+    """Return the tangent of each number."""
     return _each(math.tan, x)
 
 
 def log(x: Doubles) -> Doubles:
-    """Logarithms of positive numbers."""
+    """Return the logarithms of positive numbers."""
     return _torch_log(x) if x.size > _FEW and _torch_log_is_exact() else _each(math.log, x)
 
 
 def polar(rho: Doubles, angle: Doubles) -> Complexes:
-    """``rho * cos(angle) + i * rho * sin(angle)``."""
+    """Return ``rho * cos(angle) + i * rho * sin(angle)``."""
     if rho.size > _FEW and _torch_polar_is_exact():
         return _torch_polar(rho, angle)
     return _each_polar(rho, angle)
@@ -77,7 +77,7 @@ def _torch_polar(rho: Doubles, angle: Doubles) -> Complexes:
 
 
 def _probes() -> Doubles:
-    """Points of (0, 1]: evenly spaced, powers of two, and the neighbourhood of 1."""
+    """Return points of (0, 1]: evenly spaced, powers of two, and the neighbourhood of 1."""
     powers = 2.0 ** -np.arange(33.0)
     return np.concatenate([np.linspace(2.0**-32, 1.0, 4001), powers, 1.0 - powers[1:]])
 

@@ -1,5 +1,8 @@
-"""The .t7 file format of Torch7: load, save, inspect."""
+"""Torch7's .t7 file format: load, save, inspect."""
 
+from typing import Any as _Any
+
+from compat.hints import missing as _missing
 from compat.lua_tables import List, MixedTable, Table, plain
 from compat.t7.api import dumps, inspect, load, loads, save
 from compat.t7.base.errors import Refusal, T7Error
@@ -44,3 +47,14 @@ __all__ = [
     "when_read",
     "zeros_like",
 ]
+
+_HINTS = {
+    **dict.fromkeys(("read", "open", "load_lua"), "use t7.load(path)"),
+    **dict.fromkeys(("write", "dump"), "use t7.save(path, object)"),
+    "serialize": "use t7.dumps(object)",
+    "deserialize": "use t7.loads(data)",
+}
+
+
+def __getattr__(name: str) -> _Any:
+    raise _missing(__name__, "t7", name, _HINTS, __all__)

@@ -1,4 +1,4 @@
-"""Lists what is in a file without reading the data of its tensors."""
+"""List the contents of a file without reading tensor data."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ _SCALARS = (type(None), bool, int, float, str, bytes)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One object or value of a file, or one more reference to an object.
+    """One object or value of a file, or a further reference to an object.
 
     Attributes:
         path: its place, e.g. ``model.modules[3].weight``; empty for the root object.
-        depth: how many objects it lies in.
+        depth: how many objects it is nested in.
         offset: the byte where its content starts.
         kind: ``table``, ``object``, ``tensor``, ``storage``, ``function`` or ``reference``; or
-            ``value``, a number, string or boolean; ``values``, those of a table with many of them
-            that are not listed one by one; ``unread``, what follows the object that was read, or
-            ``unlisted``, what follows as many entries as were asked for.
-        index: by which the file refers to it; ``None`` for values and functions of the oldest form.
+            ``value`` for a number, string or boolean; ``values`` for those of a large table, which
+            are not listed one by one; ``unread`` for what follows the object that was read;
+            ``unlisted`` for what follows the last entry that was asked for.
+        index: the file's number for it; ``None`` for values and functions of the oldest form.
         typename: the Torch7 class of an object, tensor or storage.
         version: the class version of an object.
-        length: the entries of a table, the elements of a storage, the bytes of a function; of
-            ``values``, how many.
-        shape, stride: of a tensor.
-        dtype: of the elements of a tensor or storage.
-        nbytes: the size of the elements of a tensor or storage, or of what was not read.
-        storage: a number that tensors and storages have in common that share their memory.
+        length: the number of entries of a table or of ``values``, of elements of a storage, or of
+            bytes of a function.
+        shape, stride: for a tensor.
+        dtype: the dtype of a tensor or storage.
+        nbytes: the size in bytes of a tensor's or storage's elements, or of what was not read.
+        storage: a number that is equal for tensors and storages that share their memory.
         storage_offset: where in that memory a tensor starts, in elements counted from 0.
-        target: of a reference, the path where the object came first.
-        label: the last part of its place, e.g. ``weight`` or ``[3]``.
-        value: the value; of a small storage outside of tensors, the list of its elements.
+        target: for a reference, the path where the object came first.
+        label: the last part of its path, e.g. ``weight`` or ``[3]``.
+        value: the value; for a small storage outside of tensors, the list of its elements.
     """
 
     path: str
@@ -71,16 +71,19 @@ class Entry:
 
     @property
     def elements(self) -> int:
-        """How many elements a tensor has."""
+        """The number of elements of a tensor."""
         return math.prod(self.shape or ())
 
 
 class _Enough(BaseException):
-    """There are as many entries as were asked for. Nothing on the way takes it for a defect."""
+    """Ends the reading once there are as many entries as were asked for.
+
+    A BaseException, so that no handler on the way takes it for a defect of the file.
+    """
 
 
 class Inspector(Reader):
-    """A reader that notes what it comes across."""
+    """A reader that lists what it reads."""
 
     _paths: dict[int, str]
     _storages: dict[int, tuple[int, torch.UntypedStorage]]
@@ -90,7 +93,7 @@ class Inspector(Reader):
     _left: int | None
 
     def entries(self, most: int | None) -> Iterator[Entry]:
-        """Yield the entries of the next object, ``most`` at most, in the order of the file."""
+        """Yield the entries of the next object in the order of the file, at most ``most``."""
         self._paths = {}
         self._storages = {}
         self._followed = []
@@ -132,16 +135,16 @@ class Inspector(Reader):
         return table
 
     def note_value(self, table: _Heard, key: Any, value: Any) -> None:
-        """Take note of a value that is no object."""
+        """List a value that is not an object."""
         path = (table.path + part(key)).removeprefix(".")
         at, label = self.cursor.pos, part(key).removeprefix(".")
         self._add(Entry(path, table.depth, at, "value", None, value=value, label=label))
 
     def _finish(self, table: OpenTable, index: int, is_dict: bool) -> Any:
         assert isinstance(table, _Heard)
-        if table.untold:
+        if table.unlisted:
             path, depth, at = f"{table.path}[…]", table.depth, self.cursor.pos
-            self._add(Entry(path, depth, at, "values", None, length=table.untold, label="[…]"))
+            self._add(Entry(path, depth, at, "values", None, length=table.unlisted, label="[…]"))
         return super()._finish(table, index, is_dict)
 
     def _storage(self, typename: str, is_alone: bool = False) -> Storage:
@@ -156,9 +159,9 @@ class Inspector(Reader):
         return storage
 
     def _follow(self) -> list[str]:
-        """Return the parts of the path to the object being read.
+        """Return the parts of the path to the object that is being read.
 
-        What did not change since the last call is kept: objects may be nested without end.
+        Parts that are unchanged since the last call are reused: objects may be nested very deep.
         """
         stack, followed, names = self._stack, self._followed, self._names
         del followed[len(stack) :]
@@ -213,7 +216,7 @@ class Inspector(Reader):
 def listed(
     variant: Variant, options: ReadOptions, most: int | None
 ) -> tuple[list[Entry], T7Error | None]:
-    """Return the entries of a file up to the defect that it has, if any."""
+    """Return the entries of a file up to its first defect, and the defect or None."""
     entries: list[Entry] = []
     error: T7Error | None = None
     for cursor in variant.cursors():
@@ -233,21 +236,21 @@ def listed(
 
 
 class _Heard(OpenTable):
-    """A table that tells the values that are put into it.
+    """A table that reports the values that are put into it.
 
     Attributes:
-        path, depth: the place of the table, and how many objects its values lie in.
-        untold: how many values came when enough had been told.
+        path, depth: the place of the table, and the depth of its values.
+        unlisted: how many values came after the limit.
     """
 
     quick = False
-    __slots__ = ("_inspector", "_told", "depth", "path", "untold")
+    __slots__ = ("_inspector", "_told", "depth", "path", "unlisted")
 
     def listen(self, inspector: Inspector, path: str, depth: int) -> None:
-        """Tell ``inspector``."""
+        """Report the values to ``inspector`` from now on."""
         self._inspector = inspector
         self.path, self.depth = path, depth
-        self.untold = self._told = 0
+        self.unlisted = self._told = 0
 
     def put(self, key: Any, value: Any) -> None:
         super().put(key, value)
@@ -257,7 +260,7 @@ class _Heard(OpenTable):
         super().put_many(keys, values)
         for i, (key, value) in enumerate(zip(keys, values, strict=True)):
             if self._told >= _MOST_NAMED:
-                self.untold += len(values) - i
+                self.unlisted += len(values) - i
                 break
             self._hear(key, value)
 
@@ -265,7 +268,7 @@ class _Heard(OpenTable):
         if value is None or not isinstance(value, _SCALARS):
             return
         if self._told >= (_MOST_NAMED if isinstance(key, (str, bytes)) else _MOST_NUMBERED):
-            self.untold += 1
+            self.unlisted += 1
             return
         self._told += 1
         self._inspector.note_value(self, key, value)

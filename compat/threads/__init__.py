@@ -10,8 +10,9 @@
         donkeys.addjob(lambda: loader.sample(batchSize), trainBatch)
     donkeys.synchronize()
 
-The workers are processes, or threads of this one (``processes=False``). Left out: what the class is
-made of in Lua (``Thread``, ``Mutex``, ``Condition``, ``Queue``, ``safe``), which Python has.
+The workers are processes, or threads of this process (``processes=False``). The classes that the
+pool is made of in Lua (``Thread``, ``Mutex``, ``Condition``, ``Queue``, ``safe``) are left out:
+Python has its own.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ _INSTEAD = {
     "Mutex": "threading.Lock",
     "Condition": "threading.Condition",
     "Queue": "queue.Queue",
+    "Pool": "threads.Threads(n)",
+    "ThreadPool": "threads.Threads(n, processes=False)",
     "safe": "`with lock:` around the call, with a threading.Lock",
 }
 

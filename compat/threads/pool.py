@@ -17,43 +17,45 @@ Worker = ProcessWorker | ThreadWorker
 
 
 class Threads:
-    """A pool of workers that run jobs; what is to follow a job runs here (Torch7: ``Threads``).
+    """A pool of workers that run jobs, with callbacks in this process (Torch7: ``Threads``).
 
     ::
 
         pool = Threads(4, init)
-        pool.addjob(job, callback, argument)  # job(argument) there, callback(what it returned) here
+        pool.addjob(job, callback, argument)  # job(argument) there, callback(its result) here
         pool.synchronize()
         pool.terminate()
 
-    Callbacks run in whatever order the jobs end, within ``addjob``, ``dojob`` and ``synchronize``.
-    A tuple that a job returns is several arguments of its callback, None is none. An error of a
-    job is raised there too, the same object or, from a process, one of its class, with the
-    worker's number before its message and its traceback there as its cause; the jobs after it go
-    on, and can be waited for.
+    Callbacks run in the order in which the jobs end, within ``addjob``, ``dojob`` and
+    ``synchronize``. A tuple that a job returns becomes several arguments of its callback, None
+    becomes none. An error of a job is raised there, too: the same object or, from a process, one of
+    its class, with the worker's number before its message and its traceback there as its cause. The
+    jobs after it go on, and can be waited for.
 
-    In a worker process a job has globals of its own: those of the moment when the pool was made,
-    or of an imported script where processes do not start by fork, and what ``init`` has made of
-    them. A function is sent by value, lambdas too, with the variables of the functions around it;
-    arguments and values are copied, or see ``serialization``. In a thread everything is shared.
-    Each worker draws from a Torch7 generator of its own, seeded by the operating system, as in
-    Torch7, unless ``init`` seeds it.
+    In a worker process a job has globals of its own: those of the moment when the pool was made
+    (of a freshly imported script, if processes are not started by fork), plus what ``init`` did.
+    Functions, lambdas too, are sent by value, with the variables of enclosing functions; arguments
+    and results are copied, or shared (``serialization``). In a thread everything is shared. Each
+    worker has its own Torch7 generator, seeded by the operating system as in Torch7, unless
+    ``init`` seeds it.
+
+    A pool is a context manager, which terminates it.
 
     Args:
-        N: how many workers; as many jobs may wait for them.
+        N: the number of workers, and of jobs that may wait for them.
         init: functions that each worker calls first, with its number, 1 to N.
-        processes: whether each worker is a process, else a thread.
+        processes: use processes as workers, else threads.
 
     Attributes:
         initres: what the last of ``init`` returned in each worker, in the order of their ends; a
             tuple each (in Lua the constructor's second result).
 
     Raises:
-        TypeError, ValueError: for arguments of another kind; whatever ``init`` raises.
+        TypeError, ValueError: an argument is of another kind. What ``init`` raises is raised, too.
 
-    Differs from Torch7: after an error ``terminate`` does end the workers, and drops the jobs that
-    are left; so does collecting the pool. ``dojob`` without a job is an error, not a wait for ever.
-    A pool is a context, which terminates it.
+    Differs from Torch7: after an error ``terminate`` ends the workers and drops the jobs that
+    are left; so does garbage collection of the pool. ``dojob`` without a job is an error, where
+    Torch7 waits for ever.
     """
 
     _scheme: ClassVar[str] = "threads.serialize"
@@ -95,11 +97,11 @@ class Threads:
 
     @classmethod
     def serialization(cls, name: str | None = None) -> str:
-        """Return how pools made from now on pass tensors between processes; without ``name``, tell
-        it.
+        """Set how pools made from now on pass tensors between processes; return the setting.
 
-        ``threads.serialize`` copies them, ``threads.sharedserialize`` has both sides use the same
-        memory, as a DataLoader does.
+        Args:
+            name: ``"threads.serialize"`` copies tensors, ``"threads.sharedserialize"`` lets both
+                processes use the same memory, as a DataLoader does. None changes nothing.
         """
         if name is not None:
             check_choice(name, "name", PICKLERS)
@@ -111,9 +113,9 @@ class Threads:
         return self._end.alive
 
     def specific(self, flag: bool | None = None) -> bool:
-        """Have ``addjob`` take the number of the job's worker first, or no longer.
+        """Switch specific mode, in which ``addjob`` takes the number of the job's worker first.
 
-        All jobs are waited for. Without argument, tell how it is.
+        All jobs are waited for. Without argument, return whether the mode is on.
         """
         self._check_running()
         if flag is not None:
@@ -124,14 +126,14 @@ class Threads:
         return self._specific
 
     def addjob(self, *arguments: Any) -> None:
-        """``addjob(callback, endcallback, ...)``: have a worker call ``callback(...)``.
+        """Queue a job: ``addjob(callback, endcallback, ...)`` has a worker call ``callback(...)``.
 
-        ``endcallback``, which may be missing or None, is called here with what it returned. While
-        the queue is full, ``dojob`` is called. In specific mode the worker's number comes first.
+        ``endcallback``, which may be missing or None, is called here with the result. While the
+        queue is full, ``dojob`` is called. In specific mode the worker's number comes first.
 
         Raises:
-            TypeError, ValueError: for arguments of another kind.
-            TypeError, pickle.PicklingError, …: what cannot go to another process.
+            TypeError, ValueError: an argument is of another kind.
+            TypeError, pickle.PicklingError, …: an argument cannot be sent to another process.
         """
         self._check_running()
         self._failed = False
@@ -150,8 +152,9 @@ class Threads:
         self._queues.put(Job(self._jobs, work), number)
 
     def acceptsjob(self, id: int | None = None) -> bool:
-        """Return whether ``addjob`` would return at once; ``id``, in specific mode, is
-        the worker.
+        """Return whether ``addjob`` would return at once.
+
+        In specific mode, ``id`` is the worker.
         """
         self._check_running()
         return not self._queues.full(self._number(id) if self._specific else None)
@@ -162,13 +165,14 @@ class Threads:
         return bool(self._callbacks)
 
     def haserror(self) -> bool:
-        """False, as in Torch7: errors are raised."""
+        """Return False, as in Torch7: errors are raised."""
         return False
 
     def dojob(self) -> None:
         """Wait for the next job that ends, and call its callback.
 
-        Raises what the job or the callback raised, and RuntimeError if there is no job.
+        Raises:
+            RuntimeError: there is no job. What the job or the callback raises is raised, too.
         """
         self._check_running()
         if not self._callbacks:
@@ -190,13 +194,13 @@ class Threads:
             raise
 
     def synchronize(self) -> None:
-        """``dojob`` until there is no job left; nothing for a pool that was terminated."""
+        """Call ``dojob`` until no job is left. Does nothing after ``terminate``."""
         self._failed = False
         while self.isrunning() and self.hasjob():
             self.dojob()
 
     def terminate(self) -> None:
-        """``synchronize``, and end the workers; after an error, drop the jobs that are left."""
+        """Wait for all jobs and end the workers; after an error, drop the jobs that are left."""
         if not self.isrunning():
             return
         try:
@@ -251,7 +255,7 @@ def _abandon(queues: Queues, workers: list[Worker], pid: int) -> None:
 
 
 def _values(value: Any) -> tuple[Any, ...]:
-    """Return what a job returned as the arguments of its callback."""
+    """Return the result of a job as the arguments of its callback."""
     if value is None:
         return ()
     return value if isinstance(value, tuple) else (value,)

@@ -1,4 +1,4 @@
-"""What is on its way from a pool to its workers and back."""
+"""The queues between a pool and its workers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 
 class Job(NamedTuple):
-    """Something to run, and the number under which the pool knows what is to follow."""
+    """Something to run, and the number under which the pool knows its callback."""
 
     number: int
     work: Any
 
 
 class Done(NamedTuple):
-    """What a worker says of a job."""
+    """A worker's message about a job."""
 
     number: int
     worker: int
@@ -25,8 +25,8 @@ class Done(NamedTuple):
 class Queues:
     """A queue of jobs for any worker, one for each worker, and one of results.
 
-    Each holds as many entries as there are workers: who puts more waits, so that workers that are
-    faster than the pool's owner do not fill the memory.
+    Each holds at most as many entries as there are workers, and ``put`` waits for room. So workers
+    that are faster than the pool's owner do not fill the memory.
     """
 
     def __init__(self, size: int) -> None:
@@ -49,7 +49,7 @@ class Queues:
             self._changed.notify_all()
 
     def take(self, worker: int) -> Job | None:
-        """Return a worker's next job; None when there will be none."""
+        """Return a worker's next job, or None if there will be none."""
         mine = (self._jobs[worker], self._jobs[None])
         with self._changed:
             self._changed.wait_for(lambda: self._closed or any(mine))
@@ -70,7 +70,7 @@ class Queues:
             return self._results.popleft()
 
     def close(self) -> None:
-        """Forget all jobs; the workers end."""
+        """Drop all jobs and end the workers."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

@@ -1,8 +1,7 @@
-"""Jobs and their results as bytes for another process.
+"""Pickle jobs and their results for another process.
 
-Functions go by value, as in Lua: what a function refers to in functions around it (its upvalues) is
-copied; globals are those of the process where it runs. A function of an importable module goes by
-name.
+Functions go by value, as in Lua: variables of enclosing functions (upvalues) are copied; globals
+are those of the process where the function runs. A function of an importable module goes by name.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import torch.multiprocessing  # noqa: F401 (it teaches ForkingPickler to share t
 
 
 class _ByValue:
-    """What both picklers do with functions and modules."""
+    """The handling of functions and modules, for both picklers."""
 
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, FunctionType) and not _has_a_name(value):
@@ -35,29 +34,32 @@ class _Copying(_ByValue, pickle.Pickler):
 
 
 class _Sharing(_ByValue, ForkingPickler):
-    """Has both processes use the same memory for a tensor."""
+    """Pickles tensors so that both processes use the same memory."""
 
 
 PICKLERS: dict[str, Any] = {"threads.serialize": _Copying, "threads.sharedserialize": _Sharing}
 
 
 def dumps(value: Any, scheme: str) -> bytes:
-    """``value`` as bytes, under one of Lua's names of a scheme; raises what pickle raises."""
+    """Return ``value`` as bytes, by the scheme with this name of Torch7's.
+
+    Raises what pickle raises.
+    """
     buffer = io.BytesIO()
     PICKLERS[scheme](buffer, pickle.HIGHEST_PROTOCOL).dump(value)
     return buffer.getvalue()
 
 
 def loads(data: bytes) -> Any:
-    """Return what ``dumps`` was given."""
+    """Return the value from the bytes of ``dumps``."""
     return pickle.loads(data)
 
 
 def _has_a_name(function: FunctionType) -> bool:
-    """Return whether another process finds the function under its name.
+    """Return whether another process finds the function by its name.
 
-    It does not find what a script, or a module that is being imported, has defined since that
-    process started.
+    It does not find functions that a script, or a module that is being imported, has defined since
+    that process started.
     """
     found: Any = sys.modules.get(function.__module__)
     is_growing = getattr(getattr(found, "__spec__", None), "_initializing", False)

@@ -1,4 +1,4 @@
-"""Where the jobs of a pool run: in a thread of this process, or in a process of its own."""
+"""Run the jobs of a pool: in a thread of this process, or in another process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _threadid: ContextVar[int | None] = ContextVar("_threadid", default=None)
 
 
 def threadid() -> int | None:
-    """In a job: the number of its worker, from 1 (Torch7: ``__threadid``). Elsewhere None."""
+    """Return, in a job, the number of its worker, from 1 (Torch7: ``__threadid``); else None."""
     return _threadid.get()
 
 
@@ -32,7 +32,7 @@ class WorkerTraceback(Exception):
 
 
 class ThreadWorker:
-    """Runs jobs in the calling thread, with a generator of its own."""
+    """Runs jobs in the calling thread, with its own random generator."""
 
     def __init__(self, number: int, scheme: str) -> None:
         self._context = contextvars.Context()
@@ -40,11 +40,11 @@ class ThreadWorker:
         self._generator = random.Generator()
 
     def pack(self, callback: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-        """Return a job as ``run`` takes it."""
+        """Return a job in the form that ``run`` takes."""
         return callback, arguments
 
     def run(self, work: Any) -> Any:
-        """Run a job; the reply is for ``unpack``."""
+        """Run a job; return a reply for ``unpack``."""
         callback, arguments = work
         try:
             return True, self._context.run(self._call, callback, arguments)
@@ -64,14 +64,14 @@ class ThreadWorker:
         """End the worker when its jobs have ended."""
 
     def kill(self) -> None:
-        """End the worker in the midst of a job, if that can be done."""
+        """End the worker during a job, if that is possible."""
 
 
 class ProcessWorker:
-    """Runs jobs in a process of its own, which starts as multiprocessing starts them.
+    """Runs jobs in another process, started as multiprocessing is set to start them.
 
-    There every random generator has a stream of its own. The process does not hear Ctrl-C: who
-    waits for its jobs does.
+    Every random generator has a stream of its own there. The process ignores Ctrl-C; the process
+    that waits for its jobs handles it.
     """
 
     def __init__(self, number: int, scheme: str) -> None:

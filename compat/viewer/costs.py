@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
 from compat.nn.core.module import Module
 from compat.nn.source.computed import Converted
-from compat.nn.source.input import inputs
+from compat.nn.source.input import inputs, trial
 from compat.tensor_tables import tensors
 from compat.viewer.contents import sizes
 
@@ -89,15 +88,15 @@ def _run(conversion: Converted, plain: torch.nn.Module, value: Any) -> dict[int,
         modules[converted].append(id(module))
     found: dict[torch.nn.Module, Cost] = {converted: Cost() for converted in modules}
     started: list[int] = []
-    counter = FlopCounterMode(display=False)
+    mode = trial.Sizes(trial.looks_at_elements(plain))
 
     def before(*arguments: Any) -> None:
-        started.append(counter.get_total_flops())
+        started.append(mode.multiply_adds)
 
     def after(cost: Cost) -> Callable[..., None]:
         def note(module: Any, arguments: Any, output: Any) -> None:
             cost.output = ", ".join(map(sizes, tensors(output)[:8]))
-            cost.multiply_adds += (counter.get_total_flops() - started.pop()) // 2
+            cost.multiply_adds += mode.multiply_adds - started.pop()
 
         return note
 
@@ -105,6 +104,5 @@ def _run(conversion: Converted, plain: torch.nn.Module, value: Any) -> dict[int,
         for converted, cost in found.items():
             hooks.callback(converted.register_forward_pre_hook(before).remove)
             hooks.callback(converted.register_forward_hook(after(cost)).remove)
-        with counter:
-            inputs.tried(plain, value)
+        trial.tried(plain, value, mode)
     return {key: cost for converted, cost in found.items() for key in modules[converted]}

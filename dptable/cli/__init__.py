@@ -1,6 +1,6 @@
 """The ``dptable`` command: one module here per sub-command.
 
-Each has ``run(args)``, which returns the exit code. ``command_line`` has their arguments.
+Each has ``run(args)``, which returns the exit code. ``command_line`` defines their arguments.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any
 from compat.terminal import complain, printable
 from dptable import startup
 from dptable.cli.command_line import parser
-from dptable.cli.errors import in_one_line
+from dptable.cli.errors import WrongCommandLine, in_one_line
 from dptable.memory import keep_freed
-from dptable.training.stopping import INTERRUPTED, drop
+from dptable.training.stopping import INTERRUPTED, redirect_to_null
 
 # The arguments that are files.
 _FILES = ("file", "files", "data", "resume")
@@ -65,10 +65,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except BrokenPipeError:
         # The reader (head, say) has what it wanted; keep the interpreter from flushing again.
-        drop(sys.stdout)
+        redirect_to_null(sys.stdout)
         return 1
     except KeyboardInterrupt:
         return INTERRUPTED
+    except WrongCommandLine as error:
+        complain(f"dptable {args.command}: {error}; see dptable {args.command} --help")
+        return 2
     except Exception as error:
         if args.traceback or args.verbose:
             raise

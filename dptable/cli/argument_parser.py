@@ -11,7 +11,7 @@ from compat.terminal import printable
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """Reports a wrong command line in one line, and shows examples at the end of its help."""
+    """An argument parser with one-line errors, and with examples at the end of its help."""
 
     def error(self, message: str) -> NoReturn:
         """Exit with status 2 and one line on stderr."""
@@ -22,7 +22,7 @@ class ArgumentParser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {printable(message)}; see {self.prog} --help\n")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Parse, and refuse unknown arguments in the name of the sub-command that got them."""
+        """Parse; name the sub-command in the error about unknown arguments."""
         known, unknown = super().parse_known_args(args, namespace)
         many = [a for a in self._actions if not a.option_strings and a.nargs in ("*", "+")]
         if many and not any(word.startswith("-") for word in unknown):
@@ -37,7 +37,7 @@ class ArgumentParser(argparse.ArgumentParser):
         return known, unknown
 
     def show_examples(self, *examples: tuple[str, str]) -> None:
-        """End the help with pairs of a command and what it does."""
+        """Add pairs of a command and what it does to the end of the help."""
         width = max(len(command) for command, _ in examples)
         lines = [f"  {command:{width}}  # {what}" for command, what in examples]
         self.epilog = "\n".join(["examples:", *lines])

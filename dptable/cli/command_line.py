@@ -1,6 +1,6 @@
-"""The command line: what ``dptable`` and its sub-commands accept.
+"""The arguments of ``dptable`` and its sub-commands.
 
-It is read without PyTorch, which takes seconds to load: help and refusals come at once.
+This module does not import PyTorch, which takes seconds to load: help and errors come at once.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_lua(subparsers: Any) -> None:
-    """List the sub-command, which takes its arguments as they are."""
+    """Add the sub-command ``lua``, which parses its own arguments."""
     command = subparsers.add_parser(
         "lua", help="run a Lua script of Torch7 as it is", add_help=False
     )
@@ -183,7 +183,7 @@ def _versions() -> str:
 
 
 def _parser(field: dataclasses.Field[Any]) -> Callable[[str], Any]:
-    """Return what makes a value of the text on the command line."""
+    """Return the function that converts an option's text to its value."""
     kind: Any = type(field.default)
 
     def parse(text: str) -> Any:
@@ -210,7 +210,7 @@ _seconds.__name__ = "float"  # what errors call it
 
 
 def _path(text: str) -> str:
-    """Return the name of a file or folder, which may not be empty."""
+    """Return the name of a file or folder; an empty one is a wrong command line."""
     if not text or "\0" in text:
         raise argparse.ArgumentTypeError(f"{text!r} is given; the name of a file is accepted")
     return text
@@ -332,6 +332,9 @@ def _add_convert(subparsers: Any) -> None:
     )
     parser.add_argument("-o", "--out", type=_path, metavar="FOLDER", help="where --to writes")
     parser.add_argument("--force", action="store_true", help="replace .py, .onnx and .pt2 files")
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON: result, difference, or reason of a failure"
+    )
     net = parser.add_argument_group("for .py, .onnx and .pt2")
     _add_input(net)
     net.add_argument("--net", metavar="PLACE", default="", help="which net of the file: protos.rnn")

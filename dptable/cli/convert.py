@@ -1,9 +1,8 @@
-"""``dptable convert``: what is in a .t7 file in another form."""
+"""``dptable convert``: write the contents of a .t7 file in another form."""
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -13,11 +12,12 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from compat import t7
+from compat import strict_json, t7
 from compat.t7.base.atomic_file import atomic_file, check_writable
 from compat.terminal import complain, printable, say
-from dptable.cli import leaving, many
+from dptable.cli import leaving, many, safetensors_file
 from dptable.cli import rewriting as conversion
+from dptable.cli.errors import WrongCommandLine
 from dptable.container import to_torch as _export  # noqa: F401 (it registers itself)
 from dptable.container.files import only_kept
 
@@ -27,16 +27,24 @@ _NAMED = 8  # of what is left out
 
 
 def run(args: argparse.Namespace) -> int:
-    """Convert one file, or many, and tell what became of them."""
+    """Convert one file, or many, and print the results."""
     if args.to is not None or args.out is not None:
         if args.to is None or args.out is None:
-            raise ValueError("--to FORM and -o FOLDER go together")
-        return many.convert(args.files, args.to, args.out, lambda *file: _convert(args, *file))
+            raise WrongCommandLine("--to FORM and -o FOLDER go together")
+        return many.convert(
+            args.files, args.to, args.out, lambda *file: _convert(args, *file), args.json
+        )
     if len(args.files) != 2:
-        raise ValueError(
+        raise WrongCommandLine(
             f"files are {len(args.files)}; FILE.t7 OUT, or several with --to and -o, are accepted"
         )
     file, out = args.files
+    if args.json:
+        row = many.attempt(file, out, lambda *file: _convert(args, *file))
+        print(strict_json.dumps(row, indent=1))
+        if failed := row["result"] == "failed":
+            complain(f"dptable: {row['reason']}")
+        return int(failed)
     same = os.path.exists(file) and os.path.exists(out) and os.path.samefile(file, out)
     told = _convert(args, file, out)
     say(f"{printable(out)}: {told.text}{', in the place of the file given' if same else ''}")
@@ -44,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _convert(args: argparse.Namespace, file: str, out: str) -> leaving.Result:
-    """Load, change, write."""
+    """Load a file, change its contents as asked, and write it."""
     args = argparse.Namespace(**{**vars(args), "file": file, "out": out})
     if Path(out).suffix in leaving.KINDS:
         leaving.check_free(out, args.force)
@@ -67,30 +75,29 @@ def _convert(args: argparse.Namespace, file: str, out: str) -> leaving.Result:
 
 
 def _writer(args: argparse.Namespace) -> Callable[[Any], Any]:
-    """What writes the kind of file that ``args.out`` names, and returns what to tell of it."""
+    """Return the function that writes the kind of file named by ``args.out``.
+
+    That function returns what to print about the file.
+    """
     suffix = Path(args.out).suffix.lower()
     if suffix == ".t7":
         return lambda value: _write_t7(value, args)
     if suffix not in (".safetensors", ".pt", ".pth", *leaving.KINDS):
-        raise ValueError(
+        raise WrongCommandLine(
             f"out is {args.out}; a name that ends in .py, .onnx, .pt2, .safetensors, .pt, .pth or "
             ".t7 is accepted"
         )
     if args.ascii or args.long_size:
-        raise ValueError(f"out is {args.out}; with --ascii or --long-size, a .t7 file is accepted")
+        raise WrongCommandLine(
+            f"out is {args.out}; with --ascii or --long-size, a .t7 file is accepted"
+        )
     if suffix in leaving.KINDS:
         wish = leaving.Wish(args.net, args.input, args.indices_from_one, args.force)
         return lambda value: leaving.write(value, args.out, Path(args.file).name, wish)
     if suffix == ".safetensors":
-        try:
-            safetensors = importlib.import_module("safetensors.torch")
-        except ImportError:
-            raise ImportError(
-                "writing .safetensors needs the package safetensors: pip install safetensors"
-            ) from None
 
-        def save(tensors: dict[str, Tensor], file: BinaryIO) -> None:
-            file.write(safetensors.save(_apart(tensors), {"format": "pt"}))
+        def save(tensors: dict[str, Tensor], file: Any) -> None:
+            safetensors_file.write(file, tensors)
 
         return lambda value: _write_state_dict(value, args, save)
     return lambda value: _write_state_dict(value, args, torch.save)
@@ -107,7 +114,7 @@ def _write_state_dict(
     value: Any, args: argparse.Namespace, save: Callable[[dict[str, Tensor], Any], None]
 ) -> str:
     left_out: list[str] = []
-    tensors = conversion.state_dict(value, _note, left_out.append)
+    tensors = conversion.state_dict(value, _note, left_out.append, save is torch.save)
     if not tensors:
         net = value.get("modelFile") if isinstance(value, dict) else None
         place = f": this is the table of a checkpoint, whose net is in {net}" if net else ""
@@ -125,20 +132,8 @@ def _note(text: str) -> None:
     complain(f"dptable: {printable(text)}; its tensors have the names of its fields")
 
 
-def _apart(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors with memory of their own each, which is what .safetensors can hold."""
-    seen: set[int] = set()
-    result = {}
-    for name, tensor in tensors.items():
-        address = tensor.untyped_storage().data_ptr()
-        packed = tensor.contiguous()
-        result[name] = packed.clone() if packed is tensor and address in seen else packed
-        seen.add(address)
-    return result
-
-
 class _Output:
-    """The file to write, which appears when it is complete, with a bar while a large one grows."""
+    """The file to write: renamed when complete, with a progress bar while a large one grows."""
 
     def __init__(self, path: str, size: int) -> None:
         self._file = atomic_file(path)

@@ -1,12 +1,16 @@
-"""What the command says of an error: one line."""
+"""Describe an error in one line."""
 
 from __future__ import annotations
 
 from compat.terminal import printable
 
 
+class WrongCommandLine(ValueError):
+    """Arguments that are accepted one by one, but not together. The exit status is 2."""
+
+
 def in_one_line(error: Exception, given: str) -> str:
-    """Return what happened, in one line; ``given`` names the files of the command."""
+    """Return one line about an error; ``given`` names the files of the command."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{printable(error.filename)}: {error.strerror}"
     if isinstance(error, RecursionError):

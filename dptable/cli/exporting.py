@@ -1,4 +1,4 @@
-"""A net's source as an ONNX file or as a program that torch.export made."""
+"""Export a net's source as an ONNX file or as a program of torch.export."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ aten = torch.ops.aten
 
 
 def needed(module: str, extra: str) -> Any:
-    """Return a package of an extra."""
+    """Import a module of an optional extra; the error names the extra."""
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -30,7 +30,11 @@ def needed(module: str, extra: str) -> Any:
 
 
 def export(net: nn.Module, result: written.Written, example: Any, out: str) -> float:
-    """Write an .onnx or .pt2 file; the largest difference from the net on two sizes of batches."""
+    """Write an .onnx or .pt2 file.
+
+    Returns:
+        The largest difference from the net's output, on batches of two sizes.
+    """
     program, more = _exported(result, example)
     cases = [example] if more is None else [example, more]
     largest = 0.0
@@ -57,7 +61,7 @@ def export(net: nn.Module, result: written.Written, example: Any, out: str) -> f
 
 
 def _given(result: written.Written, case: Any) -> tuple[Any, ...]:
-    """Return what the source's net is given, with the state after a call where it takes one."""
+    """Return the arguments of the source's net; a net with state also gets the state of a call."""
     given = tuple(result.given(case))
     if not result.stateful:
         return given
@@ -66,14 +70,14 @@ def _given(result: written.Written, case: Any) -> tuple[Any, ...]:
 
 
 def larger(example: Any, dim: int = 0) -> Any:
-    """Return the example with one sample more."""
+    """Return the example with one more sample."""
     if isinstance(example, Tensor):
         return torch.cat([example, example.narrow(dim, 0, 1)], dim)
     return [larger(part, dim) for part in example]
 
 
 def _exported(result: written.Written, example: Any) -> tuple[Any, Any]:
-    """Return the net as an exported program, and a larger example if its batch is free."""
+    """Return the net as an exported program, and a larger example if the batch size is free."""
     given = _given(result, example)
     for dim in range(2 if result.steps else 1):  # sequences may have the steps first
         try:
@@ -99,7 +103,7 @@ def _sums(
     padded: bool = True,
     divisor: int | None = None,
 ) -> Any:
-    """Pooling's divisor, which torch.onnx leaves out, as a factor."""
+    """Compute pooling's divisor, which torch.onnx leaves out, as a factor."""
     if divisor is None or ceil:
         return NotImplemented
     average = aten.avg_pool2d.default(input, kernel, stride, padding, False, True)
@@ -107,7 +111,7 @@ def _sums(
 
 
 def _onnx(program: Any, file: Any) -> Any:
-    """Write an exported program as ONNX; what runs it."""
+    """Write an exported program as ONNX; return a function that runs it."""
     for package in ("onnx", "onnxscript"):
         needed(package, "onnx")
     runtime = needed("onnxruntime", "onnx")

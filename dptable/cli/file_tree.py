@@ -1,4 +1,4 @@
-"""What is in a .t7 file as a tree, in which a graph is the list of its modules."""
+"""The contents of a .t7 file as a tree, in which a graph is the list of its modules."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _LONGEST = 300  # characters of a path
 
 
 class Branch:
-    """An entry and what lies in it.
+    """An entry of a file and the entries in it.
 
     Attributes:
-        label: its name in what it lies in.
-        path: its place as it is shown.
+        label: its name in the entry that contains it.
+        path: its place as shown.
         below: the entries in it.
-        target: of a reference, what it refers to.
+        target: for a reference, the entry that it refers to.
         hidden: whether it is not shown.
-        parameters: how many parameters lie in it that were in no branch before.
-        left_out: of the root, all that is hidden.
+        parameters: the number of its parameters, without those of earlier branches.
+        left_out: on the root, all hidden branches.
     """
 
     __slots__ = (
@@ -47,7 +47,7 @@ class Branch:
         self.left_out: list[Branch] = []
 
     def walk(self) -> Iterator[Branch]:
-        """This one and all below, in the order of the tree."""
+        """Yield this branch and all below, in the order of the tree."""
         stack = [self]
         while stack:
             branch = stack.pop()
@@ -55,8 +55,8 @@ class Branch:
             stack += reversed(branch.below)
 
 
-def grown(entries: Iterable[Entry]) -> Branch:
-    """Return the tree of a file's entries; the root itself stands for none."""
+def tree_of(entries: Iterable[Entry]) -> Branch:
+    """Return the tree of a file's entries. The root itself stands for no entry."""
     root = Branch(Entry("", -1, 0, "", None), "")
     way = [root]
     order = [root]
@@ -102,9 +102,7 @@ def grown(entries: Iterable[Entry]) -> Branch:
 
 
 def tensors(root: Branch) -> Iterator[tuple[str, Entry]]:
-    """Yield every tensor once, by the place where it is shown first; last those that are
-    not shown.
-    """
+    """Yield every tensor once, with its first place; hidden tensors come last."""
     seen = set()
     shown = [(branch.path, branch) for branch in root.walk()]
     met = [
@@ -118,7 +116,7 @@ def tensors(root: Branch) -> Iterator[tuple[str, Entry]]:
 
 
 def _list_modules(graph: Branch) -> None:
-    """Have a gModule show its modules, in the order in which they are computed, and no nodes."""
+    """Show a gModule's modules, in the order in which they are computed, instead of its nodes."""
     hidden = [branch for branch in graph.below if branch.label in _GRAPH_FIELDS]
     for branch in hidden:
         for inner in branch.walk():
@@ -156,7 +154,7 @@ def _modules_of(hidden: list[Branch]) -> list[Branch]:
 
 
 def _move(branch: Branch, path: str) -> None:
-    """Show a branch, and what is in it, in another place."""
+    """Show a branch, with its contents, in another place."""
     stack = [(branch, path)]
     while stack:
         inner, place = stack.pop()

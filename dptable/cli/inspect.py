@@ -1,4 +1,4 @@
-"""``dptable inspect``: what is in .t7 files, without reading the data of their tensors."""
+"""``dptable inspect``: list the contents of .t7 files without reading tensor data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from compat import strict_json, t7
 from compat.t7.inspection import Entry
 from compat.terminal import complain, printable, say
-from dptable.cli.file_tree import Branch, grown, tensors
+from dptable.cli.file_tree import Branch, tensors, tree_of
 
 SUFFIXES = (".t7", ".t7b", ".th7", ".th", ".net", ".dat")
 _MOST = 50_000  # entries that are listed of a file
@@ -28,11 +28,11 @@ _USUAL_FIELDS = ("_type", "train")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the trees, the tables of tensors, or JSON; or draw.
+    """Print trees, tables of tensors, or JSON; or draw a picture.
 
-    JSON is ``entries`` as ``compat.t7.inspect`` lists them, and ``total``, which has
-    ``unlisted_bytes`` where a file has more than is listed; of several files a list of that with
-    ``file``.
+    The JSON object has ``entries``, as ``compat.t7.inspect`` lists them, and ``total``, with
+    ``unlisted_bytes`` if a file has more than is listed. For several files it is a list of such
+    objects, each with ``file``.
     """
     files = list(_files(args.file))
     if args.graph is not None:
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _files(paths: Iterable[str]) -> Iterator[str]:
-    """Yield the files, and those of the folders that have the name of one with Torch7's objects."""
+    """Yield the files, and for each folder the files in it with a suffix of Torch7's."""
     for path in paths:
         if not os.path.isdir(path):
             yield path
@@ -77,10 +77,10 @@ def _files(paths: Iterable[str]) -> Iterator[str]:
 
 
 def _told(file: str, args: argparse.Namespace) -> str:
-    """Return what is said of a file."""
+    """Return the text about a file."""
     entries = list(t7.inspect(file, most=None if args.all else _MOST))
     unlisted = entries.pop().nbytes if entries[-1].kind == "unlisted" else 0
-    root = grown(entries)
+    root = tree_of(entries)
     total = totals(entries, root)
     total["file_bytes"] = Path(file).stat().st_size
     if unlisted:
@@ -107,7 +107,7 @@ def _told(file: str, args: argparse.Namespace) -> str:
 
 
 def totals(entries: Iterable[Entry], root: Branch) -> dict[str, Any]:
-    """Counts over a file: ``tensors``, ``elements``, ``parameters``, and their ``device``."""
+    """Count a file's ``tensors``, ``elements`` and ``parameters``; tell their ``device``."""
     tensors = [entry for entry in entries if entry.kind == "tensor"]
     on_gpu = any(entry.typename.startswith("torch.Cuda") for entry in tensors)
     return {
@@ -147,7 +147,7 @@ def tree(root: Branch) -> Iterator[str]:
 
 
 def _is_cleared(branch: Branch) -> bool:
-    """Return whether this is a result that a module does not have."""
+    """Return whether this is an empty ``output`` or ``gradInput`` of a module."""
     entry = branch.entry
     count = entry.elements if entry.kind == "tensor" else entry.length
     return (
@@ -156,7 +156,7 @@ def _is_cleared(branch: Branch) -> bool:
 
 
 def _rank(option: Branch) -> tuple[int, int]:
-    """Where an option stands among those of an object."""
+    """Return the position of an option among those of an object."""
     found = _ORDER.match(option.label)
     return (found.lastindex if found and found.lastindex else 9, "TWH".find(option.label[-1:]))
 
@@ -171,7 +171,7 @@ def _class(branch: Branch, options: Sequence[Branch]) -> str:
 
 
 def _tensors(root: Branch) -> Iterator[str]:
-    """Yield a line per tensor, in columns: place, class, sizes, and whose memory it is in."""
+    """Yield a line per tensor: place, class, sizes, and the tensor whose memory it shares."""
     memory: dict[int, str] = {}
     rows = []
     for path, entry in tensors(root):

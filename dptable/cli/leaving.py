@@ -1,4 +1,4 @@
-"""A net of a .t7 file as PyTorch source, ONNX or an exported program."""
+"""Write a net of a .t7 file as PyTorch source, ONNX or an exported program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from compat import nn
 from compat.nn.source import naming, proof, written
@@ -20,6 +19,7 @@ from compat.nn.source.computed import Converted
 from compat.nn.source.input import inputs
 from compat.t7.base.atomic_file import atomic_file
 from compat.t7.objects import registry
+from dptable.cli import safetensors_file
 from dptable.cli.exporting import export
 from dptable.cli.rewriting import parts_of
 
@@ -31,7 +31,7 @@ _IMPORTED = {"torch", "safetensors", "numpy", "sympy", "networkx", "typing_exten
 
 @dataclass
 class Result:
-    """What became of a net: what to tell of it, and the largest relative difference."""
+    """The result of a conversion: what to print, and the largest relative difference."""
 
     text: str
     difference: float
@@ -41,13 +41,13 @@ class Result:
 
 @dataclass
 class Wish:
-    """How a net is to be written.
+    """How to write a net.
 
     Attributes:
-        net: where in the file it is; empty for the only one.
-        input: sizes such as ``1x3x224x224``; empty to find them out.
-        from_one: whether indices that it is given count from 1.
-        force: whether files that exist are replaced.
+        net: the place of the net in the file; empty for the only one.
+        input: sizes such as ``1x3x224x224``; empty to find them by trying.
+        from_one: whether indices in the input count from 1.
+        force: whether existing files are replaced.
     """
 
     net: str = ""
@@ -57,7 +57,7 @@ class Wish:
 
 
 def nets(value: Any) -> dict[str, nn.Module]:
-    """Return the nets in a file by where they are, without those inside others."""
+    """Return the nets in a file by place, without those inside others."""
     found: dict[str, nn.Module] = {}
     seen: set[int] = set()
 
@@ -76,7 +76,7 @@ def nets(value: Any) -> dict[str, nn.Module]:
 
 
 def chosen(value: Any, name: str) -> nn.Module:
-    """Return the net of a file, or that of this name."""
+    """Return the only net of a file, or the one of this name."""
     found = nets(value)
     if name:
         if "" in found:
@@ -97,7 +97,7 @@ def _listed(found: Iterable[Any]) -> str:
 
 
 def _told(value: Any) -> str:
-    """Return what a value that is no net is, in words."""
+    """Describe a value that is not a net."""
     if isinstance(value, dict):
         net = value.get("modelFile")
         place = f"; its net is in {net}" if isinstance(net, str) else ""
@@ -110,13 +110,13 @@ def _told(value: Any) -> str:
 
 
 def can_be_imported(stem: str) -> bool:
-    """Return whether a file of this name can be imported, and keeps no other from being so."""
+    """Return whether Python can import a file of this name, without hiding another module."""
     taken = stem in _IMPORTED or stem in sys.stdlib_module_names
     return stem.isidentifier() and not keyword.iskeyword(stem) and not taken
 
 
 def check_free(path: str, force: bool) -> None:
-    """Refuse to replace files, and to write where that is not possible."""
+    """Raise an error if a file exists (without ``force``) or the folder is not writable."""
     target = Path(path)
     files = [target, target.with_suffix(".safetensors")] if target.suffix == ".py" else [target]
     for file in files:
@@ -132,10 +132,10 @@ def check_free(path: str, force: bool) -> None:
 
 
 def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
-    """Write the net of a file's value in the form that ``out`` names.
+    """Write the net in a file's value in the form that ``out`` names.
 
     Raises:
-        ValueError: with what to do where it cannot be written.
+        ValueError: the net cannot be written; the message says what to do.
     """
     check_free(out, wish.force)
     net = chosen(value, wish.net)
@@ -147,11 +147,14 @@ def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
     if wish.input:
         example = inputs.parsed(wish.input, inputs.dtype_of(plain))
     else:
-        example = inputs.found(plain, takes=lambda value: _takes(net, value))
+        example = inputs.found(plain, forward=lambda value: proof.of_torch7(net, value))
     del plain
+    net.clearState()  # the results of all layers
     name = naming.class_name(Path(out).stem)
     try:
-        result = written.write(net, example.value, name, origin, wish.from_one, example.batched)
+        result = written.write(
+            *(net, example.value, name, origin, wish.from_one, example.batched, example.output)
+        )
     except (RuntimeError, TypeError, IndexError, AttributeError) as error:
         given = f"for an input of {example.text}: {str(error).splitlines()[0]}"
         raise ValueError(f"the net fails {given}; --input gives another") from error
@@ -165,7 +168,7 @@ def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
 
 
 def _check_types(net: nn.Module) -> None:
-    """Refuse a net of several types, which Torch7 does not run either."""
+    """Raise ValueError for a net of several types, which Torch7 does not run either."""
     own = (net.parameters() or ([], []))[0]
     types = sorted({str(t.dtype).removeprefix("torch.") for t in own if t.is_floating_point()})
     if len(types) > 1:
@@ -174,50 +177,17 @@ def _check_types(net: nn.Module) -> None:
         )
 
 
-def _takes(net: nn.Module, value: Any) -> bool:
-    """Return whether a net takes an input in evaluation; other than PyTorch, Torch7 broadcasts
-    nothing.
-    """
-    try:
-        proof.of_torch7(net, value)
-    except ValueError:
-        return False
-    return True
-
-
 def _write_source(result: written.Written, out: str) -> None:
-    """Write the source and its weights; where the end comes in between, there is no source.
+    """Write the weights, then the source.
 
-    An old source beside new weights might go on, and compute something else.
+    The old source is removed first: if the process dies in between, there is no source, rather than
+    an old one beside new weights, which might run and compute something else.
     """
     names = {"names": json.dumps(result.names)}
     path = Path(out)
     with atomic_file(path) as source, atomic_file(path.with_suffix(".safetensors")) as weights:
-        _write_tensors(weights, result.tensors, names)
+        safetensors_file.write(weights, result.tensors, names)
         source.write(result.text.encode())
         for file in (weights, source):
             file.flush()  # what a full disk refuses, before the old source goes
         path.unlink(missing_ok=True)
-
-
-_NAMES = {
-    **{torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"},
-    **{torch.int64: "I64", torch.int32: "I32", torch.int16: "I16", torch.int8: "I8"},
-    **{torch.uint8: "U8", torch.bool: "BOOL"},
-}
-
-
-def _write_tensors(file: Any, found: dict[str, Tensor], metadata: dict[str, str]) -> None:
-    """Write a .safetensors file one tensor after the other: no copy of all is in memory."""
-    header: dict[str, Any] = {"__metadata__": {"format": "pt", **metadata}}
-    end = 0
-    for name, tensor in found.items():
-        start, end = end, end + tensor.nbytes
-        header[name] = {"dtype": _NAMES[tensor.dtype], "shape": list(tensor.shape)}
-        header[name]["data_offsets"] = [start, end]
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    file.write(len(text).to_bytes(8, "little") + text)
-    for tensor in found.values():
-        if tensor.numel():
-            file.write(tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy())

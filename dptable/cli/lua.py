@@ -19,5 +19,5 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process."""
+    """End the process with this exit code."""
     command.leave(code)

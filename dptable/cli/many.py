@@ -1,4 +1,4 @@
-"""Many files converted at once: a table at the end, and a report for programs."""
+"""Convert many files: a table at the end, and a machine-readable report."""
 
 from __future__ import annotations
 
@@ -13,46 +13,59 @@ from tqdm import tqdm
 from compat import strict_json
 from compat.t7.base.atomic_file import atomic_file
 from compat.terminal import complain, printable, say
-from dptable.cli.errors import in_one_line
+from dptable.cli.errors import WrongCommandLine, in_one_line
 from dptable.cli.leaving import Result, can_be_imported
 
 REPORT = "report.json"
 
 
-def convert(files: list[str], form: str, folder: str, one: Callable[[str, str], Result]) -> int:
-    """Convert each file into a folder; 1 if any failed.
+def attempt(file: str, out: str, one: Callable[[str, str], Result]) -> dict[str, Any]:
+    """Convert ``file`` to ``out``; return what the reports tell of it, also if it failed."""
+    row: dict[str, Any] = {"file": file, "out": out, "form": Path(out).suffix[1:]}
+    try:
+        found = one(file, out)
+    except WrongCommandLine:
+        raise
+    except Exception as error:
+        return row | {"result": "failed", "out": None, "reason": in_one_line(error, file)}
+    told = {"difference": found.difference, "input": found.input, "names": found.names}
+    return row | {"result": "written", "bytes": os.stat(out).st_size} | told
+
+
+def convert(
+    files: list[str], form: str, folder: str, one: Callable[[str, str], Result], json: bool
+) -> int:
+    """Convert each file into a folder; return 1 if any failed, else 0.
 
     Args:
         files: the .t7 files.
-        form: the ending of the names of what is written.
-        folder: where; it is made if it is missing.
-        one: converts a file to another.
+        form: the suffix of the files to write.
+        folder: the folder to write to; it is made if it is missing.
+        one: converts one file to another.
+        json: print the report instead of a table.
     """
     os.makedirs(folder, exist_ok=True)
     rows: list[dict[str, Any]] = []
     taken: set[str] = set()
     for file in tqdm(files, unit="file", leave=False, disable=None if len(files) > 1 else True):
         out = os.path.join(folder, f"{_name(file, form, taken)}.{form}")
-        row: dict[str, Any] = {"file": file, "out": out, "form": form, "result": "written"}
-        try:
-            found = one(file, out)
-            row |= {"difference": found.difference, "input": found.input, "names": found.names}
-        except Exception as error:
-            row |= {"result": "failed", "out": None, "reason": in_one_line(error, file)}
-        rows.append(row)
+        rows.append(attempt(file, out, one))
     with atomic_file(Path(folder, REPORT)) as report:
         report.write(f"{strict_json.dumps(rows, indent=1)}\n".encode())
-    _show(rows)
     failed = sum(row["result"] == "failed" for row in rows)
     where = printable(folder)
-    say(f"{len(rows) - failed} of {len(rows)} files written to {where}; see {REPORT} there")
+    if json:
+        print(strict_json.dumps(rows, indent=1))
+    else:
+        _show(rows)
+        say(f"{len(rows) - failed} of {len(rows)} files written to {where}; see {REPORT} there")
     if failed:
         complain(f"dptable: {failed} of {len(rows)} files failed")
     return int(failed > 0)
 
 
 def _name(file: str, form: str, taken: set[str]) -> str:
-    """Return a file's name without its ending, one that Python can import if it is for source."""
+    """Return a file's name without its suffix; for source, a name that Python can import."""
     stem = Path(file).stem
     if form == "py":
         stem = re.sub(r"\W", "_", stem)

@@ -1,4 +1,4 @@
-"""``dptable inspect --graph``: the nets of a .t7 file as a picture."""
+"""``dptable inspect --graph``: draw the nets of a .t7 file."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from dptable.cli.rewriting import parts_of
 
 
 def draw(file: str, out: str) -> str:
-    """Draw the nets of ``file`` into ``out``; of several each into a file of its own.
+    """Draw the nets of ``file`` into ``out``; several nets each into their own file.
 
     Returns:
-        What was drawn where.
+        A text that says what was drawn where.
 
     Raises:
-        ValueError: a file without nets.
+        ValueError: the file holds no net.
     """
     check_writable(out)
     found = list(_nets(t7.load(file, mmap=True, map_location="cpu", plain=True)))

@@ -1,4 +1,4 @@
-"""``dptable port``: the draft in Python of a Lua script."""
+"""``dptable port``: draft a Python program from a Lua script."""
 
 from __future__ import annotations
 

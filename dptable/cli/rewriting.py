@@ -1,4 +1,4 @@
-"""Changing what a .t7 file holds, for machines and programs other than those it was made for."""
+"""Change the contents of a .t7 file for other machines and programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from torch import Tensor
 from compat import cudnn, nn, t7
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import Convertible
-from compat.t7.objects.registry import looks_computing
+from compat.nn.interchange.to_torch import ToTorch
+from compat.t7.objects.registry import has_module_fields
 from compat.tensor_tables import contents
 from compat.tensor_types import CPU_TYPES, CUDA_TYPES, tag, type_name
 from dptable.container.data_parallel_table import DataParallelTable
@@ -22,7 +23,7 @@ _LEFT_BEHIND = ("output", "grad", "_", "finput", "fgradInput", "buffer")
 
 
 def without_dpt(value: Any) -> Any:
-    """``value`` with the first tower in the place of every DataParallelTable. Changes ``value``."""
+    """Replace every DataParallelTable in ``value`` by its net. Changes ``value``."""
 
     def tower(item: Any) -> Any:
         while isinstance(item, DataParallelTable) and item.modules:
@@ -33,7 +34,7 @@ def without_dpt(value: Any) -> Any:
 
 
 def without_cudnn(value: Any) -> Any:
-    """``value`` with layers of nn in the place of those of cudnn. Changes ``value``."""
+    """Replace cudnn's layers in ``value`` by those of nn. Changes ``value``."""
 
     def plain(item: Any) -> Any:
         return cudnn.convert(item, nn) if isinstance(item, nn.Module) else item
@@ -42,14 +43,14 @@ def without_cudnn(value: Any) -> Any:
 
 
 def retyped(value: Any, dtype: torch.dtype | None = None, to_cpu: bool = False) -> Any:
-    """``value`` with tensors and modules of another type. Changes ``value``.
+    """Convert the tensors and modules in ``value`` to another type. Changes ``value``.
+
+    Shared memory stays shared. Storages keep their precision.
 
     Args:
         value: what ``compat.t7.load`` returns, on the CPU.
-        dtype: of all floating point tensors; by default they keep theirs.
-        to_cpu: whether types of GPUs become those of the CPU.
-
-    What shares memory goes on sharing it. Storages keep their precision.
+        dtype: for all floating-point tensors; default: they keep theirs.
+        to_cpu: whether GPU types become CPU types.
     """
 
     def renamed(name: str) -> str:
@@ -81,21 +82,28 @@ def retyped(value: Any, dtype: torch.dtype | None = None, to_cpu: bool = False) 
 
 
 def _ignore(text: str) -> None:
-    """Tell nobody."""
+    """Drop a message."""
 
 
 def state_dict(
     value: Any,
     note: Callable[[str], None] = _ignore,
     left_out: Callable[[str], None] = _ignore,
+    apart: bool = True,
 ) -> dict[str, Tensor]:
-    """Yield the tensors in ``value`` by name, as PyTorch's ``state_dict`` has them.
+    """Return the tensors in ``value`` by name, as PyTorch's ``state_dict`` names them.
 
-    A net's names are those of ``net.to_torch().state_dict()``. Where a module has no equivalent in
-    PyTorch, ``note`` is told, and it has the names of its fields, and its modules their numbers
-    from 0. What tables hold is named by its keys, which in lists count from 1; what other objects
-    and functions hold, by their fields and upvalues. Left out is what computing left in a module,
-    and what is no tensor; ``left_out`` is told the names of numbers and strings in tables.
+    The names of a net are those of ``net.to_torch().state_dict()``. A module without an equivalent
+    in PyTorch gets the names of its fields, and its children their numbers from 0. Entries of
+    tables are named by their keys, which count from 1 in lists; those of other objects and
+    functions by their fields and upvalues. Results that computing left in modules are not included.
+
+    Args:
+        value: what ``compat.t7.load`` returns.
+        note: called with a message about each module without an equivalent.
+        left_out: called with the names of numbers and strings in tables, which are not tensors.
+        apart: whether each tensor gets memory of its own; otherwise it may be a view of larger
+            memory, as of the whole file.
     """
     found: dict[str, Tensor] = {}
     seen: set[int] = set()
@@ -103,7 +111,7 @@ def state_dict(
 
     def alone(tensor: Tensor) -> Tensor:
         # PyTorch saves all of the memory that a tensor is a view of, which may be the whole file.
-        if tensor.untyped_storage().nbytes() == tensor.nbytes:
+        if not apart or tensor.untyped_storage().nbytes() == tensor.nbytes:
             return tensor.detach()
         key = (tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride())
         return copies.setdefault(key, tensor.detach().clone())
@@ -111,7 +119,7 @@ def state_dict(
     def parts(item: Any) -> Iterator[tuple[Any, Any]]:
         if isinstance(item, nn.Module):
             try:
-                converted = item.to_torch()
+                converted = ToTorch(item, shared=True)(item)
             except ValueError as error:
                 if len(getattr(error, "places", ())) < 2:  # it is this module, not one inside
                     note(str(error))
@@ -140,9 +148,7 @@ def state_dict(
 
 
 def parts_of(item: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield what lies in a table, an object or a function, and what leads to it; lists count from
-    1.
-    """
+    """Yield the parts of a table, an object or a function with their keys; lists count from 1."""
     if isinstance(item, (Convertible, t7.TorchObject)):
         yield from _own(item)
     elif isinstance(item, t7.LuaFunction):
@@ -154,18 +160,18 @@ def parts_of(item: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _own(item: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the parts of an object: its modules, by their numbers from 0, and its fields."""
+    """Yield the parts of an object: its children, numbered from 0, and its fields."""
     fields = _fields(item)
     modules = fields.get("modules")
     yield from enumerate(contents(modules))
-    computes = modules is not None or isinstance(item, Convertible) or looks_computing(fields)
+    computes = modules is not None or isinstance(item, Convertible) or has_module_fields(fields)
     for key, part in fields.items():
         if part is not modules and not (computes and str(key).startswith(_LEFT_BEHIND)):
             yield key, part
 
 
 def _fields(item: Any) -> Any:
-    """Where the parts of ``item`` are: a list or dict, or None without parts."""
+    """Return the list or dict that holds the parts of ``item``, or None if it has none."""
     if isinstance(item, (list, dict)):
         return item
     if isinstance(item, t7.TorchObject):
@@ -176,7 +182,7 @@ def _fields(item: Any) -> Any:
 
 
 def _rewritten(value: Any, change: Callable[[Any], Any]) -> Any:
-    """``value`` after every object in it has been replaced by what ``change`` returns for it."""
+    """Return ``value`` with every object in it replaced by ``change(object)``."""
     root = [value]
     stack: list[Any] = [root]
     seen: set[int] = set()

@@ -15,7 +15,7 @@ from dptable.container.files import DataParallelTable
 
 
 def run(args: Any) -> int:
-    """Run every check, and print a line for each. Returns 1 if one failed."""
+    """Run every check and print a line for each; return 1 if one failed."""
     failed = 0
     for name, check in CHECKS.items():
         try:
@@ -82,7 +82,7 @@ def _replicas() -> str:
 
 
 def _lua() -> str:
-    """Run a line of Lua, where the extra is installed."""
+    """Run a line of Lua, if the extra is installed."""
     if importlib.util.find_spec("lupa") is None:
         return "skipped: the extra [lua] is not installed"
     from compat import lua

@@ -1,4 +1,4 @@
-"""``dptable train``: train a network on several devices, or go on with an interrupted run."""
+"""``dptable train``: train a network on several devices, or resume an interrupted run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dptable.training.trainer import Trainer, replicated
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train, test, save; returns 0, or 130 after Ctrl-C."""
+    """Train, test and save. Return 0, or 130 after Ctrl-C."""
     _check_backend(args.backend, args.distributed)
     if not args.distributed:
         if (size := started_with()) > 1:
@@ -91,10 +91,12 @@ def _train(args: argparse.Namespace, job: Job, gpus: list[int] | None, start: Be
 
 
 class Beginning(NamedTuple):
-    """What a run starts from.
+    """The starting point of a run.
 
-    ``latest``, ``model``, ``optimState`` and ``slices`` are those of a checkpoint, if there is one;
-    ``opt`` are the options, ``folder`` is where to write, which no other run has.
+    Attributes:
+        latest, model, optimState, slices: those of the checkpoint to resume from, if any.
+        opt: the options.
+        folder: the folder to write to, locked for this run.
     """
 
     latest: dict[str, Any]
@@ -106,14 +108,14 @@ class Beginning(NamedTuple):
 
 
 def _beginning(args: argparse.Namespace, job: Job, held: contextlib.ExitStack) -> Beginning:
-    """Read what the run starts from, and have its folder ``held`` until that is closed."""
+    """Read the checkpoint and options, and lock the folder until ``held`` is closed."""
     args = argparse.Namespace(**vars(args))
     if interrupted := _folder_of_the_last_attempt(args, job):
         args.resume = args.output = str(interrupted)
     if args.resume:
         checkpoints.table(args.resume)  # no folder is made for what is not there
     if (folder := _output_folder(args)) is not None:
-        held.enter_context(run_folder.held(folder))
+        held.enter_context(run_folder.locked(folder))
     latest: dict[str, Any] = {}
     model, optimState, slices = None, None, None
     if args.resume:
@@ -131,7 +133,7 @@ def _beginning(args: argparse.Namespace, job: Job, held: contextlib.ExitStack) -
         _refuse_slices(opt, job, described=model is None or "model" in saved)
     if folder is None:
         folder = new_folder(opt.model)
-        held.enter_context(run_folder.held(folder, new=True))
+        held.enter_context(run_folder.locked(folder, new=True))
     return Beginning(latest, model, optimState, slices, opt, folder)
 
 
@@ -157,7 +159,7 @@ def _refuse_another_net(saved: dict[str, Any], args: argparse.Namespace) -> None
 
 
 def _folder_of_the_last_attempt(args: argparse.Namespace, job: Job) -> Path | None:
-    """Where an earlier attempt of this job left a checkpoint, if torchrun starts it again."""
+    """Return the folder of an earlier attempt's checkpoint, if torchrun restarts this job."""
     if not job.restarts:
         return None
     folders = (
@@ -170,9 +172,9 @@ def _folder_of_the_last_attempt(args: argparse.Namespace, job: Job) -> Path | No
 
 
 def _backend(gpus: list[int], job: Job) -> str:
-    """Return what carries tensors between processes: NCCL between GPUs that processes do not share.
+    """Return the backend between processes: NCCL if each process has its own GPUs, else gloo.
 
-    Between accelerators of another kind it is what PyTorch has for them.
+    Accelerators of another kind have a backend of their own.
     """
     places = [cutorch.device(gpu) for gpu in gpus]
     if not all(map(accelerators.is_accelerator, places)):
@@ -184,7 +186,7 @@ def _backend(gpus: list[int], job: Job) -> str:
 
 
 def _options_in(optimState: dict[str, Any] | None) -> dict[str, Any]:
-    """Return what the state of a script's optimizer tells, for a checkpoint without options."""
+    """Return the options in an optimizer's state, for a script's checkpoint without options."""
     if not optimState:
         return {}
     told = {name: optimState[key] for name, key in STATE.items() if key in optimState}
@@ -194,13 +196,12 @@ def _options_in(optimState: dict[str, Any] | None) -> dict[str, Any]:
 def _chosen_gpus(
     devices: str | None, ngpus: int, asked: int | None = None, job: Job | None = None
 ) -> list[int]:
-    """Return the GPU ids of a list like "1,2" or "cpu,cpu", or else the first ``ngpus`` logical
-    devices.
+    """Return the GPU ids of a list like "1,2" or "cpu,cpu", or the first ``ngpus`` devices.
 
-    Names become the list of logical devices; so do devices used several times over, where there
-    are fewer than ``ngpus``. "auto" stands for the best devices, as many as were ``asked`` for.
-    With a job it is this process's share of such a list, or if none is given ``asked`` of all
-    devices.
+    Names become the list of logical devices. If there are fewer than ``ngpus``, devices are used
+    several times and are listed so, too. "auto" chooses the best devices, as many as were ``asked``
+    for. In a job of several processes the result is this process's share of such a list; without a
+    list, ``asked`` of all devices.
     """
     if devices == "auto":
         best = hardware.choose(asked and asked * (job.local_size if job else 1))
@@ -231,9 +232,7 @@ def _chosen_gpus(
 
 
 def _output_folder(args: argparse.Namespace) -> Path | None:
-    """Return the folder to write to, if it has a name: never one with the checkpoint of another
-    run.
-    """
+    """Return the folder to write to, if it was named; raise an error if it holds another run."""
     if args.output is None and args.resume is not None:
         return Path(args.resume)
     if args.output is not None:

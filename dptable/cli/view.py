@@ -1,4 +1,4 @@
-"""``dptable view``: what is in a .t7 file as one page for a browser, which loads nothing else."""
+"""``dptable view``: write a page about a .t7 file for a browser; the page loads nothing else."""
 
 from __future__ import annotations
 

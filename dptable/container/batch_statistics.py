@@ -1,4 +1,4 @@
-"""Batch normalisation over all replicas: one mean and one variance for the whole batch."""
+"""Synchronised batch normalisation: one mean and one variance over all replicas."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ MODES = (FIRST, AVERAGED, SYNCHRONISED)
 _PATIENCE = 1800.0  # seconds
 
 
-class Meeting:
-    """Where the replicas of one pass, forward and back, exchange tensors, each from its own thread.
+class StatisticsExchange:
+    """Exchange tensors between the replicas of one pass, each in its own thread.
+
+    Each replica runs in a ``with`` block of this object. If one fails, the replicas that wait, or
+    come later, get BrokenBarrierError, so nothing hangs. The same happens after half an hour of
+    waiting.
 
     Args:
-        replicas: those that take part.
-        widen: called with the sum over the replicas, to add that of other processes in place.
-
-    Each replica runs in a ``with`` block of it. One that fails sends everybody home: who waits, or
-    comes later, gets BrokenBarrierError. So does who has waited for half an hour.
+        replicas: the replicas that take part.
+        widen: called with the sum over the replicas, to add the sums of other processes in place.
     """
 
     def __init__(
@@ -50,8 +51,10 @@ class Meeting:
         ]
 
     def total(self, rank: int, offer: Tensor) -> Tensor:
-        """Return the sum of what all replicas offer, on this one's device; in order of
-        their ranks.
+        """Return the sum of all replicas' ``offer``, on this replica's device.
+
+        The sum is taken in the order of the ranks, so that it does not depend on the threads'
+        timing.
         """
         self._offers[rank] = HandedOver(offer)
         self._barrier.wait()
@@ -65,8 +68,8 @@ class Meeting:
         return self._total.on(offer.device)
 
     @contextmanager
-    def held(self) -> Iterator[Meeting]:
-        """A block in which the batch normalisations of the replicas take statistics together."""
+    def installed(self) -> Iterator[StatisticsExchange]:
+        """Make the batch normalisations of the replicas use this exchange in the block."""
         for module, kernels in self._kernels:
             module.kernels = kernels
         try:
@@ -84,17 +87,17 @@ class Meeting:
 
 
 class Kernels:
-    """What a batch normalisation trains by, in place of ``compat.nn.functional.normalization``.
+    """Batch normalisation with the statistics of all replicas, forward and backward.
 
-    Its statistics, forward and backward, are those of all replicas.
+    Takes the place of ``compat.nn.functional.normalization`` in a module.
 
     Args:
-        meeting: where these meet.
-        rank: which of them has the module.
+        exchange: sums numbers over the replicas.
+        rank: the number of the replica that has the module.
     """
 
-    def __init__(self, meeting: Meeting, rank: int) -> None:
-        self._meeting = meeting
+    def __init__(self, exchange: StatisticsExchange, rank: int) -> None:
+        self._exchange = exchange
         self._rank = rank
         # How many numbers of each feature the latest batch had, or 0 if it was a single row.
         self._count = 0.0
@@ -110,11 +113,11 @@ class Kernels:
         momentum: float,
         eps: float,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """As the function of that name; the rows of all replicas tell what ``train`` does there."""
+        """Compute the namesake in ``normalization``, with the statistics of all replicas' rows."""
         axes, shape = _layout(input)
         count = input.numel() / input.size(1)
         local = torch.cat([input.sum(axes), input.new_tensor([count, input.size(0)])])
-        sums = self._meeting.total(self._rank, local)
+        sums = self._exchange.total(self._rank, local)
         *_, total, rows = sums.tolist()
         self._count = total if rows != 1 else 0
         if rows == 1:  # as Torch7 does with a batch of one row
@@ -122,7 +125,7 @@ class Kernels:
                 input, weight, bias, running_mean, running_var, False, momentum, eps
             )
         mean = sums[:-2] / total
-        squares = self._meeting.total(self._rank, (input - mean.view(shape)).square().sum(axes))
+        squares = self._exchange.total(self._rank, (input - mean.view(shape)).square().sum(axes))
         running_mean.lerp_(mean, momentum)
         running_var.lerp_(squares / max(total - 1, 1), momentum)
         inverse = (squares / total + eps).rsqrt()
@@ -146,7 +149,7 @@ class Kernels:
         eps: float,
         wanted: Sequence[bool],
     ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-        """As the function of that name."""
+        """Compute the gradients of the namesake in ``normalization``."""
         if not self._count:
             statistics = running_mean, running_var, None, None, False, eps
             return f.batch_norm_backward(gradOutput, input, weight, *statistics, wanted)
@@ -158,7 +161,7 @@ class Kernels:
         ofBias, ofWeight = gradOutput.sum(axes), (gradOutput * normal).sum(axes)
         gradInput = None
         if wanted[0]:
-            sums = self._meeting.total(self._rank, torch.stack([ofBias, ofWeight])) / self._count
+            sums = self._exchange.total(self._rank, torch.stack([ofBias, ofWeight])) / self._count
             plain, product = sums.view(2, *shape)
             factor = inverse if weight is None else inverse * weight.view(shape)
             gradInput = factor * (gradOutput - plain - normal * product)
@@ -166,28 +169,26 @@ class Kernels:
 
 
 def _layout(input: Tensor) -> tuple[list[int], list[int]]:
-    """Return the dimensions over which sums are taken, and the size of one number for
-    each feature.
-    """
+    """Return the dimensions that are summed, and a shape that broadcasts one number per feature."""
     return [d for d in range(input.dim()) if d != 1], [1, -1, *[1] * (input.dim() - 2)]
 
 
-def meeting(
+def statistics_exchange(
     replicas: Sequence[Module],
     devices: Sequence[torch.device],
     parallel: bool,
     widen: Callable[[Tensor], None] | None = None,
-) -> Meeting:
-    """Where the batch normalisations of ``replicas`` take their statistics together.
+) -> StatisticsExchange:
+    """Make the exchange for the batch normalisations of ``replicas``.
 
     Args:
-        replicas: those of one pass.
-        devices: theirs.
-        parallel: whether they run at once.
-        widen: as for ``Meeting``.
+        replicas: the replicas of one pass.
+        devices: their devices.
+        parallel: whether they run at the same time.
+        widen: as for ``StatisticsExchange``.
 
     Raises:
-        RuntimeError: where they cannot.
+        RuntimeError: the replicas cannot wait for each other, or a net cannot be synchronised.
     """
     if not parallel and len(replicas) > 1:
         raise RuntimeError(
@@ -197,11 +198,11 @@ def meeting(
     for replica, device in zip(replicas, devices, strict=False):
         for module in replica.listModules():
             _check(module, len(replicas) > 1 and accelerators.is_accelerator(device))
-    return Meeting(replicas, widen)
+    return StatisticsExchange(replicas, widen)
 
 
 def _check(module: Module, is_one_of_several: bool) -> None:
-    """Refuse batch normalisations that cannot meet others."""
+    """Raise RuntimeError for a batch normalisation that cannot be synchronised."""
     if isinstance(module, Native) and any(
         isinstance(inner, BatchNorm) for inner in module.module.modules()
     ):

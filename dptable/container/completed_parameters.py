@@ -1,4 +1,4 @@
-"""Which parameters of a net are complete when its containers tell that a module has gone back."""
+"""Find out which gradients are complete as the modules of a net finish backward."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TELLING: dict[type[Container], list[object]] = {
 
 
 def _tells(module: Module) -> bool:
-    """Return whether a module tells when its children have gone back."""
+    """Return whether a module reports when its children have finished backward."""
     kind = next((kind for kind in _TELLING if isinstance(module, kind)), None)
     return (
         kind is not None
@@ -31,15 +31,15 @@ def _tells(module: Module) -> bool:
 
 
 class CompletedParameters:
-    """The units of a net: the largest parts that are told of as a whole.
+    """Maps finished modules of a net to parameters whose gradients are complete.
 
-    These are the modules in containers that tell when they have gone back. What other modules do
-    inside is their own business. A parameter is complete when all units that hold it were told of,
-    each as often as it is in the net.
+    A unit is a module whose container reports when the module has finished backward. What happens
+    inside a unit is not observed. A parameter is complete when all units that contain it have
+    finished, each as often as it occurs in the net.
 
     Args:
         net: the net.
-        parameters: those whose completion is to be heard of.
+        parameters: the parameters to report.
     """
 
     def __init__(self, net: Module, parameters: Sequence[Tensor]) -> None:
@@ -68,8 +68,8 @@ class CompletedParameters:
 
 
 def _units(net: Module) -> Iterator[tuple[tuple[int, int], Module]]:
-    """Yield each unit with its container and place; the net itself, if it tells nothing,
-    with none.
+    """Yield each unit with its container and place; the net itself, without them, if it reports
+    nothing.
     """
     # A container that also lies inside a unit tells of passes that are part of that one's.
     inside = {

@@ -1,4 +1,4 @@
-"""Types, copies and pickles of a container of replicas."""
+"""Convert, copy and pickle a container of replicas."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ C = TypeVar("C", bound="Converted")
 
 
 class Converted(Replicated, abstract=True):
-    """What converts and copies the net does so for all replicas."""
+    """The methods that convert or copy the net, for all replicas."""
 
     @property
     def typeStr(self) -> str:
-        """The type of the net, wherever it is now: by it Torch7 makes the slices."""
+        """The net's type, such as ``"torch.FloatTensor"``; Torch7 makes slices of this type."""
         return self.modules[0].type() if self.modules else self._type
 
     def type(self, type: Any = None, tensorCache: dict[Any, Any] | None = None) -> Any:
-        """Convert all replicas; without argument, tell the type.
+        """Convert all replicas; without argument, return the type.
 
-        The CUDA types are for replicas on GPUs, the CPU types for replicas on CPUs; the CUDA types
-        work there too, with a warning.
+        The CUDA types are for replicas on GPUs, the CPU types for replicas on CPUs. On CPUs a CUDA
+        type is accepted with a warning.
         """
         if type is None:
             return self.typeStr
@@ -82,7 +82,11 @@ class Converted(Replicated, abstract=True):
         self._changed()
 
     def clone(self: C, *names: str) -> C:
-        """Return a deep copy with the same devices and dispatcher; sharing is refused."""
+        """Return a deep copy with the same devices and dispatcher.
+
+        Raises:
+            ValueError: names to share are given.
+        """
         if names:
             raise ValueError(
                 f"names is {names}; none are accepted: sharing is not supported for "
@@ -92,7 +96,7 @@ class Converted(Replicated, abstract=True):
 
     def __deepcopy__(self: C, memo: dict[int, Any]) -> C:
         new = super().__deepcopy__(memo)
-        new.begin_anew(copy.copy(self._replicas.dispatcher))
+        new.reset_parts(copy.copy(self._replicas.dispatcher))
         new.shares = self.shares
         return new
 
@@ -107,5 +111,5 @@ class Converted(Replicated, abstract=True):
     def __setstate__(self, state: Any) -> None:
         fields, dispatcher, shares = state
         super().__setstate__(fields)
-        self.begin_anew(dispatcher)
+        self.reset_parts(dispatcher)
         self.shares = shares

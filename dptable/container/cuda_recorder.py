@@ -1,7 +1,7 @@
-"""CUDA graphs, recorded as PyTorch's notes on them advise.
+"""Record CUDA graphs as PyTorch's notes on them advise.
 
-That is after warming up on a side stream, forward and backward in one private pool of memory, with
-errors confined to the recording thread.
+The pass is warmed up on a side stream. Forward and backward use one private memory pool. Errors
+are confined to the recording thread.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dptable.torch_internals import end_graph_allocation
 
 
 class CudaRecorder(AcceleratorRecorder):
-    """Records CUDA graphs that share a private pool of memory."""
+    """Records CUDA graphs that share a private memory pool."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
@@ -42,9 +42,10 @@ class CudaRecorder(AcceleratorRecorder):
         return torch.cuda.graph(graph, pool, self._stream, capture_error_mode="thread_local")
 
     def _recover(self) -> None:
-        """Tell PyTorch that a recording has ended that broke; before 2.12 it does not notice.
+        """Tell PyTorch's allocator that a failed recording has ended.
 
-        It would neither reuse memory that two streams have used nor draw random numbers.
+        Before 2.12 PyTorch does not notice: it then neither reuses memory that two streams have
+        used nor draws random numbers.
         """
         with suppress(RuntimeError):  # it has noticed
             end_graph_allocation(self._device.index, self._pool)
@@ -53,5 +54,5 @@ class CudaRecorder(AcceleratorRecorder):
 
 
 def recorder_of(device: torch.device) -> type[AcceleratorRecorder]:
-    """Return what records on a device."""
+    """Return the recorder class for a device."""
     return CudaRecorder if device.type == "cuda" else AcceleratorRecorder

@@ -30,40 +30,41 @@ from dptable.threads.dispatch import Threads
 
 
 class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
-    """Runs copies of a net on several devices, each on its slice of the batch (from cunn).
+    """Run copies of a net on several devices, each on its slice of the batch (from cunn).
 
-    The input, a tensor or a nested table of tensors, is split along ``dimension``; each replica
-    goes forward on its slice, on its device; the outputs are joined on the first device. Backward
-    does the same with the gradients, sums those of the parameters onto the first replica and
-    leaves the others' at zero, so that whatever trains the first replica's parameters trains the
-    net. The next forward copies changed parameters to the other replicas.
+    The input is a tensor or a nested table of tensors and is split along ``dimension``. Each
+    replica computes forward on its slice, on its device; the outputs are joined on the first
+    device. Backward splits the gradient and joins the results in the same way. It also sums the
+    gradients of the parameters onto the first replica and sets the others' to zero. So an optimizer
+    that updates the first replica's parameters trains the net; the next forward copies the changed
+    parameters to the other replicas.
 
-    On GPUs a step never makes the CPU wait; ``checkNumbers``, ``checkReplicas``, ``profile()`` and
-    "synchronised" ``statistics`` do.
+    On GPUs a step never makes the CPU wait, except with ``checkNumbers``, ``checkReplicas``,
+    ``profile()`` or "synchronised" ``statistics``.
 
     Devices are GPU ids as in Torch7, which count from 1 through the list of
     ``dptable.devices.configure``, or PyTorch's names. They may be CPUs, and may repeat. Replicas on
-    the first replica's device share its parameters, so that there is nothing to copy.
+    the first replica's device share its parameters, so nothing is copied to them.
 
-    The net, ``get(1)``, is the first replica. The next forward makes the other replicas anew if
-    modules of the net were exchanged or parameters replaced. A method that is set on one of its
-    modules, such as ``m.accGradParameters = lambda *arg: None`` to freeze it, is copied to the
-    other replicas in the next pass. Change other fields, such as the ``p`` of a Dropout, through
+    The net, ``get(1)``, is the first replica. The next forward makes the other replicas anew after
+    modules of the net were exchanged or parameters replaced. A method set on one of its modules,
+    such as ``m.accGradParameters = lambda *arg: None`` to freeze it, is copied to the other
+    replicas in the next pass. Change other fields, such as the ``p`` of a Dropout, through
     ``apply``: otherwise the other replicas keep their values. A net may be in several containers if
-    each of them goes back before another one goes forward.
+    each of them computes backward before another one computes forward.
 
     Each replica has a copy of its slice, as in Torch7: the caller may refill a batch, and a layer
     may work in place. Results are in the ``output`` and ``gradInput`` of the replicas' modules;
-    ``keepResults(False)`` has backward free them.
+    after ``keepResults(False)`` backward frees them.
 
     Args:
         dimension: the dimension to split, counted from 1.
-        flattenParams: keep each replica's parameters in one flat tensor, which makes copies and
-            sums one operation each.
-        usenccl: use NCCL for them where it can serve; needs ``flattenParams``.
-        overlap: sum gradients while backward computes the next ones (``dptable.reducer``); by
-            default with worker threads on several devices. Where all replicas are on one, the sums
-            only take from it what backward could use (benchmarks/RESULTS.md).
+        flattenParams: keep each replica's parameters in one flat tensor. Copies and sums are then
+            one operation each.
+        usenccl: use NCCL for copies and sums where possible; needs ``flattenParams``.
+        overlap: sum gradients while backward computes the next ones (``dptable.reducer``). Default:
+            True with worker threads on several devices. With all replicas on one device the sums
+            would only compete with backward (benchmarks/RESULTS.md).
         statistics: the running statistics of batch normalisation: those of the ``"first"`` replica,
             as in Torch7; ``"averaged"`` over the replicas in ``evaluate()`` and before saving; or
             ``"synchronised"``, where in training every replica normalises by the whole batch, which
@@ -78,12 +79,12 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
             ``gradInputGpu`` are those of the other results.
         maxUsedGpu: how many replicas got data.
         typeStr: the net's type in Torch7's words.
-        checkNumbers: look for numbers that are not finite after each pass (off by default).
+        checkNumbers: look for NaN and infinity after each pass (off by default).
         checkReplicas: compare the replicas with the first before each forward (off by default).
 
-    Differs from Torch7: ``gradOutput`` is split as the outputs were; table inputs may be keyed by
-    strings; tensors of any type may be in the input; a container that ``getParameters`` of a
-    parent net takes apart never keeps stale flat tensors.
+    Differs from Torch7: ``gradOutput`` is split as the outputs were; table inputs may have string
+    keys; the input may hold tensors of any type; if ``getParameters`` of a parent net moves the
+    container's parameters, the container drops its flat tensors.
 
     Example:
         >>> from compat import nn
@@ -122,7 +123,7 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
         self.overlap = overlap
         self.statistics = statistics
         self.gpuAssignments: list[Any] = []
-        self.begin_anew()
+        self.reset_parts()
 
     # Building.
 
@@ -134,12 +135,20 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
     ) -> DataParallelTable:
         """Set the net and its devices: at once with a list, or one by one with single devices.
 
-        One by one, the module of the first call is the net; the later ones only name devices.
-
         Args:
+            module: the net. With single devices, the first call sets it; later calls only add a
+                device.
+            gpus: a list of devices, or one device.
             shares: with a list of devices, how much of a batch each gets: one positive number per
-                device, or ``"auto"`` to measure their speeds as training goes. By default slices
+                device, or ``"auto"`` to measure their speeds during training. By default slices
                 differ by at most one element.
+
+        Returns:
+            This container.
+
+        Raises:
+            ValueError: a device does not exist, a list is given though there is a net already, or
+                ``shares`` does not fit the devices.
         """
         if not isinstance(gpus, Iterable) or isinstance(gpus, (str, torch.device)):
             if shares is not None:
@@ -166,16 +175,19 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
     def threads(
         self, initFunc: Callable[[], Any] | None = None, syncCopies: bool | None = None
     ) -> DataParallelTable:
-        """Run the replicas at once, each in a worker thread of its own, from now on.
+        """Run the replicas at the same time, each in its own worker thread.
 
-        CPU replicas share the cores: inside operators each has an equal part of the threads that
-        ``torch.get_num_threads()`` tells when they start. The caller's own threads inside operators
-        spin for a while after each and take cores from the replicas; training is faster when the
-        caller then sets its number to that part, too.
+        CPU replicas share the cores: each worker gets an equal part of the threads that
+        ``torch.get_num_threads()`` returns when the workers start. The caller's own operator
+        threads spin for a while after each operator and take cores from the replicas; training is
+        faster if the caller sets ``torch.set_num_threads`` to that part, too.
 
         Args:
             initFunc: called in each worker when it starts.
-            syncCopies: accepted as in Torch7; copies here always wait for each other.
+            syncCopies: accepted as in Torch7 and ignored; copies here always wait for each other.
+
+        Returns:
+            This container.
         """
         if initFunc is not None and not callable(initFunc):
             raise wrong_type(initFunc, "initFunc", "a function")
@@ -188,26 +200,26 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
     def flattenParameters(self) -> DataParallelTable:
         """Keep each replica's parameters in one flat tensor, and its gradients in another.
 
-        What already lies side by side in a larger flat tensor, that of a net around this
-        container, stays there.
+        Parameters that already lie side by side in a larger flat tensor, that of a net around this
+        container, stay there.
         """
         self._parameters.flatten()
         self.flattenParams = True
         return self
 
     def getParameters(self) -> tuple[Tensor, Tensor]:
-        """Return the first replica's flat parameters and gradients; flattens all replicas.
+        """Flatten all replicas; return the flat parameters and gradients of the first.
 
-        Parameters that are frozen, whose gradient is None, are left out.
+        Frozen parameters (their gradient is None) are left out.
         """
         self.flattenParameters()
         assert self.flattenedParams is not None
         return self.flattenedParams[0][0], self.flattenedParams[0][1]
 
     def moduleParameters(self) -> list[list[list[Tensor | None]]]:
-        """For each replica the list of its parameters and the list of its gradients.
+        """Return, for each replica, the list of its parameters and the list of its gradients.
 
-        What is frozen comes last, with None as its gradient.
+        Frozen parameters come last, with None as their gradient.
         """
         held = self._parameters
         link = held.refresh()
@@ -224,7 +236,7 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
         if not self.modules:
             return [], []
         parameters, gradients = self.modules[0].parameters()
-        self._parameters.let_go(parameters, gradients)
+        self._parameters.forget_if_moved(parameters, gradients)
         return parameters, gradients
 
     def syncParameters(self) -> DataParallelTable:
@@ -233,7 +245,7 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
         return self
 
     def _sync(self, link: Link) -> None:
-        self._passes.spanned("sync", self._parameters.sync, link)
+        self._passes.profiled_call("sync", self._parameters.sync, link)
 
     def zeroGradParameters(self) -> DataParallelTable:
         """Fill the gradients of all replicas with zeros."""
@@ -242,10 +254,10 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
         return self
 
     def updateParameters(self, learningRate: Scalar) -> DataParallelTable:
-        """Update the first replica and copy it to the others."""
+        """Take a plain gradient step on the first replica; copy its parameters to the others."""
         check_number(learningRate, "learningRate")
         self._check_net()
-        self._gradients.mend(self._passes.link())
+        self._gradients.zero_after_failure(self._passes.link())
         # Until every replica has them, also if copying fails.
         self.needsSync = True
         with cutorch.device_guard(self.gpuAssignments[0]):
@@ -254,7 +266,7 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
         return self
 
     def reset(self, stdv: Scalar | None = None) -> DataParallelTable:
-        """Draw the first replica's parameters anew and copy them to the others."""
+        """Draw new parameters for the first replica and copy them to the others."""
         if stdv is not None:
             check_number(stdv, "stdv")
         self._check_net()
@@ -280,7 +292,7 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
 
     @contextmanager
     def _pass(self) -> Iterator[None]:
-        """A block in which a pass is computed; the other processes are told if it fails."""
+        """Compute a pass in the block; if it fails, tell the other processes of the group."""
         try:
             yield
         except BaseException as error:
@@ -292,23 +304,23 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
         return Mode(dim, self.train, self.gradInput is not None)
 
     def capture(self, wanted: bool = True) -> DataParallelTable:
-        """Record training passes as graphs and replay them, from the next forward on.
+        """Record training passes as device graphs (CUDA graphs) and replay them from now on.
 
-        A replayed pass takes Python as long for a deep net as for a flat one. The first forward in
-        training records forward and backward of each replica for inputs of its form: of these
-        sizes, types and devices. Passes in ``evaluate()`` are computed as ever.
-        CUDA has graphs; of other accelerators those for which PyTorch (2.13 or later) has
-        ``torch.accelerator.Graph``.
+        A replayed pass costs Python the same time for a deep net as for a shallow one. The first
+        forward in training records forward and backward of each replica for inputs of these sizes,
+        dtypes and devices. Passes in ``evaluate()`` are not recorded. Besides CUDA, this works for
+        accelerators for which PyTorch (2.13 or later) has ``torch.accelerator.Graph``.
 
-        What cannot be recorded is computed normally too, after one warning: replicas on CPUs,
-        inputs of another form (a last, smaller batch), modules that make the CPU wait for the GPU
-        or that count their calls, ``statistics="synchronised"``, ``shares="auto"``.
+        These are computed normally, after one warning: replicas on CPUs, inputs of other sizes (a
+        last, smaller batch), modules that make the CPU wait for the GPU or that count their calls,
+        ``statistics="synchronised"``, ``shares="auto"``.
 
-        Copies and files of the container have no recordings, and make none.
+        A recording does not see later changes to the net's modules, except changes of their
+        tensors' values, and a replay runs no Python code of the modules. Call this method again
+        after such a change. Copies and files of the container contain no recordings.
 
-        A graph knows nothing of what is done to the net's modules afterwards, except to the values
-        of their tensors: call this again after it, or ``capture(False)`` to compute normally from
-        now on. Nor does a replay run any Python code of the modules.
+        Args:
+            wanted: False ends recording and replaying.
         """
         self._passes.capture = Capture(recorder_of) if wanted else None
         return self
@@ -316,8 +328,8 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
     def compile(self, on: bool = True) -> DataParallelTable:
         """Compile each replica; see ``Module.compile``. Replicas share the code.
 
-        With ``overlap``, sums begin when all of a replica's backward is through, which is one piece
-        of code. ``statistics="synchronised"`` is computed as ever.
+        With ``overlap``, sums begin only after a replica's whole backward, which is one piece of
+        compiled code. Nets with ``statistics="synchronised"`` are not compiled.
         """
         self._check_net()
         for replica in self._replicas.modules or self.modules:
@@ -325,35 +337,42 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
         return self
 
     def profile(self) -> AbstractContextManager[Profile]:
-        """Time the phases of the steps taken inside; see ``Profile``."""
+        """Time the phases of the steps in the ``with`` block; see ``Profile``."""
         return self._timing.profiled()
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         """Return the gradient of the latest forward's input; see ``backward``."""
-        return self._through("updateGradInput", gradOutput)
+        return self._backward("updateGradInput", gradOutput)
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
         """Add ``scale`` times the gradients of the parameters; see ``backward``."""
-        self._through("accGradParameters", gradOutput, scale)
+        self._backward("accGradParameters", gradOutput, scale)
 
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
-        """Gradients of input and parameters; those of the parameters are summed on the first
-        replica.
+        """Compute the gradients of input and parameters; sum the latter on the first replica.
 
-        They are those of the latest forward: ``input`` is not looked at, as in Torch7.
+        The gradients are those of the latest forward: ``input`` is ignored, as in Torch7.
 
-        If a replica fails in the middle, parts of its gradients may be in the sum already. Then the
-        gradients of all replicas are set to zero, also what earlier passes had added to them: the
-        passes of a step whose gradients accumulate are to be repeated. ``accGradParameters`` does
-        so too. An error before that, about ``gradOutput``, changes nothing.
+        If a replica fails in the middle, the sum may hold parts of its gradients. The gradients of
+        all replicas are then set to zero, also what earlier passes had accumulated: repeat all
+        passes of the step. The same holds for ``accGradParameters``. An error about ``gradOutput``
+        comes earlier and changes nothing.
+
+        Args:
+            input: ignored.
+            gradOutput: the gradient of the output, split as the output was.
+            scale: a factor for the gradients of the parameters.
+
+        Returns:
+            ``gradInput``, or None if it is switched off.
 
         Raises:
-            RuntimeError: where the net was changed, or went forward in another container, since the
-                forward pass.
+            RuntimeError: the net was changed since the forward pass, or computed forward in another
+                container.
         """
-        return self._through("backward", gradOutput, scale)
+        return self._backward("backward", gradOutput, scale)
 
-    def _through(self, method: str, gradOutput: Any, *scale: Scalar) -> Any:
+    def _backward(self, method: str, gradOutput: Any, *scale: Scalar) -> Any:
         self._check_net()
         scale = tuple(1 if number is None else number for number in scale)  # nil, as Lua passes it
         for number in scale:
@@ -384,7 +403,7 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
         return super().clearState()
 
     def keepResults(self, keep: bool | None = True) -> DataParallelTable:
-        """As ``Module.keepResults``, for all replicas."""
+        """Set ``Module.keepResults`` for all replicas."""
         super().keepResults(keep)
         for replica in (self._replicas.modules or ())[1:]:
             replica.keepResults(keep)
@@ -409,18 +428,18 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
         return self
 
     def replace(self, callback: Callable[[Module], Module]) -> Module:
-        """As ``Module.replace``; the other replicas are then made anew from the first."""
+        """Replace modules as ``Module.replace`` does; the other replicas are then made anew."""
         try:
             return super().replace(callback)
         finally:
             self._changed()
 
     def share(self, mlp: Module, *names: str) -> DataParallelTable:
-        """Refused, as in Torch7: the replicas' parameters are the container's business."""
+        """Raise RuntimeError, as in Torch7: the container manages its replicas' parameters."""
         raise RuntimeError("share is not supported for DataParallelTable")
 
     def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
-        """Refused, as in Torch7."""
+        """Raise RuntimeError, as in Torch7."""
         raise RuntimeError("accUpdateGradParameters is not supported for DataParallelTable")
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""``nn.DataParallelTable`` in .t7 files: versions 1, 2 and 3 are read, 3 is written.
+"""Read and write ``nn.DataParallelTable`` in .t7 files: versions 1, 2 and 3; version 3 is written.
 
 From version 2 on the payload is two objects, the list of GPUs and the table of fields, so that
 Torch7 could choose the device before it read the tensors.
@@ -13,7 +13,7 @@ from operator import index
 from typing import Any
 
 from compat import cutorch, nn, t7
-from compat.nn.core.files import keep
+from compat.nn.core.files import wrap_unknown
 from compat.nn.core.flat_storage import flatten
 from compat.nn.core.walk_limits import walked
 from compat.tensor_types import default_type, parse_type, type_name
@@ -29,7 +29,7 @@ _only_kept = ContextVar("_only_kept", default=False)
 
 @contextmanager
 def only_kept() -> Iterator[None]:
-    """Read files whose containers will not run here: they keep their devices, present or not."""
+    """Let containers keep the devices of the file, present or not, because they will not run."""
     token = _only_kept.set(True)
     try:
         yield
@@ -51,7 +51,7 @@ def _read(dpt: DataParallelTable, version: float) -> Generator[Any, Any, None]:
     impl, shares = fields.pop("impl", None), fields.pop("shares", None)
     # Before version 2 every replica was saved; the first one is the net.
     fields["modules"] = list(fields.get("modules") or [])[:1]
-    keep("module", fields["modules"])
+    wrap_unknown("module", fields["modules"])
     typeStr = fields.pop("typeStr", fields.get("_type", default_type()))
     named = type_name(*parse_type(typeStr, "typeStr"))
     # Torch7 leaves the container's own type at what was the default.
@@ -59,7 +59,7 @@ def _read(dpt: DataParallelTable, version: float) -> Generator[Any, Any, None]:
     dpt.flattenParams = dpt.usenccl = False
     dpt.gpuAssignments = []
     is_own = isinstance(impl, _Impl) and impl.dpt is dpt
-    dpt.begin_anew(impl.dispatcher() if is_own else None)
+    dpt.reset_parts(impl.dispatcher() if is_own else None)
     dpt.t7_restore(fields, int(version))
     dpt.gpuAssignments = gpus
     if shares is not None and len(shares if isinstance(shares, list) else gpus) == len(gpus):
@@ -70,7 +70,7 @@ def _read(dpt: DataParallelTable, version: float) -> Generator[Any, Any, None]:
 
 
 def _flatten(containers: Iterable[DataParallelTable]) -> None:
-    """Give containers their flat tensors, once all that is in them has been read."""
+    """Flatten containers once everything in them has been read."""
     for dpt in containers:
         t7.claim(entries=walked(dpt.modules[0]))
         pairs = zip(*dpt.modules[0].parameters(), strict=True)
@@ -80,9 +80,7 @@ def _flatten(containers: Iterable[DataParallelTable]) -> None:
 
 
 def _assignments(saved: Any) -> list[int]:
-    """Return the devices to restore on: those of the file, or as many as
-    ``deserializeNGPUs`` says.
-    """
+    """Return the devices to restore on: the file's, or the number in ``deserializeNGPUs``."""
     available = cutorch.getDeviceCount()
     wanted = None if _only_kept.get() else DataParallelTable.deserializeNGPUs
     if wanted is not None:
@@ -125,7 +123,7 @@ def _write(dpt: DataParallelTable) -> Generator[Any, Any, None]:
 
 
 def _gpu_id(gpu: Any) -> int:
-    """Return the number that Torch7 knows a device by."""
+    """Return Torch7's number of a device."""
     if isinstance(gpu, int):
         return gpu
     device = cutorch.device(gpu)
@@ -134,18 +132,18 @@ def _gpu_id(gpu: Any) -> int:
 
 
 class _Impl:
-    """``impl`` as files hold it: Torch7's object knows its container."""
+    """``impl`` as files hold it: Torch7's object refers to its container."""
 
     def __init__(self, dpt: Any) -> None:
         self.dpt = dpt
 
     @classmethod
     def of(cls, dpt: DataParallelTable) -> _Impl:
-        """That of ``dpt``."""
+        """Make the object for ``dpt``."""
         return cls(dpt)
 
     def dispatcher(self) -> Basic:
-        """Return what runs the replicas of such a container."""
+        """Return the dispatcher of such a container."""
         return Basic()
 
     def t7_fields(self) -> dict[str, Any]:

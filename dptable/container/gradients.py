@@ -1,4 +1,4 @@
-"""The gradients of a container's replicas, summed onto the first."""
+"""Sum the gradients of a container's replicas onto the first."""
 
 from __future__ import annotations
 
@@ -24,29 +24,32 @@ from dptable.torch_internals import foreach_mul_
 _SHARED_SUM = 1 << 18
 
 
-class GoingBack(NamedTuple):
+class BackwardPass(NamedTuple):
     """A backward pass of the replicas.
 
-    ``listening``, for each of them the context to go back in, if sums may begin meanwhile;
-    ``sum_up``, to be called when all have gone back.
+    Attributes:
+        contexts: one for each replica, to compute backward in, if sums may begin meanwhile; else
+            empty.
+        reduce: to be called when all replicas have finished backward.
     """
 
-    listening: list[AbstractContextManager[Any]]
-    sum_up: Callable[[], None]
+    contexts: list[AbstractContextManager[Any]]
+    reduce: Callable[[], None]
 
 
 class GradientSum(Part):
-    """Sums the gradients of the replicas onto the first and zeroes the others.
+    """Sum the gradients of the replicas onto the first and zero the others.
 
-    Fields: ``group``, the processes over which gradients are summed too; ``reducer``, made when a
-    pass first sums bucket by bucket; ``accumulating``, whether gradients are left on their
-    replicas.
+    Attributes:
+        group: the processes over which gradients are summed, too.
+        reducer: sums bucket by bucket; made in the first pass that needs it.
+        accumulating: whether gradients stay on their replicas (``no_sync``).
 
     Args:
         replicas: the replicas.
         parameters: their parameters.
-        overlap: tells whether to sum while backward goes on, where both ways are possible; None for
-            what suits the devices.
+        overlap: returns whether to sum while backward goes on, where both ways are possible; None
+            chooses by the devices.
     """
 
     def __init__(
@@ -68,10 +71,10 @@ class GradientSum(Part):
         # How many replicas hold gradients of earlier passes.
         self._unreduced = 0
         # Whether a pass failed and left gradients that are not zeroed yet.
-        self._torn = False
+        self._failed = False
 
     def join(self, member: Member, bucket_bytes: int) -> None:
-        """Sum over the processes of ``member``'s group too, in the passes that follow.
+        """Sum over the processes of ``member``'s group, too, from the next pass on.
 
         Args:
             member: this process in the group.
@@ -81,13 +84,13 @@ class GradientSum(Part):
         self.group, self._bucket_bytes = member, bucket_bytes
 
     def leave(self) -> None:
-        """Be alone again."""
+        """Leave the group of processes."""
         self.group.close()
         self.group = SingleProcess()
         self.forget()
 
     def forget(self) -> None:
-        """Let go of the gradient tensors, which are about to change."""
+        """Drop all references to gradient tensors, which are about to be replaced."""
         self.reducer = self._reduced_link = None
         self._completed = []
 
@@ -96,17 +99,17 @@ class GradientSum(Part):
         for gradients in self._parameters.lists(link)[1]:
             if gradients:
                 foreach_zero_(gradients)
-        self._torn = False
+        self._failed = False
         self.group.zeroed()
 
-    def mend(self, link: Link) -> None:
-        """Zero the gradients of a failed pass if that was not possible when it failed."""
-        if self._torn:
+    def zero_after_failure(self, link: Link) -> None:
+        """Zero the gradients of a failed pass if that was not possible at its failure."""
+        if self._failed:
             self.zero(link)
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Leave gradients of the passes inside on their replicas, for the next one to sum."""
+        """Keep the gradients of the block's passes on their replicas, for the next pass to sum."""
         before, self.accumulating = self.accumulating, True
         try:
             yield
@@ -114,20 +117,22 @@ class GradientSum(Part):
             self.accumulating = before
 
     @contextmanager
-    def summed(self, link: Link, used: int, early: bool) -> Iterator[GoingBack]:
-        """A block in which the ``used`` replicas with data go back.
+    def summed(self, link: Link, used: int, early: bool) -> Iterator[BackwardPass]:
+        """Sum the gradients of the block, in which the ``used`` replicas compute backward.
 
-        If anything fails, some gradients may be summed already and some not: all are set to zero.
+        If the block fails, some gradients may be summed and some not, so all are set to zero.
 
         Args:
-            link: ties the replicas.
-            early: whether containers will tell what is complete, so that sums may begin meanwhile.
+            link: the tied replicas.
+            used: the number of replicas with data.
+            early: whether containers report finished modules, so that sums may begin during
+                backward.
         """
-        self.mend(link)
+        self.zero_after_failure(link)
         reducer = self._prepared(link, used, early)
-        listening = self._listening(reducer, used) if reducer is not None and early else []
+        contexts = self._listeners(reducer, used) if reducer is not None and early else []
         try:
-            yield GoingBack(listening, lambda: self._reduce(link, reducer, used))
+            yield BackwardPass(contexts, lambda: self._reduce(link, reducer, used))
         except BaseException:
             if reducer is not None:
                 reducer.abort()
@@ -135,7 +140,7 @@ class GradientSum(Part):
             raise
 
     def _prepared(self, link: Link, used: int, early: bool) -> Reducer | None:
-        """Return the reducer, if gradients of this pass are to be summed bucket by bucket."""
+        """Return the reducer if this pass is summed bucket by bucket, else None."""
         if self.accumulating:
             return None
         overlapping = early and used > 1 and self._overlaps() and not self._parameters.nccl()
@@ -148,8 +153,8 @@ class GradientSum(Part):
         self.reducer.prepare(used)
         return self.reducer
 
-    def _listening(self, reducer: Reducer, used: int) -> list[AbstractContextManager[Any]]:
-        """For each of the first ``used`` replicas the context in which the reducer hears of it."""
+    def _listeners(self, reducer: Reducer, used: int) -> list[AbstractContextManager[Any]]:
+        """Return a context for each of the first ``used`` replicas that reports to the reducer."""
         return [
             completion.listening(told.listener(partial(reducer.arrived, replica)))
             for replica, told in enumerate(self._completed[:used])
@@ -187,7 +192,7 @@ class GradientSum(Part):
                 self._sum(copies)
 
     def _sum(self, copies: tuple[Tensor, ...]) -> None:
-        """Sum onto the first of ``copies``, by the threads together where that is worth while."""
+        """Sum onto the first of ``copies``; large CPU tensors are shared out among the threads."""
         first, count = copies[0], len(self._replicas.gpus())
         flat = [c.view(-1) if c.is_contiguous() else c for c in copies]
         if (
@@ -202,7 +207,7 @@ class GradientSum(Part):
 
     def _discard(self, link: Link) -> None:
         self._unreduced = 0
-        self._torn = True
+        self._failed = True
         # Should that fail too, as on a device that is gone, the first error is the one to raise.
         with suppress(Exception):
             self.zero(link)

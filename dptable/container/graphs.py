@@ -1,8 +1,8 @@
-"""Graphs of the replicas' passes: recorded once, replayed in every further step.
+"""Device graphs of the replicas' passes: recorded once, replayed in every further step.
 
-A step of a small net spends its time in Python and in launching kernels, one by one. A graph
-launches all kernels of a pass at once, on tensors that stay where they are. What a kind of device
-records with is a ``Recorder``; those that there are are in ``recorders`` and ``cuda_recorder``.
+A step of a small net spends its time in Python and in launching kernels one by one. A graph
+launches all kernels of a pass at once, on tensors that stay where they are. Each kind of device has
+its ``Recorder``, in ``recorders`` and ``cuda_recorder``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from compat import accelerators, random
-from compat.nn.core.differentiated import add_scaled, fitted
+from compat.nn.core.differentiated import add_scaled, in_shape_of
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import Native
 from compat.tensor_tables import form, map_tensors, pairs, tensors
@@ -50,28 +50,28 @@ class Recorder(Protocol):
 
     @staticmethod
     def refusal(device: torch.device) -> str | None:
-        """Why nothing can be recorded on ``device``, or None."""
+        """Return why nothing can be recorded on ``device``, or None."""
 
-    def aside(self) -> AbstractContextManager[None]:
-        """Return a block for warming up and recording, apart from what else the device does."""
+    def side_stream(self) -> AbstractContextManager[None]:
+        """Return a context for warming up and recording, separate from the device's other work."""
 
     def record(self, function: Callable[[], Any]) -> tuple[Any, Callable[[], None]]:
-        """Return what ``function`` returns, and what computes it again, into the same tensors."""
+        """Call ``function``; return its result and a function that computes it again in place."""
 
 
 RecorderOf = Callable[[torch.device], type[Recorder]]
 
 
 class Replay:
-    """Forward and backward of one replica for inputs of one form; its methods are a module's.
+    """Forward and backward of one replica for inputs of one form, with the methods of a module.
 
-    Recording leaves gradients, running statistics and random generators as they were.
+    Recording does not change gradients, running statistics or random generators.
 
     Args:
         module: the replica.
-        input: an input of the form wanted.
+        input: an input of the wanted form.
         to_input: whether the gradient of the input is wanted.
-        recorder: of the replica's device.
+        recorder: the recorder of the replica's device.
     """
 
     def __init__(self, module: Module, input: Any, to_input: bool, recorder: Recorder) -> None:
@@ -100,10 +100,10 @@ class Replay:
         ]
 
     def _warm_up(self, backward: Callable[..., Any], recorder: Recorder) -> Any:
-        """Go through the net as it will be recorded; an output."""
+        """Run the passes that will be recorded; return an output."""
         module = self._module
         numbers: dict[str, Any] = {}
-        with recorder.aside():
+        with recorder.side_stream():
             for _ in range(_WARM_UPS):
                 output = module.forward(self._input)
                 backward(self._input, map_tensors(torch.zeros_like, output))
@@ -115,18 +115,18 @@ class Replay:
 
     def _record(self, backward: Callable[..., Any], recorder: Recorder) -> None:
         try:
-            with recorder.aside():
+            with recorder.side_stream():
                 self._output, self._go_forward = recorder.record(
                     lambda: self._module.forward(self._input)
                 )
-                self._gradInput, self._go_back = recorder.record(
+                self._gradInput, self._run_backward = recorder.record(
                     lambda: backward(self._input, self._gradOutput)
                 )
         except Exception as error:
             raise NotCapturable(_reason(error)) from error
 
     def holds(self) -> bool:
-        """Return whether parameters and gradients are still where they were recorded."""
+        """Return whether parameters and gradients are still in the recorded memory."""
         return self._has_gradients() and self._pointers == [t.data_ptr() for t in self._tensors]
 
     def _has_gradients(self) -> bool:
@@ -143,20 +143,20 @@ class Replay:
         return map_tensors(Tensor.clone, self._output)
 
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
-        """Return the gradient of the latest input; adds those of the parameters."""
+        """Return the gradient of the latest input; add the gradients of the parameters."""
         for mine, given in pairs(self._gradOutput, gradOutput, ("output", "gradOutput")):
             if given is None:
                 mine.zero_()
             else:
-                mine.copy_(fitted(given, mine), non_blocking=True)
+                mine.copy_(in_shape_of(given, mine), non_blocking=True)
         if scale == 1 and self._has_gradients():
-            self._go_back()
+            self._run_backward()
         else:
-            self._go_back_apart(scale)
+            self._backward_into_own_gradients(scale)
         return map_tensors(Tensor.clone, self._gradInput)
 
     def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
-        """``backward`` for who does not want the gradient of the input."""
+        """Add the gradients of the parameters, without the gradient of the input."""
         self.backward(input, gradOutput, scale)
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
@@ -167,11 +167,11 @@ class Replay:
         """Add the gradients of the parameters."""
         self.backward(input, gradOutput, scale)
 
-    def _go_back_apart(self, scale: Scalar) -> None:
-        """Go back with the gradients of this pass kept apart from what is there already."""
+    def _backward_into_own_gradients(self, scale: Scalar) -> None:
+        """Compute backward into separate gradients, then add them to the accumulated ones."""
         kept = [g.clone() for g in self._gradients]
         foreach_zero_(self._gradients)
-        self._go_back()
+        self._run_backward()
         found = [g.clone() for g in self._gradients]
         foreach_copy_(self._gradients, kept)
         if scale != 0:
@@ -179,10 +179,14 @@ class Replay:
 
 
 class Pass(NamedTuple):
-    """A forward pass that may be replayed: ``parts`` of an input on the first ``replicas``.
+    """A forward pass that may be replayed.
 
-    ``link`` ties these together; ``to_input`` tells whether the gradient of the input is wanted,
-    ``obstacle`` a reason of the container's not to record.
+    Attributes:
+        replicas: the replicas.
+        link: the tied replicas.
+        parts: the slices of the input, one for each replica with data.
+        to_input: whether the gradient of the input is wanted.
+        obstacle: why the container cannot be recorded, or None.
     """
 
     replicas: Replicas
@@ -192,7 +196,7 @@ class Pass(NamedTuple):
     obstacle: str | None
 
     def recorded(self, recorder_of: RecorderOf) -> list[Replay]:
-        """Return the replicas' passes, recorded."""
+        """Record the pass of each replica."""
         devices = self.replicas.devices()
 
         def record(module: Module, part: Any, device: torch.device) -> Replay:
@@ -202,13 +206,14 @@ class Pass(NamedTuple):
 
 
 class Capture:
-    """The recorded passes of a container's replicas, and when they serve.
+    """The recorded passes of a container's replicas.
 
-    Field ``running``: what replays the latest pass, one per replica with data; None where it was
-    computed otherwise.
+    Attributes:
+        running: what replays the latest pass, one per replica with data; None if it was computed
+            normally.
 
     Args:
-        recorder_of: tells the class that records on a device.
+        recorder_of: returns the recorder class for a device.
     """
 
     def __init__(self, recorder_of: RecorderOf) -> None:
@@ -219,7 +224,7 @@ class Capture:
         self.drop()
 
     def drop(self) -> None:
-        """Forget what is recorded, and free its memory."""
+        """Forget the recordings and free their memory."""
         self.running: list[Replay] | None = None
         self._replays: list[Replay] = []
         self._link: Link | None = None
@@ -227,7 +232,7 @@ class Capture:
         self._served = 0
 
     def holds(self, link: Link) -> bool:
-        """Return whether what is recorded is of the replicas as they are tied now."""
+        """Return whether the recordings are of the replicas as they are tied now."""
         return (
             bool(self._replays)
             and self._link is link
@@ -235,7 +240,7 @@ class Capture:
         )
 
     def replays(self, wanted: Pass, training: bool) -> list[Replay] | None:
-        """Return what goes forward by replaying; recorded now if it can be."""
+        """Return the replays of a pass; record it now if possible, else return None."""
         self.running = None
         if self._refused or not training or torch.is_inference_mode_enabled():
             return None
@@ -267,7 +272,7 @@ class Capture:
         self._link = wanted.link
 
     def _obstacle(self, wanted: Pass) -> str | None:
-        """Return what is known to stand in the way before trying."""
+        """Return what is known, without trying, to prevent recording."""
         if wanted.obstacle is not None:
             return wanted.obstacle
         if self._short_lives >= _SHORT_LIVES:
@@ -285,9 +290,9 @@ class Capture:
 
 @contextmanager
 def unchanged(module: Module) -> Iterator[None]:
-    """A block after which gradients, other fields and random generators are as before it.
+    """Restore gradients, other tensor fields and random generators after the block.
 
-    The fields are those that hold tensors; parameters are expected not to change.
+    Parameters are not restored; the block must not change them.
     """
     parameters, gradients = module.parameters()
     devices = {p.device for p in parameters if accelerators.is_accelerator(p.device)}
@@ -310,9 +315,9 @@ def unchanged(module: Module) -> Iterator[None]:
 
 @contextmanager
 def _without_graphs(module: Module) -> Iterator[None]:
-    """A block without the autograd graphs of passes before it, and of its own after it.
+    """Drop autograd graphs of earlier passes before the block, and the block's own after it.
 
-    Their nodes belong to the streams of these passes.
+    Their nodes belong to the streams of their passes.
     """
 
     def drop() -> None:
@@ -344,7 +349,7 @@ def _fields(module: Module) -> Iterator[Tensor]:
 
 
 def _numbers(module: Module) -> dict[str, Any]:
-    """Return the plain numbers and texts among the fields: a graph cannot change them."""
+    """Return the fields that are numbers or strings; a replay cannot change them."""
     return {
         f"{name} of module {i}, a {type(inner).__name__},": value
         for i, inner in enumerate(_objects(module), 1)
@@ -354,7 +359,7 @@ def _numbers(module: Module) -> dict[str, Any]:
 
 
 def _form(tensor: Tensor) -> Any:
-    """Return what two tensors have in common that one graph can serve."""
+    """Return the properties of a tensor that must be equal for one graph to serve."""
     return tensor.shape, tensor.dtype, tensor.device
 
 
@@ -366,9 +371,7 @@ def _autocast() -> Any:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the first line of what went wrong first: the end of a broken recording fails
-    as well.
-    """
+    """Return the first line of the first error: ending a failed recording fails as well."""
     while error.__context__ is not None:
         error = error.__context__
     lines = str(error).splitlines()

@@ -1,4 +1,4 @@
-"""A container of replicas as a member of a group of processes that train together."""
+"""Let a container of replicas train together with those of other processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ C = TypeVar("C", bound="Grouped")
 
 
 class Grouped(Replicated, abstract=True):
-    """What a container does together with those of other processes."""
+    """The methods of a container that involve other processes."""
 
     def distribute(
         self: C,
@@ -31,23 +31,26 @@ class Grouped(Replicated, abstract=True):
     ) -> C:
         """Train together with the containers of other processes.
 
+        Every process calls this, and then ``backward`` equally often; a process without data calls
+        ``skip`` instead of a pass.
+
         Args:
-            process_group: default: that of all processes.
+            process_group: default: all processes.
             average: weigh gradients by each process's share of the rows, as for a criterion that
                 averages; False sums them as they are.
             bucket_cap_mb: the size in MiB of the buckets in which gradients are exchanged while
                 backward goes on; docs/scaling.md says what to choose.
-            exchange: makes, of the process group, what puts the gradients of the processes
-                together: by default each gets the whole sum. ``dptable.sharding`` has another one;
-                one's own has the two methods of ``dptable.processes.exchange.Exchange``.
+            exchange: makes, for the process group, the object that exchanges gradients. By default
+                every process gets the whole sum; ``dptable.sharding`` gives each its slice. For
+                your own, see ``dptable.processes.exchange.Exchange``.
 
-        Every process calls this, and then ``backward`` equally often: ``skip`` stands for a pass
-        without data.
+        Returns:
+            This container.
 
         Raises:
-            ValueError: where the nets differ, in their parameters, modules or options; the message
-                names the rank and the first difference. Fields of classes of one's own may be
-                anything, the rank for one: there is a warning if they differ.
+            ValueError: the nets differ in parameters, modules or options; the message names the
+                rank and the first difference. Differing fields of your own classes (which may hold
+                the rank, for instance) only cause a warning.
         """
         if not bucket_cap_mb > 0:
             raise ValueError(f"bucket_cap_mb is {bucket_cap_mb}; a positive number is accepted")
@@ -66,7 +69,7 @@ class Grouped(Replicated, abstract=True):
         """Take part in a pass of the group, forward and backward, without data.
 
         Args:
-            input: needed with synchronised statistics only: a batch of zero rows.
+            input: a batch of zero rows; needed only with synchronised statistics.
         """
         if not self.group.exchanges:
             raise RuntimeError("skip() is for containers in a group; call distribute() first")
@@ -83,11 +86,11 @@ class Grouped(Replicated, abstract=True):
         return self
 
     def syncStatistics(self: C) -> C:
-        """Give all replicas of all processes the running statistics of rank 0's first replica.
+        """Set the running statistics of all replicas, in all processes, to those of rank 0's first.
 
-        With ``statistics="averaged"`` it is the average over all. Every process calls this before
-        ``evaluate()`` or saving, so that they test the net that is saved. Without a group only
-        averages are taken.
+        With ``statistics="averaged"`` they are set to the average over all. Every process calls
+        this before ``evaluate()`` or saving, so that all of them test the net that is saved.
+        Without a group only averages are taken.
         """
         self.settleStatistics()
         if self.group.exchanges:
@@ -99,12 +102,18 @@ class Grouped(Replicated, abstract=True):
         return self
 
     def total_loss(self, loss: float) -> float:
-        """Return the loss over the rows of all processes, of which ``loss`` is that of this one's.
+        """Return the loss over the rows of all processes.
 
-        A mean by the rows of the latest pass, or with ``average=False`` the sum; without a group
-        ``loss`` itself. Every process calls this after its ``backward`` or ``skip``, for optimizers
-        that decide by the loss, such as those with a line search: by their own losses the processes
-        would decide differently.
+        Every process calls this after its ``backward`` or ``skip``. Optimizers that decide by the
+        loss, such as those with a line search, need it: by their own losses the processes would
+        decide differently.
+
+        Args:
+            loss: the loss of this process's rows.
+
+        Returns:
+            The mean, weighted by the rows of the latest pass, or with ``average=False`` the sum.
+            Without a group, ``loss`` itself.
         """
         return self.group.total(loss)
 
@@ -113,5 +122,5 @@ class Grouped(Replicated, abstract=True):
         self._gradients.leave()
 
     def no_sync(self) -> AbstractContextManager[None]:
-        """Leave gradients of backward passes inside on their replicas: the next one sums them."""
+        """Keep gradients of the block's passes on their replicas; the next pass sums them."""
         return self._gradients.no_sync()

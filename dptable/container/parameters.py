@@ -1,4 +1,4 @@
-"""The parameters of a container's replicas, tied together."""
+"""Keep the parameters of a container's replicas in step."""
 
 from __future__ import annotations
 
@@ -23,20 +23,23 @@ from dptable.tensors.copies import spread
 
 
 class Link:
-    """The parameters and gradients of each replica, once the replicas have been tied together.
+    """The parameters and gradients of the replicas, after the replicas have been tied together.
 
-    To tie them is to let those on the first one's device use its storage. When ``getParameters`` of
-    a net around the container moves that storage, the tensors stay the same objects, so that these
-    lists stay right, but the replicas must be tied again.
+    Tying makes the replicas on the first one's device use its storage. When ``getParameters`` of
+    a net around the container moves that storage, the tensors stay the same objects and these lists
+    stay right, but the replicas must be tied again.
 
-    Fields: ``replicas``; then a list per replica each: ``parameters``; ``gradients`` and
-    ``trained``, the gradients that the first replica has and the parameters that they belong to;
-    ``frozen``, the others.
+    Attributes:
+        replicas: the replicas. The other attributes have one list for each of them.
+        parameters: all parameters.
+        trained: the parameters that have a gradient on the first replica.
+        gradients: their gradients.
+        frozen: the other parameters.
 
     Args:
         replicas: the replicas.
-        former: the link of these replicas before this one. On the other replicas, gradients that
-            are not in it have not been summed and zeroed yet: they are set to zero.
+        former: the previous link of these replicas. Gradients on the other replicas that are not
+            in it have never been summed and zeroed: they are set to zero.
     """
 
     def __init__(self, replicas: list[Module], former: Link | None = None) -> None:
@@ -51,17 +54,17 @@ class Link:
         rest = sorted(set(range(len(self.parameters[0]))).difference(kept))
         self.frozen = [[p[i] for i in rest] for p in self.parameters]
         self._places = _places([*self._first[0], *self._first[1]])
-        self._lookups = _lookups_apart(replicas)
+        self._lookups = _lookups_with_own_rows(replicas)
         known = set(_places(chain(*former.gradients[1:]))) if former else set()
         for gradient in chain(*self.gradients[1:]):
             if gradient.data_ptr() not in known:
                 gradient.zero_()
 
-    def settle(self, used: int) -> None:
-        """Have the first replica take part in what going forward did to the ``used`` replicas'.
+    def copy_used_rows(self, used: int) -> None:
+        """Repeat on the first replica what forward changed on the ``used`` replicas.
 
-        A LookupTable with ``maxNorm`` changes the rows that it uses: those of the other replicas
-        would be overwritten by the next copy, as in Torch7.
+        A LookupTable with ``maxNorm`` renormalises the rows that it uses. On the other replicas the
+        next copy of parameters would overwrite these changes, as in Torch7.
         """
         for pairs in self._lookups[: used - 1]:
             for lookup, copy in pairs:
@@ -76,19 +79,19 @@ class Link:
         )
 
     def holds(self, parameters: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> bool:
-        """Return whether these are the tensors that the first replica had, where they were."""
+        """Return whether these are the first replica's tensors, still in the same memory."""
         return self.is_of(parameters, gradients) and self._places == _places(
             [*parameters, *gradients]
         )
 
     @cached_property
     def ownership(self) -> PassOwnership:
-        """That of the first replica, which somebody else may have as a net, too."""
+        """The pass ownership of the first replica, which may be in several containers."""
         return PassOwnership(self.replicas[0])
 
     @cached_property
     def fingerprint(self) -> int:
-        """A number that two nets with other parameters, by name, shape and dtype, do not share."""
+        """A hash of the names, shapes and dtypes of the net's parameters."""
         described = repr(
             [(name, tuple(t.shape), str(t.dtype)) for name, t in named_tensors(self.replicas[0])]
         )
@@ -100,9 +103,7 @@ def _places(tensors: Iterable[Tensor | None]) -> list[int]:
 
 
 def alike(replicas: Sequence[Module], device: torch.device) -> bool:
-    """Return whether the first replica is on ``device`` and the others have parameters of
-    its form.
-    """
+    """Return whether the first replica is on ``device`` and all have parameters of one form."""
     (parameters, gradients), *others = (
         (all_parameters(replica), replica.parameters()[1]) for replica in replicas
     )
@@ -120,16 +121,16 @@ def alike(replicas: Sequence[Module], device: torch.device) -> bool:
 
 
 def _shared(own: Sequence[Tensor | None], first: Sequence[Tensor | None]) -> bool:
-    """Return whether those of the ``first`` replica that share memory do so among its
-    ``own``, too.
-    """
+    """Return whether ``own`` share memory wherever those of the ``first`` replica do."""
     held = [(a, b) for a, b in zip(own, first, strict=False) if a is not None and b is not None]
     pairs = {(a.data_ptr(), b.data_ptr()) for a, b in held if b.numel()}
     return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
 
 
-def _lookups_apart(replicas: Sequence[Module]) -> list[list[tuple[LookupTable, LookupTable]]]:
-    """For each other replica the first one's LookupTables, with the copies that have own rows."""
+def _lookups_with_own_rows(
+    replicas: Sequence[Module],
+) -> list[list[tuple[LookupTable, LookupTable]]]:
+    """Pair, for each other replica, its LookupTables with own storage with the first one's."""
     first, *others = (
         [m for m in replica.listModules() if isinstance(m, LookupTable)] for replica in replicas
     )
@@ -156,16 +157,18 @@ def _share_storage(replicas: Sequence[Module]) -> None:
 class ReplicatedParameters(Part):
     """The parameters of each replica, and their gradients.
 
-    Fields: ``flat``, per replica the flat parameters and the flat gradients, or None; the container
-    shows it as ``flattenedParams``. ``stale``, whether the first replica's have changed since the
-    others got them; there it is ``needsSync``.
+    Attributes:
+        flat: per replica the flat parameters and the flat gradients, or None; the container shows
+            it as ``flattenedParams``.
+        stale: whether the first replica's parameters changed since the last copy; the container
+            shows it as ``needsSync``.
 
     Args:
         replicas: the replicas.
-        wants_flat: tells whether they are to be kept in flat tensors.
-        wants_nccl: tells whether NCCL is to carry these.
-        copying: modules that copy parameters, too: those in the replicas are told, by their
-            ``needsSync``, when they have got new ones.
+        wants_flat: returns whether to keep them in flat tensors.
+        wants_nccl: returns whether NCCL is to copy them.
+        copying: classes of modules that copy parameters themselves. Those inside the replicas are
+            told about new parameters through their ``needsSync``.
     """
 
     def __init__(
@@ -186,7 +189,7 @@ class ReplicatedParameters(Part):
 
     @property
     def link(self) -> Link | None:
-        """The replicas as they were tied last, if they are still the same modules."""
+        """The latest link, or None if the replicas are other modules now."""
         link = self._link
         return link if link is not None and link.replicas is self._replicas.modules else None
 
@@ -196,18 +199,16 @@ class ReplicatedParameters(Part):
         self._inner = []
         self.flat = self.flat and self.flat[:1]
 
-    def let_go(self, parameters: list[Tensor], gradients: list[Tensor]) -> None:
-        """Drop the flat tensors if these, which the net has now, do not lie in them.
+    def forget_if_moved(self, parameters: list[Tensor], gradients: list[Tensor]) -> None:
+        """Drop the flat tensors if the net's current tensors do not lie in them.
 
-        Held, they would keep others from moving the tensors that do.
+        A reference to them would keep others from moving the tensors that do.
         """
         if self.flat and self.link is not None and not self.link.is_of(parameters, gradients):
             self.flat = None
 
     def refresh(self) -> Link:
-        """Return the link, made anew if parameters, gradients or methods were moved or
-        exchanged.
-        """
+        """Return the link; tie again if parameters, gradients or methods changed."""
         parameters, gradients = self._replicas.setup()[0].parameters()
         link = self.link
         if link is not None and (
@@ -227,7 +228,7 @@ class ReplicatedParameters(Part):
         return self.tie() if link is None else link
 
     def tie(self) -> Link:
-        """Make the replicas alike again if they are not, and a new link of them."""
+        """Make the replicas alike if they are not, and return a new link."""
         replicas = self._replicas.setup()
         changed = self._replicas.changed(replicas[0].parameters()[0])
         if changed or not alike(replicas, self._replicas.devices()[0]):
@@ -247,10 +248,10 @@ class ReplicatedParameters(Part):
     def flatten(self) -> Link:
         """Put each replica's parameters into one flat tensor, and its gradients into another.
 
-        What already lies side by side in a larger flat tensor, that of a net around the container,
-        stays there.
+        Parameters that already lie side by side in a larger flat tensor, that of a net around the
+        container, stay there.
         """
-        # Held, the former flat tensors would keep the parameters from moving.
+        # PartAttribute, the former flat tensors would keep the parameters from moving.
         self.flat = None
         _flat(self.tie(), 1)
         # Replicas that use the first one's storage are tied to the new one before they are flat.
@@ -259,9 +260,7 @@ class ReplicatedParameters(Part):
         return link
 
     def lists(self, link: Link) -> tuple[list[list[Tensor]], list[list[Tensor]]]:
-        """Return the parameters and the gradients of each replica, as few tensors as
-        there can be.
-        """
+        """Return each replica's parameters and gradients, in as few tensors as possible."""
         if self.flat is None:
             return link.parameters, link.gradients
         parameters = [[flat[0], *rest] for flat, rest in zip(self.flat, link.frozen, strict=True)]
@@ -282,10 +281,10 @@ class ReplicatedParameters(Part):
 
 
 def _flat(link: Link, i: int) -> list[Tensor]:
-    """Return what replica ``i`` trains in one tensor, and its gradients in another.
+    """Flatten the trained parameters and the gradients of replica ``i``.
 
-    They lie as the first replica's do, which a net around the container may have put in another
-    order than the replica's.
+    The order is that of the first replica's memory, which a net around the container may have
+    chosen.
     """
     layout = flat_storage.layout(link.trained[0])
     return list(flat_storage.flatten(link.trained[i - 1], link.gradients[i - 1], layout))

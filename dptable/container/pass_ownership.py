@@ -1,4 +1,4 @@
-"""Which pass a net holds the results of. A net may be in several containers."""
+"""Track which pass a net holds the results of, since a net may be in several containers."""
 
 from __future__ import annotations
 

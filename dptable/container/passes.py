@@ -1,4 +1,4 @@
-"""A batch's way through the replicas of a container, forward and back."""
+"""Run a batch through the replicas of a container, forward and backward."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compat import accelerators
 from compat.nn.core.module import Module, Scalar
 from compat.tensor_tables import map_tensors, tensors
 from dptable.container import sanity_checks
-from dptable.container.batch_statistics import SYNCHRONISED, Meeting, meeting
+from dptable.container.batch_statistics import SYNCHRONISED, StatisticsExchange, statistics_exchange
 from dptable.container.gradients import GradientSum
 from dptable.container.graphs import Capture, Pass, Replay
 from dptable.container.parameters import Link, ReplicatedParameters
@@ -25,20 +25,24 @@ T = TypeVar("T")
 
 
 class LatestPass:
-    """The slices of the latest pass: of its input, output and gradients.
+    """The slices of the latest pass, and what its backward needs.
 
-    A list of each kind, with one entry for each replica that got data. ``replicas`` are those that
-    went forward, ``ownership`` and ``begun`` tell whether their results still are of this pass;
-    ``home`` is where the gradient of the input goes; ``meeting``, where they take statistics
-    together, if they do; ``weight``, by what the gradient of the output was multiplied where the
-    second half of backward is to come.
+    Attributes:
+        inputGpu, outputGpu, gradOutputGpu, gradInputGpu: one entry for each replica with data.
+        maxUsedGpu: the number of replicas with data.
+        replicas: the replicas that computed forward.
+        ownership, begun: tell whether the replicas' results still are of this pass.
+        home: the device of the input's gradient.
+        exchange: the exchange of batch statistics, if they are synchronised.
+        weight: the factor of ``gradOutput`` after ``updateGradInput``, for the
+            ``accGradParameters`` that follows.
     """
 
     def __init__(self) -> None:
         self.clear()
 
     def clear(self) -> None:
-        """Forget it; there is nothing to go back through."""
+        """Forget the pass: backward now needs a new forward."""
         self.inputGpu: list[Any] = []
         self.outputGpu: list[Any] = []
         self.gradOutputGpu: list[Any] = []
@@ -48,11 +52,11 @@ class LatestPass:
         self.ownership: PassOwnership | None = None
         self.begun: object = None
         self.home = torch.device("cpu")
-        self.meeting: Meeting | None = None
+        self.exchange: StatisticsExchange | None = None
         self.weight: float | None = None
 
     def begin(self, link: Link) -> None:
-        """Note that the tied replicas go forward."""
+        """Note that the tied replicas begin a forward pass."""
         self.replicas, self.ownership, self.begun = (
             link.replicas,
             link.ownership,
@@ -60,7 +64,7 @@ class LatestPass:
         )
 
     def is_of(self, replicas: list[Module]) -> bool:
-        """Return whether they went forward in this pass, and the first one in no other since."""
+        """Return whether ``replicas`` computed this pass and no later one elsewhere."""
         return (
             self.replicas is replicas
             and self.ownership is not None
@@ -69,10 +73,12 @@ class LatestPass:
 
 
 class Mode(NamedTuple):
-    """What kind of pass it is.
+    """The kind of a pass.
 
-    ``dim``, the dimension that is split, in PyTorch's numbers; ``train``, whether the replicas are
-    in training; ``to_input``, whether a gradient of the input is wanted.
+    Attributes:
+        dim: the dimension that is split, counted from 0.
+        train: whether the replicas are in training.
+        to_input: whether the gradient of the input is wanted.
     """
 
     dim: int
@@ -81,18 +87,19 @@ class Mode(NamedTuple):
 
 
 class Passes(Part):
-    """Splits a batch, takes the replicas forward and back on their slices, joins the results.
+    """Split a batch, run the replicas forward and backward on the slices, join the results.
 
-    Fields: ``latest``, the slices of the latest pass; ``capture``, the recorded passes, if any are
-    wanted.
+    Attributes:
+        latest: the slices of the latest pass.
+        capture: the recorded passes, or None.
 
     Args:
         replicas: the replicas.
-        parameters: theirs.
-        gradients: theirs, and how they are summed.
-        timing: who wants to know how long it takes, and how batches are divided.
-        statistics: tells how running statistics are taken.
-        check_numbers: tells whether to look for numbers that are not finite.
+        parameters: their parameters.
+        gradients: the sum of their gradients.
+        timing: profiles passes and sets unequal shares.
+        statistics: returns the mode of running statistics.
+        check_numbers: returns whether to look for NaN and infinity.
     """
 
     def __init__(
@@ -116,9 +123,9 @@ class Passes(Part):
     # Forward.
 
     def link(self) -> Link:
-        """Return the current link, made anew if parameters moved.
+        """Return the current link, tied again if parameters moved.
 
-        That is not checked while recorded graphs serve: these look where the parameters are.
+        While recorded graphs are used there is no check here: they check the memory themselves.
         """
         link = self._parameters.link
         if self.capture is not None and link is not None and self.capture.holds(link):
@@ -131,14 +138,14 @@ class Passes(Part):
             self._timing.profile.begin_step()
         latest, replicas, devices = self.latest, link.replicas, self._replicas.devices()
         sizes = None if self._timing.shares is None else self._timing.shares.sizes
-        parts = self.spanned("distribute", distribute, input, devices, mode.dim, sizes)
+        parts = self.profiled_call("distribute", distribute, input, devices, mode.dim, sizes)
         used = len(parts)
-        latest.meeting = self._meeting(replicas[:used], devices, mode)
+        latest.exchange = self._statistics_exchange(replicas[:used], devices, mode)
         latest.begin(link)
         # The host, which would have to wait for it, gets it from the first device, as in Torch7.
         places = [t.device for t in tensors(input) if accelerators.is_accelerator(t.device)]
         latest.home = next(iter(places), devices[0])
-        with nullcontext() if latest.meeting is None else latest.meeting.held():
+        with nullcontext() if latest.exchange is None else latest.exchange.installed():
             replays = None
             if self.capture is not None:
                 wanted = Pass(self._replicas, link, parts, mode.to_input, self._obstacle())
@@ -146,25 +153,25 @@ class Passes(Part):
             functions = [each.forward for each in replays or replicas[:used]]
             outputs = self._run("forward", mode, functions, parts)
         if replays is None:
-            self._replicas.grown(used)
-        link.settle(used)
+            self._replicas.note_new_modules(used)
+        link.copy_used_rows(used)
         if self._check_numbers():
             self._replicas.exec(lambda m, i: sanity_checks.check_outputs(m), used)
-        output = self.spanned("concat", concat, outputs, mode.dim, devices[0], "output")
+        output = self.profiled_call("concat", concat, outputs, mode.dim, devices[0], "output")
         latest.inputGpu, latest.outputGpu, latest.maxUsedGpu = parts, outputs, used
         return output
 
-    def _meeting(
+    def _statistics_exchange(
         self, replicas: list[Module], devices: list[torch.device], mode: Mode
-    ) -> Meeting | None:
-        """Where the replicas take statistics together in this pass, if they do."""
+    ) -> StatisticsExchange | None:
+        """Return the exchange of batch statistics for this pass, or None if there is none."""
         if self._statistics() != SYNCHRONISED or not mode.train:
             return None
         widen = self._gradients.group.add_statistics
-        return meeting(replicas, devices, self._replicas.dispatcher.parallel, widen)
+        return statistics_exchange(replicas, devices, self._replicas.dispatcher.parallel, widen)
 
     def _obstacle(self) -> str | None:
-        """Why passes of this container cannot be recorded."""
+        """Return why passes of this container cannot be recorded, or None."""
         if self._statistics() == SYNCHRONISED:
             return "statistics is 'synchronised', for which replicas wait for each other"
         if self._timing.measured:
@@ -179,24 +186,29 @@ class Passes(Part):
         *arguments: Sequence[Any],
         around: Sequence[AbstractContextManager[Any]] = (),
     ) -> list[Any]:
-        """``function(part, ...)`` on the replicas that have parts, the first arguments.
+        """Call ``function(part, ...)`` for each replica with data; ``arguments[0]`` are the parts.
 
-        Each runs in its context of those ``around`` it, if there are any.
+        Args:
+            phase: the name for the profile.
+            mode: the kind of the pass.
+            functions: one for each replica.
+            arguments: one sequence for each argument.
+            around: a context for each replica, if any.
         """
-        meeting = self.latest.meeting
+        exchange = self.latest.exchange
         timed = self._timing.profile is not None or self._timing.shares is not None
-        if meeting is None and not timed:
+        if exchange is None and not timed:
             contexts: Sequence[Sequence[Any]] = [[own] for own in around]
             return self._replicas.run(functions, *arguments, contexts=contexts)
         with self._timing.timed(phase, [rows(part, mode.dim) for part in arguments[0]]) as contexts:
-            if meeting is not None:
-                contexts = [[*outer, meeting] for outer in contexts]
+            if exchange is not None:
+                contexts = [[*outer, exchange] for outer in contexts]
             if around:
                 contexts = [[*outer, own] for outer, own in zip(contexts, around, strict=True)]
             return self._replicas.run(functions, *arguments, contexts=contexts)
 
-    def spanned(self, phase: str, function: Callable[..., T], *arguments: Any) -> T:
-        """``function(*arguments)``, a phase for the profile."""
+    def profiled_call(self, phase: str, function: Callable[..., T], *arguments: Any) -> T:
+        """Return ``function(*arguments)``, timed as a phase if a profile is being taken."""
         if self._timing.profile is None:
             return function(*arguments)
         with self._timing.span(phase):
@@ -205,13 +217,13 @@ class Passes(Part):
     # Backward.
 
     def backward(self, method: str, gradOutput: Any, mode: Mode, *scale: Scalar) -> Any:
-        """Return what ``method`` of the replicas returns for ``gradOutput``, joined.
+        """Call ``method`` on the replicas with slices of ``gradOutput``; return the joined result.
 
         Args:
             method: ``backward`` or one of its halves, ``updateGradInput`` and
                 ``accGradParameters``.
-            gradOutput: of the form of the output.
-            mode: that of the pass forward.
+            gradOutput: a gradient of the form of the output.
+            mode: the kind of the forward pass.
             scale: for methods that take it.
         """
         latest = self.latest
@@ -225,21 +237,19 @@ class Passes(Part):
             )
         weight = self._weight(method, link, mode)
         weighted = gradOutput if weight == 1 else map_tensors(lambda t: t * weight, gradOutput)
-        latest.gradOutputGpu = self.spanned(
+        latest.gradOutputGpu = self.profiled_call(
             "distribute", distribute_like, weighted, mode.dim, latest.outputGpu
         )
         if method == "updateGradInput":
-            return self._go_back(method, mode)
+            return self._run_backward(method, mode)
         early = self._replays is None
-        with self._gradients.summed(link, latest.maxUsedGpu, early) as going:
-            result = self._go_back(method, mode, *scale, around=going.listening)
-            self.spanned("reduce", going.sum_up)
+        with self._gradients.summed(link, latest.maxUsedGpu, early) as running:
+            result = self._run_backward(method, mode, *scale, around=running.contexts)
+            self.profiled_call("reduce", running.reduce)
         return result
 
     def _weight(self, method: str, link: Link, mode: Mode) -> float:
-        """Return what to multiply ``gradOutput`` by, for this process's share of its
-        group's rows.
-        """
+        """Return the factor of ``gradOutput`` for this process's share of the group's rows."""
         group, latest = self._gradients.group, self.latest
         if not group.exchanges:
             return 1.0
@@ -256,7 +266,7 @@ class Passes(Part):
         latest.weight = weight if method == "updateGradInput" else None
         return weight
 
-    def _go_back(
+    def _run_backward(
         self,
         method: str,
         mode: Mode,
@@ -270,7 +280,7 @@ class Passes(Part):
             name = "backward_parameters"
         functions = [getattr(each, name) for each in goers[: latest.maxUsedGpu]]
         given = latest.inputGpu, latest.gradOutputGpu, *([s] * latest.maxUsedGpu for s in scale)
-        with nullcontext() if latest.meeting is None else latest.meeting.held():
+        with nullcontext() if latest.exchange is None else latest.exchange.installed():
             results = self._run("backward", mode, functions, *given, around=around)
         if self._check_numbers() and method != "updateGradInput":
             self._replicas.exec(lambda m, i: sanity_checks.check_gradients(m), latest.maxUsedGpu)
@@ -279,7 +289,7 @@ class Passes(Part):
         latest.gradInputGpu = results
         if not mode.to_input:
             return None
-        return self.spanned("concat", concat, results, mode.dim, latest.home, "gradInput")
+        return self.profiled_call("concat", concat, results, mode.dim, latest.home, "gradInput")
 
     def skip(self) -> None:
         """Take part in a pass of the group, forward and backward, without data."""
@@ -288,10 +298,10 @@ class Passes(Part):
         link = self._parameters.refresh()
         group.take_apart(self._parameters.lists(link)[1][0])
         group.begin(0, link.fingerprint)
-        with self._gradients.summed(link, 0, early=False) as going:
-            going.sum_up()  # with the other processes
+        with self._gradients.summed(link, 0, early=False) as running:
+            running.reduce()  # with the other processes
 
     @property
     def _replays(self) -> list[Replay] | None:
-        """What replayed the latest forward, if it was not computed."""
+        """The replays of the latest forward, or None if it was computed normally."""
         return None if self.capture is None else self.capture.running

@@ -1,4 +1,4 @@
-"""Where the time of a step goes: spans per phase and device, as a table and as a Chrome trace."""
+"""Measure the time of a step's phases on each device; show a table or a Chrome trace."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Span:
 
 
 class Profile:
-    """The spans of the steps taken while ``DataParallelTable.profile()`` was on.
+    """The spans of the steps taken inside ``DataParallelTable.profile()``.
 
-    A step begins with a forward pass. GPUs are waited for at both ends of each span, so that the
-    times are theirs; profiling therefore takes away what runs at the same time.
+    A step begins with a forward pass. The CPU waits for the GPU at both ends of each span, so the
+    times are the GPU's; therefore nothing overlaps while a profile is taken.
     """
 
     def __init__(self) -> None:
@@ -43,12 +43,12 @@ class Profile:
         self._lock = threading.Lock()
 
     def begin_step(self) -> None:
-        """Count the spans from now on to another step."""
+        """Start the next step: later spans belong to it."""
         self.steps += 1
 
     @contextmanager
     def span(self, phase: str, name: str, device: torch.device) -> Iterator[None]:
-        """Time a ``with`` block."""
+        """Time the block as ``phase`` on ``device``."""
         # Work queued before belongs to another span.
         accelerators.synchronize(device)
         start = time.perf_counter()
@@ -61,7 +61,7 @@ class Profile:
                 self.spans.append(Span(self.steps, phase, name, start - self._began, end - start))
 
     def table(self) -> str:
-        """Milliseconds per step, a row per phase and a column per device."""
+        """Return milliseconds per step, with a row per phase and a column per device."""
         totals: dict[tuple[str, str], float] = defaultdict(float)
         for span in self.spans:
             totals[span.phase, span.device] += span.duration

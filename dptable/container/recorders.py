@@ -1,4 +1,4 @@
-"""Recording graphs of any accelerator, as far as PyTorch does."""
+"""Record graphs on any accelerator for which PyTorch can."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from compat import accelerators
 
 
 class AcceleratorRecorder:
-    """Records graphs with ``torch.accelerator.Graph``, on one stream, in one pool of memory.
+    """Record graphs with ``torch.accelerator.Graph``, on one stream, in one memory pool.
 
-    PyTorch has it from 2.13 on, for the kinds of devices that registered theirs. While a graph is
-    recorded, its thread may not wait for a device, read numbers on the CPU or allocate memory on
+    PyTorch has it from 2.13 on, for the device types that registered an implementation. During a
+    recording its thread must not wait for a device, read numbers on the CPU or allocate memory on
     streams that are not recorded; other threads may.
     """
 
@@ -35,7 +35,7 @@ class AcceleratorRecorder:
         return None
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
+    def side_stream(self) -> Iterator[None]:
         current = accelerators.current_stream(self._device)
         self._stream.wait_stream(current)
         try:

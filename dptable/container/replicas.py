@@ -1,4 +1,4 @@
-"""The replicas of a container: the net itself, a copy of it for each other device."""
+"""The replicas of a container: the net itself, and a copy of it for each other device."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _METHODS = ("updateOutput", "updateGradInput", "accGradParameters", "backward", 
 
 
 class Structure:
-    """The modules and parameters that a net is made of, and the methods set on its objects."""
+    """The modules and parameters of a net, and the methods set on its objects, at one time."""
 
     def __init__(self, net: Module) -> None:
         self._parents = list(_parents(net))
@@ -39,8 +39,11 @@ class Structure:
         return [method for m in self._modules for method in map(vars(m).get, _METHODS)]
 
     def new_methods(self) -> list[tuple[int, str, Any]]:
-        """Return the methods that were set, or removed (None), since: in which module, counted from
-        0.
+        """Return the methods that were set or removed since the last call.
+
+        Returns:
+            For each its module's number in ``listModules()``, counted from 0, its name, and the
+            method or None.
         """
         now, former = self._own_methods(), self._methods
         if all(map(is_, now, former)):
@@ -53,14 +56,14 @@ class Structure:
         ]
 
     def holds_modules(self) -> bool:
-        """Return whether the modules of the net are still these."""
+        """Return whether the net still has the same modules."""
         return self._held() == self._children
 
     def _held(self) -> list[Any]:
         return [getattr(parent, name, None) for parent, name in self._parents]
 
     def holds(self, parameters: Sequence[Tensor]) -> bool:
-        """Return whether the modules are still these, and these are still their ``parameters``."""
+        """Return whether the net has the same modules, and ``parameters`` are the same tensors."""
         return (
             len(parameters) == len(self._parameters)
             and all(map(is_, parameters, self._parameters))
@@ -69,7 +72,7 @@ class Structure:
 
 
 def _parents(net: Module) -> Iterator[tuple[Any, str]]:
-    """Yield what can have children below ``net``, and the field that holds them."""
+    """Yield each object that can have children below ``net``, and the field that holds them."""
     for module in net.listModules():
         if isinstance(module, Native):
             yield from ((inner, "_modules") for inner in module.module.modules())
@@ -78,18 +81,19 @@ def _parents(net: Module) -> Iterator[tuple[Any, str]]:
 
 
 class Part:
-    """A part of a container, made with it: never copied, never saved."""
+    """A part of a container that is made anew for each container: never copied, never saved."""
 
 
 class Replicas(Part):
-    """A net on several devices, and how functions run on its replicas (``impl`` in Torch7).
+    """A net on several devices, and the functions that run on its replicas (``impl`` in Torch7).
 
-    Fields: ``modules``, the replicas, or None before the first use; the first is the net itself.
-    ``dispatcher``, a ``Basic`` or a ``Threads``, runs the functions.
+    Attributes:
+        modules: the replicas, or None before the first use; the first is the net itself.
+        dispatcher: a ``Basic`` or a ``Threads``, which runs the functions.
 
     Args:
-        net: gives the net.
-        gpus: gives the devices, one per replica.
+        net: returns the net.
+        gpus: returns the devices, one per replica.
     """
 
     def __init__(self, net: Callable[[], Module], gpus: Callable[[], Sequence[DeviceLike]]) -> None:
@@ -113,24 +117,23 @@ class Replicas(Part):
         return [cutorch.device(gpu) for gpu in self._gpus()]
 
     def setup(self) -> list[Module]:
-        """Return the replicas, made now if there are none or if the container got another net."""
+        """Return the replicas; make them if there are none or if the container got another net."""
         if not self.dispatcher.prepare(self._gpus()):
             self.modules = None  # a job that was given up may still use one
         if self.modules is None or self.modules[0] is not self._net():
-            self.modules = made(self._net(), self.devices())
+            self.modules = make_replicas(self._net(), self.devices())
             self._structure = Structure(self.modules[0])
         return self.modules
 
     def changed(self, parameters: Sequence[Tensor]) -> bool:
-        """Return whether the net has other modules, or ``parameters``, than when the replicas were
-        made.
+        """Return whether the net's modules or ``parameters`` changed since the replicas were made.
 
-        What it changed in itself when going forward does not count; see ``grown``.
+        Modules that the net itself makes in forward do not count; see ``note_new_modules``.
         """
         return self._structure is None or not self._structure.holds(parameters)
 
-    def grown(self, used: int) -> None:
-        """Take note of modules that the net made itself when going forward, as nn.MapTable does.
+    def note_new_modules(self, used: int) -> None:
+        """Accept modules that the net made itself in forward, as nn.MapTable does.
 
         The ``used`` replicas have made them; the others are made anew.
         """
@@ -140,10 +143,10 @@ class Replicas(Part):
             self._structure = Structure(replicas[0])
 
     def take_over_methods(self) -> bool:
-        """Have the other replicas do what was set as a method of an object of the first one.
+        """Copy methods that were set on objects of the first replica to the other replicas.
 
         Returns:
-            Whether there is anything new.
+            Whether there were any new ones.
         """
         new = [] if self._structure is None else self._structure.new_methods()
         if new:
@@ -158,23 +161,30 @@ class Replicas(Part):
         return bool(new)
 
     def applyChanges(self) -> None:
-        """Make the replicas anew from the first, if they were made."""
+        """Make the replicas anew from the first, unless there are none yet."""
         if self.modules is not None:
             self.modules = None  # if making them fails, the next use does it
             self.setup()
 
     def exec(self, closure: Closure, maxGpuIdx: int | None = None) -> list[Any]:
-        """``closure(module, i)`` for replica i = 1, 2, …, each on its device; the results.
+        """Call ``closure(module, i)`` for replica i = 1, 2, …, each on its device.
 
-        ``maxGpuIdx`` leaves out the replicas after it. An error is raised when every replica has
-        stopped: the first one's, telling replica and device.
+        Args:
+            closure: the function.
+            maxGpuIdx: the last replica; default: all.
+
+        Returns:
+            The results.
+
+        If replicas fail, the first error is raised after every replica has stopped. It names
+        replica and device.
         """
         return self.map(closure, range(1, len(self.setup()[:maxGpuIdx]) + 1))
 
     def map(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
-        """``function(module, ...)`` for as many replicas as there are ``arguments``, each its own.
+        """Call ``function(module, ...)`` for as many replicas as there are ``arguments``.
 
-        Otherwise as ``exec``.
+        Each replica gets its own entry of each of the ``arguments``. Errors are as in ``exec``.
         """
         return self.run([partial(function, module) for module in self.setup()], *arguments)
 
@@ -184,12 +194,14 @@ class Replicas(Part):
         *arguments: Sequence[Any],
         contexts: Sequence[Sequence[AbstractContextManager[Any]]] = (),
     ) -> list[Any]:
-        """``function(...)`` on the device of each replica, with ``arguments`` of its own.
+        """Call ``function(...)`` on the device of each replica.
 
         Args:
-            contexts: for each replica those to call it in, from the outermost in.
+            functions: one for each replica.
+            arguments: sequences with one entry for each replica.
+            contexts: for each replica the contexts of the call, the outermost first.
 
-        Otherwise as ``exec``.
+        Errors are as in ``exec``.
         """
         jobs = [Job(*own) for own in zip(functions, *arguments, strict=False)]
         for job, around in zip(jobs, contexts, strict=False):
@@ -202,15 +214,15 @@ class Replicas(Part):
         self.modules = None
 
 
-def made(net: Module, devices: Sequence[torch.device]) -> list[Module]:
-    """``net``, moved to the first device if need be, and a copy of it on each other one."""
-    if any(tensor.device != devices[0] for tensor in _held(net)):
+def make_replicas(net: Module, devices: Sequence[torch.device]) -> list[Module]:
+    """Move ``net`` to the first device and return it with a copy on each other device."""
+    if any(tensor.device != devices[0] for tensor in _held_tensors(net)):
         net.move(devices[0])
     return [net, *_copies(net, devices)]
 
 
 def _copies(net: Module, devices: Sequence[torch.device], used: int = 1) -> list[Module]:
-    """Copies of ``net``, which is on the first device, for all but the ``used`` first ones."""
+    """Copy ``net``, which is on the first device, to all devices but the ``used`` first ones."""
     replicas = []
     for device in devices[used:]:
         replica = net.clone().clearState()
@@ -220,8 +232,8 @@ def _copies(net: Module, devices: Sequence[torch.device], used: int = 1) -> list
     return replicas
 
 
-def _held(net: Module) -> Iterator[Tensor]:
-    """Yield the tensors with elements that a net keeps: parameters, statistics, kernels."""
+def _held_tensors(net: Module) -> Iterator[Tensor]:
+    """Yield the non-empty tensors that a net keeps: parameters, statistics, kernels."""
     yield from all_parameters(net)
     for module in net.listModules():
         for item in contents(module.held_values()):

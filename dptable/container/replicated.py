@@ -1,4 +1,4 @@
-"""What a container of replicas consists of, under Torch7's names."""
+"""The parts of a container of replicas, and their fields under Torch7's names."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ R = TypeVar("R", bound="Replicated")
 T = TypeVar("T")
 
 
-class Held(Generic[T]):
-    """A field of a container that one of its parts holds, at ``_passes.latest.inputGpu``."""
+class PartAttribute(Generic[T]):
+    """A field of a container that a part holds, at a path like ``_passes.latest.inputGpu``."""
 
     def __init__(self, place: str) -> None:
         self._read = operator.attrgetter(place)
@@ -40,9 +40,9 @@ class Held(Generic[T]):
 
 
 class Replicated(Container, abstract=True):
-    """The parts of a container, each with its own task, and what they hold.
+    """A container that consists of parts, each with its own task.
 
-    Its net is ``modules[0]``; the devices are ``gpuAssignments``.
+    The net is ``modules[0]``; the devices are ``gpuAssignments``.
     """
 
     gpuAssignments: list[Any]
@@ -52,11 +52,11 @@ class Replicated(Container, abstract=True):
     statistics: str = "first"
     checkNumbers: bool = False
 
-    def begin_anew(self, dispatcher: Basic | None = None) -> None:
-        """Be a container that has not run yet, in no group, with default shares.
+    def reset_parts(self, dispatcher: Basic | None = None) -> None:
+        """Make new parts, as of a container that has not run yet: no group, default shares.
 
         Args:
-            dispatcher: runs the replicas; one after the other by default.
+            dispatcher: runs the replicas; default: one after the other.
         """
         # A weak reference back, so that dropping the container frees it, and ends its threads, at
         # once, not when the garbage collector runs.
@@ -105,17 +105,17 @@ class Replicated(Container, abstract=True):
         return self._replicas
 
     # The slices of the latest passes, and how many replicas got data in forward.
-    inputGpu = Held[list[Any]]("_passes.latest.inputGpu")
-    outputGpu = Held[list[Any]]("_passes.latest.outputGpu")
-    gradOutputGpu = Held[list[Any]]("_passes.latest.gradOutputGpu")
-    gradInputGpu = Held[list[Any]]("_passes.latest.gradInputGpu")
-    maxUsedGpu = Held[int]("_passes.latest.maxUsedGpu")
+    inputGpu = PartAttribute[list[Any]]("_passes.latest.inputGpu")
+    outputGpu = PartAttribute[list[Any]]("_passes.latest.outputGpu")
+    gradOutputGpu = PartAttribute[list[Any]]("_passes.latest.gradOutputGpu")
+    gradInputGpu = PartAttribute[list[Any]]("_passes.latest.gradInputGpu")
+    maxUsedGpu = PartAttribute[int]("_passes.latest.maxUsedGpu")
     # Per replica the flat parameters and the flat gradients, or None.
-    flattenedParams = Held[list[list[Tensor]] | None]("_parameters.flat")
+    flattenedParams = PartAttribute[list[list[Tensor]] | None]("_parameters.flat")
     # Whether the parameters changed since the last copy.
-    needsSync = Held[bool]("_parameters.stale")
+    needsSync = PartAttribute[bool]("_parameters.stale")
     # How much of a batch each replica gets; None: slices differ by at most one element.
-    shares = Held[FixedShares | None]("_timing.shares")
+    shares = PartAttribute[FixedShares | None]("_timing.shares")
 
     @property
     def group(self) -> SingleProcess | Member:
@@ -125,16 +125,29 @@ class Replicated(Container, abstract=True):
     # Running functions on the replicas.
 
     def exec(self, closure: Closure, maxGpuIdx: int | None = None) -> list[Any]:
-        """``closure(module, i)`` for every replica i, counted from 1, on its device; the results.
+        """Call ``closure(module, i)`` for every replica i, counted from 1, on its device.
 
-        Reaches methods that are not part of ``Module``, such as ``forget`` of recurrent nets. An
-        error is raised once every replica has stopped and names replica and device.
+        This also reaches methods that are not part of ``Module``, such as ``forget`` of recurrent
+        nets.
+
+        Args:
+            closure: the function.
+            maxGpuIdx: the last replica; default: all.
+
+        Returns:
+            The results.
+
+        If replicas fail, the first error is raised after every replica has stopped. It names
+        replica and device.
         """
         self._check_net()
         return self._replicas.exec(closure, maxGpuIdx)
 
     def settleStatistics(self: R) -> R:
-        """Average the running statistics over the replicas of this process, if asked to."""
+        """Average the running statistics over this process's replicas.
+
+        Does nothing unless ``statistics`` is "averaged".
+        """
         if self.statistics == AVERAGED and self._replicas.modules:
             average(self._replicas.modules)
         return self

@@ -1,4 +1,4 @@
-"""Checks that cost time and are off by default: for NaN and infinity, for replicas that differ."""
+"""Slow checks, off by default: for NaN and infinity, and for replicas that differ."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ def _finite(value: object) -> bool:
 
 
 def check_outputs(module: Module) -> None:
-    """Raise FloatingPointError naming the first module, in order, whose output is not finite."""
+    """Raise FloatingPointError if an output is not finite; it names the first such module."""
     for place, inner in module.named_modules():
         if not _finite(inner.output):
             raise FloatingPointError(f"{place}: output has values that are not finite")
 
 
 def check_gradients(module: Module) -> None:
-    """Raise FloatingPointError naming a module with a gradient that is not finite.
+    """Raise FloatingPointError if a gradient is not finite; it names the last such module.
 
-    The last one in the net is named: gradients come from there.
+    Backward begins at the last module, so the error arose there.
     """
     for place, inner in reversed(list(module.named_modules())):
         if inner.children():

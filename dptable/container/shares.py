@@ -1,4 +1,4 @@
-"""Unequal devices: how much of a batch each replica gets."""
+"""Divide batches unequally: how much of a batch each replica gets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dptable import comm
 
 
 def weighted_sizes(n: int, shares: Sequence[float]) -> list[int]:
-    """Split ``n`` elements in the ratio of ``shares``, rounded so that nobody goes without.
+    """Split ``n`` elements in the ratio of ``shares``, with at least one element each.
 
     With fewer elements than shares the first ones get one each, as without shares.
     """
@@ -26,7 +26,7 @@ def weighted_sizes(n: int, shares: Sequence[float]) -> list[int]:
 
 
 def checked(shares: Sequence[float] | str, count: int) -> FixedShares | MeasuredShares:
-    """Return the rule that an argument ``shares`` for ``count`` devices stands for."""
+    """Return the rule for an argument ``shares`` for ``count`` devices."""
     if isinstance(shares, str):
         if shares != "auto":
             raise ValueError(f"shares is {shares!r}; 'auto' or a list of numbers is accepted")
@@ -44,7 +44,8 @@ def checked(shares: Sequence[float] | str, count: int) -> FixedShares | Measured
 class FixedShares:
     """Shares that were given.
 
-    ``asked`` is the argument that ``checked`` makes them of again.
+    Attributes:
+        asked: the argument; ``checked`` makes an equal rule from it.
     """
 
     def __init__(self, shares: Sequence[float]) -> None:
@@ -58,11 +59,11 @@ class FixedShares:
         return weighted_sizes(n, self.shares)
 
     def observe(self, rows: Sequence[int], seconds: Sequence[float]) -> None:
-        """Fixed shares learn nothing."""
+        """Do nothing: fixed shares do not depend on times."""
 
 
 class MeasuredShares(FixedShares):
-    """Shares in the ratio of the speeds, in rows per second, that the replicas have shown.
+    """Shares in the ratio of the replicas' measured speeds, in rows per second.
 
     Speeds are averaged with exponential weights, so that a device that slows down gets less.
     """
@@ -77,7 +78,7 @@ class MeasuredShares(FixedShares):
         return "auto"
 
     def observe(self, rows: Sequence[int], seconds: Sequence[float]) -> None:
-        """Take in how long each used replica took for its rows."""
+        """Update the speeds by the seconds that each used replica took for its rows."""
         for i, (n, time) in enumerate(zip(rows, seconds, strict=True)):
             if n == 0 or time <= 0:
                 continue

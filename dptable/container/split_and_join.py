@@ -1,4 +1,4 @@
-"""Splitting nested tables of tensors over replicas, and joining them again."""
+"""Split nested tables of tensors over replicas, and join them again."""
 
 from __future__ import annotations
 
@@ -28,17 +28,15 @@ def has_data(value: Any) -> bool:
 
 
 def rows(value: Any, dim: int) -> int:
-    """Return the size along ``dim`` of the first tensor of a nested table that has
-    elements, or 0.
-    """
+    """Return the size along ``dim`` of the first non-empty tensor of a nested table, or 0."""
     return next((t.size(dim) for t in tensors(value) if t.numel()), 0)
 
 
 def distribute(value: Any, devices: Sequence[torch.device], dim: int, sizes: Sizes) -> list[Any]:
-    """One part of the input ``value`` for each device that gets data, at least one.
+    """Return one part of the input ``value`` for each device that gets data, at least one.
 
-    Every tensor is split along ``dim`` (PyTorch's number) as ``sizes`` says; empty tensors stay
-    empty. The parts are copies: a layer may work in place on its own.
+    Every tensor is split along ``dim`` (counted from 0) as ``sizes`` says; empty tensors stay
+    empty. The parts are copies, so that a layer may work in place on its part.
     """
 
     def parts(tensor: Tensor, place: Place) -> list[Tensor]:
@@ -55,10 +53,10 @@ def distribute(value: Any, devices: Sequence[torch.device], dim: int, sizes: Siz
 
 
 def distribute_like(value: Any, dim: int, outputs: Sequence[Any]) -> list[Any]:
-    """One part of the gradient ``value`` for each of the ``outputs``, split and placed as they are.
+    """Split the gradient ``value`` as the ``outputs`` are split, and put it on their devices.
 
-    An output is not always on its replica's device: that of a container in a container, or of a
-    module with a device of its own, is elsewhere.
+    An output is not always on its replica's device: a container in a container, or a module with a
+    device of its own, puts it elsewhere.
     """
     for _ in pairs(outputs[0], value, ("output", "gradOutput")):
         pass  # refuses a table of another form
@@ -94,7 +92,7 @@ def _refused(name: str) -> Callable[[Any, Place], NoReturn]:
 
 
 def _counted(dim: int) -> int:
-    """Torch7's number of PyTorch's dimension."""
+    """Return Torch7's number of a dimension counted from 0."""
     return dim + 1 if dim >= 0 else dim
 
 
@@ -117,10 +115,10 @@ def _slices(
 
 
 def concat(parts: Sequence[Any], dim: int, device: torch.device, name: str) -> Any:
-    """Return the replicas' results joined along ``dim`` on ``device``, a copy; empty ones are left
-    out.
+    """Join the replicas' results along ``dim`` on ``device``; the result is a copy.
 
-    Their memory may be of a worker's stream, and is kept for the calling thread's.
+    Empty parts are left out. The parts' memory may belong to a worker's stream; it is kept until
+    the calling thread's stream has read it.
     """
 
     def join(results: list[Tensor]) -> Tensor:

@@ -1,4 +1,4 @@
-"""How long a device takes for what it is given, without waiting for it."""
+"""Measure how long a device works on a block, without waiting for the device."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from compat import accelerators
 
 
 class Stopwatch:
-    """Times a ``with`` block that runs on ``device``, once.
+    """Time a ``with`` block that runs on ``device``, once.
 
-    A GPU works on what a block has left it after the block has ended. So the block is timed where
-    the GPU passes its beginning and its end, and the time is known when it has.
+    A GPU works on after the block has ended. So events record when the GPU passes the block's
+    beginning and end, and the time is known only after the end.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -36,7 +36,7 @@ class Stopwatch:
         return event
 
     def seconds(self) -> float | None:
-        """Return the time that the block took, or None while the device is not through."""
+        """Return the time that the block took, or None while the device is still at work."""
         if not accelerators.has_streams(self._device):
             return self._stop - self._start
         return self._start.elapsed_time(self._stop) / 1000 if self._stop.query() else None

@@ -1,4 +1,4 @@
-"""How long the parts of a container's step take, for profiles and for measured shares."""
+"""Time the parts of a container's step, for profiles and for measured shares."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from dptable.container.stopwatch import Stopwatch
 
 
 class TimedSteps(Part):
-    """Times the phases of steps for a profile, and the replicas for shares that are measured.
+    """Time the phases of steps for a profile, and the replicas for measured shares.
 
-    Fields: ``profile``, the profile that is being taken; ``shares``, how batches are divided, or
-    None for equal parts.
+    Attributes:
+        profile: the profile that is being taken, or None.
+        shares: the rule that divides batches, or None for equal parts.
 
     Args:
         replicas: the replicas.
@@ -33,7 +34,7 @@ class TimedSteps(Part):
 
     @contextmanager
     def profiled(self) -> Iterator[Profile]:
-        """A block whose steps are profiled."""
+        """Profile the steps of the block."""
         before, self.profile = self.profile, Profile()
         try:
             yield self.profile
@@ -46,7 +47,7 @@ class TimedSteps(Part):
         return isinstance(self.shares, MeasuredShares)
 
     def span(self, phase: str, i: int = 1) -> AbstractContextManager[None]:
-        """Time a ``with`` block on replica ``i``, for the profile."""
+        """Time the block on replica ``i`` as ``phase``, for the profile."""
         if self.profile is None:
             return nullcontext()
         gpu = self._replicas.gpus()[i - 1]
@@ -57,9 +58,14 @@ class TimedSteps(Part):
     def timed(
         self, phase: str, rows: list[int]
     ) -> Iterator[Sequence[Sequence[AbstractContextManager[Any]]]]:
-        """A block in which as many replicas run as there are ``rows``, so many each.
+        """Time the replicas that run in the block.
 
-        Yields the contexts in which each is timed.
+        Args:
+            phase: the name for the profile.
+            rows: the number of rows of each replica with data.
+
+        Yields:
+            The contexts to run each replica in.
         """
         if self.profile is None and not self.measured:
             yield [[]] * len(rows)
@@ -71,7 +77,7 @@ class TimedSteps(Part):
             self._learn()
 
     def _learn(self) -> None:
-        """Tell the shares how long the replicas took, as far as it is known by now."""
+        """Pass the replicas' times to the shares, as far as they are known by now."""
         assert self.shares is not None
         while self._timed:
             rows, watches = self._timed[0]

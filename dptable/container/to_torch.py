@@ -1,4 +1,4 @@
-"""``net.to_torch()`` for nets with a DataParallelTable: its first tower stands for all."""
+"""``net.to_torch()`` for nets with a DataParallelTable: its first replica stands for all."""
 
 from __future__ import annotations
 

@@ -38,14 +38,12 @@ class Dataset:
 
     @property
     def size(self) -> tuple[int, int, int]:
-        """Channels, height and width of every image."""
+        """The channels, height and width of every image."""
         channels, height, width = self.train.data.shape[1:]
         return channels, height, width
 
     def normalized(self) -> Dataset:
-        """Return the images scaled so that each channel has mean 0 and std 1 over the training
-        images.
-        """
+        """Return the images scaled: each channel has mean 0 and std 1 over the training images."""
         mean = self.train.data.mean((0, 2, 3), keepdim=True)
         std = self.train.data.std((0, 2, 3), keepdim=True).clamp_min(1e-6)
         train, test = (
@@ -60,15 +58,26 @@ def load(
     zero_based: bool = False,
     test_fraction: float = 0.2,
 ) -> Dataset:
-    """Read a data set from a ``.t7`` file; without ``path``, the 1,797 UCI digits of 8×8 pixels.
+    """Read a data set from a ``.t7`` file.
 
-    The file holds a table ``{data, labels}``, of which the same ``test_fraction`` of every class is
-    kept for testing, or ``{train = {data, labels}, test = {data, labels}}`` (``val`` and ``label``
-    are read as ``test`` and ``labels``). ``data`` is N×H×W or N×C×H×W of any type, ``labels`` are N
-    classes 1…K. Image size and class count come from the file.
+    The file holds a table ``{data, labels}`` or ``{train = {data, labels}, test = {data,
+    labels}}``; ``val`` and ``label`` are read as ``test`` and ``labels``. ``data`` is N×H×W or
+    N×C×H×W of any type, ``labels`` are N classes 1…K. Image size and class count come from the
+    file.
 
-    Raises ``ValueError``, naming the file and the field, for anything else. Labels 0…K-1, as in the
-    CIFAR files, need ``zero_based=True``: 1 is then added to each.
+    Args:
+        path: the file; default: the 1,797 UCI digits of 8×8 pixels that come with the package.
+        zero_based: the file's labels are 0…K-1, as in the CIFAR files. 1 is added to each.
+        test_fraction: the share of every class that is kept for testing if the file has no
+            ``test``. The choice is the same each time.
+
+    Raises:
+        ValueError: the file holds something else; the message names the file and the field.
+
+    Example:
+        >>> digits = load()
+        >>> digits.size, digits.classes, len(digits.train), len(digits.test)
+        ((1, 8, 8), 10, 1442, 355)
     """
     if not 0 < test_fraction < 1:
         raise ValueError(f"test_fraction is {test_fraction}; 0 < test_fraction < 1 is accepted")
@@ -101,7 +110,7 @@ def load(
 
 
 def _state(path: Path) -> tuple[int, ...]:
-    """Return what of a file changes when it is written, or replaced."""
+    """Return what changes when a file is rewritten or replaced: the key of the cache."""
     status = path.stat()
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
@@ -121,9 +130,7 @@ def _field(source: Path, prefix: str, table: Mapping[Any, Any], name: str, alias
 
 
 def _split(source: Path, prefix: str, table: Any, zero_based: bool) -> Split:
-    """Return the checked ``{data, labels}`` of a table; ``prefix`` is where it stands in
-    the file.
-    """
+    """Return the checked ``{data, labels}`` of a table; ``prefix`` is its place in the file."""
     if not isinstance(table, Mapping):
         place = f"{source}: {prefix.rstrip('.')}"
         raise ValueError(f"{place} is {given(table)}; a table {{data, labels}} is accepted")

@@ -1,4 +1,4 @@
-"""Write digits.t7 anew from the copy of the data that scikit-learn ships: see README.txt."""
+"""Write digits.t7 from the copy of the data that scikit-learn ships: see README.txt."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the driver says of the devices."""
+"""Facts about devices from their driver."""

@@ -1,4 +1,4 @@
-"""What the NVIDIA driver knows of the GPUs, asked through pynvml without a CUDA context."""
+"""Facts about GPUs from the NVIDIA driver, through pynvml, without a CUDA context."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pynvml
 
 
 class NoDriver(RuntimeError):
-    """The driver cannot be asked; the message says why in one line."""
+    """The driver's library cannot be used; the message gives the reason in one line."""
 
 
 @dataclass(frozen=True)
 class Process:
-    """A process that computes on a GPU, and how many bytes it holds there where that is known."""
+    """A process that computes on a GPU, and how many bytes it uses there, if known."""
 
     pid: int
     memory: int | None

@@ -1,1 +1,4 @@
-"""Several processes: membership, who is to blame, agreement, sliced files. Knows no container."""
+"""Processes that train together: membership, agreement, blame for failures, sliced files.
+
+This package knows no container.
+"""

@@ -1,4 +1,4 @@
-"""Run something on rank 0; give its result or error to all ranks."""
+"""Run a function on rank 0; return its result, or raise its error, on all ranks."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Checked = Callable[[Callable[[], Any]], Any]
 
 
 def agreed(value: T, checked: Checked, group: dist.ProcessGroup | None = None) -> T:
-    """Return the ``value`` of the first process of ``group``, in all of them.
+    """Return the ``value`` of the first process of ``group`` in all of them.
 
     Args:
-        value: any picklable object.
+        value: any picklable object; ignored in the other processes.
         checked: runs a collective, such as ``Heartbeat.checked``.
-        group: the processes; its collectives reach the host's memory.
+        group: the processes; it must have a backend for CPU tensors.
     """
     held = [value]
     root = 0 if group is None else dist.get_global_rank(group, 0)
@@ -28,7 +28,7 @@ def agreed(value: T, checked: Checked, group: dist.ProcessGroup | None = None) -
 
 
 def _portable(error: Exception) -> Exception:
-    """``error``, or a RuntimeError with its text where it cannot be pickled."""
+    """Return ``error``, or a RuntimeError with its text if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -39,9 +39,7 @@ def _portable(error: Exception) -> Exception:
 def decided(
     function: Callable[[], T], checked: Checked, group: dist.ProcessGroup | None = None
 ) -> T:
-    """Return what ``function`` returns in the first process, the only one to call it; its error in
-    all.
-    """
+    """Call ``function`` in the first process only; all return its result or raise its error."""
     outcome: Any = None
     if dist.get_rank(group) == 0:
         try:

@@ -1,4 +1,4 @@
-"""How the gradients of several processes are put together."""
+"""Exchange gradients between processes."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ Finish = Callable[[], Any]
 
 
 class Exchange(Protocol):
-    """How the gradients of the processes are put together.
+    """The interface of a gradient exchange.
 
     Gradients come part by part, in the same order in all processes, while backward goes on.
     """
 
     def start(self, part: Tensor) -> Finish:
-        """Begin to sum a part of the gradients in place; the result waits for it to be done."""
+        """Begin to sum a part of the gradients in place; return a function that waits for it."""
 
     def take_apart(self, gradients: list[Tensor]) -> None:
-        """Make parts of gradients that hold a sum over all processes, so that they add up to it.
+        """Divide gradients that hold a sum over all processes so that they add up to it again.
 
-        Else the next sum, over all processes again, would count it once for each.
+        Otherwise the next sum over all processes would count the earlier one once for each process.
         """
 
 
 class AllReduce:
-    """Each process gets the whole sum.
+    """Give each process the whole sum.
 
     Args:
         group: the processes.

@@ -1,7 +1,7 @@
 """Find out which process is to blame when a collective fails.
 
-A collective that breaks or times out says that somebody is missing, not who. Each process writes a
-sign of life and how far it has come into the store that ``torch.distributed`` keeps anyway.
+A collective that breaks or times out says that some process is missing, but not which. So each
+process writes a sign of life and its progress into the store of ``torch.distributed``.
 """
 
 from __future__ import annotations
@@ -29,14 +29,16 @@ _counters: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
 
 
 class Heartbeat:
-    """Writes this process's state to the store, and reads the others' when something went wrong.
+    """Write this process's state to the store; read the others' after a failure.
 
     Args:
-        group: the processes; every one of them makes its heartbeats for a group in the same order.
+        group: the processes. Each of them makes its heartbeats for a group in the same order.
 
-    ``names`` are the ranks among all processes, as torchrun and the logs tell them, which errors
-    name, in the order of the group. ``progress`` counts the meetings of all processes that this one
-    has come to; one that lags behind when a collective times out is the one that hangs.
+    Attributes:
+        names: the global ranks, in the order of the group; errors name these, as torchrun and the
+            logs do.
+        progress: how many collectives this process has begun. When a collective times out, the
+            process with the smallest number is the one that hangs.
     """
 
     def __init__(self, group: dist.ProcessGroup) -> None:
@@ -60,7 +62,7 @@ class Heartbeat:
         self._end = weakref.finalize(self, _end, self._stop, self._thread, _BEATS * self.interval)
 
     def checked(self, collective: Callable[[], Any]) -> Any:
-        """Run a collective; an error tells which rank is to blame."""
+        """Run a collective; if it fails, the error names the rank to blame."""
         self.progress += 1
         try:
             return collective()
@@ -72,24 +74,25 @@ class Heartbeat:
         self._store.set(f"beat/{self.rank}", f"{beat} {self.progress}")
 
     def report(self, error: BaseException) -> None:
-        """Leave word that this process failed, and of what."""
+        """Tell the other processes that this one failed, with the error."""
         self._reported = True
         self._ask(f"rank {self.names[self.rank]} failed ({type(error).__name__}: {error})")
 
     def met(self) -> None:
-        """All processes have met, so that what was reported before is out of date: delete it."""
+        """Delete old reports, after a collective of all processes has succeeded."""
         if self._reported:
             self._reported = False
             self._store.delete_key("verdict")
 
     def blame(self) -> str:
-        """Return which rank failed, died or hangs, as far as can be told; all processes say the
-        same.
+        """Return which rank failed, died or hangs, as far as is known.
+
+        All processes get the same answer.
         """
         return self._ask(None)
 
     def _ask(self, text: str | None) -> str:
-        """``_verdict(text)``, or that the store cannot be reached."""
+        """Return ``_verdict(text)``, or that the store cannot be reached."""
         answer: list[str] = []
 
         def ask() -> None:
@@ -107,17 +110,16 @@ class Heartbeat:
         return answer[0] if answer else "rank 0's store does not answer: the link to it is cut"
 
     def _verdict(self, text: str | None) -> str:
-        """Return the first verdict that any process came to; ``text`` or an examination if none
-        did.
-        """
+        """Return the first verdict of any process, or else ``text`` or ``_examined()``."""
         if self._store.check(["verdict"]):
             return self._store.get("verdict").decode()
         if text is None:
             text = self._examined()
+        # Atomic: the first process to write decides, and all others read its answer.
         return self._store.compare_set("verdict", "", text).decode()
 
     def _examined(self) -> str:
-        """Return a verdict of one's own, from how the others' signs of life change."""
+        """Compare the others' signs of life over a while; return what that shows."""
         others = [rank for rank in range(self.size) if rank != self.rank]
         before = {rank: self._state(rank) for rank in others}
         threading.Event().wait(_BEATS * self.interval)
@@ -141,7 +143,7 @@ class Heartbeat:
         return f"rank {listed} is" if len(ranks) == 1 else f"ranks {listed} are"
 
     def close(self) -> None:
-        """Stop writing."""
+        """Stop writing signs of life."""
         self._end()
 
 
@@ -154,6 +156,7 @@ def _own_connection(store: dist.Store) -> dist.Store:
 
 def _beat(held: weakref.ref[Heartbeat], stop: threading.Event, interval: float) -> None:
     for beat in itertools.count():
+        # Only a weak reference between beats: the thread must not keep its object alive.
         heartbeat = held()
         if heartbeat is None:
             return
@@ -161,7 +164,7 @@ def _beat(held: weakref.ref[Heartbeat], stop: threading.Event, interval: float) 
             heartbeat.write(beat)
         except RuntimeError:
             return  # the store is gone, and with it the group
-        del heartbeat
+        del heartbeat  # before the wait
         if stop.wait(interval):
             return
 

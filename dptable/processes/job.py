@@ -1,4 +1,4 @@
-"""A training program as one of several processes that torchrun started, or alone."""
+"""A training program: alone, or as one of several processes that torchrun started."""
 
 from __future__ import annotations
 
@@ -28,14 +28,16 @@ T = TypeVar("T")
 
 
 class Job:
-    """The processes that train together; on its own, one process that trains alone.
+    """The processes that train together. As it is: one process that trains alone.
 
-    Fields: ``rank`` and ``size``, which of how many processes this is; ``local_rank`` and
-    ``local_size``, the same among those of this machine; ``name``, what torchrun calls the job;
-    ``launch``, what only its attempts have in common, or None where that is not known;
-    ``restarts``, how many attempts there were before.
+    An error in a method names the rank to blame.
 
-    An error in a method names the rank that is to blame.
+    Attributes:
+        rank, size: the number of this process, from 0, and the number of processes.
+        local_rank, local_size: the same among the processes of this machine.
+        name: torchrun's id of the job.
+        launch: an id that all attempts of one launch share and no other has; None if unknown.
+        restarts: how many attempts there were before.
     """
 
     def __init__(self) -> None:
@@ -46,7 +48,7 @@ class Job:
         self._heartbeat: Heartbeat | None = None
 
     def join(self, backend: str, timeout: float) -> None:
-        """Take part in the group of all processes, with what torchrun tells."""
+        """Join the group of all processes, with torchrun's settings."""
         environment = os.environ
         if "RANK" not in environment:
             raise RuntimeError("this is not one of several processes; start it with torchrun")
@@ -65,27 +67,26 @@ class Job:
         self._heartbeat = Heartbeat(dist.group.WORLD)
 
     def exposure(self) -> str | None:
-        """Return what other machines can reach of this job, if anything that is known."""
+        """Return which addresses other machines can reach, or None."""
         if self.size == 1 or not is_torchruns():
             return None
         return f"port {os.environ.get('MASTER_PORT')} of torchrun, on every network interface"
 
     def marks(self) -> dict[str, str]:
-        """Return what rank 0 writes into checkpoints, by which another attempt knows them."""
+        """Return the entries for checkpoints by which a later attempt recognises them."""
         return {"job": self.name, "launch": self.launch or ""}
 
     def left(self, marks: Mapping[str, Any]) -> bool:
-        """Return whether an earlier attempt at this job wrote ``marks``, not another job of the
-        same name.
+        """Return whether an earlier attempt of this job wrote ``marks``.
 
-        Only rank 0 can tell.
+        Another job of the same name has other marks. Only rank 0 knows.
         """
         theirs = marks.get("launch") or None
         unknown = None in (theirs, self.launch)
         return marks.get("job") == self.name and (unknown or theirs == self.launch)
 
     def leave(self) -> None:
-        """End the group."""
+        """Leave the group of all processes."""
         if self._heartbeat is not None:
             self._heartbeat.close()
             self._heartbeat = None
@@ -96,7 +97,7 @@ class Job:
             self._heartbeat.checked(collective)
 
     def share(self, rows: Tensor) -> Tensor:
-        """This process's part of ``rows``: parts differ by at most one, and may be empty."""
+        """Return this process's part of ``rows``. Parts differ by at most one, and may be empty."""
         start, stop = slice_ranges(len(rows), self.size)[self.rank]
         return rows[start:stop]
 
@@ -111,33 +112,33 @@ class Job:
         self._checked(partial(dist.all_reduce, tensor))
 
     def everybody(self, value: T) -> list[T]:
-        """Return the values of all processes, in order."""
+        """Return the values of all processes, in the order of the ranks."""
         values: list[Any] = [value] * self.size
         self._checked(partial(dist.all_gather_object, values, value))
         return values
 
     def decided(self, function: Callable[[], T]) -> T:
-        """Return what ``function`` returns in rank 0, the only one to call it; its error in all."""
+        """Call ``function`` in rank 0 only; return its result, or raise its error, in all ranks."""
         return decided(function, self._checked) if self.size > 1 else function()
 
     def devices(self, listed: Sequence[T], count: int | None = None) -> list[T]:
-        """Return which of a machine's devices this process drives: ``count`` of them, or its share.
+        """Return which of a machine's devices this process uses: ``count`` of them, or its share.
 
-        Where there are fewer, several processes use the same ones.
+        If there are fewer devices than processes need, several processes use the same ones.
         """
         count = count or max(1, len(listed) // self.local_size)
         return [listed[(self.local_rank * count + i) % len(listed)] for i in range(count)]
 
 
 def started_with() -> int:
-    """Return how many processes torchrun started, of which this is one; 0: it did not."""
+    """Return how many processes torchrun started along with this one; 0 without torchrun."""
     environment = os.environ
     return int(environment.get("WORLD_SIZE", 1)) if "TORCHELASTIC_RUN_ID" in environment else 0
 
 
 @contextmanager
 def started_by_torchrun() -> Iterator[Job]:
-    """The job that the environment tells of, which this process has yet to ``join``."""
+    """Yield the job that the environment describes; this process has yet to ``join`` it."""
     job = Job()
     environment = os.environ
     job.local_rank = int(environment.get("LOCAL_RANK", 0))

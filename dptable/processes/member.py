@@ -1,7 +1,7 @@
 """One process as a member of a group of processes that train together.
 
-Each process drives its own devices; the gradients, once summed over the local replicas, are summed
-over the processes bucket by bucket while backward goes on, through ``torch.distributed``.
+Each process drives its own devices. After the sum over the local replicas, gradients are summed
+over the processes through ``torch.distributed``, bucket by bucket while backward goes on.
 """
 
 from __future__ import annotations
@@ -29,27 +29,30 @@ _siblings: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
 
 
 class Member:
-    """What ties this process's container to those of the other processes.
+    """Connects this process's container to those of the other processes.
+
+    The constructor checks that all processes hold the same tensors, by name, shape and dtype,
+    and the same facts. Then it broadcasts the tensors of rank 0.
 
     Args:
         tensors: the parameters and buffers of the container's net, by name.
         group: a process group; default: the one of ``torch.distributed.init_process_group``. Its
-            timeout is how long this waits for another process.
-        average: weigh what comes back from each process's loss by its share of the rows of this
-            pass, so that with a criterion that averages over its batch everything is as in one
-            process with the whole batch. Without it gradients are summed as they are.
-        exchange: makes of the group what puts gradients together.
+            timeout is how long this process waits for another.
+        average: weigh each process's gradients by its share of the rows of the pass. With a
+            criterion that averages over its batch, everything is then as in one process with the
+            whole batch. False sums gradients as they are.
+        exchange: makes the gradient exchange for the group.
         statistics: whether statistics will be exchanged during passes.
-        facts: what else must be the same in all processes, in lines.
-        doubtful: what is probably the same in all, in lines; there is a warning if not.
+        facts: lines that must be the same in all processes.
+        doubtful: lines that should be the same in all; a difference is only a warning.
 
-    The construction verifies that all processes hold the same tensors, by name, shape and dtype,
-    and know the same facts, and broadcasts those of rank 0.
-
-    Fields: ``exchange``, how gradients are put together; ``weight``, this process's in the latest
-    pass; ``bytes_sent``, how many bytes of gradients it has given to be summed; ``control``, a
-    group for what lies in the host's memory; ``names``, the ranks among all processes by those in
-    the group; ``exchanges``, whether gradients are to be given to it.
+    Attributes:
+        exchange: the gradient exchange.
+        weight: this process's weight in the latest pass.
+        bytes_sent: how many bytes of gradients this process has given to be summed.
+        control: a group for CPU tensors.
+        names: the global ranks of the group's members.
+        exchanges: True: gradients are to be given to this object.
     """
 
     exchanges = True
@@ -96,6 +99,7 @@ class Member:
             self.close()
             raise
         self.broadcast([tensor for _, tensor in tensors])
+        # In the order in which they were started, which is that of all processes.
         self._unfinished: list[Finish] = []
         # Whether the gradients already hold a sum over all processes: see `take_apart`.
         self._summed = False
@@ -119,7 +123,7 @@ class Member:
             warnings.warn(f"{found}; is that meant?", stacklevel=4)  # at distribute()
 
     def _difference(self, lines: list[list[str]]) -> str | None:
-        """Return the first in which the lines of a rank are others than those of the first."""
+        """Return the first difference between a rank's lines and those of the first rank."""
         for rank, other in enumerate(lines):
             for a, b in zip_longest(lines[0], other):
                 if a != b:
@@ -130,10 +134,11 @@ class Member:
         return None
 
     def broadcast(self, tensors: Sequence[Tensor]) -> None:
-        """Give all processes the values of rank 0."""
+        """Copy the values of rank 0 to all processes."""
         source = dist.get_global_rank(self.group, 0)
         with torch.no_grad():
             for tensor in tensors:
+                # Collectives need contiguous memory; what is not is copied there and back.
                 held = tensor.detach().contiguous()
                 self.checked(partial(dist.broadcast, held, source, group=self.group))
                 if held.data_ptr() != tensor.data_ptr():
@@ -142,22 +147,24 @@ class Member:
     # One backward pass.
 
     def begin(self, rows: int, fingerprint: int, fresh: bool = False) -> float:
-        """Exchange how many rows each process has, and return the weight of this one's.
+        """Exchange the processes' numbers of rows; return this process's weight.
 
         Args:
-            rows: how many there are here.
-            fingerprint: a number that tells the form of the parameters; it is the same in all
-                processes, or a later method raises RuntimeError.
-            fresh: whether this pass is all that the gradients will hold. If they are zero now, the
-                other ranks' counts are then not waited for: it is assumed that all together have as
-                many rows as in the pass before. If that was wrong, ``end`` returns by what to
-                multiply the gradients (not the ``gradInput`` of modules inside). It returns the
-                same on a rank that did wait, as one without data has to.
+            rows: the number of rows here.
+            fingerprint: a hash of the parameters' form. If it differs between processes, a later
+                method raises RuntimeError.
+            fresh: whether the gradients will hold this pass only. If they are zero now, this
+                process does not wait for the other ranks' numbers: it assumes as many rows in all
+                as in the pass before. If the assumption was wrong, ``end`` returns a factor for the
+                gradients (not for the ``gradInput`` of inner modules). ``end`` returns this factor
+                also on a rank that did wait, as a rank without data must.
         """
         self._agree()
         self._unfinished = []
         supposed = self._rows if fresh and self._zero else 0
         mine = torch.tensor([rows, fingerprint, supposed])
+        # One collective for all three numbers. It runs during forward and is waited for only when
+        # its result is needed.
         everybody = torch.empty(self.size, 3, dtype=torch.int64)
         exchange = partial(
             dist.all_gather, list(everybody.unbind()), mine, group=self.control, async_op=True
@@ -178,7 +185,7 @@ class Member:
         return rows / self._rows if self.average and self._rows else 1.0
 
     def _agree(self) -> None:
-        """Wait for the row counts of all processes, if an exchange is under way, and check them."""
+        """Finish the exchange of row counts, if one is under way, and check its result."""
         if self._asked is None:
             return
         (wait, everybody), self._asked = self._asked, None
@@ -196,20 +203,21 @@ class Member:
             self.weight *= self._correction
 
     def total(self, value: float) -> float:
-        """Return the sum over the processes of a number, by the weights of the latest pass.
+        """Sum a number over the processes, with the weights of the latest pass.
 
-        Of each process's loss it makes the loss that the gradients belong to.
+        For the processes' losses, the result is the loss that the summed gradients belong to.
         """
         self._agree()
+        # In double precision, so that the sum does not depend on how rows are divided.
         held = torch.tensor(float(value) * self.weight, dtype=torch.float64)
         self.checked(partial(dist.all_reduce, held, group=self.control))
         return float(held)
 
     def take_apart(self, gradients: Sequence[Tensor]) -> None:
-        """Before a pass: if the gradients hold a sum over all ranks, divide it among them.
+        """Prepare for a pass: if the gradients hold a sum over all ranks, divide it among them.
 
-        With all-reduce, each rank divides it by their number, so that the next all-reduce does not
-        count it once per rank.
+        With all-reduce, each rank divides it by the number of ranks, so that the next all-reduce
+        does not count it once per rank.
         """
         if self._summed:
             with torch.no_grad():
@@ -223,7 +231,7 @@ class Member:
         self._unfinished.append(self.checked(partial(self.exchange.start, part)))
 
     def end(self) -> float:
-        """After backward: wait for the sums. Returns what they are to be multiplied by."""
+        """Wait for the sums after backward. Return the factor to multiply them by."""
         self._agree()
         unfinished, self._unfinished = self._unfinished, []
         for finish in unfinished:
@@ -232,7 +240,7 @@ class Member:
         return self._correction
 
     def zeroed(self) -> None:
-        """Take note that the gradients were set to zero."""
+        """Note that the gradients were set to zero."""
         self._summed = False
         self._zero = True
 
@@ -245,7 +253,7 @@ class Member:
         total.copy_(held)
 
     def share_statistics(self, statistics: Sequence[Tensor], averaged: bool) -> None:
-        """Make running statistics those of rank 0, or the average of all, in place."""
+        """Set running statistics to those of rank 0, or to the average of all, in place."""
         if not averaged:
             self.broadcast(statistics)
             return
@@ -255,7 +263,7 @@ class Member:
 
     @contextmanager
     def reporting(self) -> Iterator[None]:
-        """Tell the others of an error inside."""
+        """Tell the other processes if the block fails."""
         try:
             yield
         except BaseException as error:

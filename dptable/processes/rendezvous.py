@@ -1,4 +1,4 @@
-"""How the processes of a job find each other, and part."""
+"""How the processes of a job connect, and disconnect."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ _PATIENCE = 1.0
 
 
 def fresh_store(timeout: timedelta) -> tuple[dist.PrefixStore, int, int]:
-    """Return a store for ``torch.distributed.init_process_group``, this process's rank, and their
-    number.
+    """Make a store for ``torch.distributed.init_process_group``.
 
-    torchrun keeps one store for all attempts at a job. What a former attempt left there, such as
-    the addresses at which its processes listened, would be taken for the new processes' own. So
-    rank 0 gives each attempt a name, under which everything is kept, and answers the others, by
-    which they know that the name is not a former one.
+    torchrun keeps one store for all attempts at a job. Entries of a former attempt, such as the
+    addresses at which its processes listened, would be taken for those of the new processes. So
+    rank 0 gives each attempt a name, which prefixes all keys, and answers the others' requests,
+    which proves that the name is not a former one.
+
+    Returns:
+        The store, this process's rank, and the number of processes.
 
     Raises:
-        torch.distributed.DistStoreError: not all have come within ``timeout``.
+        torch.distributed.DistStoreError: not all processes have come within ``timeout``.
     """
     store, rank, size = _hosted(timeout) or next(dist.rendezvous("env://", timeout=timeout))
     own = _open(store, size) if rank == 0 else _enter(store, rank, timeout)
@@ -37,14 +39,15 @@ def fresh_store(timeout: timedelta) -> tuple[dist.PrefixStore, int, int]:
 
 
 def is_torchruns(environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether torchrun keeps the store, which listens on every interface of its machine."""
+    """Return whether torchrun keeps the store; it listens on every interface of its machine."""
     return environment.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
 
 
 def stay_on_this_machine() -> None:
-    """Have gloo, which connects the processes, listen on the loopback interface alone.
+    """Make gloo listen on the loopback interface only.
 
-    For a job whose processes are all on this machine. An interface that somebody chose stays.
+    For a job whose processes are all on this machine. An interface that the user chose
+    (``GLOO_SOCKET_IFNAME``) is kept.
     """
     names = [name for _, name in socket.if_nameindex()] if sys.platform != "win32" else []
     for name in ("lo", "lo0"):
@@ -53,11 +56,10 @@ def stay_on_this_machine() -> None:
 
 
 def _hosted(timeout: timedelta) -> tuple[dist.Store, int, int] | None:
-    """Return the store of rank 0 where nobody else keeps one, at the address alone at which it is
-    sought.
+    """Host the store in rank 0, listening only on the address at which the others look for it.
 
-    PyTorch's own listens on every interface. None in other ranks, and where that address is not one
-    of this machine's interfaces, as behind a router.
+    PyTorch's own store listens on every interface. Returns None in other ranks, if torchrun keeps
+    the store, and if the address is not one of this machine's interfaces, as behind a router.
     """
     environment = os.environ
     if is_torchruns() or int(environment.get("RANK", -1)) != 0:
@@ -88,10 +90,10 @@ def _addresses(host: str, port: int) -> list[tuple[int, int, int, str, tuple[obj
 
 
 def launch(store: dist.PrefixStore, job: str, first: bool) -> str | None:
-    """Return what tells this launch of a job from others of the same name, for rank 0.
+    """Return an id that tells this launch of a job from others of the same name, for rank 0.
 
-    The ``first`` attempt leaves it in what is under its ``fresh_store``. Returns None if it is not
-    there any more, since the process that kept the store was lost, or each attempt got another.
+    The ``first`` attempt writes it into the store. Returns None if it is not there any more,
+    because the process that kept the store was lost, or each attempt got another store.
     """
     kept, key = store.underlying_store, f"dptable/launch/{job}"
     if first:
@@ -100,10 +102,11 @@ def launch(store: dist.PrefixStore, job: str, first: bool) -> str | None:
 
 
 def end_group(group: dist.ProcessGroup | None = None) -> None:
-    """``torch.distributed.destroy_process_group``, which waits for the threads of the group.
+    """Destroy a process group without a deadlock.
 
-    It does so with Python's lock held, for which such a thread may be waiting itself: to let go of
-    a tensor of the collective that has just ended. They get the lock first.
+    ``torch.distributed.destroy_process_group`` waits for the group's threads while it holds
+    Python's lock. Such a thread may itself wait for the lock, to free a tensor of the last
+    collective. So the threads get the lock first.
     """
     time.sleep(0.05)
     dist.destroy_process_group(group)

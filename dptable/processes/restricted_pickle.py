@@ -1,8 +1,8 @@
-"""Pickles of known classes read without running anything that is in them.
+"""Read pickles of known classes without running anything that is in them.
 
-A pickle is a program: the classes and functions that it names are called as it says. Here nothing
-of the kind is ever called. For each name of an allow-list stands a class made for this reading,
-which notes what it is given; any other name, and any operation that data needs not, is refused.
+A pickle is a program: it calls the classes and functions that it names. This reader calls none of
+them. For each name of an allow-list it puts a class of its own, which records its arguments. It
+refuses any other name and any operation that plain data does not need.
 """
 
 from __future__ import annotations
@@ -27,13 +27,12 @@ _OPERATIONS = frozenset(
 
 
 class Noted:
-    """What stands for an instance of a class, or for what a function would have returned.
+    """Stands for an instance of a class, or for the result of a function.
 
     Attributes:
-        args: what it would have been called with.
-        state: what would have been its state.
-
-    Of the class: ``name``, that of what it stands for, without its module.
+        args: the arguments of the call that was not made.
+        state: the state that the instance would have got.
+        name: on the class: the name of what it stands for, without its module.
     """
 
     name = ""
@@ -69,14 +68,14 @@ class _Unpickler(pickle.Unpickler):
 
 
 def read(data: bytes, allowed: Collection[str]) -> Any:
-    """Return the plain data of a pickle, with ``Noted`` for what it names.
+    """Return the plain data of a pickle, with ``Noted`` for each object of an allowed name.
 
     Args:
         data: the pickle.
-        allowed: the names that it may have, each with its module.
+        allowed: the accepted names, each with its module.
 
     Raises:
-        ValueError: any other name or operation, and for what is no pickle.
+        ValueError: another name or operation occurs, or the data is no pickle.
     """
     try:
         for operation, _, _ in pickletools.genops(data):

@@ -1,4 +1,4 @@
-"""Training in one process: what stands where a group of processes may stand."""
+"""Training in one process: takes the place of ``Member``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from torch import Tensor
 
 
 class SingleProcess:
-    """A group of one process, with which nothing is exchanged.
+    """A group of one process, which exchanges nothing.
 
-    Its methods are those of ``dptable.processes.member.Member``, which says what they are for.
-    Field ``exchanges``: whether gradients are to be given to it.
+    It has the methods of ``dptable.processes.member.Member``; see there.
+
+    Attributes:
+        exchanges: False: no gradients are to be given to this object.
     """
 
     exchanges = False

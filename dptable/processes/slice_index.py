@@ -1,8 +1,9 @@
-"""Which tensors are in a folder of slices, and where: ``index.json``.
+"""Read and write ``index.json``: which tensors are in a folder of slices, and where.
 
-``torch.distributed.checkpoint`` keeps that as a pickle, ``.metadata``, by which it reads the folder
-too. It is written, for others, and not read, but in folders that are older than the index: then as
-data, of an allow-list of names. Whatever they say, only what lies in the folder is read.
+``torch.distributed.checkpoint`` keeps the same as a pickle, ``.metadata``. That file is written,
+too, for PyTorch's own reader, but it is read only in folders that are older than the index, and
+then as plain data by an allow-list of names. Only files inside the folder are read, whatever the
+index says.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _ALLOWED = frozenset(
 
 @dataclass(frozen=True)
 class Place:
-    """Where a piece of a tensor lies, with the names that PyTorch's reader asks for."""
+    """The place of a piece of a tensor, under the names that PyTorch's reader expects."""
 
     relative_path: str
     offset: int
@@ -56,7 +57,7 @@ class Place:
 
 
 def described(metadata: layout.Metadata) -> bytes:
-    """Return the index of a folder that PyTorch has written."""
+    """Return the index, as JSON, of a folder that PyTorch has written."""
     tensors: dict[str, Any] = {}
     for name, entry in metadata.state_dict_metadata.items():
         assert isinstance(entry, layout.TensorStorageMetadata)
@@ -74,8 +75,8 @@ def read(folder: Path) -> layout.Metadata:
     """Return the index of a folder, checked against its files.
 
     Raises:
-        ValueError: one that is damaged.
-        OSError: where there is none.
+        ValueError: the index is damaged.
+        OSError: there is no index.
     """
     path = folder / INDEX
     if not path.is_file():
@@ -96,7 +97,7 @@ def _of_json(data: bytes) -> Mapping[str, Any]:
 
 
 def _of_pickle(data: bytes) -> Mapping[str, Any]:
-    """Return the same of what PyTorch keeps."""
+    """Return the contents of PyTorch's ``.metadata`` as an index."""
     metadata = restricted_pickle.read(data, _ALLOWED)
     places = {
         (index["fqn"], _sizes(index["offset"])): place
@@ -116,12 +117,12 @@ def _of_pickle(data: bytes) -> Mapping[str, Any]:
 
 
 def _sizes(size: Any) -> tuple[int, ...]:
-    """Return what a ``torch.Size`` was made of."""
+    """Return the sizes of a recorded ``torch.Size``."""
     return tuple(size.args[0])
 
 
 def _checked(folder: Path, tensors: Mapping[str, Any]) -> layout.Metadata:
-    """PyTorch's form of an index, whose pieces lie in files of the folder."""
+    """Return an index in PyTorch's form; check that all pieces lie in files of the folder."""
     lengths = {entry.name: entry.stat().st_size for entry in folder.iterdir() if entry.is_file()}
     held: dict[str, Any] = {}
     places: dict[layout.MetadataIndex, Place] = {}
@@ -153,7 +154,7 @@ def _numbers(values: Sequence[Any]) -> tuple[int, ...]:
 def _check_complete(
     name: str, size: tuple[int, ...], chunks: Sequence[layout.ChunkStorageMetadata]
 ) -> None:
-    """Pieces divide the last dimension, without a gap."""
+    """Check that the pieces divide the last dimension without a gap."""
     *above, count = size or (1,)
     end = 0
     for chunk in sorted(chunks, key=lambda chunk: chunk.offsets):

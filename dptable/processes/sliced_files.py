@@ -1,8 +1,8 @@
 """Folders of ``torch.distributed.checkpoint`` to which each process writes its slice of vectors.
 
-No process collects what lies in the others' memory, neither to write nor to read, and a folder
-can be read by any number of processes. Every tensor can also be read with
-``torch.distributed.checkpoint.load`` alone, by its name.
+No process collects what lies in the others' memory, neither to write nor to read, and any number of
+processes can read a folder. ``torch.distributed.checkpoint.load`` alone can also read every tensor,
+by its name.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ _REST = "rest.t7"
 @t7.register("dptable.TensorElsewhere")
 @dataclass
 class Elsewhere:
-    """Stands in a table for a tensor of the same folder."""
+    """Stands in a table for a tensor that is in another file of the folder."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Part:
-    """The elements ``start`` to ``stop`` of vectors of ``count``, or of the rows of matrices."""
+    """The elements ``start`` to ``stop`` (excluded) of vectors of ``count``, or of rows."""
 
     start: int
     stop: int
     count: int
 
     def of(self, sizes: torch.Size) -> layout.ChunkStorageMetadata:
-        """This part of a tensor of these sizes."""
+        """Return the chunk that this part is of a tensor with these sizes."""
         first = (*[0] * (len(sizes) - 1), self.start)
         return layout.ChunkStorageMetadata(
             torch.Size(first), torch.Size([*sizes[:-1], self.stop - self.start])
@@ -77,21 +77,21 @@ def write(
     group: dist.ProcessGroup,
     checked: Checked,
 ) -> None:
-    """Write a folder, which is there only once everything is in it.
+    """Write a folder, which gets its name once everything is in it.
 
     Args:
         folder: a folder that does not exist, in a file system that all processes see.
         slices: this process's parts of vectors, and of the rows of matrices, by name.
-        wholes: tensors that all processes have, of which the first one's are written.
-        rest: what else there is, as ``.t7`` files may hold it; of the first process, too.
-        part: which part this process has.
-        group: the processes; its collectives reach the host's memory.
-        checked: runs what exchanges something with the others.
+        wholes: tensors that all processes have; the first process writes them.
+        rest: any other values that ``.t7`` files may hold; the first process writes them, too.
+        part: the part that this process has.
+        group: the processes; it must have a backend for CPU tensors.
+        checked: runs a collective.
 
     Raises:
-        FileExistsError: if the folder exists.
-        OSError: naming the rank if one cannot write.
-        RuntimeError: a group that this PyTorch cannot write in.
+        FileExistsError: the folder exists.
+        OSError: a rank cannot write; the message names it.
+        RuntimeError: this PyTorch cannot write in such a group.
     """
     _check_group(group)
     folder = Path(folder)
@@ -133,17 +133,22 @@ def read(
     group: dist.ProcessGroup | None = None,
     checked: Checked = lambda function: function(),
 ) -> tuple[dict[str, Tensor], Any]:
-    """Return the tensors of a folder by name, and its ``rest``.
+    """Read the tensors of a folder by name, and its ``rest``. No code of the folder is run.
 
-    Of the vectors, which have ``count`` elements, it is the part from ``start`` to ``stop`` that is
-    read.
+    If there is a group of processes, all of them call this.
 
-    If there is a group of processes, all of them call this. No code of the folder is run.
+    Args:
+        folder: the folder.
+        count: the number of elements of the vectors.
+        start: the first element to read of the vectors.
+        stop: the end of the elements to read; default: ``count``.
+        group: the processes, if several read.
+        checked: runs a collective.
 
     Raises:
-        FileNotFoundError: if there is no such folder.
-        ValueError: if its vectors have other sizes or its index is damaged.
-        RuntimeError: a group that this PyTorch cannot read in.
+        FileNotFoundError: there is no such folder.
+        ValueError: its vectors have other sizes, or its index is damaged.
+        RuntimeError: this PyTorch cannot read in such a group.
     """
     _check_group(group)
     folder = Path(folder)
@@ -174,7 +179,7 @@ def read(
 
 
 def _told(path: Path, found: Mapping[str, Any]) -> tuple[Any, list[str]]:
-    """Return what else there is in a folder, and which of its tensors are in slices."""
+    """Return the other values of a folder, and the names of its tensors in slices."""
     told = t7.load(path, plain=True)
     vectors = [name for name, entry in found.items() if entry.size]
     names = told.get("slices") if isinstance(told, dict) else None
@@ -201,7 +206,7 @@ def _check_group(group: dist.ProcessGroup | None) -> None:
 
 
 def _global_rank(group: dist.ProcessGroup | None, rank: int) -> int:
-    """Return the rank among all processes, as errors name it."""
+    """Return the rank among all processes, which errors name."""
     return rank if group is None else dist.get_global_rank(group, rank)
 
 
@@ -222,35 +227,35 @@ def _attempt(
         raise OSError(said) from error
 
 
-def take_out(value: Any, name: str, into: dict[str, Tensor]) -> Any:
-    """``value`` with something in the place of each tensor, which is put ``into`` a table.
+def extract_tensors(value: Any, name: str, into: dict[str, Tensor]) -> Any:
+    """Replace each tensor in ``value`` by a placeholder; put the tensors ``into`` a table.
 
-    Each is named by where it was, beginning with ``name``; they come in the order of
+    A tensor's name is its path, beginning with ``name``. They come in the order of
     ``compat.tensor_tables.tensors``.
     """
     if isinstance(value, Tensor):
         into[name] = value.detach()
         return Elsewhere(name)
     if isinstance(value, (list, tuple)):
-        return [take_out(item, f"{name}.{i}", into) for i, item in enumerate(value, 1)]
+        return [extract_tensors(item, f"{name}.{i}", into) for i, item in enumerate(value, 1)]
     if isinstance(value, dict):
-        return {key: take_out(item, f"{name}.{key}", into) for key, item in value.items()}
+        return {key: extract_tensors(item, f"{name}.{key}", into) for key, item in value.items()}
     return value
 
 
-def put_back(value: Any, tensors: Mapping[str, Tensor]) -> Any:
-    """Return the reverse of ``take_out``."""
+def insert_tensors(value: Any, tensors: Mapping[str, Tensor]) -> Any:
+    """Put tensors back in place of the placeholders of ``extract_tensors``."""
     if isinstance(value, Elsewhere):
         return tensors[value.name]
     if isinstance(value, list):
-        return [put_back(item, tensors) for item in value]
+        return [insert_tensors(item, tensors) for item in value]
     if isinstance(value, dict):
-        return {key: put_back(item, tensors) for key, item in value.items()}
+        return {key: insert_tensors(item, tensors) for key, item in value.items()}
     return value
 
 
 class _Writer(dcp.FileSystemWriter):
-    """Writes to a folder, and gives it the name that is meant at the end."""
+    """Writes to a temporary folder, and renames it at the end."""
 
     def __init__(self, unfinished: Path, folder: Path) -> None:
         super().__init__(unfinished)
@@ -275,7 +280,10 @@ class _Reader(dcp.FileSystemReader):
 
 
 class _SavePlanner(dcp.DefaultSavePlanner):
-    """Each process writes what it has: parts under the names of ``cut``, all of the others."""
+    """Plans a save in which each process writes its parts.
+
+    Tensors whose names are not in ``cut`` are written whole.
+    """
 
     def __init__(self, part: Part, cut: frozenset[str]) -> None:
         super().__init__(flatten_state_dict=False, flatten_sharded_tensors=False)
@@ -305,7 +313,7 @@ class _SavePlanner(dcp.DefaultSavePlanner):
 
 
 class _LoadPlanner(dcp.DefaultLoadPlanner):
-    """Each process reads the chunks that it wants."""
+    """Plans a load in which each process reads the chunks that it wants."""
 
     def __init__(self, chunks: Mapping[str, layout.ChunkStorageMetadata]) -> None:
         super().__init__(flatten_state_dict=False, flatten_sharded_tensors=False)

@@ -1,1 +1,1 @@
-"""Copies and sums of tensors between devices. Knows no module, no thread, no process."""
+"""Copy and sum tensors between devices. This package knows no module, thread or process."""

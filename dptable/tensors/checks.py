@@ -1,4 +1,4 @@
-"""What the verbs accept, said in one sentence when it is not given."""
+"""Checks of arguments for the collective operations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compat.checks import check_some, check_tensor, listed
 
 
 def one_of(**arguments: object) -> None:
-    """Refuse that none or several of ``arguments`` are given."""
+    """Raise ValueError unless exactly one of ``arguments`` is given."""
     missing = [value is None for value in arguments.values()]
     if missing.count(False) != 1:
         raise ValueError(
@@ -21,13 +21,13 @@ def one_of(**arguments: object) -> None:
 
 
 def device_of(value: Tensor, argument: str) -> torch.device:
-    """Return the device of a tensor; what is none is refused."""
+    """Return the device of a tensor; raise TypeError for anything else."""
     check_tensor(value, argument)
     return value.device
 
 
 def common_device(tensors: Sequence[Tensor], argument: str) -> torch.device:
-    """Return the device of all ``tensors``; several are refused."""
+    """Return the device of all ``tensors``; raise ValueError if there are several."""
     homes = {device_of(tensor, argument) for tensor in tensors}
     if len(homes) > 1:
         raise ValueError(
@@ -37,7 +37,7 @@ def common_device(tensors: Sequence[Tensor], argument: str) -> torch.device:
 
 
 def check_same(tensor: Tensor, like: Tensor, argument: str, *, dtype: bool = True) -> None:
-    """Refuse a tensor of another shape, layout or, unless told not to, dtype than ``like``."""
+    """Raise ValueError unless shape, layout and dtype are those of ``like``."""
 
     def facts(t: Tensor) -> tuple[object, ...]:
         return (tuple(t.shape), t.layout, t.dtype if dtype else None)
@@ -51,7 +51,7 @@ def check_same(tensor: Tensor, like: Tensor, argument: str, *, dtype: bool = Tru
 
 
 def check_replicas(tensors: Sequence[Tensor]) -> None:
-    """Refuse tensors that differ in shape or dtype, and none."""
+    """Raise ValueError if the tensors differ in shape or dtype, or if there are none."""
     check_some(tensors, "tensors", "tensor")
     first = tensors[0]
     for i, tensor in enumerate(tensors):
@@ -61,7 +61,7 @@ def check_replicas(tensors: Sequence[Tensor]) -> None:
 
 
 def dim_from_front(tensor: Tensor, dim: int) -> int:
-    """``dim`` counted from the front; ValueError if the tensor does not have it."""
+    """Return ``dim`` counted from the front; raise ValueError if the tensor does not have it."""
     if not -tensor.dim() <= dim < tensor.dim():
         raise ValueError(
             f"tensor has {tensor.dim()} dimensions; one that has dimension {dim} is accepted"

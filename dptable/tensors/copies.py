@@ -1,4 +1,4 @@
-"""How tensors move: from device to device, and many of them in one buffer."""
+"""Copy tensors from device to device, and many of them in one buffer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dptable.tensors.nccl import nccl_serves
 
 
 def on(tensor: Tensor, target: torch.device) -> Tensor:
-    """Return the tensor on ``target``: itself if it is there."""
+    """Return the tensor on ``target``: the same tensor if it is there."""
     return tensor.to(target, non_blocking=_queued(tensor.device, target))
 
 
@@ -23,9 +23,9 @@ def moved(tensor: Tensor, target: torch.device) -> Tensor:
 
 
 def sent(tensor: Tensor, target: torch.device, copy: bool = False) -> Tensor:
-    """Return the tensor on ``target``, with ``copy`` always another one, contiguous.
+    """Return the tensor on ``target``; with ``copy`` always a new, contiguous tensor.
 
-    A copy to a GPU, from pinned memory too, may be still under way.
+    A copy to a GPU, also from pinned memory, may still be running.
     """
     # Towards the CPU it must be over: PyTorch would copy into pinned memory and go on.
     queued, form = target.type != "cpu", torch.contiguous_format
@@ -43,7 +43,7 @@ def copy_(target: Tensor, source: Tensor) -> None:
 def spread(tensors: Sequence[Tensor], *, nccl: bool = False) -> None:
     """Copy the first tensor into the others, which have its shape and dtype.
 
-    Tensors that share their memory with one that is up to date already cost nothing.
+    A tensor that shares its memory with a tensor that was filled already is skipped.
     """
     first = tensors[0]
     written = {_place(first): first}
@@ -74,18 +74,19 @@ def flattened(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def unflattened(flat: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
-    """Views of ``flat`` with the shapes of ``like``, each with a version counter of its own.
+    """Return views of ``flat`` with the shapes of ``like``, each with its own version counter.
 
-    They are given away as separate tensors: a change of one must not trip autograd in another.
+    Callers get them as separate tensors: a change of one must not raise autograd's error about
+    in-place changes for another.
     """
     parts = flat.split([tensor.numel() for tensor in like])
     return [part.view(t.shape).data for part, t in zip(parts, like, strict=True)]
 
 
 def groups(tensors: Sequence[Tensor], limit: int) -> Iterator[list[int]]:
-    """Positions of tensors that travel together: one dtype, at most ``limit`` bytes unless alone.
+    """Yield the positions of tensors to copy together: one dtype, at most ``limit`` bytes.
 
-    A tensor that is not dense always travels alone.
+    A larger tensor is alone in its group, and so is a tensor that is not dense.
     """
     if limit < 1:
         raise ValueError(f"buffer_size is {limit}; a size from 1 on is accepted")
@@ -98,10 +99,10 @@ def groups(tensors: Sequence[Tensor], limit: int) -> Iterator[list[int]]:
 
 
 def joined(tensors: Sequence[Tensor], dim: int, target: torch.device) -> Tensor:
-    """Tensors joined along ``dim``, counted from 0, on ``target``.
+    """Join tensors along ``dim``, counted from 0, on ``target``.
 
     Raises:
-        ValueError: tensors that do not fit together.
+        ValueError: the tensors differ in another size.
     """
     shape = joined_size(tensors, dim)
     recorded = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
@@ -116,7 +117,7 @@ def joined(tensors: Sequence[Tensor], dim: int, target: torch.device) -> Tensor:
 
 
 def joined_size(tensors: Sequence[Tensor], dim: int) -> tuple[int, ...]:
-    """Return the size of what ``joined`` makes; ValueError for tensors that do not fit together."""
+    """Return the size of the result of ``joined``; raise ValueError if the tensors do not fit."""
     first = tensors[0]
     for i, tensor in enumerate(tensors):
         fits = tensor.dim() == first.dim() and all(

@@ -1,4 +1,4 @@
-"""Which tensors travel together: groups of one kind, up to a size in bytes."""
+"""Group tensors of one kind up to a size in bytes."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ def grouped(
     *,
     may_exceed: bool,
 ) -> Iterator[tuple[K | None, list[int]]]:
-    """Gather tensors of one kind until a group reaches its limit.
+    """Collect tensors of one kind until a group reaches its limit.
 
     Args:
         tensors: each with the index that stands for it.
-        kind: what the tensors of a group have in common; None for one that stays alone.
-        limit: the size in bytes at which the growing group of a kind closes.
-        may_exceed: whether the tensor that reaches the limit is in the group; else the group closes
-            before one that would exceed it.
+        kind: returns the kind of a tensor, such as its dtype; None for one that stays alone.
+        limit: returns the size in bytes at which the growing group of a kind closes.
+        may_exceed: whether the tensor that reaches the limit is in the group. Otherwise the group
+            closes before a tensor that would exceed it.
 
-    Yields the groups as they close, each with its kind; those that never filled up come last, in
-    the order of their first tensors.
+    Yields:
+        The groups as they close, each with its kind. Groups that never filled up come last, in
+        the order of their first tensors.
     """
     growing: dict[K, list[int]] = {}
     sizes: dict[K, int] = {}

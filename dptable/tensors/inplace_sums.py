@@ -1,4 +1,4 @@
-"""Sums in place, for buffers of one shape that every replica has."""
+"""In-place sums of buffers that every replica has."""
 
 from __future__ import annotations
 
@@ -23,9 +23,16 @@ _BLOCK_BYTES = 1 << 20
 def reduce_into_(tensors: Sequence[Tensor], *, zero: bool = False, nccl: bool = False) -> None:
     """Add all tensors into the first one, in order; with ``zero`` the others end as zeros.
 
-    The tensors have one shape and dtype, and separate memory. Contiguous ones on the CPU are
-    summed block by block while a block is in the cache. Raises TypeError for what is no tensor and
-    ValueError for tensors that differ, before it adds.
+    Contiguous tensors on the CPU are summed block by block, while a block is in the cache.
+
+    Args:
+        tensors: tensors of one shape and dtype, with separate memory.
+        zero: set all but the first to zero.
+        nccl: use NCCL.
+
+    Raises:
+        TypeError: an entry is not a tensor.
+        ValueError: the tensors differ in shape or dtype. Nothing has been added then.
     """
     check_replicas(tensors)
     first, *others = tensors
@@ -49,8 +56,11 @@ def reduce_into_(tensors: Sequence[Tensor], *, zero: bool = False, nccl: bool = 
 def reduce_slice_(tensors: Sequence[Tensor], start: int, stop: int, *, zero: bool = False) -> None:
     """Do ``reduce_into_`` for the elements ``start`` to ``stop`` (excluded) of flat tensors.
 
-    Worker threads that take the ``slice_ranges`` of the buffers among them share the work.
-    Raises ValueError too for tensors that are not flat and for elements that they do not have.
+    Worker threads share the work if each takes one of the ``slice_ranges`` of the buffers.
+
+    Raises:
+        TypeError: an entry is not a tensor.
+        ValueError: the tensors differ, are not flat, or lack these elements.
     """
     check_replicas(tensors)
     first, *others = tensors

@@ -1,4 +1,4 @@
-"""NCCL: when it can carry tensors, what is said when it cannot, and the carrying."""
+"""Collectives by NCCL, the conditions for it, and the warning when they do not hold."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _told: set[str] = set()
 
 
 def why_not_nccl(tensors: Sequence[Tensor]) -> str | None:
-    """Why NCCL cannot serve these tensors, one per device, or None if it can."""
+    """Return why NCCL cannot be used for these tensors, one per device, or None if it can."""
     if os.environ.get("CUDA_LAUNCH_BLOCKING") == "1":
         return "CUDA_LAUNCH_BLOCKING is 1, with which NCCL hangs"
     if not all(tensor.is_cuda for tensor in tensors):
@@ -48,7 +48,7 @@ def why_not_nccl(tensors: Sequence[Tensor]) -> str | None:
 
 
 def nccl_serves(tensors: Sequence[Tensor]) -> bool:
-    """Return whether NCCL can serve these tensors; warns once for each reason why not."""
+    """Return whether NCCL can be used for these tensors; warn once for each reason why not."""
     reason = why_not_nccl(tensors)
     if reason is None:
         return True
@@ -64,13 +64,13 @@ _carrying = threading.Lock()
 
 
 def broadcast(tensors: Sequence[Tensor]) -> None:
-    """Copy the first tensor into the others, by NCCL."""
+    """Copy the first tensor into the others by NCCL."""
     with _carrying:
         nccl.broadcast(_as_real(tensors))
 
 
 def reduce(tensors: Sequence[Tensor], output: Tensor | None = None, root: int = 0) -> None:
-    """Sum tensors, by NCCL, into number ``root`` or into ``output``, which is on its device."""
+    """Sum tensors by NCCL, into number ``root`` or into ``output``, which is on its device."""
     with _carrying:
         if output is None:
             nccl.reduce(_as_real(tensors), root=root)
@@ -79,5 +79,5 @@ def reduce(tensors: Sequence[Tensor], output: Tensor | None = None, root: int = 
 
 
 def _as_real(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Views that NCCL understands: complex numbers as pairs."""
+    """Return views that NCCL accepts: complex numbers as pairs of real numbers."""
     return [torch.view_as_real(t) if t.is_complex() else t for t in tensors]

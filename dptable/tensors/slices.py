@@ -1,4 +1,4 @@
-"""How a batch, or a flat buffer, is divided among devices."""
+"""Divide a batch, or a flat buffer, among devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work that one thread queues on an accelerator for another."""
+"""Order work that threads queue on an accelerator for each other."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from compat import accelerators
 
 
 class Streams:
-    """The streams of ``devices`` that are current in this thread, for use by others.
+    """The streams of ``devices`` that are current in the creating thread, for use by others.
 
-    A stream is current in one thread only: what another thread queues goes elsewhere, and neither
-    waits for the other. CPUs have no streams, and nothing is done for them.
+    A stream is current in one thread only: what another thread queues goes to another stream, and
+    neither waits for the other unless told to. CPUs have no streams, and nothing is done for them.
     """
 
     def __init__(self, devices: Iterable[torch.device]) -> None:
@@ -26,7 +26,7 @@ class Streams:
         }
 
     def follow(self, device: torch.device) -> None:
-        """Let the stream of ``device`` wait for what this thread has queued there."""
+        """Make the stream of ``device`` wait for what the calling thread has queued there."""
         stream = self._streams.get(device)
         if stream is not None:
             own = accelerators.current_stream(device)
@@ -35,9 +35,10 @@ class Streams:
 
     @contextmanager
     def joined(self) -> Iterator[None]:
-        """A block of another thread that comes after what they hold now, and before what is next.
+        """Order the block, in another thread, after these streams' past work and before their next.
 
-        There and back, that thread's streams wait where they are others than these.
+        On entry the calling thread's streams wait for these; on exit these wait for the thread's.
+        Equal streams need no wait.
         """
         own = {device: accelerators.current_stream(device) for device in self._streams}
         others = [(own[d], stream) for d, stream in self._streams.items() if own[d] != stream]
@@ -51,7 +52,7 @@ class Streams:
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """A block in which they are this thread's."""
+        """Make these streams current in the calling thread for the length of the block."""
         with ExitStack() as stack:
             for device, stream in self._streams.items():
                 if accelerators.current_stream(device) != stream:
@@ -60,10 +61,10 @@ class Streams:
 
 
 class HandedOver:
-    """A tensor that one thread gives to others, whose streams wait for what it is computed from.
+    """A tensor that one thread computes and others read on their own streams.
 
     Args:
-        tensor: what the creating thread has queued, or computed, on its current stream.
+        tensor: computed, or queued, on the creating thread's current stream.
     """
 
     def __init__(self, tensor: Tensor) -> None:
@@ -74,7 +75,7 @@ class HandedOver:
             self._ready.record(accelerators.current_stream(tensor.device))
 
     def on(self, device: torch.device) -> Tensor:
-        """Return the tensor on ``device``, for this thread's streams."""
+        """Return the tensor on ``device``; this thread's streams wait for its values."""
         if self._ready is not None:
             accelerators.current_stream(self._tensor.device).wait_event(self._ready)
             accelerators.keep(self._tensor)

@@ -1,4 +1,4 @@
-"""Nested structures of tensors, taken apart into several alike and put together again.
+"""Split nested structures of tensors into several of one form, and join them again.
 
 The structures are those of torch.nn.parallel: tuples, named tuples, lists and dicts, at any depth.
 """
@@ -24,9 +24,15 @@ def unzipped(
     rest: Callable[[Any, Place], Any] = lambda value, place: value,
     place: Place = (),
 ) -> list[Any]:
-    """``n`` structures like the given one, with the i-th of ``parts(tensor, place)`` in the i-th.
+    """Return ``n`` structures of the given form; the i-th holds entry i of each tensor's parts.
 
-    In all of them ``rest(value, place)`` stands for what is neither a tensor nor holds others.
+    Args:
+        structure: the structure.
+        parts: returns the parts of a tensor, for its place.
+        n: the number of structures.
+        rest: returns what to put, in all of them, for a value that is neither a tensor nor a
+            structure.
+        place: the place of ``structure`` in a larger one.
     """
     if isinstance(structure, Tensor):
         return list(parts(structure, place))
@@ -44,10 +50,15 @@ def zipped(
     join: Callable[[list[Tensor]], Tensor],
     rest: Callable[[list[Any]], Any],
 ) -> Any:
-    """One structure of several alike, with ``join`` of their tensors at each place.
+    """Join several structures of one form, with ``join`` of their tensors at each place.
 
-    What is neither a tensor nor holds others becomes what ``rest`` makes of it. Raises ValueError
-    for structures that differ.
+    Args:
+        structures: the structures.
+        join: joins the tensors at one place.
+        rest: joins the values at a place that are neither tensors nor structures.
+
+    Raises:
+        ValueError: the structures differ in form.
     """
     first = structures[0]
     if any(type(other) is not type(first) for other in structures):
@@ -69,14 +80,14 @@ def zipped(
 
 
 def at(structure: Any, place: Place) -> Any:
-    """Return what is at ``place`` in a structure."""
+    """Return the value at ``place`` in a structure."""
     for key in place:
         structure = structure[key]
     return structure
 
 
 def named(name: str, place: Place) -> str:
-    """Return how errors call a place in the argument ``name``: entries of lists count from 1."""
+    """Return the text for a place in the argument ``name``; entries of lists count from 1."""
     return name + "".join(f"[{key + 1 if isinstance(key, int) else repr(key)}]" for key in place)
 
 

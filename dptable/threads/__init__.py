@@ -1,1 +1,1 @@
-"""A function on every device, each in a thread of its own. Knows no gradient."""
+"""Run a function on every device, each in its own thread. This package knows no gradients."""

@@ -1,4 +1,8 @@
-"""Carry the caller's modes and streams into worker threads."""
+"""Carry the caller's modes and streams into worker threads.
+
+PyTorch's modes and current streams are thread-local: without this, a worker would compute with
+gradients under the caller's ``no_grad``, and on a stream that the caller does not wait for.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +19,12 @@ from dptable.torch_internals import default_device, saved_tensors_hooks
 
 
 class CallerModes:
-    """The modes of the thread that creates this object, for jobs that run in other threads.
+    """The modes of the creating thread, for jobs that run in other threads.
 
     These are ``no_grad``, ``inference_mode``, ``autocast``, the default device and hooks for saved
-    tensors. A job's stream waits for the caller's current one, and that for the job's: on every
-    logical device, since a job may use others than its own.
+    tensors. A job's stream waits for the caller's current stream, and afterwards the caller's
+    stream waits for the job's. This holds on every logical device, since a job may use others than
+    its own.
     """
 
     def __init__(self) -> None:
@@ -28,7 +33,7 @@ class CallerModes:
 
     @contextmanager
     def entered(self, gpu: DeviceLike) -> Iterator[None]:
-        """A block in another thread that runs as if in the caller's, on a device."""
+        """Run the block in another thread as if it ran in the caller's, on device ``gpu``."""
         # Not restored afterwards: going back to the first GPU would start CUDA there.
         cutorch.setDevice(gpu)
         with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""How a function runs on every device: in the caller's thread, or each in one of its own."""
+"""Dispatch a function to every device: in the caller's thread, or each in its own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from dptable.threads.worker import Worker, run_all, stop_all
 class Job:
     """A call of ``function`` on one device.
 
-    Field ``contexts``: entered around the call, in the thread that makes it, the first one first.
+    Attributes:
+        contexts: context managers entered around the call, in the thread that makes it. The first
+            one is the outermost.
     """
 
     __slots__ = ("arguments", "contexts", "function")
@@ -39,19 +41,24 @@ class Job:
 
 
 class Basic:
-    """Runs jobs one after the other in the caller's thread."""
+    """Run jobs one after the other in the caller's thread."""
 
     typename = "nn.DataParallelTable.Basic"
     parallel = False
 
     def prepare(self, gpus: Sequence[DeviceLike]) -> bool:
-        """Be ready for jobs on these devices. False: one that was given up may still be running."""
+        """Get ready for jobs on these devices.
+
+        Returns:
+            False if a job that was given up may still be running on the replicas.
+        """
         return True
 
     def run(self, jobs: Sequence[Job], gpus: Sequence[DeviceLike]) -> list[Any]:
-        """Return the results of the jobs, each run on its device.
+        """Run each job on its device and return their results.
 
-        An error is raised when every job has stopped: the first one's, naming replica and device.
+        If jobs fail, the first error is raised after every job has stopped. It names replica and
+        device.
         """
         results = []
         for i, (job, gpu) in enumerate(zip(jobs, gpus, strict=True), 1):
@@ -64,14 +71,14 @@ class Basic:
         return results
 
     def close(self) -> None:
-        """End what it runs jobs in; the next use starts anew."""
+        """End the worker threads, if there are any; the next use starts new ones."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {}
 
 
 class Threads(Basic):
-    """Runs all jobs at once, each in a worker thread of its device.
+    """Run all jobs at once, each in a worker thread of its device.
 
     The threads start at the first use and live until ``close()``, or as long as this object.
 
@@ -102,6 +109,8 @@ class Threads(Basic):
     def _start(self, gpus: list[DeviceLike]) -> None:
         workers = [Worker(f"dptable-replica-{i}") for i in range(1, len(gpus) + 1)]
         self._workers = workers
+        # Not __del__: a finalizer also runs at exit, before daemon threads are frozen. It holds the
+        # list of workers, not this object.
         self._finalizer = weakref.finalize(self, stop_all, workers)
         total = torch.get_num_threads()
         share = _threads_per_replica(gpus)
@@ -115,10 +124,13 @@ class Threads(Basic):
             torch.set_num_threads(total)
 
     def run(self, jobs: Sequence[Job], gpus: Sequence[DeviceLike]) -> list[Any]:
+        # The worker would wait for a job that stands behind its own in the queue.
         if any(worker.thread is threading.current_thread() for worker in self._workers):
             raise RuntimeError("a function that runs on a replica cannot use the container itself")
+        # One for all jobs: it records the caller's streams as they are now, before any job runs.
         modes = CallerModes()
         for job, gpu in zip(jobs, gpus, strict=True):
+            # Outermost, so that contexts of the job already see the device and its stream.
             job.contexts.insert(0, modes.entered(gpu))
         results = run_all(self._workers, jobs)
         failed = [i for i, result in enumerate(results) if result.error is not None]
@@ -144,6 +156,7 @@ class Threads(Basic):
         self._finalizer = None
         self._workers = []
 
+    # Threads and finalizers cannot be copied or saved; a copy starts its own.
     def __getstate__(self) -> dict[str, Any]:
         return {"initFunc": self.initFunc, "syncCopies": self.syncCopies}
 
@@ -152,7 +165,7 @@ class Threads(Basic):
 
 
 def place(i: int, gpu: DeviceLike) -> str:
-    """Return how errors name a replica."""
+    """Return the prefix by which errors name a replica."""
     name = cutorch.device(gpu)
     number = f"GPU {gpu}, " if isinstance(gpu, int) else ""
     return f"replica {i} ({number}{name}): "
@@ -169,6 +182,9 @@ def _init(threads: int | None, initFunc: Any) -> None:
 
 
 def _threads_per_replica(gpus: Sequence[DeviceLike]) -> int | None:
-    """CPU replicas share the cores: with all of them in each, they would fight for them."""
+    """Return each CPU replica's share of the cores, or None without CPU replicas.
+
+    With all cores in each replica, their operator threads would displace each other.
+    """
     on_cpu = sum(cutorch.device(gpu).type == "cpu" for gpu in gpus)
     return max(1, torch.get_num_threads() // on_cpu) if on_cpu else None

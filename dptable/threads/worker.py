@@ -1,4 +1,4 @@
-"""A thread that lives as long as its container and runs what it is given."""
+"""A thread that runs jobs from a queue as long as its container lives."""
 
 from __future__ import annotations
 
@@ -10,39 +10,43 @@ from typing import Any
 
 from compat import thread_calls
 
-# Seconds until somebody who waits looks whether there is still anything to wait for.
+# Seconds between two looks at whether the thread that is waited for is still alive.
 _PATIENCE = 1.0
 
 
 class Result:
-    """What a job returned or raised, once it has ended."""
+    """The value or the error of a job, once it has ended."""
 
     __slots__ = ("_done", "_submitter", "_thread", "error", "value")
 
     def __init__(self, thread: threading.Thread) -> None:
         self._thread = thread
         self._submitter = threading.get_ident()
+        # A lock, not an Event: its acquire is one C call, and an Event is a lock and a condition.
+        # It is released by another thread than the one that acquires it here.
         self._done = threading.Lock()
         self._done.acquire()
         self.value: Any = None
         self.error: BaseException | None = None
 
     def begin(self) -> None:
-        """Know, in the thread that does the job, who waits for it."""
+        """Note, in the worker, which thread waits for the job: calls may be passed to it."""
         if thread_calls.accepting:
-            thread_calls.work_for(self._submitter)
+            thread_calls.note_submitter(self._submitter)
 
     def end(self) -> None:
-        """Let go on who waits."""
+        """Wake the thread that waits."""
         self._done.release()
 
     def wait(self) -> None:
-        """Wait, once, for the end of the job; Ctrl-C interrupts the wait, not the job."""
+        """Wait, once, for the end of the job. Ctrl-C interrupts the wait but not the job."""
         wait = (
             functools.partial(thread_calls.wait, self._acquire)
             if thread_calls.accepting
             else self._acquire
         )
+        # A thread that dies without `end` (a fork, an interpreter that shuts down) would leave the
+        # lock held for ever; hence the look at the thread after each time-out.
         while not wait(_PATIENCE):
             if not self._thread.is_alive() and not self._done.acquire(timeout=0):
                 self.error = RuntimeError(f"the thread {self._thread.name} was ended from outside")
@@ -55,20 +59,21 @@ class Result:
 class Worker:
     """A daemon thread that runs jobs in order.
 
-    It holds on to nothing but its queue, so that whoever submits jobs can be collected.
-
-    Field ``given_up``: somebody could not wait for its job to end; nobody is to wait again.
+    Attributes:
+        given_up: a wait for one of its jobs was interrupted; nobody waits for this worker any more.
     """
 
     given_up = False
 
     def __init__(self, name: str) -> None:
+        # The thread refers to the queue alone, never to this object: otherwise a running thread
+        # would keep the worker and its container from being collected.
         self._jobs: queue.SimpleQueue[tuple[Result, Callable[[], Any]] | None] = queue.SimpleQueue()
         self.thread = threading.Thread(target=_serve, args=(self._jobs,), name=name, daemon=True)
         self.thread.start()
 
     def submit(self, job: Callable[[], Any]) -> Result:
-        """Queue a job."""
+        """Queue a job; return its future result."""
         result = Result(self.thread)
         self._jobs.put((result, job))
         return result
@@ -79,7 +84,7 @@ class Worker:
         return self.thread.is_alive() and not self.given_up
 
     def stop(self) -> None:
-        """Have the thread end after the jobs that are queued."""
+        """End the thread after the jobs that are queued."""
         self._jobs.put(None)
 
     def join(self) -> None:
@@ -95,6 +100,8 @@ def _serve(jobs: queue.SimpleQueue[tuple[Result, Callable[[], Any]] | None]) -> 
         if entry is None:
             return
         result, job = entry
+        # While this thread waits for the next job, its locals would keep the last one, and with it
+        # the container, alive.
         del entry
         result.begin()
         try:
@@ -108,8 +115,8 @@ def _serve(jobs: queue.SimpleQueue[tuple[Result, Callable[[], Any]] | None]) -> 
 def run_all(workers: list[Worker], jobs: Sequence[Callable[[], Any]]) -> list[Result]:
     """Run a job on each worker and wait until all have ended.
 
-    An interrupt, such as Ctrl-C, is raised when they have; a second one at once. The workers,
-    one of which may be stuck for good, are then given up.
+    An interrupt, such as Ctrl-C, is raised after all have ended. A second interrupt is raised at
+    once and marks the workers as given up, since one of them may be stuck.
     """
     try:
         results = [worker.submit(job) for worker, job in zip(workers, jobs, strict=False)]
@@ -137,6 +144,7 @@ def _wait(results: list[Result]) -> None:
 
 def stop_all(workers: list[Worker]) -> None:
     """End the threads of all workers."""
+    # All are told before any is waited for, so that they end at the same time.
     for worker in workers:
         worker.stop()
     for worker in workers:

@@ -1,4 +1,4 @@
-"""Training runs: their options, the trainer and the session around it, for scripts too."""
+"""Training runs: options, trainer and session. ``dptable train`` uses them; scripts may, too."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """All but the options need PyTorch: loaded when asked for."""
+    """Import a name that needs PyTorch at its first use; ``Options`` needs none."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

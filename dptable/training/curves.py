@@ -1,4 +1,4 @@
-"""Curves of a training run as a picture."""
+"""Plot the curves of a training run."""
 
 from __future__ import annotations
 
@@ -12,8 +12,13 @@ from compat.t7.base.atomic_file import atomic_file
 def plot(history: Sequence[Mapping[str, float]], path: Path) -> None:
     """Draw loss and accuracy over the epochs into a PNG file.
 
-    ``history`` has one table per epoch with ``trainLoss``, ``trainAccuracy``, ``testLoss`` and
-    ``testAccuracy``. Raises ``ImportError`` without matplotlib.
+    Args:
+        history: one table per epoch with ``trainLoss``, ``testLoss``, and ``trainAccuracy``,
+            ``testAccuracy`` in per cent.
+        path: the file to write.
+
+    Raises:
+        ImportError: matplotlib is not installed.
     """
     figure = new_figure(900, 350)
     figure.set_layout_engine("constrained")

@@ -1,4 +1,4 @@
-"""What went wrong in a step of training, in words that say where and what to change."""
+"""Explain a failed training step: where the first bad number arose, and what to change."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _CPU = "DefaultCPUAllocator"
 
 
 def is_finite(vector: Tensor) -> bool:
-    """Whether no element is NaN or infinite."""
+    """Return whether no element is NaN or infinite."""
     # A sum of finite numbers may overflow; nearly always it does not.
     return math.isfinite(vector.sum()) or bool(vector.isfinite().all())
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether a device or the host had too little memory."""
+    """Return whether the error means that a device or the host had too little memory."""
     return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or (
         isinstance(error, RuntimeError) and _CPU in str(error)
     )
@@ -35,10 +35,13 @@ def is_out_of_memory(error: BaseException) -> bool:
 def origin(
     table: DataParallelTable, criterion: nn.Criterion, input: Tensor, target: Tensor
 ) -> str | None:
-    """The module and the method from which the first number comes that is NaN or infinite.
+    """Find the module and method that produced the first NaN or infinity.
 
-    The pass is repeated on a copy of the first replica; None if it goes well there, as it may in a
-    net that draws random numbers.
+    The pass is repeated on a copy of the first replica.
+
+    Returns:
+        For instance ``"nn.Linear(4 -> 2) forward"``. None if the repeated pass is finite, which
+        happens in nets that draw random numbers.
     """
     for module in table.get(1).listModules():
         for name in type(module).parameter_names:
@@ -62,7 +65,7 @@ def origin(
 
 
 class _Found(ArithmeticError):
-    """The place where the first such number is."""
+    """Leaves the repeated pass at the first NaN or infinity; its text is the place."""
 
 
 def _checked(method: Callable[..., Any], module: nn.Module, name: str, *arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a training run does: the options of ``dptable train``, and of scripts."""
+"""The options of a training run: the same for ``dptable train`` and for scripts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ MODELS = ("lenet", "mlp", "resnet")
 
 @dataclass(frozen=True)
 class Range:
-    """The numbers that an option accepts: ``least`` to ``most``, without ``least`` if ``above``."""
+    """The numbers that an option accepts: ``least`` to ``most``.
+
+    ``least`` itself is not accepted if ``above`` is set.
+    """
 
     least: float
     most: float
@@ -51,19 +54,29 @@ SECONDS = Range(0, 1_000_000, above=True)
 
 
 def _option(default: Any, explanation: str, **more: Any) -> Any:
-    """A field of ``Options``.
+    """Declare a field of ``Options``.
 
     Args:
-        default: its default, which tells its type.
-        explanation: what the command's help says of it.
-        more: ``choices``, the values that are accepted, or ``accepted``, a ``Range``.
+        default: the default, whose type is the type of the option.
+        explanation: the text in the command's help.
+        more: ``choices``, the accepted values, or ``accepted``, a ``Range``.
     """
     return dataclasses.field(default=default, metadata={"help": explanation, **more})
 
 
 @dataclass
 class Options:
-    """What a run does. Saved with every checkpoint, so that resuming need not repeat it."""
+    """The options of a run.
+
+    Every checkpoint holds them, so that ``--resume`` needs no other option.
+
+    Raises:
+        TypeError, ValueError: an option has a value that it does not accept.
+
+    Example:
+        >>> Options(model="mlp", lr=0.1, schedule="30,40").learningRate(31)
+        0.010000000000000002
+    """
 
     data: str = _option(
         "",
@@ -109,7 +122,7 @@ class Options:
 
     @classmethod
     def merged(cls, *tables: dict[str, Any]) -> Options:
-        """Options from tables that may hold other things too; the later ones win."""
+        """Make options from tables, which may hold other keys too. Later tables win."""
         names = {field.name for field in dataclasses.fields(cls)}
         return cls(**{k: v for table in tables for k, v in table.items() if k in names})
 
@@ -121,9 +134,13 @@ class Options:
 
     @classmethod
     def checked(cls, name: str, value: Any) -> Any:
-        """``value`` as the option ``name`` has it.
+        """Return ``value`` as the option ``name`` stores it.
 
-        Raises TypeError or ValueError for one that it cannot have: files hold options, too.
+        The check is here because checkpoint files hold options, too.
+
+        Raises:
+            TypeError: the value has another type.
+            ValueError: the value is outside the accepted range or choices.
         """
         field = cls.__dataclass_fields__[name]
         kind: Any = type(field.default)
@@ -141,7 +158,7 @@ class Options:
         return value
 
     def learningRate(self, epoch: int) -> float:
-        """The learning rate of an epoch, counted from 1."""
+        """Return the learning rate of an epoch, counted from 1."""
         if self.schedule == "constant":
             return self.lr
         if self.schedule == "cosine":

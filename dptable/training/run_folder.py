@@ -1,7 +1,8 @@
-"""The folder of a training run, which belongs to one process while that trains.
+"""The lock on the folder of a training run.
 
-Two runs in one folder would mix their files, and one of them would be lost. The operating system
-ends the lock with the process that holds it, however that ends.
+Two runs in one folder would overwrite each other's files, so a run holds a lock while it trains.
+It is a lock of the operating system: the system releases it when the process ends, also when the
+process is killed.
 """
 
 from __future__ import annotations
@@ -31,20 +32,25 @@ _BYTE = 1 << 20
 
 
 @contextlib.contextmanager
-def held(folder: str | os.PathLike[str], new: bool = False) -> Iterator[None]:
-    """Make ``folder`` if it is not there, and keep other runs out of it through the block.
+def locked(folder: str | os.PathLike[str], new: bool = False) -> Iterator[None]:
+    """Lock a run's folder against other runs for the length of the block.
 
-    A folder that is ``new``, or made here, goes again if the block leaves nothing in it.
+    The folder is made if it does not exist.
+
+    Args:
+        folder: the folder.
+        new: remove the folder afterwards if the block left nothing in it. A folder that was made
+            here is always treated so.
 
     Raises:
-        ValueError: a file of the folder is a link, through which the run would write elsewhere.
+        ValueError: a file that the run would write is a link to elsewhere.
         FileExistsError: another run has the folder; the message names its process.
-        OSError: nothing can be written there, which is known before any work is done.
+        OSError: the folder is not writable. The check comes before any work.
     """
     folder = Path(folder)
     new = new or not folder.exists()
     path = folder / LOCK
-    descriptor = _opened(path)
+    descriptor = _open_locked(path)
     try:
         _refuse_links(folder)
         _write(descriptor, path)
@@ -60,14 +66,17 @@ def held(folder: str | os.PathLike[str], new: bool = False) -> Iterator[None]:
 
 
 def _refuse_links(folder: Path) -> None:
-    """A folder may come from somebody else; what is written into it stays there."""
+    """Raise ValueError if a file that the run would write is a symbolic link.
+
+    The folder may come from somebody else, and a link would lead the run to write elsewhere.
+    """
     for entry in os.scandir(folder):
         if entry.is_symlink() and any(fnmatch(entry.name, name) for name in _WRITTEN):
             raise ValueError(f"{entry.path} is a link; a folder with files of its own is accepted")
 
 
-def _opened(path: Path) -> int:
-    """The locked file of this name."""
+def _open_locked(path: Path) -> int:
+    """Open the lock file and lock it."""
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
@@ -110,7 +119,7 @@ def _holder(descriptor: int) -> str:
 
 
 def _write(descriptor: int, path: Path) -> None:
-    """Tell who has the folder, and learn whether files can be written there."""
+    """Write which process has the folder; this also tests whether the folder is writable."""
     since = time.strftime("%Y-%m-%d %H:%M:%S")
     told = f"process {os.getpid()} on {socket.gethostname()} since {since}\n"
     try:

@@ -1,4 +1,4 @@
-"""A training run: the epochs with their progress, checkpoints and the report at the end."""
+"""A training run from start to end: epochs with progress bars, checkpoints, final report."""
 
 from __future__ import annotations
 
@@ -18,14 +18,22 @@ from compat.checks import number, whole, wrong_type
 from compat.terminal import printable, say
 from dptable import checkpoints, data
 from dptable.training.curves import plot
-from dptable.training.stopping import outliving_its_output, stop_requests
+from dptable.training.stopping import stop_requests, tolerate_closed_output
 from dptable.training.trainer import Tally, Trainer
 
 _HISTORY = ("trainLoss", "trainAccuracy", "testLoss", "testAccuracy")
 
 
 class Session:
-    """A training run: the epochs with their progress, checkpoints and the report at the end."""
+    """Run the epochs that are left, save checkpoints and report the result.
+
+    Args:
+        trainer: what trains and tests the net.
+        dataset: the images to train on and to test on.
+        folder: the folder of the checkpoints; it is made if it is missing.
+        latest: the table of the checkpoint to resume from, or an empty table.
+        places: the names of the devices, for the first line that is printed.
+    """
 
     def __init__(
         self,
@@ -42,7 +50,7 @@ class Session:
         self.folder = folder
         self.places = places
         self.epoch = whole(latest.get("epoch", 0), "epoch", 0)
-        self.tally = Tally.of(latest.get("tally", {}))
+        self.tally = Tally.from_table(latest.get("tally", {}))
         self.history = _checked_history(latest.get("history") or [])
 
     def run(self) -> int:
@@ -50,7 +58,7 @@ class Session:
         confusion = None
         if self.job.rank == 0:
             self.folder.mkdir(parents=True, exist_ok=True)  # a failure now costs no epoch
-        with stop_requests() as stopped, outliving_its_output(stopped):
+        with stop_requests() as stopped, tolerate_closed_output(stopped):
             while self.epoch < self.opt.epochs:
                 confusion = self._run_epoch(stopped)
                 self._save()
@@ -84,7 +92,11 @@ class Session:
         return f" in {self.job.size} processes" if self.job.size > 1 else ""
 
     def _run_epoch(self, stopped: Callable[[], bool]) -> optim.ConfusionMatrix | None:
-        """Train for the rest of an epoch and test; None where it was interrupted."""
+        """Train for the rest of an epoch, then test.
+
+        Returns:
+            The confusion matrix of the test, or None if the epoch was interrupted.
+        """
         epoch, split = self.epoch + 1, self.dataset.train
         on_terminal = sys.stderr.isatty()
         interval = 0.1 if on_terminal else 5
@@ -165,14 +177,17 @@ class Session:
 
 
 def _checked_history(rows: Any) -> list[dict[str, float]]:
-    """What a file tells of the epochs before."""
+    """Return the history of a checkpoint file, checked entry by entry."""
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise wrong_type(rows, "history", "a list of tables")
     return [{name: number(row.get(name), f"history: {name}") for name in _HISTORY} for row in rows]
 
 
 def new_folder(model: str) -> Path:
-    """Make a folder for this run, which another one that starts at the same time does not get."""
+    """Make ``runs/MODEL``, or ``runs/MODEL-2`` and so on where that exists.
+
+    ``mkdir`` fails if the folder exists, so two runs that start together get different folders.
+    """
     for i in itertools.count(1):
         folder = Path("runs") / (model if i == 1 else f"{model}-{i}")
         with contextlib.suppress(FileExistsError):

@@ -1,4 +1,4 @@
-"""Signals, and an output that nobody reads any more, as requests to stop after the current step."""
+"""Turn signals and closed outputs into requests to stop after the current step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BROKEN_PIPE = 13
 
 
 class Requests:
-    """Whether there was a request to stop: ``requests()``."""
+    """Remembers the first request to stop; calling the object returns whether there was one."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -32,22 +32,25 @@ class Requests:
         return bool(self._number)
 
     def note(self, number: int) -> None:
-        """Note the signal of this number, unless there was one before."""
+        """Remember the number of the signal, unless an earlier request is remembered."""
         self._number = self._number or number
 
     @property
     def exit_code(self) -> int:
-        """That of a command which the signal ended, as shells give it: 143 after SIGTERM."""
+        """The exit code of a command that this signal ended, as in shells: 143 after SIGTERM."""
         return 128 + self._number if self._number else 0
 
 
 @contextmanager
 def stop_requests() -> Iterator[Requests]:
-    """Within the block, note signals instead of dying of them; yields "was there one?".
+    """Remember SIGINT, SIGTERM and SIGHUP in the block instead of ending the process.
 
-    The signals are SIGINT, SIGTERM and SIGHUP, where they are not ignored, as ``nohup`` has it. A
-    second one acts as it did before. Signals reach the main thread only; in any other the
-    answer is always no.
+    A second signal acts as it did outside the block. Signals that are ignored, as under ``nohup``,
+    stay ignored. Python delivers signals to the main thread only; in any other thread there are
+    never requests.
+
+    Yields:
+        The requests; calling them returns whether there was one.
     """
     requests = Requests()
     if threading.current_thread() is not threading.main_thread():
@@ -74,21 +77,21 @@ def stop_requests() -> Iterator[Requests]:
 
 
 @contextmanager
-def outliving_its_output(requests: Requests) -> Iterator[None]:
-    """Within the block, take what ends or closes the standard outputs for a request to stop.
+def tolerate_closed_output(requests: Requests) -> Iterator[None]:
+    """Treat a failing standard output as a request to stop, for the length of the block.
 
-    A reader that ends (``head``), a terminal that is closed, a full disk: what would be printed is
-    dropped from then on, so that what a run has done can still be saved.
+    The output fails when its reader ends (``head``), its terminal is closed or its disk is full.
+    Further output is dropped, so that the run can still save a checkpoint.
     """
     with (
-        contextlib.redirect_stdout(_Outliving(sys.stdout, requests)),
-        contextlib.redirect_stderr(_Outliving(sys.stderr, requests)),
+        contextlib.redirect_stdout(_TolerantStream(sys.stdout, requests)),
+        contextlib.redirect_stderr(_TolerantStream(sys.stderr, requests)),
     ):
         yield
 
 
-class _Outliving:
-    """A text stream that drops what it cannot write."""
+class _TolerantStream:
+    """A text stream that drops its output after the first failed write."""
 
     def __init__(self, stream: TextIO, requests: Requests) -> None:
         self._stream = stream
@@ -112,11 +115,14 @@ class _Outliving:
 
     def _drop(self) -> None:
         self._requests.note(_BROKEN_PIPE)
-        drop(self._stream)
+        redirect_to_null(self._stream)
 
 
-def drop(stream: TextIO) -> None:
-    """Have what is written to ``stream``, and what waits in it, go nowhere."""
+def redirect_to_null(stream: TextIO) -> None:
+    """Point the stream's file descriptor at the null device.
+
+    Text that waits in the stream's buffer goes there too, so that closing it at exit cannot fail.
+    """
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

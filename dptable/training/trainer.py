@@ -1,4 +1,4 @@
-"""Training and testing a net by minibatches; also an example of a ported Torch7 script.
+"""Train and test a net by minibatches; also an example of a ported Torch7 script.
 
 It follows the training scripts of the time (``train.lua`` of fb.resnet.torch): feval, optim.sgd,
 getParameters.
@@ -28,7 +28,14 @@ from dptable.training.options import STATE, Options
 
 @dataclass
 class Tally:
-    """Sums over the steps of an epoch."""
+    """Running sums over the steps of an epoch.
+
+    Attributes:
+        step: the number of completed steps.
+        images: the number of images in them.
+        loss: the sum of the images' losses.
+        correct: the number of images whose class was recognised.
+    """
 
     step: int = 0
     images: int = 0
@@ -36,8 +43,8 @@ class Tally:
     correct: int = 0
 
     @classmethod
-    def of(cls, held: Any) -> Tally:
-        """The sums that a file holds."""
+    def from_table(cls, held: Any) -> Tally:
+        """Make a tally from the table in a checkpoint file; None gives an empty tally."""
         held = held or {}
         if not isinstance(held, dict):
             raise wrong_type(held, "tally", "a table")
@@ -47,7 +54,7 @@ class Tally:
         return cls(step, images, number(held.get("loss", 0.0), "tally: loss"), correct)
 
     def add(self, images: float, loss: float, correct: float) -> None:
-        """Count a step: its images, the sum of their losses and how many were recognised."""
+        """Add a step: its images, the sum of their losses and how many were recognised."""
         self.step += 1
         self.images += int(images)
         self.loss += loss
@@ -59,11 +66,11 @@ class Tally:
 
     @property
     def accuracy(self) -> float:
-        """Per cent."""
+        """The share of recognised images, in per cent."""
         return 100 * self.correct / self.images
 
     def check_loss(self, epoch: int, remedy: str) -> None:
-        """Raise ArithmeticError where the loss is no finite number any more; say what to try."""
+        """Raise ArithmeticError if the loss is NaN or infinite; the message suggests ``remedy``."""
         if not math.isfinite(self.loss):
             raise ArithmeticError(
                 f"the loss is {self.loss} in step {self.step} of epoch {epoch}; try {remedy}"
@@ -71,7 +78,18 @@ class Tally:
 
 
 class Trainer:
-    """Trains and tests a model by minibatches, of which every process of the job has its share."""
+    """Train and test a model by minibatches.
+
+    In a job of several processes each of them computes its share of every batch.
+
+    Args:
+        model: the net on its devices.
+        criterion: the loss, a mean over the batch.
+        opt: the options of the run.
+        optimState: the optimizer's state of a checkpoint; default: a new one.
+        job: the processes that train together; default: this process alone.
+        slices: the folder of a distributed checkpoint to load instead of ``optimState``.
+    """
 
     def __init__(
         self,
@@ -107,9 +125,17 @@ class Trainer:
         tally: Tally,
         stopped: Callable[[], bool] = lambda: False,
     ) -> Iterator[Tally]:
-        """The rest of an epoch, of which ``tally`` is done; yields the tally after each step.
+        """Train for the rest of an epoch.
 
-        All processes end early in the same step, after one of them was ``stopped``.
+        Args:
+            epoch: the epoch, counted from 1.
+            split: the images to train on.
+            tally: the sums of the steps that were done before, of which training goes on.
+            stopped: asked after each step whether to stop. If any process says yes, all stop after
+                the same step.
+
+        Yields:
+            ``tally`` after each step.
         """
         self.optimState["learningRate"] = self.opt.learningRate(epoch)
         # A seed per epoch: a resumed run draws the same order of images.
@@ -130,7 +156,7 @@ class Trainer:
                 return
 
     def _explained_step(self, input: Tensor, target: Tensor, epoch: int, tally: Tally) -> float:
-        """``step``; its errors tell which step it was, and what may help."""
+        """Call ``step``; add to its errors which step failed and what may help."""
         step = f"step {tally.step + 1} of epoch {epoch}"
         try:
             return self.step(input, target)
@@ -148,20 +174,34 @@ class Trainer:
             ) from error
 
     def _check_finite(self, what: str, value: Tensor, input: Tensor, target: Tensor) -> None:
-        """Raise ArithmeticError with the place where it arose, before anything is updated."""
+        """Raise ArithmeticError if ``value`` has a NaN or infinity; the message names its origin.
+
+        This runs before the optimizer, so the parameters are still those of the step before.
+        """
         if not faults.is_finite(value):
             place = faults.origin(self.model, self.criterion, input, target)
             raise ArithmeticError(f"{what} is not finite{f', from {place}' if place else ''},")
 
     def _counts(self, loss: float, target: Tensor) -> tuple[int, float, int]:
-        """What a tally counts of the latest forward pass."""
+        """Return images, summed loss and recognised images of the latest forward pass."""
         if not len(target):
             return 0, 0.0, 0
         correct = (self.model.output.argmax(1) + 1 == target).sum()
         return len(target), loss * len(target), int(correct)
 
     def step(self, input: Tensor, target: Tensor) -> float:
-        """One step of gradient descent; returns the loss before it, that of this process."""
+        """Take one step of gradient descent.
+
+        Args:
+            input: this process's images, N×C×H×W, on the first device.
+            target: their classes, N, counted from 1.
+
+        Returns:
+            The mean loss of these images before the step.
+
+        Raises:
+            ArithmeticError: the loss or the gradient is not finite. The parameters are unchanged.
+        """
         loss = 0.0
 
         def feval(x: Tensor) -> tuple[float, Tensor]:
@@ -185,7 +225,16 @@ class Trainer:
     def test(
         self, split: data.Split, classes: int, stopped: Callable[[], bool] = lambda: False
     ) -> tuple[float, optim.ConfusionMatrix]:
-        """The mean loss over a split and its confusion matrix; over a part of it if ``stopped``."""
+        """Test the net on a split.
+
+        Args:
+            split: the images to test on.
+            classes: the number of classes.
+            stopped: asked after each batch whether to stop; the results are then those of a part.
+
+        Returns:
+            The mean loss and the confusion matrix, over all processes.
+        """
         confusion = optim.ConfusionMatrix(classes)
         tally = Tally()
         self.model.syncStatistics().evaluate()
@@ -204,22 +253,25 @@ class Trainer:
         return loss / images, confusion
 
     def wholeState(self) -> dict[str, Any]:
-        """The optimizer's state as one process has it; in rank 0 only, if it is sharded."""
+        """Return the optimizer's state as one process would have it.
+
+        A sharded state is gathered on rank 0; the other ranks get an empty table.
+        """
         if self.sharded is None:
             return self.optimState
         return self.sharded.gather_state(self.optimState) or {}
 
 
 def replicated(model: nn.Module, gpus: list[int], threads: bool) -> DataParallelTable:
-    """``model`` on several devices, with flat parameters and the threads that suit the machine.
+    """Put ``model`` on several devices, with flat parameters.
 
-    What is inside it is freed as it goes back (``keepResults``).
+    Inner results are freed during backward (``keepResults(False)``).
 
     Args:
         model: the net.
         gpus: GPU ids, counted from 1.
-        threads: whether each replica runs in a worker thread. On CPUs the number of threads inside
-            operators becomes that of one replica, in this thread too.
+        threads: run each replica in a worker thread. On CPUs this also sets the number of threads
+            inside operators, of the caller too, to one replica's share.
     """
     places = [cutorch.device(gpu) for gpu in gpus]
     on_gpus = all(map(accelerators.is_accelerator, places))

@@ -5,13 +5,17 @@ from __future__ import annotations
 import importlib
 import pickle
 import re
+import subprocess
+import sys
+from typing import Any
 
 import pytest
 import torch
 from support.paths import GOLDEN, ROOT
 
 import compat
-from compat import hints, nn, optim, xlua
+import dptable
+from compat import cutorch, hints, image, nn, optim, random, t7, threads, xlua
 from compat import torch as torch7
 from compat.nn.core import pytorch_names
 
@@ -113,16 +117,55 @@ def test_other_names_are_pythons_error() -> None:
         ("xlua.progres(1, 2)", "(did you mean progress?)"),
         ("torch7.DiskFile", "t7.load(path, many=True)"),
         ("torch7.manualseed(1)", "(did you mean manualSeed?)"),
+        ("torch7.zeros_like(1)", "use torch.zeros_like"),
+        ("torch7.manual_seed(1)", "torch7.manualSeed(1)"),
+        ("nn.conv2d(1, 2, 3)", "PyTorch's Conv2d is nn.SpatialConvolution"),
+        ("nn.MSE()", "(did you mean MSECriterion?)"),
+        ("nn.functional.relu", "torch.nn.functional.relu"),
+        ("nn.utils.clip_grad_norm_", "net.gradParamClip(norm)"),
+        ("optim.sdg", "(did you mean sgd?)"),
+        ("net.save('a')", "t7.save(path, net)"),
+        ("net.layers", "net.modules"),
+        ("t7.load_lua('a')", "t7.load(path)"),
+        ("t7.laod('a')", "(did you mean load?)"),
+        ("random.manual_seed(1)", "random.manualSeed(seed)"),
+        ("cutorch.is_available()", "cutorch.getDeviceCount()"),
+        ("image.imread('a')", "image.load(filename)"),
+        ("image.resize(1, 2)", "image.scale(src, width, height)"),
+        ("threads.Pool(2)", "threads.Threads(n)"),
+        ("dptable.DataParallel(net)", "dptable.DataParallelTable(1)"),
+        ("compat.jacobian", "no attribute 'jacobian'"),
     ],
 )
 def test_what_a_pytorch_user_types_is_answered(code: str, hint: str) -> None:
-    names = {"nn": nn, "optim": optim, "xlua": xlua, "torch7": torch7}
+    names: dict[str, Any] = {"nn": nn, "optim": optim, "xlua": xlua, "torch7": torch7}
+    names |= {"t7": t7, "random": random, "cutorch": cutorch, "image": image, "threads": threads}
+    names |= {"dptable": dptable, "compat": compat}
     names["net"] = nn.Sequential(nn.Linear(3, 2))
     with pytest.raises(AttributeError) as caught:
         eval(code, names)
     assert hint in str(caught.value)
     # Errors of worker processes are pickled.
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        ("net.cuda(0)", "tensorCache is 0; a dict is accepted"),
+        ("nn.MSECriterion().cuda(1)", "tensorCache is 1; a dict is accepted"),
+        ("nn.Parameter(1)", "declare weight = nn.Parameter() in the class"),
+    ],
+)
+def test_arguments_of_pytorch_are_answered(code: str, hint: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(hint)):
+        eval(code, {"nn": nn, "net": nn.Sequential(nn.Linear(3, 2))})
+
+
+def test_a_module_that_is_not_imported_is_told() -> None:
+    code = "import compat; compat.xlua"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.stderr.endswith("before its import: from compat import xlua\n")
 
 
 def test_methods_that_hints_name_exist() -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import threading
+import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -269,3 +272,39 @@ def test_gradients_in_shared_memory_are_summed_when_all_are_there() -> None:
         reducer.finish()
     torch.testing.assert_close(nets[0][0].weight.grad, torch.full((300, 300), 3.0 * 12 * 4 * 10))
     assert not any(net[0].weight.grad.any() for net in nets[1:])
+
+
+class _Meeting:
+    """A lock after whose release two threads wait for each other."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._both = threading.Barrier(2, timeout=20)
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+        self._both.wait()
+
+
+def test_a_bucket_whose_last_gradients_come_together_is_summed_once() -> None:
+    parameters = [torch.zeros(2, requires_grad=True) for _ in range(2)]
+    for p in parameters:
+        p.grad = torch.ones(2)
+    sums: list[int] = []
+
+    def reduce(copies: list[Tensor]) -> None:
+        sums.append(len(copies))
+        time.sleep(0.1)  # long enough for the other thread to come here, too
+
+    reducer = Reducer([[p] for p in parameters], reduce=reduce)
+    reducer.prepare()
+    reducer._lock = _Meeting()  # type: ignore[assignment]
+    workers = [Worker(f"replica {i}") for i in range(2)]
+    try:
+        results = run_all(workers, [partial(reducer.arrived, replica, 0) for replica in range(2)])
+    finally:
+        stop_all(workers)
+    assert sums == [2] and all(result.error is None for result in results)

@@ -238,7 +238,7 @@ def test_recording_goes_on_aside_and_both_sides_wait(
     streams: Streams, recorder: Any, failing: bool
 ) -> None:
     recorder = recorder()
-    with pytest.raises(ValueError) if failing else nullcontext(), recorder.aside():
+    with pytest.raises(ValueError) if failing else nullcontext(), recorder.side_stream():
         assert str(streams.current()) == "side"
         assert recorder.record(lambda: 5) == (5, "replay")
         if failing:

@@ -33,6 +33,7 @@ class Outcome:
 
 def draft_of(source: bytes, path: str = "piece.lua") -> str:
     """The draft of one file as it is written, before ruff lays it out."""
+    from compat.port.know.attempts import attempts
     from compat.port.know.files import File
     from compat.port.know.inference import Inference
     from compat.port.know.scopes import Scopes
@@ -42,7 +43,9 @@ def draft_of(source: bytes, path: str = "piece.lua") -> str:
 
     block = parse(source, path)
     file = File(path, "piece", block, Scopes(block, {}), source, is_script=True)
-    return written(Draft(file, Inference([file], {}).infer(), set()))
+    draft = Draft(file, Inference([file], {}).infer(), set())
+    draft.in_lua = dict.fromkeys(attempts(file, draft.types), "")
+    return written(draft)
 
 
 class SideBySide:

@@ -68,7 +68,7 @@ class Streams:
 
         monkeypatch.setattr(accelerators, "count", lambda kind: 1)
         monkeypatch.setattr(accelerators, "use", lambda device: None)
-        monkeypatch.setattr(accelerators, "pins", lambda: True)
+        monkeypatch.setattr(accelerators, "pins_memory", lambda: True)
         monkeypatch.setattr(accelerators, "current_stream", self.current)
         monkeypatch.setattr(accelerators, "on_stream", self.within)
         monkeypatch.setattr(accelerators, "new_stream", lambda device: self.stream("side"))

@@ -56,7 +56,7 @@ end
 local lua_error_value
 local function finish(ok, ...)
    if ok then return ... end
-   t7.settle()
+   t7.return_lent()
    local kind, text, value = t7.python.describe_error((...))
    if kind == 'lua' then error(lua_error_value(value, text), 0) end
    if kind == 'net' then

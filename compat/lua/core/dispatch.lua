@@ -46,7 +46,7 @@ end
 local function help(a, C)
    local text
    if a.kind == 'tensor' then
-      text = (a.class and t7.kin(C, a.class) or C).short .. (a.dims and '~' .. a.dims .. 'D' or '')
+      text = (a.class and t7.class_of_kind(C, a.class) or C).short .. (a.dims and '~' .. a.dims .. 'D' or '')
       if a.result then text = '*' .. text .. '*' end
    elseif a.kind == 'real' then text = C.real
    elseif a.kind == 'accreal' then text = C.accreal
@@ -108,7 +108,7 @@ local function form(alternative, given, C, position, method)
          npar = npar + 1
          local p = 'a' .. npar
          if a.kind == 'tensor' then
-            local indices = C.cuda and a.class == 'Long' and not a.result and 'as_kin(C, %s, "Long")' or '%s'
+            local indices = C.cuda and a.class == 'Long' and not a.result and 'as_kind(C, %s, "Long")' or '%s'
             checks[#checks + 1] = ('getmetatable(%s) == %s'):format(indices:format(p), a.class and 'MT_' .. a.class or 'MT')
             if a.dims then checks[#checks + 1] = ('getfenv(%s).n == %d'):format(p, a.dims) end
             values[i] = indices:format(p)
@@ -188,7 +188,7 @@ local function compile(entry, method, C)
    local text = ([[
 local t7, C, MT, MT_Long, MT_Byte, MT_Int, MT_Float, MT_Double, ops, cast, whole, isnumber, is_generator, are_longs, longs = ...
 local getmetatable, getfenv, type, select = getmetatable, debug.getfenv, type, select
-local as_kin, plain = t7.as_kin, t7.plain
+local as_kind, plain = t7.as_kind, t7.plain
 local function same(...) return ... end
 %s
 return function(...)
@@ -202,7 +202,7 @@ end]]):format(table.concat(head, '\n'), table.concat(parameters, ', '), table.co
       if not ops[operation] then t7.error('internal error: no operation ' .. operation) end
    end
    local function mt(kind)
-      local other = t7.kin(C, kind)
+      local other = t7.class_of_kind(C, kind)
       return other and other.mt
    end
    return assert(loadstring(text, '=(torch)'))(t7, C, C.mt, mt'Long', mt'Byte', mt'Int', mt'Float', mt'Double', ops,

@@ -44,8 +44,8 @@ t7.python_caller = python_caller
 
 local index, newindex, root
 
--- Methods that differ in Lua from those of Python, of classes of Python: `adapted[metatable][key]`.
-local adapted = {}
+-- Methods that differ in Lua from those of Python, of classes of Python: `converters[metatable][key]`.
+local converters = {}
 
 -- What files hold of methods that are Python's or ours: the source of a function that calls them by their names.
 local sources = setmetatable({}, {__mode = 'k'})
@@ -58,7 +58,7 @@ local function method_of(mt, key)
    local kind, f, base = call(objects.method, class_of[mt], key)
    local here, at = mt_of[base], mt
    while at do
-      local other = adapted[at] and adapted[at][key]
+      local other = converters[at] and converters[at][key]
       -- What a script puts in the place of a method of ours is newer than ours.
       if other and not (at == here and kind == 'lua') then kind, f = 'ours', other break end
       if at == here then break end
@@ -79,8 +79,8 @@ end
 -- Gives a class of Python a method that only Lua sees.
 function t7.adapt(typename, methods)
    local mt = registry[typename]
-   adapted[mt] = adapted[mt] or {}
-   for key, f in next, methods do adapted[mt][key] = f end
+   converters[mt] = converters[mt] or {}
+   for key, f in next, methods do converters[mt][key] = f end
    for other in next, cache do cache[other] = {} end
 end
 
@@ -242,7 +242,7 @@ function define(cls)
    if not parent_mt then
       -- Methods of these names that a class has itself, as a file does, are no hooks of torch.save.
       local mark = call(objects.method, cls, 'write') and '__' or ''
-      adapted[mt] = {[mark .. 'write'] = t7.object_files.write, [mark .. 'read'] = t7.object_files.read}
+      converters[mt] = {[mark .. 'write'] = t7.object_files.write, [mark .. 'read'] = t7.object_files.read}
    end
    return mt
 end

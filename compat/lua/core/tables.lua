@@ -118,16 +118,16 @@ local function fill(t, keys, values, n)
 end
 
 -- Does with lent tables what Python tells. `again`: the call goes on.
-local function settle(told, again)
+local function return_lent(changes, again)
    local i = 1
-   while told and told[i] do
-      if told[i + 1] == 'kept' then become_face(lent[told[i]], told[i + 2], told[i + 3]) end
-      i = i + (told[i + 1] == 'kept' and 4 or 5)
+   while changes and changes[i] do
+      if changes[i + 1] == 'kept' then become_face(lent[changes[i]], changes[i + 2], changes[i + 3]) end
+      i = i + (changes[i + 1] == 'kept' and 4 or 5)
    end
    i = 1
-   while told and told[i] do
-      if told[i + 1] == 'changed' then
-         local t = lent[told[i]]
+   while changes and changes[i] do
+      if changes[i + 1] == 'changed' then
+         local t = lent[changes[i]]
          local rec = record(t)
          if rec then
             known[rec.id] = nil
@@ -135,9 +135,9 @@ local function settle(told, again)
             rawset(t, REC, nil)
          end
          clear(t)
-         fill(t, told[i + 2], told[i + 3], told[i + 4])
+         fill(t, changes[i + 2], changes[i + 3], changes[i + 4])
       end
-      i = i + (told[i + 1] == 'kept' and 4 or 5)
+      i = i + (changes[i + 1] == 'kept' and 4 or 5)
    end
    for j = floor + 1, n_lent do
       numbers[lent[j]] = nil
@@ -155,12 +155,12 @@ local function forget()
 end
 
 -- After an error in Python.
-function t7.settle()
-   if n_lent > floor then settle(call(calls.settle)) end
+function t7.return_lent()
+   if n_lent > floor then return_lent(call(calls.return_lent)) end
 end
 
-local function receive(told, ...)
-   if n_lent > floor then settle(told) end
+local function receive(changes, ...)
+   if n_lent > floor then return_lent(changes) end
    local n = select('#', ...)
    if n <= 3 then return to_lua_as(...) end
    local values = {...}
@@ -206,8 +206,8 @@ function t7.send(f, n, ...)
 end
 
 -- Lua runs because Python calls it: what waits for its return waits below the floor.
-function t7.enter(told, is_called)
-   if n_lent > floor then settle(told, is_called) end
+function t7.enter(changes, is_called)
+   if n_lent > floor then return_lent(changes, is_called) end
    local before = floor
    floor = n_lent
    return before

@@ -34,7 +34,7 @@ def writes(kernel: Kernel) -> Kernel:
     broadcast.
     """
 
-    def careful(out: Tensor, *args: Any) -> None:
+    def checked_overlap(out: Tensor, *args: Any) -> None:
         shape = out.shape
         for i, a in enumerate(args):
             if isinstance(a, Tensor) and a.shape != shape:
@@ -47,7 +47,7 @@ def writes(kernel: Kernel) -> Kernel:
                 raise
             _sequentially(kernel, out, *args)
 
-    return careful
+    return checked_overlap
 
 
 def copy(out: Tensor, source: Tensor) -> None:

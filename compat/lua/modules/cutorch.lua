@@ -63,5 +63,5 @@ for _, C in pairs(t7.class_named) do
 end
 -- From now on Python is told which of two types a tensor on the CPU is of.
 t7.tells_types = true
-t7.call(t7.load_classes().begin_to_tell)
+t7.call(t7.load_classes().declare_types)
 return cutorch

@@ -9,14 +9,14 @@ from torch import Tensor
 
 from compat import thread_calls
 from compat.lua.gpu_types import gpu_of
-from compat.lua.objects.adapted import Adapted, flatten, nll_forward, nll_updateOutput
 from compat.lua.objects.classes import Classes
+from compat.lua.objects.converters import Converters, flatten, nll_forward, nll_updateOutput
 from compat.lua.objects.fields import Fields
 from compat.lua.objects.files import Files
 from compat.lua.runtime import Runtime
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.node import Node
-from compat.nn.core.results import switch
+from compat.nn.core.results import buffer_reuse
 from compat.optim.support.recomputed import Recomputed
 
 
@@ -27,8 +27,8 @@ def install(runtime: Runtime) -> Any:
     runtime.represent(Recomputed, Tensor.detach)
     thread_calls.accept()
     runtime.home = threading.get_ident()
-    runtime.settings.set(switch, "on", runtime.reuses_buffers)
-    classes = Classes(runtime, Adapted(runtime).methods())
+    runtime.settings.set(buffer_reuse, "on", runtime.reuses_buffers)
+    classes = Classes(runtime, Converters(runtime).methods())
     parts = (classes, Fields(runtime, classes), Files(runtime, classes))
     functions = {name: function for part in parts for name, function in part.functions().items()}
     return runtime.lua.table_from(

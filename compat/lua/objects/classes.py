@@ -1,4 +1,4 @@
-"""Classes of Python in Lua: their names, parents and methods; what Lua derives and replaces."""
+"""Lua classes that derive from Python's, and methods that Lua replaces."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class Classes:
 
     Args:
         runtime: the state.
-        adapted: methods that Lua gets in another form, with what they are while no function of Lua
-            stands for them.
+        converters: methods that Lua gets in another form, each with Python's own, which is used
+            while no Lua function replaces it.
     """
 
     def __init__(
-        self, runtime: Runtime, adapted: dict[str, tuple[Callable[..., Any], Callable[..., Any]]]
+        self, runtime: Runtime, converters: dict[str, tuple[Callable[..., Any], Callable[..., Any]]]
     ) -> None:
         self.runtime = runtime
-        self._adapted = adapted
+        self._converters = converters
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """What Lua calls."""
@@ -136,8 +136,8 @@ class Classes:
 
     def original(self, function: Any) -> Any:
         """The method that Lua knows in the form of one of this class's."""
-        for adapted, plain in self._adapted.values():
-            if function == adapted:
+        for converters, plain in self._converters.values():
+            if function == converters:
                 return plain
         return function
 
@@ -162,8 +162,8 @@ class Classes:
         if isinstance(value, staticmethod):
             return "python", value.__func__, id(base)
         if isinstance(value, types.FunctionType):
-            adapted, plain = self._adapted.get(name, (None, None))
-            return "python", adapted if value is plain else value, id(base)
+            converters, plain = self._converters.get(name, (None, None))
+            return "python", converters if value is plain else value, id(base)
         if name == "__repr__":
             return "python", str, id(base)
         return None

@@ -33,7 +33,7 @@ class Fields:
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """What Lua calls."""
-        names = ("describe", "field", "has_field", "set_field", "names", "begin_to_tell")
+        names = ("describe", "field", "has_field", "set_field", "names", "declare_types")
         return {name: getattr(self, name) for name in names}
 
     def describe(self, owner: Any) -> tuple[int, int, Any, Any]:
@@ -89,7 +89,7 @@ class Fields:
             # What runs the replicas of a DataParallelTable is what Torch7 has under this name.
             value = getattr(value, "dispatcher", value)
         if value is None and isinstance(owner, gModule) and key in _GRAPH_FIELDS:
-            value = owner.t7_fields()[key]
+            value = owner.graph_with_results()[key]
         if isinstance(value, (types.MethodType, types.BuiltinMethodType)):
             return None
         return value
@@ -134,6 +134,6 @@ class Fields:
             found = [name for name, value in owner.__dict__.items() if value is not None]
         return self.runtime.lua.table_from(found)
 
-    def begin_to_tell(self) -> None:
+    def declare_types(self) -> None:
         """From now on, what objects give is declared to be of their types; see gpu_types."""
         self.runtime.calls.tell_types = tell_types

@@ -21,7 +21,7 @@ from compat.nn.compiled.operators import (
     relaid,
     written,
 )
-from compat.nn.compiled.state import METHODS, State, left_in
+from compat.nn.compiled.state import METHODS, State, fields_of_passes
 from compat.nn.core import results
 from compat.nn.core.module import Module
 from compat.random.fill import Filling, filled_by
@@ -79,7 +79,7 @@ class Code:
         self.backward = compiled(second)
 
     def _trace(self, net: Module, state: State, input: Any) -> Any:
-        mode, generator, refills = shape_mode(), random.getRNGState(), results.switch.on
+        mode, generator, refills = shape_mode(), random.getRNGState(), results.buffer_reuse.on
 
         def like(tensor: Tensor) -> Tensor:
             return mode.from_tensor(tensor.detach(), static_shapes=True)
@@ -98,7 +98,7 @@ class Code:
 
             return called
 
-        results.switch.on = False
+        results.buffer_reuse.on = False
         try:
             with torch.inference_mode(False), torch.no_grad(), mode:
                 look = written(parted(self._look), [*chain(*parts.values())])
@@ -112,7 +112,7 @@ class Code:
             if not torch.equal(generator, random.getRNGState()):
                 raise Untraceable("a module draws single random numbers")
         finally:
-            results.switch.on = refills
+            results.buffer_reuse.on = refills
             random.setRNGState(generator)
         if changes(graph):
             raise Untraceable("going back changes gradOutput, the input or tensors of the net")
@@ -138,7 +138,7 @@ class Code:
 
     def _compare(self, module: Module, known: dict[str, Any]) -> None:
         """Note which fields a pass sets anew; refuse a module in which it leaves more."""
-        left = left_in(module)
+        left = fields_of_passes(module)
         for name, value in module.__dict__.items():
             before = known.get(name, known)
             if name not in left and value is not before:
@@ -181,7 +181,7 @@ class Code:
         kept = [(module.__dict__, dict(module.__dict__)) for module in state.modules]
         try:
             for module in state.modules:
-                left = left_in(module)
+                left = fields_of_passes(module)
                 for name, value in list(module.__dict__.items()):
                     if name not in left and tensors(value):
                         module.__dict__[name] = map_tensors(lambda t: other[id(t)], value)

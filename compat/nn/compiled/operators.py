@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from compat.torch_internals import honest, inductor
+from compat.torch_internals import inductor, kept_decompositions
 
 # PyTorch writes down and compiles one graph at a time, in the whole process.
 compiling = threading.RLock()
@@ -31,7 +31,7 @@ def written(function: Callable[..., Any], inputs: Sequence[Tensor]) -> GraphModu
 
     Call it in the mode that ``inputs`` are of, tensors without memory.
     """
-    graph = make_fx(function, decomposition_table=honest())(*inputs)
+    graph = make_fx(function, decomposition_table=kept_decompositions())(*inputs)
     graph = make_fx(torch.func.functionalize(graph, remove="mutations"))(*inputs)
     graph.graph.eliminate_dead_code()
     graph.recompile()

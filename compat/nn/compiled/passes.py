@@ -19,7 +19,7 @@ from compat.nn.compiled.code import Code
 from compat.nn.compiled.operators import Untraceable, compiling
 from compat.nn.compiled.state import State, form_of
 from compat.nn.core import results
-from compat.nn.core.differentiated import fitted
+from compat.nn.core.differentiated import in_shape_of
 from compat.nn.core.module import Module
 from compat.tensor_tables import form, pairs, tensors, with_tensors
 from compat.torch_internals import foreach_add_
@@ -124,9 +124,9 @@ class Pass:
             for i, new in zip(code.changed, found[count:], strict=False):
                 held[i].copy_(new)
         self.output = _laid(code.output, found[:count], code.plain)
-        if results.switch.on:
-            self.output = results.refilled(
-                net.__dict__.get("output"), results.apart(self.output, input, held)
+        if results.buffer_reuse.on:
+            self.output = results.copy_to_buffer(
+                net.__dict__.get("output"), results.own_memory(self.output, input, held)
             )
         net.__dict__.pop("_freed", None)
         net.output = self.output
@@ -141,16 +141,16 @@ class Pass:
             "gradOutput": [
                 torch.zeros_like(output, memory_format=torch.contiguous_format)
                 if gradient is None
-                else fitted(gradient, output).contiguous()
+                else in_shape_of(gradient, output).contiguous()
                 for output, gradient in pairs(self.output, gradOutput, ("output", "gradOutput"))
             ]
         }
         found = code.backward([given[kind][i] for kind, i in code.sources])
         count = len(code.plain_back)
         gradInput = _laid(code.gradInput, found[:count], code.plain_back)
-        if results.switch.on:
-            gradInput = results.apart(gradInput, input, gradOutput)
-            gradInput = results.refilled(net.__dict__.get("gradInput"), gradInput)
+        if results.buffer_reuse.on:
+            gradInput = results.own_memory(gradInput, input, gradOutput)
+            gradInput = results.copy_to_buffer(net.__dict__.get("gradInput"), gradInput)
         net.gradInput = gradInput
         remaining = iter(found[count:])
         added, into = [], []

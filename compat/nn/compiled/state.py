@@ -19,7 +19,7 @@ _LEFT = frozenset(
 )
 
 
-def left_in(module: Module) -> frozenset[str]:
+def fields_of_passes(module: Module) -> frozenset[str]:
     """Return the fields that a pass of ``module`` sets and no other pass reads."""
     return _LEFT.union(module.pass_fields, module.cleared_fields)
 
@@ -37,7 +37,8 @@ class State:
         self._classes = [(cls, _methods(cls)) for cls in dict.fromkeys(map(type, self.modules))]
         rebound = set(rebound)
         self._left = [
-            left_in(m).union(name for of, name in rebound if of == id(m)) for m in self.modules
+            fields_of_passes(m).union(name for of, name in rebound if of == id(m))
+            for m in self.modules
         ]
         self._fields = list(map(_own_fields, self.modules, self._left))
         # The fields of the modules inside as the latest pass through code has left them.

@@ -67,7 +67,7 @@ class Branches(Relaying, abstract=True):
                 gradInput = map_tensors(Tensor.clone, gradInput)
             found.append(gradInput)
             if method == "backward":
-                self.gone_back(i)
+                self.report_finished(i)
         return self._joined_back(input, found)
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
@@ -88,7 +88,7 @@ class Branches(Relaying, abstract=True):
             zip(self._parts(input), self._gradients(gradOutput), strict=False)
         ):
             self.call(i, method, part, gradient, factor)
-            self.gone_back(i)
+            self.report_finished(i)
 
     def _body(self) -> list[str]:
         lines = ["input"]
@@ -102,7 +102,7 @@ def _passing(gradInput: Any, gradOutput: Any) -> bool:
     """Return whether the next child may overwrite what one gave: a buffer, or the
     gradient of both.
     """
-    if results.switch.on:
+    if results.buffer_reuse.on:
         return True
     given = {storage_identity(tensor) for tensor in tensors(gradOutput)}
     return any(storage_identity(tensor) in given for tensor in tensors(gradInput))

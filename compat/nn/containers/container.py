@@ -111,15 +111,15 @@ class Container(Module):
 
     def set_gradInput(self, value: Any) -> Any:
         """Make ``value`` the gradInput, also where that was None: it counts in layers alone."""
-        if results.switch.on:
-            value = results.refilled(self.__dict__.get("gradInput"), value)
+        if results.buffer_reuse.on:
+            value = results.copy_to_buffer(self.__dict__.get("gradInput"), value)
         self.gradInput = value
         return value
 
     def set_gradInput_view(self, value: Any) -> Any:
         """Return the same for ``value`` in memory of somebody else."""
-        if results.switch.on:
-            value = results.pointed(self.__dict__.get("gradInput"), value)
+        if results.buffer_reuse.on:
+            value = results.view_in_buffer(self.__dict__.get("gradInput"), value)
         self.gradInput = value
         return value
 
@@ -128,7 +128,7 @@ class Container(Module):
         is_plain = type(self).backward is cls.backward and "backward" not in self.__dict__
         return is_plain and self.compilation is None
 
-    def gone_back(self, position: int) -> None:
+    def report_finished(self, position: int) -> None:
         """Note that the child at ``position``, from 0, has gone back for the only time in this
         pass.
         """

@@ -70,7 +70,7 @@ class Sequential(Relaying):
         for position, part in self._inputs(input):
             self.call(position, method, part, gradOutput, factor)
             gradOutput = self.modules[position].gradInput
-            self.gone_back(position)
+            self.report_finished(position)
             if gradOutput is None:
                 break
 
@@ -95,7 +95,7 @@ class Sequential(Relaying):
         gradOutput = self._down_to_first(gradOutput, scale)
         if gradOutput is not None:
             gradOutput = self.call(0, "backward", input, gradOutput, scale)
-            self.gone_back(0)
+            self.report_finished(0)
         self.gradInput = gradOutput
         return gradOutput
 
@@ -106,7 +106,7 @@ class Sequential(Relaying):
         gradOutput = self._down_to_first(gradOutput, scale)
         if gradOutput is not None:
             self.call(0, "backward_parameters", input, gradOutput, scale)
-            self.gone_back(0)
+            self.report_finished(0)
 
     def _down_to_first(self, gradOutput: Any, scale: Scalar) -> Any:
         """Go back through all modules but the first; return the gradient for the first."""

@@ -1,1 +1,1 @@
-"""How any module computes, goes back, is copied, converted and saved. No layer is here."""
+"""The protocol of all modules: compute, differentiate, copy, convert, save. No layer is here."""

@@ -1,4 +1,4 @@
-"""Changing the type and the device of tensors in place, storage by storage."""
+"""Change the dtype and device of tensors in place, storage by storage."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from compat.torch_internals import takes_memory
 
 
 class Conversion:
-    """Converts tensors to a dtype and device, in place, storage by storage.
+    """Convert tensors to a dtype and device, in place, storage by storage.
 
     Args:
-        dtype: that of the floating point tensors; None leaves each its own.
-        device: where all go.
-        cache: (Torch7's tensorCache) keeps what is shared shared over several calls.
-        moves: whether tensors leave an accelerator that they are on for ``device``.
+        dtype: for the floating-point tensors; None keeps the dtype of each.
+        device: for all tensors.
+        cache: Torch7's ``tensorCache``: keeps shared tensors shared over several calls.
+        leave_accelerator: whether tensors on an accelerator move to ``device``, too.
     """
 
     def __init__(
@@ -32,23 +32,21 @@ class Conversion:
         device: torch.device,
         cache: dict[Any, Any] | None = None,
         *,
-        moves: bool = True,
+        leave_accelerator: bool = True,
     ) -> None:
         self.dtype = dtype
         self.device = device
-        self._moves = moves
+        self._leave_accelerator = leave_accelerator
         self.cache = {} if cache is None else cache
 
     def named(self, own: str, name: str) -> str:
-        """Return the tensor type that an object of type ``own`` gets where the whole gets
-        ``name``.
-        """
+        """Return the new type name of an object of type ``own`` in a net that becomes ``name``."""
         if self.dtype is not None:
             return name
         return type_name(parse_type(own)[0], accelerators.is_accelerator(self.device))
 
-    def begins(self, thing: object) -> bool:
-        """Return whether this object, which may hold itself, is met for the first time."""
+    def first_visit(self, thing: object) -> bool:
+        """Return whether this object is visited for the first time; it may contain itself."""
         is_new = ("begun", id(thing)) not in self.cache
         self.cache["begun", id(thing)] = thing
         return is_new
@@ -56,8 +54,11 @@ class Conversion:
     def prepare(self, tensors: Iterable[Tensor]) -> None:
         """Find the flat tensors of ``getParameters`` that are to be converted with ``tensors``.
 
-        A flat tensor that would be converted in part stays behind, as in Torch7: it is stale then.
-        Raises RuntimeError for a kind of device that tensors of another cannot be given memory of.
+        A flat tensor of which only a part would be converted is left as it is, as in Torch7; it is
+        stale then.
+
+        Raises:
+            RuntimeError: tensors of another kind of device cannot get memory on this one.
         """
         held = ((tensor, tensor.grad) for tensor in tensors)
         changing = {id(t): t for pair in held for t in pair if t is not None and self._changes(t)}
@@ -78,10 +79,10 @@ class Conversion:
                     group.drop(view)
 
     def copied(self, value: Any) -> Any:
-        """Return a result of a pass, tensors in tables, converted: another one where anything
-        changes.
+        """Return the converted copy of a pass's result, which may be a nested table.
 
-        What is one tensor or table in several places goes on being one.
+        The value itself is returned if nothing changes. One tensor or table in several places stays
+        one.
         """
         waiting: list[tuple[Any, Any]] = []
 
@@ -120,13 +121,17 @@ class Conversion:
         return self.dtype
 
     def _device(self, tensor: Tensor) -> torch.device:
-        return self.device if self._moves or not accelerators.holds(tensor) else tensor.device
+        return (
+            self.device
+            if self._leave_accelerator or not accelerators.holds(tensor)
+            else tensor.device
+        )
 
     def _changes(self, tensor: Tensor) -> bool:
         return tensor.dtype != self._dtype(tensor) or tensor.device != self._device(tensor)
 
     def __call__(self, tensor: Tensor) -> Tensor:
-        """Convert ``tensor`` and its ``grad``. Integer tensors change device only."""
+        """Convert ``tensor`` and its ``grad``. Integer tensors only change their device."""
         if ("done", id(tensor)) in self.cache:
             return tensor
         self.cache["done", id(tensor)] = tensor

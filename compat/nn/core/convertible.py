@@ -1,4 +1,4 @@
-"""Objects that hold tensors of one type: what modules and criterions have in common."""
+"""The base class of modules and criterions: objects that hold tensors of one type."""
 
 from __future__ import annotations
 
@@ -32,29 +32,31 @@ _RESULTS = ("output", "gradInput")
 
 
 class _UntoldType:
-    """The tensor type of an object that was not told one: PyTorch's default."""
+    """The tensor type of an object before one was set: PyTorch's default dtype."""
 
     def __get__(self, thing: Any, owner: type | None = None) -> str:
         return default_type()
 
 
 class Convertible:
-    """Something whose tensors can be converted and which can be copied.
+    """An object whose tensors can be converted and which can be copied.
 
-    Each class declares for itself, and what its bases declare holds too:
+    Class attributes, to which a class adds those of its bases:
 
-    * ``transient_fields``, which a computation leaves behind: never copied, converted or saved;
-    * ``pass_fields``, what a module's forward leaves for backward and files do not have;
-    * ``scratch_fields``, work space of the Lua implementation, which old files carry and for which
-      this library has no use;
-    * ``cleared_fields``, those that Lua's ``clearState`` empties besides those of every module;
-    * ``newer_fields``, which files of older versions lack: there they are what the class says, as
-      an attribute, and what is saved has them;
-    * ``dict_fields``, tables by number that are dicts here: in a file such a table is a list where
+    * ``transient_fields``: results of a computation, which are never copied, converted or saved;
+    * ``pass_fields``: what a module's forward leaves for backward and files do not have;
+    * ``scratch_fields``: work space of the Lua implementation, which old files contain and this
+      library does not use;
+    * ``cleared_fields``: fields that Lua's ``clearState`` empties besides those of every module;
+    * ``newer_fields``: fields that files of older versions lack; they get the class attribute's
+    value
+      on loading and are saved;
+    * ``dict_fields``: tables with numeric keys that are dicts here; in a file such a table is a
+    list if
       its keys are 1 to n.
 
-    ``takes`` tells what its arguments are, where that is known; ``converts_with_net``, whether a
-    ``type`` of its own does no more than that of a net around it does.
+    ``takes`` describes the arguments, where that is known. ``converts_with_net`` says that a
+    ``type`` method of the class does nothing that the ``type`` of a net around it does not do.
     """
 
     _repr_html_ = drawn
@@ -80,10 +82,13 @@ class Convertible:
     ) -> None:
         """Register the class under its Torch7 name.
 
-        That is ``typename``, or what ``t7.register`` says later, or its own name; those of this
-        library are of Torch7's package nn. ``fits`` is as in ``t7.register``. Bases that Torch7
-        does not have are not registered: they say ``abstract=True``, or their names begin with an
-        underscore and they give no ``typename``.
+        Args:
+            typename: the name; default: what ``t7.register`` gets later, or the class's own name,
+                in this library with the prefix of package nn.
+            abstract: True for a base class that Torch7 does not have, which is not registered. A
+                class whose name begins with an underscore is not registered either, unless it has a
+                ``typename``.
+            fits: as in ``t7.register``.
         """
         super().__init_subclass__(**kwargs)
         for name in _DECLARATIONS:
@@ -95,10 +100,10 @@ class Convertible:
             t7.adopt(cls.typename, cls, cls.__dict__.get("t7_version", 1), fits)
 
     def complete(self, fields: dict[str, Any]) -> None:
-        """Take the tensor type out of the fields of a file, and add the fields that it lacks.
+        """Remove the tensor type from a file's fields, set it, and add missing fields.
 
-        An object that does not tell its type, as a ``View`` of 2014, has that of what is in it, or
-        of what it is in.
+        An object without a type, such as a ``View`` of 2014, gets the type of its contents or of
+        its container.
         """
         for newer in self.newer_fields:
             fields.setdefault(newer, getattr(type(self), newer))
@@ -113,7 +118,7 @@ class Convertible:
                 part.tell_type(name)
 
     def tell_type(self, name: str) -> None:
-        """Have ``name`` as the tensor type, and what is in it, where a file does not tell one."""
+        """Set the tensor type of this object and its contents, if the file has none."""
         if "_type" not in vars(self):
             self._type = name
             for part in _parts(vars(self).values()):
@@ -122,34 +127,50 @@ class Convertible:
     def type(
         self: T, type: str | torch.dtype | None = None, tensorCache: dict[Any, Any] | None = None
     ) -> Any:
-        """Convert all tensors to ``type``, a Torch7 tensor type; without argument, tell it.
+        """Convert all tensors to ``type``, or return the present type.
 
-        Tensors change in place, and tensors that share a storage go on sharing one: what
-        ``getParameters`` returned before stays the storage of the parameters. A CUDA type is on the
-        current logical device, which may be a CPU: files get the CUDA type then, too. Tensors that
-        are on an accelerator already stay on theirs, as in Torch7.
+        Tensors change in place, and tensors that share a storage go on sharing it: the tensors that
+        ``getParameters`` returned earlier stay the storage of the parameters. With a CUDA type,
+        tensors go to the current logical device, which may be a CPU; files then still name the CUDA
+        type. Tensors that are on an accelerator already stay on theirs, as in Torch7.
+
+        Args:
+            type: a Torch7 tensor type such as ``"torch.FloatTensor"``, or a dtype. Without it,
+                return the name of the present type.
+            tensorCache: a table that keeps tensors shared between several converted nets.
+
+        Returns:
+            This object.
+
+        Raises:
+            ValueError: the type is unknown, or the object cannot have it. Nothing has changed then.
         """
         if type is None:
             return self._type
         dtype, cuda = parse_type(type)
+        if tensorCache is not None and not isinstance(tensorCache, dict):
+            raise TypeError(
+                f"tensorCache is {tensorCache!r}; a dict is accepted: cutorch.setDevice(1) chooses "
+                "the device of cuda()"
+            )
         if not dtype.is_floating_point:
             raise ValueError(f"type is {type!r}; a floating point tensor type is accepted")
         name = type_name(dtype, cuda)
         device = cutorch.cuda_device(name) if cuda else torch.device("cpu")
-        conversion = Conversion(dtype, device, tensorCache, moves=not cuda)
+        conversion = Conversion(dtype, device, tensorCache, leave_accelerator=not cuda)
         self.prepare_conversion(conversion, name)
         others = list(self._own_types())
         for part in others:
-            conversion.begins(part)  # and is not converted with the whole
+            conversion.first_visit(part)  # and is not converted with the whole
         self.convert(conversion, name)
         for part in others:
             part.type(name, conversion.cache)
         return self
 
     def _own_types(self) -> Iterator[Convertible]:
-        """Yield the objects inside whose class, or who, has another ``type``.
+        """Yield the contained objects that have their own ``type`` method.
 
-        As in Torch7 the whole's calls it, and it alone converts them and what is in them.
+        As in Torch7 the outer ``type`` calls it, and only it converts them and their contents.
         """
         seen = {id(self)}
         waiting: list[Convertible] = [self]
@@ -164,7 +185,7 @@ class Convertible:
                         yield item
 
     def prepare_conversion(self, conversion: Conversion, name: str) -> None:
-        """Check everything that is to be converted, before anything changes."""
+        """Check everything that will be converted, before anything changes."""
         parts: dict[int, Convertible] = {id(self): self}
         held: list[Tensor] = []
         waiting: list[Convertible] = [self]
@@ -182,19 +203,19 @@ class Convertible:
         """Raise ValueError for a type that this object cannot have."""
 
     def held_values(self) -> list[Any]:
-        """Return all values with tensors to convert in place: all but what passes leave."""
+        """Return all values whose tensors are converted in place: all but the results of passes."""
         left_out = {*self.transient_fields, *self.pass_fields, *_RESULTS}
         return [value for key, value in self.__dict__.items() if key not in left_out]
 
     def move(self, device: torch.device) -> None:
-        """Move all tensors to ``device``; each keeps its precision."""
+        """Move all tensors to ``device``, without changing their dtype."""
         conversion = Conversion(None, device)
         name = conversion.named(self._type, self._type)
         self.prepare_conversion(conversion, name)
         self.convert(conversion, name)
 
     def convert(self, conversion: Conversion, name: str) -> None:
-        """Convert what ``prepare_conversion`` has checked; ``name`` is the whole's new type."""
+        """Convert what ``prepare_conversion`` has checked; ``name`` is the net's new type."""
         fields = self.__dict__
         for key in (*_RESULTS, *self.pass_fields):
             if isinstance(held := fields.get(key), ForeignTable):
@@ -206,49 +227,49 @@ class Convertible:
         self._type = conversion.named(self._type, name)
 
     def objection(self, input: Any) -> Exception | None:
-        """Return what is wrong with the input of a computation that failed, if that is clear."""
+        """Return an error that explains why a computation failed for ``input``, or None."""
         if self.takes is None:
             return None
         return objection(self.takes, self.own_tensor(), input)
 
     def own_tensor(self) -> Tensor | None:
-        """Return a tensor whose type and device those of the arguments should be."""
+        """Return a tensor that has the type and device which arguments must have."""
         return None
 
     def _empty(self) -> Tensor:
-        """Return what a result is before it is computed."""
+        """Return the empty tensor that a result is before it is computed."""
         return empty_tensor(self._type)
 
     def float(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
-        """``type`` ``torch.FloatTensor``."""
+        """Convert to ``torch.FloatTensor``; see ``type``."""
         return self.type("torch.FloatTensor", tensorCache)
 
     def double(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
-        """``type`` ``torch.DoubleTensor``."""
+        """Convert to ``torch.DoubleTensor``; see ``type``."""
         return self.type("torch.DoubleTensor", tensorCache)
 
     def half(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
-        """``type`` ``torch.HalfTensor``."""
+        """Convert to ``torch.HalfTensor``; see ``type``."""
         return self.type("torch.HalfTensor", tensorCache)
 
     def bfloat16(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
-        """``type`` ``torch.BFloat16Tensor``, which Torch7 does not have."""
+        """Convert to ``torch.BFloat16Tensor``, which Torch7 does not have; see ``type``."""
         return self.type("torch.BFloat16Tensor", tensorCache)
 
     def cuda(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
-        """``type`` ``torch.CudaTensor``: float, on the current device."""
+        """Convert to ``torch.CudaTensor``: float, on the current device; see ``type``."""
         return self.type("torch.CudaTensor", tensorCache)
 
     def cudaDouble(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
-        """``type`` ``torch.CudaDoubleTensor``."""
+        """Convert to ``torch.CudaDoubleTensor``; see ``type``."""
         return self.type("torch.CudaDoubleTensor", tensorCache)
 
     def cudaHalf(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
-        """``type`` ``torch.CudaHalfTensor``."""
+        """Convert to ``torch.CudaHalfTensor``; see ``type``."""
         return self.type("torch.CudaHalfTensor", tensorCache)
 
     def cpu(self: T) -> T:
-        """Move to the CPU, keeping the precision."""
+        """Move to the CPU, without changing the dtype."""
         return self.type(type_name(parse_type(self._type)[0]))
 
     def __deepcopy__(self: T, memo: dict[int, Any]) -> T:
@@ -263,12 +284,12 @@ class Convertible:
 
 
 def convert_values(values: list[Any], conversion: Conversion, name: str) -> None:
-    """Convert all tensors and objects in ``values``, each once: an object may hold itself."""
+    """Convert all tensors and objects in ``values``, each once."""
 
     def convert(item: Any) -> Any:
         if isinstance(item, Tensor):
             conversion(item)
-        elif isinstance(item, Convertible) and conversion.begins(item):
+        elif isinstance(item, Convertible) and conversion.first_visit(item):
             item.convert(conversion, name)
         return item
 
@@ -280,7 +301,7 @@ def convert_values(values: list[Any], conversion: Conversion, name: str) -> None
 
 
 def check_lists(fields: dict[str, Any], *names: str) -> None:
-    """Make lists of the fields that are lists: an empty table of a file comes as an empty dict."""
+    """Turn empty dicts into lists in list fields; files do not tell the two apart."""
     for name in names:
         value = fields.get(name, [])
         if isinstance(value, dict) and not value:
@@ -293,7 +314,7 @@ def check_lists(fields: dict[str, Any], *names: str) -> None:
 
 
 def type_of(fields: dict[str, Any]) -> str | None:
-    """Return the tensor type of an object whose file does not tell it, if its fields do."""
+    """Return the tensor type that an object's fields suggest, or None."""
     for value in contents(fields):
         if isinstance(value, Tensor) and value.is_floating_point():
             return getattr(value, "torch7_type", None) or type_name(value.dtype)
@@ -302,7 +323,7 @@ def type_of(fields: dict[str, Any]) -> str | None:
 
 
 def _parts(values: Iterable[Any]) -> Iterator[Convertible]:
-    """Yield the objects among ``values``, and in the lists among them."""
+    """Yield the objects among ``values``, also those in lists."""
     for value in list(values):
         for item in value if isinstance(value, list) else (value,):
             if isinstance(item, Convertible):

@@ -1,7 +1,7 @@
-"""PyTorch inside a net, and a net inside PyTorch.
+"""Combine PyTorch's autograd with Torch7's protocol, in both directions.
 
-A module that states ``compute(input)`` in PyTorch operations is differentiated by autograd, by
-itself: each call has a small graph of its own. A net in somebody's PyTorch graph is one
+A module that defines ``compute(input)`` in PyTorch operations is differentiated by autograd: each
+call records a small graph of its own. A whole net inside a PyTorch graph is one
 ``torch.autograd.Function``.
 """
 
@@ -34,16 +34,18 @@ def _leaf(tensor: Tensor) -> Tensor:
 
 
 class Graph:
-    """What autograd recorded of one call of ``compute``.
+    """The autograd graph of one call of ``compute``.
 
     Args:
         compute: the function.
         input: its input, a tensor or a nested table of tensors.
         parameters: the tensors, besides the input, whose gradients are wanted.
 
-    Fields: ``source``, the input as it was given; ``output``, with its graph; ``anchors``, what
-    nets inside hang on, which add to their own gradients; ``scale``, what they multiply these with
-    while the graph is gone back through; None: they add nothing.
+    Attributes:
+        source: the input as it was given.
+        output: the output, with its graph.
+        anchors: tensors to which nets inside are attached, since these add to their own gradients.
+        scale: the factor for those gradients during backward; None: they add nothing.
     """
 
     def __init__(self, compute: Any, input: Any, parameters: Sequence[Tensor]) -> None:
@@ -64,13 +66,11 @@ class Graph:
         return [*tensors(self.leaves), *tensors(self.output), *self.parameters]
 
     def result(self) -> Any:
-        """Return the output without graph."""
+        """Return the output without its graph."""
         return map_tensors(Tensor.detach, self.output)
 
     def is_of(self, input: Any) -> bool:
-        """Return whether ``input`` is the one that was computed with, the same tensors or others
-        over their memory.
-        """
+        """Return whether ``input`` has the same memory as the input of this graph."""
         if input is self.source:
             return True
         given, known = tensors(input), tensors(self.source)
@@ -88,26 +88,29 @@ class Graph:
     def gradients(
         self, gradOutput: Any, to_input: bool, scale: float | None
     ) -> tuple[Any, list[Tensor | None]]:
-        """Return the gradients of the input, in its form, zeros where none comes, and of the
-        parameters.
+        """Return the gradients of the input and of the parameters.
 
         Args:
-            gradOutput: of the form of the output.
-            to_input: whether those of the input are wanted; else the first result is None.
-            scale: None: those of the parameters are not wanted.
+            gradOutput: a gradient of the form of the output.
+            to_input: whether the gradients of the input are wanted; else the first result is None.
+            scale: the factor for nets inside; None: the parameters' gradients are not wanted.
+
+        Returns:
+            The gradient of the input in its form, zeros where none arrives; a list for the
+            parameters.
         """
         roots, grads = [], []
         for output, grad in pairs(self.output, gradOutput, ("output", "gradOutput")):
             if output.requires_grad and grad is not None:
                 roots.append(output)
-                grads.append(fitted(grad, output))
+                grads.append(in_shape_of(grad, output))
         leaves = [leaf for leaf in tensors(self.leaves) if leaf.requires_grad] if to_input else []
         parameters = [] if scale is None else self.parameters
         wanted = [*leaves, *parameters, *([] if scale is None else self.anchors)]
         found: Sequence[Tensor | None] = [None] * len(wanted)
         if roots and wanted:
             self.scale = scale
-            with _requiring_grad(self.parameters), self._as_it_was():
+            with _requiring_grad(self.parameters), self._with_current_versions():
                 found = run_engine(roots, grads, wanted, True, accumulate=False)
         reached = iter(found)
 
@@ -119,9 +122,12 @@ class Graph:
         return gradInput, list(found[len(leaves) : len(leaves) + len(parameters)])
 
     @contextmanager
-    def _as_it_was(self) -> Iterator[None]:
-        """Within it, autograd takes what the tensors hold now, as Torch7 does, whoever has changed
-        them since.
+    def _with_current_versions(self) -> Iterator[None]:
+        """Let autograd use the tensors' present values in the block.
+
+        Torch7's backward reads the present values, whoever has changed them since. Autograd would
+        raise an error about in-place changes, so the version counters are set back for the length
+        of the block.
         """
         watched = self._watched()
         now = versions(watched)
@@ -148,11 +154,7 @@ def _requiring_grad(parameters: Sequence[Tensor]) -> Iterator[None]:
 
 
 def without_graph(value: Any) -> Any:
-    """``value`` as modules and criterions take it.
-
-    That is as part of no PyTorch graph, with plain lists and dicts in the place of the tables of
-    files.
-    """
+    """Detach ``value`` from any PyTorch graph; turn the tables of files into lists and dicts."""
     if type(value) is Tensor:
         return value.detach() if value.requires_grad else value
     value = t7.plain(value)
@@ -161,8 +163,8 @@ def without_graph(value: Any) -> Any:
     return value
 
 
-def fitted(grad: Tensor, output: Tensor) -> Tensor:
-    """Return a gradOutput in the shape of ``output``, which must agree in all but the shape."""
+def in_shape_of(grad: Tensor, output: Tensor) -> Tensor:
+    """Return a gradient in the shape of ``output``; only the shapes may differ."""
     if grad.dtype != output.dtype or grad.device != output.device:
         raise TypeError(
             f"gradOutput is {grad.dtype} on {grad.device}, output is {output.dtype} on "
@@ -181,9 +183,7 @@ def fitted(grad: Tensor, output: Tensor) -> Tensor:
 def add_scaled(
     parameters: Sequence[Tensor], gradients: Sequence[Tensor | None], scale: float
 ) -> None:
-    """Add ``scale`` times each gradient to its parameter's ``grad``, in place, where there are
-    both.
-    """
+    """Add ``scale`` times each gradient to its parameter's ``grad``, where both exist."""
     found = [
         (p.grad, g)
         for p, g in zip(parameters, gradients, strict=True)
@@ -195,7 +195,7 @@ def add_scaled(
 
 
 class _Net(torch.autograd.Function):
-    """One call of a net as a node of a PyTorch graph."""
+    """A call of a net as one node of a PyTorch graph."""
 
     @staticmethod
     def forward(
@@ -236,8 +236,9 @@ class _Net(torch.autograd.Function):
 
 
 def in_graph(net: Any, input: Any) -> Any:
-    """Return the output of a compat net as part of a PyTorch graph; going back adds to the net's
-    own gradients.
+    """Return the net's output as part of a PyTorch graph.
+
+    Backward through it adds to the net's own gradients.
     """
     # Without a tensor that requires it, autograd would leave out a net whose input needs no
     # gradient.
@@ -250,7 +251,7 @@ def in_graph(net: Any, input: Any) -> Any:
 
 
 class _Place(torch.nn.Module):
-    """A module of a net, as PyTorch lists its parameters and running statistics."""
+    """A module of a net, in the form in which PyTorch lists parameters and running statistics."""
 
     def __init__(self, module: Any, trained: set[int]) -> None:
         super().__init__()
@@ -266,10 +267,10 @@ class _Place(torch.nn.Module):
 
 
 class Differentiable(_Place):
-    """A compat net as a ``torch.nn.Module``: ``net.as_autograd()``.
+    """A net as a ``torch.nn.Module``, made by ``net.as_autograd()``.
 
-    Called with the net's input it gives the output in a PyTorch graph. ``parameters()`` are the
-    net's own tensors, whose ``grad`` backward adds to, for PyTorch's optimizers. Their names, and
+    A call with the net's input returns the output in a PyTorch graph. ``parameters()`` returns the
+    net's own tensors, to whose ``grad`` backward adds, for PyTorch's optimizers. Their names, and
     those of running statistics, are their places in the net, counted from 0: ``"0.weight"``.
     """
 

@@ -1,8 +1,8 @@
-"""The methods that Torch7's package dpnn gives to every module.
+"""The methods that Torch7's package dpnn adds to every module.
 
-Those of training change gradients between backward and update, each module by its own settings
-where it has some: a field ``maxOutNorm``, ``cutoffNorm``, ``wdFactor`` or ``momFactor`` of a
-module is taken in the place of the argument, for it and what is below it.
+The methods for training change gradients between backward and the update. A module may have its own
+settings: its field ``maxOutNorm``, ``cutoffNorm``, ``wdFactor`` or ``momFactor`` overrides the
+argument, for the module and its children.
 """
 
 from __future__ import annotations
@@ -29,21 +29,19 @@ Scalar = float
 
 
 class Batched:
-    """Inputs that may be a sample: dpnn's methods of modules and criterions."""
+    """dpnn's methods of modules and criterions for inputs that may be a single sample."""
 
     # Whether the latest input was one.
     dpnn_online: bool = False
 
     def toBatch(self, tensor: Tensor, nDim: int, batchDim: int = 1) -> Tensor:
-        """``tensor``, as a batch of one at ``batchDim`` if it has only ``nDim`` dimensions."""
+        """Return ``tensor``, as a batch of one at ``batchDim`` if it has ``nDim`` dimensions."""
         batchDim = 1 if batchDim is None else whole(batchDim, "batchDim", 1)
         self.dpnn_online = check_tensor(tensor, "tensor").dim() == nDim
         return tensor.unsqueeze(batchDim - 1) if self.dpnn_online else tensor
 
     def fromBatch(self, tensor: Tensor, batchDim: int = 1) -> Tensor:
-        """Return the sample of a batch of one at ``batchDim``, if the latest ``toBatch``
-        made one.
-        """
+        """Undo the latest ``toBatch``: return the sample of a batch of one if that made one."""
         batchDim = 1 if batchDim is None else whole(batchDim, "batchDim", 1)
         return tensor.squeeze(batchDim - 1) if self.dpnn_online else tensor
 
@@ -51,8 +49,8 @@ class Batched:
 class DpnnMethods(Batched):
     """dpnn's methods of modules.
 
-    Of a class: ``shared_by_clones``, fields besides the trained ones that ``sharedClone`` shares;
-    ``dpnn_stepclone``, whether a clone for another time step is the module itself.
+    Class attributes: ``shared_by_clones``, fields besides the trained ones that ``sharedClone``
+    shares; ``dpnn_stepclone``, whether a clone for another time step is the module itself;
     ``dpnn_serialEmpty``, fields that are empty in files.
     """
 
@@ -75,10 +73,9 @@ class DpnnMethods(Batched):
         """Return a deep copy that trains the same parameters.
 
         Args:
-            shareParams: share the parameters and what counts as such: the running statistics of
-                batch normalisations.
+            shareParams: share the parameters, and the running statistics of batch normalisations.
             shareGradParams: share their gradients.
-            stepClone: recurrent modules inside are not copied, but the same in both.
+            stepClone: use the same recurrent modules in both instead of copying them.
         """
         shareParams, shareGradParams = (x is None or x for x in (shareParams, shareGradParams))
         modules = _module(self).listModules()
@@ -103,9 +100,9 @@ class DpnnMethods(Batched):
     # Files.
 
     def serialMode(self: D, empty: Iterable[str]) -> D:
-        """Have the fields of these names empty in files, in all modules of this net.
+        """Leave the fields of these names empty in files, in all modules of this net.
 
-        Differs from Torch7: also where the net is in no ``nn.Serial``.
+        Differs from Torch7: this works without ``nn.Serial``, too.
         """
         if isinstance(empty, str):
             raise wrong_type(empty, "empty", "a list of names")
@@ -115,7 +112,7 @@ class DpnnMethods(Batched):
         return self
 
     def heavySerial(self: D) -> D:
-        """Have all fields in files."""
+        """Save all fields in files."""
         return self.serialMode([])
 
     def mediumSerial(self: D) -> D:
@@ -132,7 +129,7 @@ class DpnnMethods(Batched):
         return self
 
     def Serial(self, tensortype: str | None = None) -> Any:
-        """This module in an ``nn.Serial``."""
+        """Return this module in an ``nn.Serial``."""
         return type(self).serial_decorator(self, tensortype)
 
     # Training.
@@ -142,12 +139,12 @@ class DpnnMethods(Batched):
     ) -> None:
         """Bound the norms of the rows of each weight, and of its columns.
 
-        Args:
-            maxOutNorm: for what leads to one output: the slices along the first dimension.
-            maxInNorm: for what leads from one input: the slices along the last.
+        Parameters of one dimension are not changed. As in Torch7, settings of child modules are
+        ignored if this module has none.
 
-        Parameters of one dimension stay as they are. As in Torch7 settings of modules inside are
-        not looked for where there is none here.
+        Args:
+            maxOutNorm: for the weights of one output: the slices along the first dimension.
+            maxInNorm: for the weights of one input: the slices along the last dimension.
         """
         maxOutNorm = _setting(self, "maxOutNorm", maxOutNorm)
         maxInNorm = _setting(self, "maxInNorm", maxInNorm)
@@ -165,11 +162,12 @@ class DpnnMethods(Batched):
         """Scale the gradients down so that their norm is at most ``cutoffNorm``.
 
         Args:
-            cutoffNorm: the bound; 0 and less leave the gradients as they are.
-            moduleLocal: bound that of each module by itself; a field of this name goes first.
+            cutoffNorm: the bound; 0 or less changes nothing.
+            moduleLocal: bound the norm of each module by itself; a field of this name has
+                precedence.
 
         Returns:
-            The norm that they had.
+            The norm before scaling.
         """
         cutoffNorm = number(_setting(self, "cutoffNorm", cutoffNorm), "cutoffNorm")
         if cutoffNorm <= 0:
@@ -203,12 +201,12 @@ class DpnnMethods(Batched):
     def updateGradParameters(
         self, momFactor: Scalar, momDamp: Scalar | None = None, momNesterov: bool = False
     ) -> None:
-        """Make of each gradient its running mean, which each module keeps in ``momGradParams``.
+        """Replace each gradient by its running mean, which each module keeps in ``momGradParams``.
 
         Args:
-            momFactor: how much of the mean stays; 0 and less leave the gradients as they are.
-            momDamp: 1 less the factor of the gradient; ``momFactor`` by default.
-            momNesterov: the gradient plus ``momFactor`` times the mean, instead.
+            momFactor: the share of the mean that is kept; 0 or less changes nothing.
+            momDamp: 1 minus the factor of the gradient; default: ``momFactor``.
+            momNesterov: use the gradient plus ``momFactor`` times the mean instead.
         """
         momFactor = number(_setting(self, "momFactor", momFactor), "momFactor")
         if momFactor <= 0:
@@ -229,46 +227,44 @@ class DpnnMethods(Batched):
                 gradient.copy_(mean)
 
     def momentumGradParameters(self) -> list[Tensor] | None:
-        """Return the running means of the gradients, which begin as the gradients are; None
-        without.
-        """
+        """Return the running means of the gradients, which the first call makes; None without."""
         if not self.momGradParams:
             gradients = [g for g in _module(self).parameters()[1] if g is not None]
             self.momGradParams = [g.clone() for g in gradients] or None
         return self.momGradParams
 
     def checkParameters(self) -> None:
-        """Raise ValueError where a parameter is NaN."""
+        """Raise ValueError if a parameter is NaN."""
         for i, parameter in enumerate(_module(self).parameters()[0], 1):
             if bool(parameter.isnan().any()):
                 raise ValueError(f"NaN Error for param at index {i}")
 
     def dontBackward(self: D) -> D:
-        """Have backward do nothing here: it gives no gradInput and adds to no gradient.
+        """Switch off backward in this module: it returns no gradInput and adds to no gradient.
 
-        A net with such a module cannot be saved as long as its methods are replaced.
+        A net with such a module cannot be saved, since its methods are replaced.
         """
         for name in ("backward", "updateGradInput", "accGradParameters", "accUpdateGradParameters"):
             setattr(self, name, _nothing)
         return self
 
     def reinforce(self, reward: Any) -> None:
-        """Give all ``nn.Reinforce`` in this net the reward of their latest draws."""
+        """Give the reward of the latest draws to all ``nn.Reinforce`` in this net."""
         for module in _module(self).children():
             module.reinforce(reward)
 
     # For those who write modules.
 
     def sparseParameters(self) -> tuple[list[Tensor], list[Tensor]]:
-        """``parameters()``."""
+        """Return ``parameters()``."""
         return _module(self).parameters()
 
     def contiguousInput(self, input: Tensor, backward: bool = False) -> Tensor:
-        """``input`` in one piece of memory."""
+        """Return ``input`` in contiguous memory."""
         return input.contiguous()
 
     def outside(self, insize: Any) -> torch.Size:
-        """Return the size of the output for an input of size ``insize``, which is drawn."""
+        """Return the size of the output for a random input of size ``insize``."""
         output = _module(self).forward(random.randn(*insize))
         return torch.Size(output.size())
 
@@ -282,7 +278,7 @@ def _module(thing: Any) -> Module:
 
 
 def _setting(module: Any, name: str, given: Any) -> Any:
-    """Return a module's own setting, or else the one that is given."""
+    """Return a module's own setting if it has one, else ``given``."""
     own = getattr(module, name, None)
     return given if own is None else own
 
@@ -299,4 +295,4 @@ def renormalise(weight: Tensor, dim: int, bound: Scalar | None) -> None:
 
 
 def _nothing(*arguments: Any) -> None:
-    """In the place of a method of backward."""
+    """Do nothing: replaces a method of backward."""

@@ -1,4 +1,4 @@
-"""Modules in ``.t7`` files: which of their fields, in which form."""
+"""Read and write modules in ``.t7`` files: which fields, in which form."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _stand_ins: dict[str, type[t7.TorchObject]] = {}
 
 
 class SizeField:
-    """A field with a list of numbers, in whose place Lua's LongStorage may be.
+    """A field with a list of numbers, which Lua sees as a LongStorage.
 
-    Once Lua has seen the storage it stays in the module's ``__dict__``, where either side may
-    write its numbers; Python reads them as a list.
+    Once Lua has used the storage, the module's ``__dict__`` holds it, and both sides may write its
+    numbers; Python reads them as a list.
     """
 
     def __init__(self, name: str) -> None:
@@ -64,16 +64,17 @@ class SizeField:
 
 
 class Filed(Convertible, abstract=True):
-    """What a module is in a file.
+    """The form of a module in a file.
 
-    A class declares which of its fields Torch7 stores in its own way: ``size_fields`` are lists of
-    numbers here and LongStorages in files; ``workspace_fields`` are ``scratch_fields`` that Lua
-    expects to find: they are written, as empty tensors of these dtypes (None: the module's own), or
-    as empty tables (``list``).
-    A class of somebody's own gets its tables back as what they were: Lua's do not tell lists from
-    dicts, so that such a module has a field for it in files, ``_kinds``.
-    ``nil_stops_gradient`` tells whether a file without ``gradInput`` says that it is not wanted:
-    Lua's class may leave it out until it goes back.
+    Class attributes for fields that Torch7 stores in another form: ``size_fields`` are lists of
+    numbers here and LongStorages in files. ``workspace_fields`` are ``scratch_fields`` that Lua
+    expects to find; they are written as empty tensors of these dtypes (None: the module's own), or
+    as empty tables (``list``). ``nil_stops_gradient`` says whether a file without ``gradInput``
+    means that the gradient is not wanted; Lua's class may also lack it because backward has not
+    run.
+
+    Lua's tables do not tell lists from dicts, so files of a user's own class have a field
+    ``_kinds``, from which the tables are restored as they were.
     """
 
     size_fields: ClassVar[tuple[str, ...]] = ()
@@ -90,7 +91,7 @@ class Filed(Convertible, abstract=True):
             setattr(cls, name, SizeField(name))
 
     def t7_fields(self) -> dict[str, Any]:
-        """Return what a Torch7 file holds of this module."""
+        """Return the fields of this module for a Torch7 file."""
         fields = {
             _torch7_name(name): value
             for name, value in self.__dict__.items()
@@ -143,24 +144,24 @@ class Filed(Convertible, abstract=True):
         return {**fields, "_kinds": kinds} if kinds else fields
 
     def empty_unsaved(self, fields: dict[str, Any]) -> None:
-        """Empty those of the ``fields`` that ``serialMode`` has named."""
+        """Empty those of ``fields`` that ``serialMode`` names."""
         for name in self.dpnn_serialEmpty:
             if name in fields:
                 fields[name] = self._empty() if isinstance(fields[name], Tensor) else []
 
     @classmethod
     def _is_own(cls) -> bool:
-        """Return whether it is a class of somebody's own in Python."""
+        """Return whether this is a user's own class in Python."""
         return cls.__module__.partition(".")[0] not in ("compat", "dptable", "lua")
 
     @classmethod
     def _computes(cls, name: str) -> bool:
-        """Return whether a field cannot be set, since it is computed when it is read."""
+        """Return whether a field is a property, which cannot be set."""
         found = getattr(cls, name, None)
         return isinstance(found, property) and found.fset is None
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        """Become the module that ``fields``, read from a Torch7 file, describe."""
+        """Restore the module from the ``fields`` of a Torch7 file."""
         kinds = fields.pop("_kinds", None)
         if isinstance(kinds, list):
             fields = _of_kinds(fields, kinds)
@@ -172,7 +173,7 @@ class Filed(Convertible, abstract=True):
             if name in fields:
                 t7.claim(entries=len(fields[name]))
                 fields[name] = [int(n) for n in fields[name]]
-        keep_in(fields)
+        wrap_unknown_fields(fields)
         walk_limits.note(self)
         self.complete(fields)
         if "gradInput" not in fields and self.nil_stops_gradient:
@@ -210,7 +211,7 @@ class Filed(Convertible, abstract=True):
 
 
 def _fits(gradient: Any, parameter: Tensor) -> bool:
-    """Return whether what a file has as the gradient of ``parameter`` can be that."""
+    """Return whether a file's value can be the gradient of ``parameter``."""
     return (
         isinstance(gradient, Tensor)
         and (gradient.numel(), gradient.dtype) == (parameter.numel(), parameter.dtype)
@@ -226,9 +227,7 @@ def _kind(value: Any) -> str:
 
 
 def _of_shape(gradient: Tensor, shape: torch.Size) -> Tensor:
-    """Return a gradient from a file in the shape of the parameter, which some files hold as a
-    matrix.
-    """
+    """Return a file's gradient in the parameter's shape; some files store it as a matrix."""
     if gradient.shape != shape and not gradient.is_contiguous():
         t7.claim(gradient.nbytes)
     return gradient.reshape(shape)
@@ -247,9 +246,9 @@ _TABLES: dict[str, type[Any]] = {kind.__name__: kind for kind in (list, dict, tu
 
 
 def _kinds(fields: dict[str, Any]) -> list[Any]:
-    """Return the tables among ``fields`` that a file would give back as others.
+    """List the tables in ``fields`` that a file would return as another kind.
 
-    Of each, at any depth, the place, the kind and the length.
+    Each entry has the table's place, its kind and its length.
     """
     found: list[Any] = []
     seen: set[int] = set()
@@ -277,7 +276,7 @@ def _known(value: Any) -> Any:
 
 
 def _of_kinds(fields: dict[str, Any], kinds: list[Any]) -> dict[str, Any]:
-    """``fields`` of a file with the tables as what ``_kinds`` has noted."""
+    """Return ``fields`` with the tables restored to the kinds that ``_kinds`` listed."""
     noted: dict[int, tuple[str, int]] = {}
     for entry in kinds:
         if isinstance(entry, list) and len(entry) == 3 and isinstance(entry[0], list):
@@ -308,7 +307,7 @@ def _of_kinds(fields: dict[str, Any], kinds: list[Any]) -> dict[str, Any]:
 
 
 def _entries(value: Any) -> dict[Any, Any]:
-    """Return the entries of a table of a file by Lua's keys."""
+    """Return the entries of a file's table by Lua's keys."""
     if isinstance(value, dict):
         return value
     return dict(items(value)) if isinstance(value, list) else {}
@@ -323,7 +322,7 @@ def _python_name(name: str) -> str:
 
 
 def sizes(given: tuple[Any, ...], name: str = "size") -> list[int]:
-    """Return the sizes that Torch7's constructors take as several numbers or as one LongStorage."""
+    """Return the sizes that a constructor got as several numbers or as one LongStorage."""
     if len(given) == 1 and isinstance(given[0], (list, tuple, t7.Storage)):
         given = tuple(given[0])
     return [whole(number, name) for number in given]
@@ -332,16 +331,18 @@ def sizes(given: tuple[Any, ...], name: str = "size") -> list[int]:
 # What stands in nets for objects of classes that nobody has registered.
 
 
-def stand_in(kind: str, cls: type[t7.TorchObject]) -> None:
-    """Let ``cls`` stand for what is unknown where a ``kind`` belongs, ``module`` or ``criterion``.
+def register_unknown(kind: str, cls: type[t7.TorchObject]) -> None:
+    """Use ``cls`` for objects of unknown classes where a ``kind`` belongs.
 
-    Its ``t7_restore`` is given the fields.
+    Args:
+        kind: ``"module"`` or ``"criterion"``.
+        cls: a class whose ``t7_restore`` gets the fields.
     """
     _stand_ins[kind] = cls
 
 
-def keep(kind: str, value: Any) -> None:
-    """Make the unknown objects in the table ``value``, a place of that kind, what stands there."""
+def wrap_unknown(kind: str, value: Any) -> None:
+    """Wrap unknown objects in the table ``value``, which holds modules or criterions (``kind``)."""
     cls = _stand_ins[kind]
     for item in contents(value):
         if isinstance(item, t7.TorchObject) and not isinstance(item, cls):
@@ -350,9 +351,9 @@ def keep(kind: str, value: Any) -> None:
             item.t7_restore(item.fields or {}, item.version)
 
 
-def keep_in(fields: Mapping[Any, Any]) -> None:
-    """``keep``, in all such places among the fields of a module or criterion of a file."""
+def wrap_unknown_fields(fields: Mapping[Any, Any]) -> None:
+    """Call ``wrap_unknown`` for all fields of a module or criterion that hold such tables."""
     for kind, names in _HOLDERS.items():
         for name in names:
             if name in fields:
-                keep(kind, fields[name])
+                wrap_unknown(kind, fields[name])

@@ -1,9 +1,9 @@
 """Flat storage: all parameters of a net in one tensor.
 
 ``flatten`` moves parameters and gradients into one storage each and makes every tensor a view of
-it, in place, so that whoever holds the tensors sees the same numbers as before. Flat tensors that
-were handed out earlier move along. Where a part of them alone is converted they stay behind, as in
-Torch7.
+it, in place, so that every reference to the tensors sees the same numbers as before. Flat tensors
+that were returned earlier move along. If only a part of them is converted later, they are left
+behind, as in Torch7.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from compat.torch_internals import version
 
 
 class FlatGroup:
-    """The flat tensors handed out over one storage, and the tensors that lie in it.
+    """The flat tensors that were returned over one storage, and the tensors that lie in it.
 
-    Each of them knows its group.
+    Each of these tensors refers to its group.
     """
 
     def __init__(self) -> None:
@@ -32,18 +32,18 @@ class FlatGroup:
         self._members: list[weakref.ref[Tensor]] = []
 
     def add(self, view: Tensor) -> None:
-        """Take in a flat tensor that is handed out."""
+        """Add a flat tensor that is about to be returned."""
         self._views = [weakref.ref(v) for v in self.views() if v is not view]
         self._views.append(weakref.ref(view))
         view.__dict__["_flat"] = self
 
     def drop(self, view: Tensor) -> None:
-        """Leave a flat tensor to whoever holds it: it goes along no more."""
+        """Remove a flat tensor: it does not move along any more."""
         self._views = [weakref.ref(v) for v in self.views() if v is not view]
         view.__dict__.pop("_flat", None)
 
     def join(self, members: Iterable[Tensor]) -> None:
-        """Take in tensors that lie in the storage."""
+        """Add tensors that lie in the storage."""
         joined = {id(member): member for member in (*self.members(), *members)}
         self._members = [weakref.ref(member) for member in joined.values()]
         for member in joined.values():
@@ -56,7 +56,7 @@ class FlatGroup:
         return _alive(self._members)
 
     def version(self) -> int:
-        """Grows with every in-place change through one of the flat tensors."""
+        """Return a number that grows with every in-place change by one of the flat tensors."""
         return sum([version(view) for view in [ref() for ref in self._views] if view is not None])
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FlatGroup:
@@ -72,20 +72,34 @@ def _alive(refs: list[weakref.ref[Tensor]]) -> list[Tensor]:
 
 
 class InUse(ValueError):
-    """A flat tensor that somebody holds cannot stay in one piece."""
+    """A flat tensor that is still referenced would be torn apart.
+
+    This happens when ``getParameters`` of another net would move a part of its parameters. Call it
+    on the larger net first, or drop the flat tensor.
+    """
 
 
 def flatten(
     parameters: list[Tensor], gradients: list[Tensor], offsets: list[int | None] | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return all ``parameters`` as one flat tensor, all ``gradients`` as another
-    (``Module.flatten``).
+    """Move all ``parameters`` into one flat tensor and all ``gradients`` into another.
 
-    The order is Torch7's: by storage, in the order of first appearance; what is shared is there
-    once. Parameters that already lie side by side in one storage stay where they are; ``offsets``
-    of ``layout`` ask for another order. Gradients follow the parameters. Raises
-    ValueError, before anything moves, for tensors of several types or devices, for parameters that
-    are shared where their gradients are not, and where a flat tensor in use would be torn apart.
+    The order is Torch7's (``Module.flatten``): by storage, in the order of first appearance. Shared
+    memory is there once. Parameters that already lie side by side in one storage stay where they
+    are.
+
+    Args:
+        parameters: tensors of one dtype and device.
+        gradients: their gradients, in the same order.
+        offsets: where each parameter is to be, from ``layout``; default: Torch7's order.
+
+    Returns:
+        The flat parameters and the flat gradients.
+
+    Raises:
+        ValueError: the tensors have several types or devices, or parameters share memory where
+            their gradients do not. Nothing has moved then.
+        InUse: a flat tensor that is still referenced would be torn apart. Nothing has moved then.
     """
     if not parameters:
         return torch.empty(0), torch.empty(0)
@@ -107,27 +121,25 @@ def flatten(
         raise ValueError("misaligned parameters: share weights and their gradients alike")
     for plan in plans:
         plan.check()
-    return plans[0].carry_out(), plans[1].carry_out()
+    return plans[0].apply(), plans[1].apply()
 
 
 def gather(tensors: list[Tensor]) -> Tensor:
-    """Return all ``tensors`` as one flat tensor, whose views they become (Torch7's
-    ``Module.flatten``).
-    """
+    """Return all ``tensors`` as one flat tensor, and make them views of it."""
     plan = _Plan(tensors, "tensors")
     plan.check()
-    return plan.carry_out()
+    return plan.apply()
 
 
 def layout(tensors: list[Tensor]) -> list[int | None]:
-    """Where ``flatten`` puts each of ``tensors``: its offset in the flat tensor."""
+    """Return where ``flatten`` puts each of ``tensors``: its offset in the flat tensor."""
     return _Plan(tensors, "tensors").offsets if tensors else []
 
 
 def side_by_side(tensors: list[Tensor]) -> Tensor | None:
-    """Return a flat view of ``tensors`` if they fill one range of one storage, in order; else None.
+    """Return a flat view of ``tensors`` if they fill one range of one storage in order, or None.
 
-    Empty ones are anywhere.
+    Empty tensors may be anywhere.
     """
     filled = [tensor for tensor in tensors if tensor.numel()]
     if not filled:
@@ -146,7 +158,7 @@ def side_by_side(tensors: list[Tensor]) -> Tensor | None:
 
 
 def _is_dense(tensor: Tensor) -> bool:
-    """Return whether the elements fill a range of memory without holes, in whatever order."""
+    """Return whether the elements fill a range of memory without holes, in any order."""
     if tensor.numel() == 0:
         return True
     expected = 1
@@ -160,10 +172,11 @@ def _is_dense(tensor: Tensor) -> bool:
 
 
 class _Plan:
-    """Where each tensor goes in the flat storage.
+    """The new place of each tensor in the flat storage.
 
-    ``moves`` has, for each storage that the tensors lie in now, the ranges ``(start, end, target)``
-    to copy; ``offsets`` the offset of each tensor in the flat one.
+    Attributes:
+        ranges: for each present storage, the ranges ``(start, end, target)`` to copy.
+        offsets: the offset of each tensor in the flat storage.
     """
 
     def __init__(self, tensors: list[Tensor], name: str) -> None:
@@ -184,26 +197,25 @@ class _Plan:
                 )
             start = int(tensor.storage_offset())
             ranges.setdefault(storage_key(tensor), []).append((start, start + tensor.numel()))
-        self.moves: dict[int, list[tuple[int, int, int]]] = {}
+        self.ranges: dict[int, list[tuple[int, int, int]]] = {}
         self.size = 0
         for key, pieces in ranges.items():
-            moves = self.moves.setdefault(key, [])
             for start, end in _merged(pieces):
-                moves.append((start, end, self.size))
+                self.ranges.setdefault(key, []).append((start, end, self.size))
                 self.size += end - start
         self.offsets = [self._moved(t) for t in tensors]
 
     def _moved(self, tensor: Tensor) -> int | None:
-        """Return the new offset of a tensor, or None if it does not stay in one piece."""
+        """Return the new offset of a tensor, or None if it would be torn apart."""
         start = int(tensor.storage_offset())
         end = start + tensor.numel()
-        for a, b, target in self.moves[storage_key(tensor)]:
+        for a, b, target in self.ranges[storage_key(tensor)]:
             if a <= start and end <= b:
                 return target + start - a
         return None
 
     def follow(self, offsets: list[int | None] | None) -> None:
-        """Use these offsets instead, if they give the same memory to the same tensors only."""
+        """Use these offsets if they make exactly those tensors share memory that share it now."""
         if offsets is None or offsets == self.offsets:
             return
         places: dict[tuple[int, int, int], int] = {}
@@ -217,21 +229,21 @@ class _Plan:
         lengths = [length for _, _, length in places]
         if len(set(places.values())) < len(places) or sum(lengths) != self.size:
             return
-        self.moves = {key: [] for key, _, _ in places}
+        self.ranges = {key: [] for key, _, _ in places}
         for (key, start, length), offset in places.items():
-            self.moves[key].append((start, start + length, offset))
+            self.ranges[key].append((start, start + length, offset))
         self.offsets = offsets
 
     def _in_place(self) -> bool:
-        return len(self.moves) == 1 and len(next(iter(self.moves.values()))) == 1
+        return len(self.ranges) == 1 and len(next(iter(self.ranges.values()))) == 1
 
     def _handed_out(self) -> list[Tensor]:
         groups = {id(g): g for g in (t.__dict__.get("_flat") for t in self.tensors) if g}
         views = [view for group in groups.values() for view in group.views()]
-        return [view for view in views if storage_key(view) in self.moves]
+        return [view for view in views if storage_key(view) in self.ranges]
 
     def check(self) -> None:
-        """Refuse to tear apart a flat tensor that somebody holds."""
+        """Raise InUse if a referenced flat tensor would be torn apart."""
         if not self._in_place():
             for view in self._handed_out():
                 if self._offset_of(view) is None:
@@ -242,10 +254,10 @@ class _Plan:
                     )
 
     def _offset_of(self, view: Tensor) -> int | None:
-        """Return the new offset of a flat tensor that may span several moves."""
+        """Return the new offset of a flat tensor, which may span several ranges."""
         start = int(view.storage_offset())
         end = start + view.numel()
-        pieces = [m for m in sorted(self.moves[storage_key(view)]) if m[0] < end and m[1] > start]
+        pieces = [m for m in sorted(self.ranges[storage_key(view)]) if m[0] < end and m[1] > start]
         position, first = start, None
         for a, b, target in pieces:
             if a > position:
@@ -258,11 +270,11 @@ class _Plan:
             position = b
         return first if position >= end else None
 
-    def carry_out(self) -> Tensor:
-        """Move the tensors, and flat tensors handed out earlier. Returns the flat tensor."""
+    def apply(self) -> Tensor:
+        """Move the tensors and the flat tensors returned earlier. Return the new flat tensor."""
         first = self.tensors[0]
         if self._in_place():
-            [[(start, end, _)]] = self.moves.values()
+            [[(start, end, _)]] = self.ranges.values()
             flat = first.detach().as_strided((end - start,), (1,), start)
             group = first.__dict__.get("_flat") or FlatGroup()
             for view in self._handed_out():
@@ -270,8 +282,8 @@ class _Plan:
         else:
             flat = first.detach().new_empty(self.size)
             storages = {storage_key(t): t for t in self.tensors}
-            for key, moves in self.moves.items():
-                for start, end, target in moves:
+            for key, ranges in self.ranges.items():
+                for start, end, target in ranges:
                     accelerators.keep(storages[key])
                     source = storages[key].detach().as_strided((end - start,), (1,), start)
                     flat[target : target + end - start].copy_(source)
@@ -283,7 +295,7 @@ class _Plan:
                 group.add(view)
             for tensor, offset in zip(self.tensors, self.offsets, strict=True):
                 # Two entries may be one tensor object: it moves once.
-                if storage_key(tensor) in self.moves:
+                if storage_key(tensor) in self.ranges:
                     assert offset is not None
                     tensor.data = flat.as_strided(tensor.shape, tensor.stride(), offset)
             moved([*self._handed_out(), *self.tensors])
@@ -295,12 +307,12 @@ class _Plan:
 
 
 def storage_key(tensor: Tensor) -> int:
-    """Return what tells one storage from another while both are there."""
+    """Return a key that differs between any two storages that exist at the same time."""
     return tensor.untyped_storage().data_ptr()
 
 
 def overlap(tensor: Tensor, view: Tensor) -> bool:
-    """Return whether a tensor has elements in the memory of a flat one."""
+    """Return whether a tensor has elements in the memory of a flat tensor."""
     start, low = int(tensor.storage_offset()), int(view.storage_offset())
     return (
         storage_key(tensor) == storage_key(view)

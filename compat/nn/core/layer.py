@@ -1,4 +1,4 @@
-"""What most layers have in common, and the ``backward`` of those that have one of their own."""
+"""The base class of most layers, and the wrapper for classes with their own ``backward``."""
 
 from __future__ import annotations
 
@@ -34,11 +34,10 @@ class Layer(Module, abstract=True):
 
 
 def own_backward(backward: Any) -> Any:
-    """Return the ``backward`` of a class that has one of its own, after what Module's begins with,
-    too.
+    """Wrap the ``backward`` of a class in what ``Module.backward`` does first and last.
 
-    Arguments are plain tensors and a number then, code of ``compile`` serves where it can, and
-    errors tell whose they are.
+    Arguments are then plain tensors and a number, compiled code is used if there is some, and
+    errors name the module.
     """
 
     @functools.wraps(backward)

@@ -1,4 +1,4 @@
-"""Any ``torch.nn.Module`` as a part of a Torch7-style net."""
+"""Use any ``torch.nn.Module`` as part of a Torch7-style net."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from compat.nn.core.module import Module
 
 
 class Native(Module):
-    """The adapter that puts a ``torch.nn.Module`` into a net; ``add`` applies it by itself.
+    """Wraps a ``torch.nn.Module`` for a net; a container's ``add`` does this by itself.
 
     The parameters stay the module's own objects: ``parameters()`` lists those that require grad,
-    ``getParameters()`` makes them views of the flat storage, and either library's optimizers train
+    ``getParameters()`` makes them views of the flat storage, and optimizers of both libraries train
     them. ``training`` and ``evaluate`` set the module's mode.
 
     Args:
-        module: called with the input; the entries of a list are its positional arguments.
+        module: called with the input; a list's entries become positional arguments.
     """
 
     takes = ANYTHING
@@ -73,7 +73,7 @@ class Native(Module):
         super().set_train(train)
 
     def reset(self, stdv: Any = None) -> Native:
-        """Call ``reset_parameters`` wherever the module has it; ``stdv`` is not used."""
+        """Call ``reset_parameters`` of each PyTorch module that has it; ``stdv`` is ignored."""
         for module in self.module.modules():
             reset = getattr(module, "reset_parameters", None)
             if callable(reset):
@@ -91,7 +91,7 @@ class Native(Module):
 
 
 def as_module(module: Module | torch.nn.Module, argument: str = "module") -> Module:
-    """``module``, wrapped in a ``Native`` if it is PyTorch's."""
+    """Return ``module``, wrapped in a ``Native`` if it is a PyTorch module."""
     if isinstance(module, Module):
         return module
     if isinstance(module, torch.nn.Module):

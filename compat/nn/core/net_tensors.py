@@ -1,4 +1,4 @@
-"""Walks over a net: what tensors are where, those of ``torch.nn`` modules inside it included."""
+"""Walk over the tensors of a net, also those of ``torch.nn`` modules inside it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STATISTICS = ("running_mean", "running_var")
 
 
 def all_parameters(net: Module) -> list[Tensor]:
-    """Return the parameters of ``net``, and those that are frozen inside its torch.nn modules."""
+    """Return all parameters of ``net``, also frozen ones of torch.nn modules inside it."""
     frozen = [
         parameter
         for module in net.listModules()
@@ -29,7 +29,7 @@ def all_parameters(net: Module) -> list[Tensor]:
 
 
 def named_tensors(net: Module) -> Iterator[tuple[str, Tensor]]:
-    """Yield the parameters and running statistics of ``net``, with names that tell their place."""
+    """Yield the parameters and running statistics of ``net`` with their places as names."""
     for place, inner in net.named_modules():
         if isinstance(inner, Native):
             held = dict(inner.module.named_parameters()) | dict(inner.module.named_buffers())
@@ -41,11 +41,11 @@ def named_tensors(net: Module) -> Iterator[tuple[str, Tensor]]:
 
 
 def described(net: Module, others: bool = False) -> Iterator[str]:
-    """Yield what ``net`` computes, in lines to compare: the place and class of each module, its
-    options.
+    """Yield lines that describe ``net``, for comparisons: place, class and options of each module.
 
     Options are the numbers, flags and strings in the fields of this library's classes. Fields of
-    other classes may be anything, the rank of a process for one: they come with ``others`` alone.
+    other classes may hold anything, for instance the rank of a process; they are included only with
+    ``others``.
     """
     for place, inner in net.named_modules():
         kind = type(inner)
@@ -63,7 +63,7 @@ def described(net: Module, others: bool = False) -> Iterator[str]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a number, flag or string, or tables of them; None for anything else."""
+    """Return a number, flag, string or a table of them; None for anything else."""
     if isinstance(value, (bool, str)):
         return value
     if isinstance(value, (int, float)):

@@ -1,4 +1,4 @@
-"""Nodes of a graph of modules, as Torch7's ``nngraph`` builds them."""
+"""Nodes of a graph of modules, as in Torch7's ``nngraph``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class _Data(t7.Table):
-    """What a node keeps. What it does not have of these is None, as in Lua."""
+    """The table of a node. A missing entry is None, as in Lua."""
 
     __slots__ = ()
 
@@ -25,18 +25,19 @@ class _Data(t7.Table):
 class Node:
     """One use of a module in a graph (Torch7: ``nngraph.Node``).
 
-    Calling a module with nodes makes one: ``nn.Linear(20, 10)(x)`` takes the output of ``x``,
-    ``nn.CAddTable()([x, y])`` those of two nodes, and ``nn.Identity()()`` is an input of the graph.
+    A call of a module with nodes makes one: ``nn.Linear(20, 10)(x)`` takes the output of ``x``,
+    ``nn.CAddTable()([x, y])`` takes those of two nodes, and ``nn.Identity()()`` is an input of the
+    graph.
 
-    Fields:
-        data: what Torch7 keeps of it: ``module``, ``annotations`` and, for the nodes that ``split``
-            makes, ``nSplitOutputs`` and ``selectindex``; ``node.data.annotations.name`` as in Lua.
-            ``node.data.module`` is None without one.
-        children: the nodes whose outputs it takes; in ``forwardnodes`` of a gModule those that take
-            its output.
+    Attributes:
+        data: Torch7's table: ``module`` (None without one), ``annotations`` and, for nodes that
+            ``split`` makes, ``nSplitOutputs`` and ``selectindex``. ``node.data.annotations.name``
+            works as in Lua.
+        children: the nodes whose outputs it takes. In ``forwardnodes`` of a gModule, the nodes that
+            take its output.
 
     Raises:
-        ValueError: one input given twice, which Torch7's files cannot tell.
+        ValueError: one input is given twice, which Torch7's files cannot express.
     """
 
     id: int = 0
@@ -60,17 +61,15 @@ class Node:
 
     @staticmethod
     def of(module: Any, input: Any) -> Node:
-        """Return a node of ``module`` that takes the output of a node, of a list of nodes, or
-        nothing.
-        """
+        """Return a node of ``module`` whose inputs are a node, a list of nodes, or none."""
         if isinstance(input, Node):
             input = [input]
         return Node({"module": module}, input if isinstance(input, (list, tuple)) else ())
 
     def add(self, child: Node, domap: bool = True) -> None:
-        """Take the output of ``child``, too, behind those of the nodes that were added before.
+        """Take the output of ``child``, too, after those of the nodes that were added before.
 
-        A node is taken once. ``domap`` is Torch7's; nodes of nets have it.
+        A node that is already taken is ignored. ``domap`` is Torch7's; nodes of nets have it.
         """
         if not isinstance(child, Node):
             raise wrong_type(child, "child", "a node")
@@ -79,13 +78,13 @@ class Node:
             child.consumers.append(self)
 
     def __sub__(self, module: Callable[[Any], Node]) -> Node:
-        """``x - nn.Tanh()`` is ``nn.Tanh()(x)``, as in nngraph."""
+        """Return ``module(self)``: ``x - nn.Tanh()`` is ``nn.Tanh()(x)``, as in nngraph."""
         return module(self)
 
     def split(self, noutput: int) -> Any:
-        """One node for each of the ``noutput`` entries of the table that is this node's output.
+        """Return one node for each of the ``noutput`` entries of the table that this node outputs.
 
-        With one entry, that node alone (Torch7: ``nngraph.JustElement``).
+        With one entry, return that node alone (Torch7: ``nngraph.JustElement``).
         """
         noutput = whole(noutput, "noutput", 1)
         if noutput == 1:
@@ -94,10 +93,10 @@ class Node:
         return [Node({"selectindex": i}, [table]) for i in range(1, noutput + 1)]
 
     def annotate(self, annotations: dict[str, Any]) -> Node:
-        """Add to ``data.annotations``. Returns self.
+        """Add to ``data.annotations``. Return this node.
 
-        Drawings show a ``name``, a ``description`` and ``graphAttributes``, a dict of what Graphviz
-        is told of the node, e.g. ``{"style": "filled", "fillcolor": "red"}``.
+        Drawings show ``name``, ``description`` and ``graphAttributes``, a dict of Graphviz
+        attributes of the node, e.g. ``{"style": "filled", "fillcolor": "red"}``.
         """
         self.data["annotations"].update(annotations)
         return self
@@ -120,12 +119,12 @@ class Node:
 
 
 def declare(node: Node, place: str) -> None:
-    """Note where a script has made a node, as Torch7 does, unless that is known."""
+    """Note where a script made a node, as Torch7 does, unless that is known."""
     node.data["annotations"].setdefault("_debugLabel", place)
 
 
 def declare_parts(parts: list[Node], place: str) -> None:
-    """The same for what ``split`` has made: the nodes of the entries, and the one of the table."""
+    """Note the same for the nodes that ``split`` made: of the entries, and of the table."""
     (table,) = parts[0].children
     (node,) = table.children
     label = node.data["annotations"].get("_debugLabel", "")
@@ -153,9 +152,12 @@ def symbolic(input: Any) -> bool:
 
 
 def post_order(root: T, below: Callable[[T], Iterable[T]], seen: set[int] | None = None) -> list[T]:
-    """Return everything reachable from ``root``, what is below a thing before the thing itself.
+    """Return all nodes reachable from ``root`` in post-order: children before their parents.
 
-    What is in ``seen`` is left out, and what is found comes into it.
+    Args:
+        root: the first node.
+        below: returns a node's children.
+        seen: ids of nodes to leave out; the nodes that are found are added.
     """
     order: list[T] = []
     seen = set() if seen is None else seen
@@ -177,7 +179,7 @@ def post_order(root: T, below: Callable[[T], Iterable[T]], seen: set[int] | None
 
 
 def breadth_first(root: T, below: Callable[[T], Iterable[T]]) -> list[T]:
-    """Return everything reachable from ``root``, nearest first."""
+    """Return all nodes reachable from ``root``, the nearest first."""
     order = [root]
     seen = {id(root)}
     for thing in order:
@@ -189,7 +191,7 @@ def breadth_first(root: T, below: Callable[[T], Iterable[T]]) -> list[T]:
 
 
 def cycles(things: Sequence[T], below: Callable[[T], Iterable[T]]) -> list[list[T]]:
-    """Return those of ``things`` that lead to each other, in groups of two or more (Kosaraju)."""
+    """Return the groups of two or more ``things`` that lead to each other (Kosaraju)."""
     above: dict[int, list[T]] = {id(thing): [] for thing in things}
     order: list[T] = []
     seen: set[int] = set()
@@ -207,7 +209,7 @@ def cycles(things: Sequence[T], below: Callable[[T], Iterable[T]]) -> list[list[
 
 
 def numbered(things: Iterable[Any]) -> dict[Any, Any]:
-    """Return the Lua table that has each thing under its number and its number under the thing."""
+    """Return the Lua table with each thing by number and each number by thing."""
     table: dict[Any, Any] = {}
     for number, thing in enumerate(things, 1):
         table[number] = thing
@@ -216,7 +218,7 @@ def numbered(things: Iterable[Any]) -> dict[Any, Any]:
 
 
 def entries(table: Any) -> list[Any]:
-    """Return what a Lua table has under 1, 2, 3, …"""
+    """Return a Lua table's entries 1, 2, 3, … as a list."""
     if not isinstance(table, dict):
         return list(table or ())
     return [table[number] for number in range(1, len(table) + 1) if number in table]

@@ -1,4 +1,4 @@
-"""Fields of a module that are trained, and their gradients."""
+"""Trained fields of a module, and their gradients."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ T = TypeVar("T", bound="Trained")
 
 @functools.cache
 def gradient_name(name: str) -> str:
-    """Torch7's name of the gradient of a field: ``gradWeight`` of ``weight``."""
+    """Return Torch7's name for the gradient of a field: ``gradWeight`` for ``weight``."""
     return "grad" + name[0].upper() + name[1:]
 
 
 class _HandedOut:
-    """The gradients of parameters that ``parameters()`` has returned, by parameter.
+    """The gradients of parameters that ``parameters()`` has returned.
 
-    ``zero_grad()`` of PyTorch's optimizers sets ``grad`` to None, which means frozen here. The
-    gradient of a parameter that somebody may have given to an optimizer is therefore remembered,
-    and comes back filled with zeros. Setting ``gradWeight`` to None forgets it: that freezes.
+    ``zero_grad()`` of PyTorch's optimizers sets ``grad`` to None, which means "frozen" here. So the
+    gradient tensor of a parameter that may be in an optimizer is remembered, and is restored with
+    zeros. Setting ``gradWeight`` to None forgets it: that does freeze.
 
-    Entries are found by ``id``, with a weak reference that tells whether the tensor still lives.
+    Entries are found by ``id``, with a weak reference that tells whether the tensor still exists.
     """
 
     def __init__(self) -> None:
         self._entries: dict[int, tuple[weakref.ref[Tensor], Tensor]] = {}
 
     def remember(self, parameter: Tensor, gradient: Tensor) -> None:
-        """Note ``gradient``, unless it is noted already."""
+        """Remember ``gradient``, unless one is remembered already."""
         entry = self._entries.get(id(parameter))
         if entry is None or entry[1] is not gradient:
             key = id(parameter)
@@ -52,11 +52,11 @@ class _HandedOut:
             del self._entries[key]
 
     def forget(self, parameter: Tensor) -> None:
-        """Leave the parameter without a gradient from now on."""
+        """Forget the gradient: the parameter is frozen."""
         self._entries.pop(id(parameter), None)
 
     def restore(self, parameter: Tensor) -> Tensor | None:
-        """Set and return the gradient, zeros, of a parameter that lost it to ``zero_grad``."""
+        """Set and return the gradient that ``zero_grad`` took away, filled with zeros."""
         ref, gradient = self._entries.get(id(parameter), (None, None))
         if ref is None or gradient is None or ref() is not parameter:
             return None
@@ -72,11 +72,11 @@ _handed_out = _HandedOut()
 class Parameter:
     """A trained field of a ``Module`` class, declared as ``weight = Parameter()``.
 
-    The field is a plain leaf tensor or None. Declaring it also declares its gradient
-    (``gradWeight``), which *is* the tensor's ``grad``: allocated with zeros when the field is set,
-    accumulated in place from then on, so that views into a flat buffer stay valid. Setting the
-    gradient to None freezes the parameter, for which .t7 files written here hold ``false``. Other
-    files that lack gradients had them dropped, and what they hold is trained.
+    The field is a plain leaf tensor or None. The declaration also makes its gradient field
+    (``gradWeight``), which *is* the tensor's ``grad``: it is allocated with zeros when the field is
+    set and accumulated in place from then on, so that views into a flat buffer stay valid. Setting
+    the gradient to None freezes the parameter; .t7 files written here hold ``false`` for it. In
+    other files a missing gradient only means that it was dropped, and the parameter is trained.
     """
 
     name: str
@@ -85,6 +85,13 @@ class Parameter:
         self.name = name
         setattr(owner, gradient_name(name), Gradient(name))
 
+    def __init__(self, *given: object) -> None:
+        if given:
+            raise TypeError(
+                "nn.Parameter takes no tensor: declare weight = nn.Parameter() in the class, and "
+                "set self.weight = tensor; torch.nn.Parameter is PyTorch's"
+            )
+
     def __get__(self, module: Any, owner: type | None = None) -> Any:
         return self if module is None else module.__dict__.get(self.name)
 
@@ -92,7 +99,7 @@ class Parameter:
         self.put(module, value, with_gradient=True)
 
     def put(self, module: Any, value: Tensor | None, with_gradient: bool) -> None:
-        """Set the field; ``with_gradient`` makes a gradient where there was no parameter before."""
+        """Set the field; ``with_gradient`` makes a gradient if there was no parameter before."""
         fields = module.__dict__
         if value is not None:
             if not isinstance(value, Tensor):
@@ -136,7 +143,7 @@ class Gradient:
         return _handed_out.restore(parameter) if gradient is None else gradient
 
     def put(self, module: Any, value: Any) -> None:
-        """Set the gradient as Lua does: to whatever it is, such as a table with some rows."""
+        """Set the gradient to any value, as Lua does, such as a table with some rows."""
         parameter = module.__dict__.get(self.parameter)
         if value is None or parameter is None or _fits(value, parameter):
             self.__set__(module, value)
@@ -162,7 +169,7 @@ class Gradient:
 
 
 def _fits(gradient: Any, parameter: Tensor) -> TypeGuard[Tensor]:
-    """Return whether PyTorch takes ``gradient`` as the ``grad`` of ``parameter``."""
+    """Return whether PyTorch accepts ``gradient`` as the ``grad`` of ``parameter``."""
     return (
         isinstance(gradient, Tensor)
         and gradient.shape == parameter.shape
@@ -172,7 +179,7 @@ def _fits(gradient: Any, parameter: Tensor) -> TypeGuard[Tensor]:
 
 
 def gradient_of(parameter: Tensor) -> Tensor | None:
-    """Return the gradient of a parameter that is about to be handed out."""
+    """Return the gradient of a parameter that is about to be returned to the user."""
     gradient = parameter.grad
     if gradient is None:
         return _handed_out.restore(parameter)
@@ -181,7 +188,7 @@ def gradient_of(parameter: Tensor) -> Tensor | None:
 
 
 class Trained:
-    """What any module does to its own parameters."""
+    """The methods of a module for its own parameters."""
 
     parameter_names: ClassVar[tuple[str, ...]] = ()
     shared: bool = False
@@ -199,11 +206,11 @@ class Trained:
         return found
 
     def trained_parameters(self) -> list[Tensor]:
-        """Return its own parameters that have a gradient."""
+        """Return this module's own parameters that have a gradient."""
         return [p for p, g in zip(*Trained.parameters(self), strict=True) if g is not None]
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
-        """Return the trained tensors and their gradients: two lists, empty when there are none."""
+        """Return the trained tensors and their gradients: two lists, empty without parameters."""
         own, fields = self._own_parameters(), self.__dict__
         if any(gradient_name(name) in fields for name in self.parameter_names):
             # Lua has set another gradient than PyTorch takes.
@@ -212,9 +219,15 @@ class Trained:
         return own, [gradient_of(p) for p in own]  # type: ignore[misc]
 
     def getParameters(self) -> tuple[Tensor, Tensor]:
-        """Return all parameters in one flat tensor, all gradients in another.
+        """Move all parameters into one flat tensor and all gradients into another; return both.
 
-        See ``compat.nn.core.flat_storage``.
+        Every parameter becomes a view of the first, every gradient a view of the second. Optimizers
+        of ``compat.optim`` take these two. Call it once, after the net is complete and has its
+        type; see ``compat.nn.core.flat_storage``.
+
+        Raises:
+            ValueError: parameters have several types or devices.
+            InUse: a flat tensor of a part of this net is still referenced and would be torn apart.
         """
         return flat_storage.flatten(*self.parameters())
 
@@ -234,7 +247,7 @@ class Trained:
         return self
 
     def share(self: T, mlp: Any, *names: str) -> T:
-        """Make the named fields (``"weight"``, ``"gradWeight"``) those of ``mlp``."""
+        """Use the tensors of ``mlp`` for the named fields (``"weight"``, ``"gradWeight"``)."""
         for name in names:
             theirs = getattr(mlp, name, None)
             ours = getattr(self, name, None)
@@ -264,16 +277,16 @@ class Trained:
 
 def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None:
     """Subtract ``rate`` times its gradient from each parameter, as often as it is listed."""
-    moves: dict[Any, list[tuple[Tensor, Tensor]]] = {}
+    by_place: dict[Any, list[tuple[Tensor, Tensor]]] = {}
     for parameter, gradient in pairs:
         if gradient is not None and parameter.numel():
             place = parameter.data_ptr(), parameter.shape
-            moves.setdefault(place, []).append((parameter, gradient))
-    if moves:
+            by_place.setdefault(place, []).append((parameter, gradient))
+    if by_place:
         check_number(rate, "learningRate")
         # Of a parameter that is listed several times one after the other.
-        for turn in range(max(map(len, moves.values()))):
-            found = [own[turn] for own in moves.values() if turn < len(own)]
+        for turn in range(max(map(len, by_place.values()))):
+            found = [own[turn] for own in by_place.values() if turn < len(own)]
             parameters, gradients = zip(*found, strict=True)
             with torch.no_grad():  # those of a torch.nn.Module require gradients
                 foreach_add_(parameters, gradients, alpha=-rate)

@@ -1,4 +1,4 @@
-"""What PyTorch's names are called here: hints for errors about a class, field or method."""
+"""Hints for users who type PyTorch's name of a class, field or method."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ _TYPE = "use type('torch.FloatTensor'), float(), double() or cuda()"
 METHODS = {
     "add_module": "use add(module)",
     "append": "use add(module)",
+    "device": "a parameter has it: net.parameters()[0][0].device; cuda() and float() move a net",
+    "grad": "the gradients are gradWeight and gradBias, or the second list of parameters()",
+    "layers": "the list is net.modules; net.get(1) is the first",
+    "load": "use t7.load(path)",
+    "save": "use t7.save(path, net)",
+    "summary": "print a net: print(net); dptable inspect shows a file",
     "bfloat16": _TYPE,
     "buffers": _AUTOGRAD,
     "eval": "use evaluate()",
@@ -52,16 +58,18 @@ _OTHERS = {
 
 
 def class_hint(name: str, classes: Mapping[str, Any]) -> str | None:
-    """Tell what a class of ``torch.nn`` is called in ``compat.nn``; None for any other name.
+    """Return what a class of ``torch.nn`` is called in ``compat.nn``, or None.
 
     The answer comes from the docstrings, whose line ``PyTorch: …`` names the counterpart.
 
     Args:
-        name: what somebody looked for in ``compat.nn``.
-        classes: what ``compat.nn`` has.
+        name: the name that was not found in ``compat.nn``.
+        classes: the names and classes of ``compat.nn``.
     """
     if name in _OTHERS:
         return _OTHERS[name]
+    spelt = {each.lower(): each for each in dir(torch.nn)}
+    name = spelt.get(name.lower(), name)
     counterpart = getattr(torch.nn, name, None)
     if not isinstance(counterpart, type) or not issubclass(counterpart, torch.nn.Module):
         return None

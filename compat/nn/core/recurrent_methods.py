@@ -1,7 +1,7 @@
-"""The methods that Torch7's package rnn gives to every module: they reach what has a memory.
+"""The methods that Torch7's package rnn adds to every module, for nets with a memory.
 
-A module without one hands each call on to its children. What has a memory, and what goes through
-sequences, defines its own.
+A module without memory passes each call on to its children. Modules with a memory, and those that
+process sequences, define their own.
 """
 
 from __future__ import annotations
@@ -17,50 +17,56 @@ R = TypeVar("R", bound="RecurrentMethods")
 class RecurrentMethods:
     """rnn's methods of modules.
 
-    States are counted by steps from 1; 0 is what the first step begins with. Where a module has
-    children, its state is the list of theirs, with None for those without a memory.
+    Steps are counted from 1; step 0 is the state before the first step. The state of a module with
+    children is the list of their states, with None for those without a memory.
     """
 
     def forget(self: R) -> R:
-        """Have all memories start anew: the next call is the first."""
+        """Reset all memories: the next call is the first step."""
         for child in _children(self):
             child.forget()
         return self
 
     def remember(self: R, when: str | None = "both") -> R:
-        """``Sequencer.remember`` of all modules of sequences."""
+        """Call ``Sequencer.remember`` of all sequence modules.
+
+        Args:
+            when: ``"train"``, ``"eval"``, ``"both"`` or ``"neither"``: the mode in which memories
+                are kept from one sequence to the next.
+        """
         for child in _children(self):
             child.remember(when)
         return self
 
     def stepClone(self: R, shareParams: bool = True, shareGradParams: bool = True) -> R:
-        """Return a ``sharedClone`` for another step: modules with a memory are the same in both."""
+        """Return a ``sharedClone`` for another step; modules with a memory are not copied."""
         return cast("Any", self).sharedClone(shareParams, shareGradParams, True)
 
     def shared_by_steps(self) -> list[Any]:
-        """Return the modules in it that all its clones for steps have in common:
-        ``dpnn_stepclone``.
-        """
+        """Return the inner modules that are the same in all step clones (``dpnn_stepclone``)."""
         if getattr(self, "dpnn_stepclone", False):
             return [self]
         return [module for child in _children(self) for module in child.shared_by_steps()]
 
     def backwardOnline(self) -> None:
-        """Does nothing: what it switched on has long been so in Torch7."""
+        """Do nothing: Torch7 always behaves as this method once made it."""
 
     def setOutputStep(self, step: int) -> None:
-        """Have ``output`` and ``gradInput`` of modules with a memory be those of a step."""
+        """Set ``output`` and ``gradInput`` of modules with a memory to those of a step."""
         for child in _children(self):
             child.setOutputStep(step)
 
     def maxBPTTstep(self, rho: int) -> None:
-        """Set through how many steps backward goes."""
+        """Limit backward to ``rho`` steps."""
         for child in _children(self):
             child.maxBPTTstep(rho)
 
     def getHiddenState(self, step: int | None = None, input: Any = None) -> Any:
-        """Return the states after a step, by default the latest; ``input`` tells the size of the
-        first.
+        """Return the states after a step.
+
+        Args:
+            step: the step, counted from 1; default: the latest.
+            input: an input; its size tells the size of the first state.
         """
         return [child.getHiddenState(step, input) for child in _children(self)] or None
 

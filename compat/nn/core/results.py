@@ -1,8 +1,8 @@
-"""Where the results of passes go: ``output`` and ``gradInput`` of modules and criterions.
+"""Store ``output`` and ``gradInput`` of modules and criterions.
 
 Python users expect a new tensor from every pass; Lua scripts hold Torch7's buffers, which the next
-pass fills again. Layers give their results to ``set_output`` and ``set_gradInput``, and which of
-the two happens is decided here.
+pass overwrites. Layers pass their results to ``set_output`` and ``set_gradInput``; these decide
+which of the two happens.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ R = TypeVar("R", bound="Results")
 _MISSING: Any = object()
 
 
-class _Switch:
-    """Whether passes fill the tensors of earlier passes again."""
+class _BufferReuse:
+    """The process-wide setting whether passes overwrite the tensors of earlier passes."""
 
     on = False
 
 
-switch = _Switch()
+buffer_reuse = _BufferReuse()
 
 
 def reuse_buffers(on: bool = True) -> bool:
-    """Have each pass write its results into the tensors of the pass before, as Torch7 does.
+    """Let each pass write its results into the tensors of the pass before, as Torch7 does.
 
     A result that a program kept then shows the numbers of the latest pass. The setting holds for
     all nets of the process.
@@ -43,20 +43,19 @@ def reuse_buffers(on: bool = True) -> bool:
         on: False, the default state, gives new tensors in every pass.
 
     Returns:
-        What was set before.
+        The setting before.
     """
     if not isinstance(on, bool):
         raise TypeError(f"on is {on!r}; True or False is accepted")
-    before, switch.on = switch.on, on
+    before, buffer_reuse.on = buffer_reuse.on, on
     return before
 
 
-def refilled(buffer: Any, value: Any) -> Any:
-    """``value``, tensors with memory of their own, put into ``buffer`` where that is possible.
+def copy_to_buffer(buffer: Any, value: Any) -> Any:
+    """Copy ``value``, tensors with memory of their own, into ``buffer`` if possible.
 
     Returns:
-        What holds it now: the buffer, resized if need be, or ``value`` where there is no buffer of
-        its type.
+        The buffer, resized if need be, or ``value`` if there is no buffer of its type.
     """
     if isinstance(value, Tensor):
         if not value.dim():
@@ -77,27 +76,31 @@ def refilled(buffer: Any, value: Any) -> Any:
         return buffer.copy_(value)
     if isinstance(value, list) and isinstance(buffer, list):
         known = len(buffer)
-        buffer[:] = [refilled(buffer[i] if i < known else None, v) for i, v in enumerate(value)]
+        buffer[:] = [
+            copy_to_buffer(buffer[i] if i < known else None, v) for i, v in enumerate(value)
+        ]
         return buffer
     return value
 
 
-def apart(value: Any, *others: Any) -> Any:
-    """``value``, to become a buffer that is filled again: what lies in memory of ``others``, tables
-    of tensors, is copied, since they are not to be overwritten.
+def own_memory(value: Any, *others: Any) -> Any:
+    """Return ``value``, with copies of tensors that lie in memory of ``others``.
+
+    The value becomes a buffer that the next pass overwrites; the others must not be overwritten.
+    Without reuse of buffers nothing is copied.
     """
-    if not switch.on:
+    if not buffer_reuse.on:
         return value
     taken = {storage_identity(tensor) for tensor in tensors(others)}
     return map_tensors(lambda t: t.clone() if storage_identity(t) in taken else t, value)
 
 
-def pointed(buffer: Any, value: Any) -> Any:
-    """Point ``buffer`` at the memory of ``value``, which belongs to another tensor, if possible.
+def view_in_buffer(buffer: Any, value: Any) -> Any:
+    """Make ``buffer`` a view of ``value``, which belongs to another tensor, if possible.
 
     Returns:
-        What holds the value now: the buffer, or ``value`` where there is no buffer of its type. A
-        table is filled with the entries of ``value`` themselves.
+        The buffer, or ``value`` if there is no buffer of its type. A table gets the entries of
+        ``value`` themselves.
     """
     if isinstance(value, list) and isinstance(buffer, list):
         buffer[:] = value
@@ -119,15 +122,16 @@ def pointed(buffer: Any, value: Any) -> Any:
 
 
 def cleared(value: Any, empty: Tensor, is_of_others: bool) -> Any:
-    """Return what is in the place of a result that is cleared: ``empty``, or an empty table.
+    """Return what replaces a result that is cleared: ``empty``, or an empty table.
 
-    A buffer that is filled again goes on, without its memory: who kept it sees that.
+    A buffer that is reused stays, without its memory, so that every reference to it sees the
+    change.
     """
     if isinstance(value, (list, tuple, dict)):
         return {} if isinstance(value, dict) else []
     if not isinstance(value, Tensor):
         return empty
-    if not switch.on or is_of_others or value.is_sparse:
+    if not buffer_reuse.on or is_of_others or value.is_sparse:
         return empty
     value.set_()  # type: ignore[call-overload]
     moved([value])
@@ -135,14 +139,15 @@ def cleared(value: Any, empty: Tensor, is_of_others: bool) -> Any:
 
 
 class Results(Tree, Convertible, abstract=True):
-    """Stores ``output`` and ``gradInput`` of a module, frees them, or fills them again.
+    """Stores ``output`` and ``gradInput`` of a module, frees them, or reuses them.
 
     Attributes:
-        table_fields: of a class, the results that are tables. They are empty before the first pass.
-        of_pairs: of a class, whether gradInput is a table of two empty tensors before it.
-        passes_on: of a class, whether its results are tensors of other modules. ``clearState``
-            leaves those alone.
-        keep_results: what ``keepResults`` set.
+        table_fields: on the class, the results that are tables. They are empty before the first
+            pass.
+        of_pairs: on the class, whether gradInput is a table of two empty tensors before it.
+        passes_on: on the class, whether its results are tensors of other modules. ``clearState``
+            does not change those.
+        keep_results: the setting of ``keepResults``.
     """
 
     output: Any
@@ -153,7 +158,7 @@ class Results(Tree, Convertible, abstract=True):
     passes_on: ClassVar[bool] = False
 
     def begin_results(self) -> None:
-        """Have the results of a new module."""
+        """Set the results of a new module."""
         for name in ("output", "gradInput"):
             setattr(self, name, self._before_passes(name))
 
@@ -185,46 +190,50 @@ class Results(Tree, Convertible, abstract=True):
         return f": {METHODS[name]}" if name in METHODS else suggestion(name, dir(self))
 
     def set_output(self, value: Any) -> Any:
-        """Make ``value``, memory of its own, the output; returns what holds it now."""
-        if switch.on:
-            value = refilled(self.__dict__.get("output"), value)
+        """Store ``value``, which has memory of its own, as the output; return what holds it now."""
+        if buffer_reuse.on:
+            value = copy_to_buffer(self.__dict__.get("output"), value)
         self.output = value
         return value
 
     def set_output_view(self, value: Any) -> Any:
-        """Make ``value``, which lies in memory of something else, the output; returns it."""
-        if switch.on:
-            value = pointed(self.__dict__.get("output"), value)
+        """Store ``value``, which lies in other memory, as the output; return what holds it now."""
+        if buffer_reuse.on:
+            value = view_in_buffer(self.__dict__.get("output"), value)
         self.output = value
         return value
 
     def set_gradInput_view(self, value: Any) -> Any:
-        """Make ``value``, in memory of something else, the gradInput, unless that is None."""
+        """Store ``value``, which lies in other memory, as the gradInput, unless that is None."""
         if self.gradInput is None:
             return None
-        if switch.on:
-            value = pointed(self.gradInput, value)
+        if buffer_reuse.on:
+            value = view_in_buffer(self.gradInput, value)
         self.gradInput = value
         return value
 
     def set_gradInput(self, value: Any) -> Any:
-        """Make ``value``, memory of its own, the gradInput, unless that is None: not wanted."""
+        """Store ``value``, which has memory of its own, as the gradInput, unless that is None."""
         if self.gradInput is None:
             return None
-        if switch.on:
-            value = refilled(self.gradInput, value)
+        if buffer_reuse.on:
+            value = copy_to_buffer(self.gradInput, value)
         self.gradInput = value
         return value
 
     def keepResults(self: R, keep: bool | None = True) -> R:
-        """Say whether the results inside this net stay after backward, as they do in Torch7.
+        """Set whether inner results stay after backward, as they do in Torch7.
 
-        These are ``output`` and ``gradInput`` of the modules inside, and what backward needs.
+        Inner results are ``output`` and ``gradInput`` of the modules inside, and what backward
+        needs.
 
         Args:
-            keep: False frees them as ``backward`` passes them, which saves memory; reading them
-                then is an error until the next forward. True, and None, the state of new nets,
-                keeps them. A module that is in the net several times keeps its results.
+            keep: False frees them during ``backward``, which saves memory; reading one is then an
+                error until the next forward. True, the default, and None keep them. A module that
+                is in the net several times keeps its results in any case.
+
+        Returns:
+            This module.
 
         ``nn.Module.keep_results = False`` sets it for all nets.
         """
@@ -237,7 +246,7 @@ class Results(Tree, Convertible, abstract=True):
         return self
 
     def free_results(self) -> None:
-        """Drop what the latest pass left here, where ``keepResults(False)`` says so."""
+        """Drop the results of the latest pass here, if ``keepResults(False)`` was called."""
         if self.keep_results is False:
             fields = self.__dict__
             for name in ("output", "_graph", *self.pass_fields, *self.cleared_fields):
@@ -247,7 +256,7 @@ class Results(Tree, Convertible, abstract=True):
             fields["_freed"] = True
 
     def clearState(self: R) -> R:
-        """Empty ``output``, ``gradInput`` and what else a pass leaves: what need not be saved."""
+        """Empty ``output``, ``gradInput`` and other results of passes, which need not be saved."""
         fields = self.__dict__
         for name in ("_graph", "_freed", *self.pass_fields):
             fields.pop(name, None)

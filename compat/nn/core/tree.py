@@ -1,4 +1,4 @@
-"""The tree of modules: what is below a module, and walks through it."""
+"""The tree of modules, and walks through it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ M = TypeVar("M", bound="Tree")
 
 
 class Tree:
-    """What any module does to the modules below it."""
+    """The methods of a module for the modules below it."""
 
     typename: ClassVar[str]
     inner_names: ClassVar[tuple[str, ...]] = ()
@@ -24,13 +24,13 @@ class Tree:
         return getattr(self, "modules", None) or []
 
     def endless(self) -> str:
-        """Return what below this module no walk gets through, and where; empty if nothing is."""
+        """Return where a walk through this net would not end; empty if it ends."""
         return walk_limits.objection(self)
 
     def named_modules(self, place: str = "") -> list[tuple[str, Module]]:
-        """Return each module below this one, and itself last, with its place in the net.
+        """Return each module below this one, then this one, with its place in the net.
 
-        A place is such as errors tell: ``nn.Sequential[3] nn.Linear``.
+        Places are written as in errors: ``nn.Sequential[3] nn.Linear``.
         """
         found: list[tuple[str, Module]] = []
         for i, child in enumerate(self.children(), 1):
@@ -38,21 +38,23 @@ class Tree:
         return [*found, (f"{place}{self.typename}", _module(self))]
 
     def apply(self: M, callback: Callable[[Module], Any]) -> M:
-        """Call ``callback`` with this module and then with all below it."""
+        """Call ``callback`` with this module, then with all below it; return this module."""
         callback(_module(self))
         for child in self.children():
             child.apply(callback)
         return self
 
     def listModules(self) -> list[Module]:
-        """This module and all below it, in the order of ``apply``."""
+        """Return this module and all below it, in the order of ``apply``."""
         return [_module(self), *(m for child in self.children() for m in child.listModules())]
 
     def findModules(
         self, typename: str, container: Module | None = None
     ) -> tuple[list[Module], list[Module]]:
-        """Return all modules of exactly the class ``typename`` ("nn.Linear"), and their
-        containers.
+        """Find all modules of exactly the class ``typename`` ("nn.Linear").
+
+        Returns:
+            The modules, and their containers.
         """
         if not isinstance(typename, str):
             raise TypeError(
@@ -71,7 +73,7 @@ class Tree:
         return nodes, containers
 
     def replace(self, callback: Callable[[Module], Module]) -> Module:
-        """``callback(self)``, with every module below replaced by what ``callback`` returns."""
+        """Replace every module below by ``callback(module)``; return ``callback(self)``."""
         new = callback(_module(self))
         for i, child in enumerate(self.children()):
             self.modules[i] = child.replace(callback)  # type: ignore[attr-defined]
@@ -79,7 +81,7 @@ class Tree:
 
 
 class Inner:
-    """A module inside, under the name that Torch7's class has for it, which its files hold too.
+    """An inner module under the field name that Torch7's class, and its files, have for it.
 
     ``expand = Inner(0, 2)`` is ``modules[0].modules[2]``.
     """

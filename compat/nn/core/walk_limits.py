@@ -1,9 +1,9 @@
-"""How far a walk through a net would go, found out by visiting each module once.
+"""Find nets that a walk would not get through, by visiting each module once.
 
-Torch7's methods call those of the modules inside. A module that lies in several places is met in
-each, and what is met may double with every level of a net. Nets that a file describes are looked
-over before anybody calls their methods. Those that a program makes are looked over where a walk has
-found no end: the error says where.
+Torch7's methods call those of the inner modules. A module in several places is visited in each,
+and the number of visits may double with every level of a net. Nets from files are checked before
+any of their methods is called. Nets that a program makes are checked after a walk has failed, so
+that the error names the place.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _SHOWN = 3  # modules of a place, at either end
 
 
 def note(thing: Convertible) -> None:
-    """Have ``check`` look over a module or criterion when its file has been read."""
+    """Register a module or criterion for ``check``, after its file has been read."""
     t7.when_read(check, thing)
 
 
 def check(things: Iterable[Any]) -> None:
-    """Ask for what walks through these nets take; a net may lie in another.
+    """Check that walks through these nets end; one net may be inside another.
 
     Raises:
-        T7Error: one that lies in itself, or too deep, or in too many places.
+        T7Error: a net contains itself, or is too deep, or has modules in too many places.
     """
     things = list(things)
     if any(hasattr(type(thing), "around") for thing in things):
@@ -63,14 +63,14 @@ def check(things: Iterable[Any]) -> None:
 
 
 def walked(net: Any) -> int:
-    """Return how many modules a walk through ``net`` comes to; raises T7Error as ``check`` does."""
+    """Return how many modules a walk through ``net`` visits; raise T7Error as ``check`` does."""
     known: dict[int, tuple[int, int]] = {}
     _count(net, known, set())
     return known[id(net)][0]
 
 
 def objection(net: Any) -> str:
-    """Return what in ``net`` no walk gets through, and where; empty if nothing is there."""
+    """Return what in ``net`` no walk gets through, with its place; empty if there is nothing."""
     try:
         walked(net)
     except t7.T7Error as error:
@@ -78,8 +78,8 @@ def objection(net: Any) -> str:
     return ""
 
 
-def tell_ends(cls: type) -> None:
-    """Have the ``WALKS`` that ``cls`` defines say what in the net they failed at."""
+def explain_failures(cls: type) -> None:
+    """Wrap the ``WALKS`` methods of ``cls``: if one fails, the error names the place in the net."""
     for name in WALKS:
         method = vars(cls).get(name)
         if callable(method) and not hasattr(method, "__wrapped__"):
@@ -99,7 +99,7 @@ def _telling(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _count(root: Any, known: dict[int, tuple[int, int]], open_: set[int]) -> None:
-    """Note of everything below ``root`` how many a walk meets, and how many lie in each other."""
+    """Count, for everything below ``root``, the visits of a walk and the depth."""
     stack: list[_Open] = []
 
     def enter(thing: Any) -> None:
@@ -129,7 +129,7 @@ def _count(root: Any, known: dict[int, tuple[int, int]], open_: set[int]) -> Non
 
 
 def _tell_what_is_around(things: Sequence[Any]) -> None:
-    """Tell modules of unknown classes which of the modules that they know hold them themselves."""
+    """Tell modules of unknown classes which known modules contain them."""
     for group in cycles(things, _known):
         ids = set(map(id, group))
         for thing in group:
@@ -138,13 +138,13 @@ def _tell_what_is_around(things: Sequence[Any]) -> None:
 
 
 def _known(thing: Any) -> list[Any]:
-    """Return the modules and criterions that an object leads to, as a field or in tables."""
+    """Return the modules and criterions in an object's fields and tables."""
     held = contents([value for name, value in vars(thing).items() if name != "around"])
     return [item for item in held if isinstance(item, Convertible)]
 
 
 def _below(thing: Any) -> list[Any]:
-    """Return what a walk goes on to from a module or criterion."""
+    """Return the objects that a walk visits after a module or criterion."""
     # Of the class: a field of the file may have the name of a method.
     children = getattr(type(thing), "children", None)
     fields = getattr(thing, "fields", None) or vars(thing)
@@ -153,7 +153,7 @@ def _below(thing: Any) -> list[Any]:
 
 
 def _refused(stack: list[_Open], found: str, expected: str) -> t7.T7Error:
-    """Return the error for the last of a stack, with the way to it."""
+    """Return the error for the last entry of a stack, with the path to it."""
     error = t7.T7Error(found, expected)
     names = []
     for (thing, below, _), (child, _, _) in pairwise(stack):

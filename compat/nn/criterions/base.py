@@ -1,4 +1,4 @@
-"""``nn.Criterion``: what a loss function is."""
+"""``nn.Criterion``: the protocol of every loss function."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compat.nn.core import results, walk_limits
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.differentiated import Graph, without_graph
 from compat.nn.core.dpnn import Batched
-from compat.nn.core.files import keep_in
+from compat.nn.core.files import wrap_unknown_fields
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.pytorch_names import METHODS
 from compat.tensor_tables import form, map_tensors
@@ -30,15 +30,16 @@ _UNSET: Any = object()
 class Criterion(Batched, Convertible):
     """A loss: a number computed from an input and a target (Torch7: ``nn.Criterion``).
 
-    Two ways to write one, as for modules:
+    There are two ways to write one, as for modules:
 
-    * write Torch7's methods, ``updateOutput(input, target)`` and
-      ``updateGradInput(input, target)``;
-    * state the loss alone, as ``compute(input, target)`` in PyTorch's operations, which returns a
-      tensor of one element; the gradient follows from autograd.
+    * define Torch7's methods, ``updateOutput(input, target)`` and ``updateGradInput(input,
+    target)``;
+    * define only the loss, as ``compute(input, target)`` in PyTorch operations, which returns a
+      tensor of one element. Autograd computes the gradient.
 
-    Fields: ``output``, a Python number, 0 before the first, and ``gradInput``, of the form of the
-    input, empty before the first, hold the latest results.
+    Attributes:
+        output: the latest loss, a Python number; 0 before the first.
+        gradInput: the latest gradient, of the form of the input; empty before the first.
     """
 
     # How many tensors the input of a criterion of tables has.
@@ -77,13 +78,13 @@ class Criterion(Batched, Convertible):
         raise TypeError(f"{self.typename} defines neither compute nor updateOutput")
 
     def updateOutput(self, input: Any, target: Any = None) -> Any:
-        """Compute and return ``output``, a number."""
+        """Compute the loss, a number, store it in ``output`` and return it."""
         self._graph = LossGraph(self.compute, input, target)
         self.output = self._graph.output.item()
         return self.output
 
     def updateGradInput(self, input: Any, target: Any = None) -> Any:
-        """Compute and return ``gradInput``."""
+        """Compute the gradient of the input, store it in ``gradInput`` and return it."""
         graph = self._graph
         if graph is None or not graph.is_of_both(input, target):
             graph = self._graph = LossGraph(self.compute, input, target)
@@ -91,27 +92,34 @@ class Criterion(Batched, Convertible):
         return self.set_gradInput(gradInput)
 
     def set_gradInput(self, value: Any) -> Any:
-        """Make ``value``, memory of its own, the gradInput; returns what holds it now."""
+        """Store ``value``, which has its own memory, as the gradInput; return what holds it."""
         value = map_tensors(Tensor.contiguous, value)
-        if results.switch.on:
-            value = results.refilled(self.__dict__.get("gradInput"), value)
+        if results.buffer_reuse.on:
+            value = results.copy_to_buffer(self.__dict__.get("gradInput"), value)
         self.gradInput = value
         return value
 
     def forward(self, input: Any, target: Any = None) -> Any:
-        """``updateOutput``."""
+        """Compute the loss; the same as ``updateOutput``.
+
+        Args:
+            input: the net's output.
+            target: what the output should be, in the form that the criterion takes.
+
+        Returns:
+            The loss, a Python number.
+        """
         return loss_of(self, without_graph(input), without_graph(target))
 
     def backward(self, input: Any, target: Any = None) -> Any:
-        """``updateGradInput``."""
+        """Compute the gradient of the loss for ``input``; the same as ``updateGradInput``."""
         return gradient_of(self, without_graph(input), without_graph(target))
 
     def __call__(self, input: Any = _UNSET, target: Any = None) -> Any:
-        """``forward`` and ``backward``, returning both results.
+        """Call ``forward`` and ``backward``; return both results.
 
-        With a list of two nodes of a graph, the prediction and the target, or one node that gives
-        both, a ``Node`` whose output is the loss, a tensor of one element (Torch7's package
-        nngraph).
+        With a list of two graph nodes, prediction and target, or one node that outputs both, return
+        a ``Node`` whose output is the loss, a tensor of one element (Torch7's nngraph).
         """
         if input is _UNSET:
             return Node.of(Node.criterion(self), None)
@@ -132,20 +140,23 @@ class Criterion(Batched, Convertible):
         return self.typename
 
     def to_torch(self) -> torch.nn.Module:
-        """This criterion as a plain ``torch.nn.Module``, called with input and target.
+        """Return this criterion as a plain ``torch.nn.Module``, called with input and target.
 
-        Labels go on counting from 1. Raises ValueError for a criterion of one's own.
+        Labels still count from 1.
+
+        Raises:
+            ValueError: the criterion is a user's own.
         """
         return type(self).torch_converter(self)
 
     def t7_fields(self) -> dict[str, Any]:
-        """Return what a Torch7 file holds of this criterion."""
+        """Return the fields of this criterion for a Torch7 file."""
         fields = {n: v for n, v in self.__getstate__().items() if n != "_type" and v is not None}
         return {**fields, "output": self.output, "gradInput": self.gradInput}
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        """Become the criterion that ``fields``, read from a Torch7 file, describe."""
-        keep_in(fields)
+        """Restore the criterion from the ``fields`` of a Torch7 file."""
+        wrap_unknown_fields(fields)
         walk_limits.note(self)
         self.complete(fields)
         for name in self.scratch_fields:
@@ -157,10 +168,11 @@ class Criterion(Batched, Convertible):
 
 
 class Stated(Criterion, abstract=True):
-    """A loss that is stated as two functions of the same arguments.
+    """A loss that is given by two functions of the same arguments.
 
-    A class has ``_loss``, which gives a tensor of one number, ``_slopes``, which gives the
-    gradient, and ``_arguments(input, target)``, which checks the two and tells what both take.
+    A class defines ``_loss``, which returns a tensor of one number, ``_slopes``, which returns the
+    gradient, and ``_arguments(input, target)``, which checks the two and returns the arguments of
+    both.
     """
 
     _loss: Any
@@ -178,14 +190,14 @@ class Stated(Criterion, abstract=True):
 
 
 def check_criterion(criterion: Any) -> Criterion:
-    """Refuse what is no criterion."""
+    """Return ``criterion``; raise TypeError if it is none."""
     if not isinstance(criterion, Criterion):
         raise wrong_type(criterion, "criterion", "a criterion")
     return criterion
 
 
 def loss_of(criterion: Criterion, input: Any, target: Any) -> Any:
-    """``criterion.updateOutput(input, target)``, whose errors tell whose they are."""
+    """Return ``criterion.updateOutput(input, target)``; errors name the criterion."""
     try:
         return criterion.updateOutput(input, target)
     except Exception as error:
@@ -193,7 +205,7 @@ def loss_of(criterion: Criterion, input: Any, target: Any) -> Any:
 
 
 def gradient_of(criterion: Criterion, input: Any, target: Any) -> Any:
-    """``criterion.updateGradInput(input, target)``, whose errors tell whose they are."""
+    """Return ``criterion.updateGradInput(input, target)``; errors name the criterion."""
     try:
         return criterion.updateGradInput(input, target)
     except Exception as error:
@@ -201,7 +213,7 @@ def gradient_of(criterion: Criterion, input: Any, target: Any) -> Any:
 
 
 class LossGraph(Graph):
-    """What autograd recorded of one call of a criterion's ``compute``."""
+    """The autograd graph of one call of a criterion's ``compute``."""
 
     def __init__(self, compute: Callable[[Any, Any], Tensor], input: Any, target: Any) -> None:
         # Held, so that no other comes to lie where it is.
@@ -209,10 +221,10 @@ class LossGraph(Graph):
         super().__init__(lambda leaves: compute(leaves, target), input, ())
 
     def is_of_both(self, input: Any, target: Any) -> bool:
-        """Return whether it is of this input, and of the target as it is now."""
+        """Return whether the graph is of this input, and of the target's present values."""
         return self.is_of(input) and self._seen == _seen(target)
 
 
 def _seen(value: Any) -> Any:
-    """Equal only for the same memory with the same numbers in it."""
+    """Return a key that is equal only for the same memory with the same numbers."""
     return form(value, lambda t: (t.data_ptr(), t.shape, t.stride(), t.dtype, version(t)))

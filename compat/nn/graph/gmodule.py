@@ -12,7 +12,7 @@ from compat import t7
 from compat.checks import given, wrong_type
 from compat.nn.containers.branches import summed
 from compat.nn.containers.container import Relaying
-from compat.nn.core.files import keep
+from compat.nn.core.files import wrap_unknown
 from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
 from compat.nn.core.node import Edge, Graph, Node, breadth_first, entries, numbered, post_order
@@ -141,7 +141,7 @@ class gModule(Relaying):
         arrived: list[list[Any]] = [[] for _ in steps]
         arrived[-1].append(gradOutput)
         totals: list[Any] = [None] * len(steps)
-        for number in self._way_back():
+        for number in self._backward_order():
             step, found = steps[number], arrived[number]
             total = found[0] if len(found) == 1 else _total(found)
             totals[number] = total
@@ -164,13 +164,13 @@ class gModule(Relaying):
         return self.gradInput
 
     def _relay(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
-        for number in self._way_back():
+        for number in self._backward_order():
             place, gradient = self.steps[number].module, self.stepGradients[number]
             if place is not None and gradient is not None:
                 self.call(place, method, self.stepInputs[number], gradient, factor)
-                self.gone_back(place)
+                self.report_finished(place)
 
-    def _way_back(self) -> list[int]:
+    def _backward_order(self) -> list[int]:
         """Return the numbers of the steps in the order in which Torch7 goes back through them."""
         order = self._order
         if order is None:
@@ -183,25 +183,41 @@ class gModule(Relaying):
     @property
     def forwardnodes(self) -> list[Node]:
         """The nodes in the order of computation; ``children`` are those that take the output."""
-        nodes: list[Node] = self._graph_fields()["forwardnodes"]
+        nodes: list[Node] = self.graph_with_results()["forwardnodes"]
         return nodes
 
     @property
     def backwardnodes(self) -> list[Node]:
         """The nodes in the order of the way back; ``children`` give what they take."""
-        nodes: list[Node] = self._graph_fields()["backwardnodes"]
+        nodes: list[Node] = self.graph_with_results()["backwardnodes"]
         return nodes
 
     @property
     def fg(self) -> Graph:
         """The graph of ``forwardnodes``, for ``graph.dot``."""
-        graph: Graph = self._graph_fields()["fg"]
+        graph: Graph = self.graph_with_results()["fg"]
         return graph
 
     @property
     def bg(self) -> Graph:
         """The same graph with the edges the other way round, from the outputs to the inputs."""
-        graph: Graph = self._graph_fields()["bg"]
+        graph: Graph = self.graph_with_results()["bg"]
+        return graph
+
+    def graph_with_results(self) -> dict[str, Any]:
+        """Return Torch7's fields of the graph; ``data`` of its nodes has the latest results.
+
+        Those are ``input``, a list of what the node took, and ``gradOutput``, a list of the sum of
+        what came back to it.
+        """
+        graph = self._graph_fields()
+        passes = self.__dict__
+        inputs, gradients = passes.get("stepInputs") or [], passes.get("stepGradients") or []
+        for number, node in enumerate(graph["forwardnodes"]):
+            taken = inputs[number : number + 1]
+            several = bool(taken) and len(self.steps[number].sources) > 1
+            node.data["input"] = list(taken[0]) if several else taken
+            node.data["gradOutput"] = [g for g in gradients[number : number + 1] if g is not None]
         return graph
 
     def _graph_fields(self) -> dict[str, Any]:
@@ -233,14 +249,18 @@ class gModule(Relaying):
         for name in self.transient_fields:
             fields.pop(name, None)
         del fields["steps"]
-        return fields | self._graph_fields()
+        graph = self._graph_fields()
+        for node in graph["forwardnodes"]:
+            for name in ("input", "gradOutput"):
+                node.data.pop(name, None)
+        return fields | graph
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         graph = {name: fields.pop(name, None) for name in _GRAPH_FIELDS}
         datas = [node.data for node in entries(graph["forwardnodes"])]
         super().t7_restore(fields | {"modules": []}, version)
         self.steps = []
-        keep("module", [data.get("module") for data in datas])
+        wrap_unknown("module", [data.get("module") for data in datas])
         _upgrade(datas, graph["innode"].data)
         number = {id(data): i for i, data in enumerate(datas)}
         for data in datas:

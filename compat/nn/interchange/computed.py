@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from compat.nn.core.module import Module
-from compat.nn.interchange.from_torch import FromTorch, comes_back
+from compat.nn.interchange.from_torch import FromTorch, converts_from
 from compat.nn.interchange.to_torch import ToTorch, converts
 
 _LEFT_BEHIND = ("output", "grad", "_", "finput", "fgradInput", "noise")
@@ -63,7 +63,7 @@ def computes(*classes: type[Module]) -> None:
     converts(*classes)(Computed)
 
 
-@comes_back(Computed)
+@converts_from(Computed)
 def _from_computed(module: Computed, convert: FromTorch) -> Module:
     layer = module.layer.clone()
     for name in module.names:

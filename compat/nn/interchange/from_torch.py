@@ -1,6 +1,6 @@
 """The way into Torch7: ``torch.nn`` modules as modules of ``compat.nn``, for .t7 files.
 
-``@comes_back(Class)`` makes a converter, in the file of this package that has the opposite one.
+``@converts_from(Class)`` makes a converter, in the file of this package that has the opposite one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Converter = Callable[[Any, "FromTorch"], Module]
 _converters: dict[type, Converter] = {}
 
 
-def comes_back(*classes: type) -> Callable[[Converter], Converter]:
+def converts_from(*classes: type) -> Callable[[Converter], Converter]:
     """Let a function ``convert(module, conversion)`` convert modules of ``torch.nn`` classes.
 
     Subclasses are others: a forward of their own may compute something else.
@@ -34,9 +34,9 @@ def comes_back(*classes: type) -> Callable[[Converter], Converter]:
     return register
 
 
-def comes_back_simply(cls: type, make: Callable[[Any], Module]) -> None:
+def converts_from_simply(cls: type, make: Callable[[Any], Module]) -> None:
     """Let ``make(module)`` convert modules that hold no modules and no parameters."""
-    comes_back(cls)(lambda module, convert: make(module))
+    converts_from(cls)(lambda module, convert: make(module))
 
 
 def from_torch(module: torch.nn.Module) -> Module:

@@ -9,7 +9,7 @@ import torch
 
 from compat.nn.checks.indexing import zero_based
 from compat.nn.core.module import Module
-from compat.nn.interchange.from_torch import comes_back_simply
+from compat.nn.interchange.from_torch import converts_from_simply
 from compat.nn.interchange.to_torch import converts_simply
 
 
@@ -32,7 +32,7 @@ def pair(torch7: type[Module], pytorch: type[torch.nn.Module], *settings: Settin
         return torch7(*(s.from_torch(getattr(module, s.pytorch)) for s in settings))
 
     converts_simply(torch7, to_torch)
-    comes_back_simply(pytorch, from_torch)
+    converts_from_simply(pytorch, from_torch)
 
 
 def from_one(number: int) -> int:

@@ -11,7 +11,7 @@ from torch import nn
 _told: set[type] = set()
 
 
-def tell_when_saved(cls: type[nn.Module]) -> None:
+def warn_when_saved(cls: type[nn.Module]) -> None:
     """Have modules of a class of this package say so when they are pickled; copies say nothing."""
     if cls.__module__.startswith("torch.") or cls in _told:
         return

@@ -16,13 +16,14 @@ from compat.nn.checks.error_place import locate
 from compat.nn.core.module import Module
 from compat.nn.criterions.base import Criterion
 from compat.nn.interchange import counterparts
-from compat.nn.interchange.saving import tell_when_saved
+from compat.nn.interchange.saving import warn_when_saved
 from compat.nn.unknown import Unknown, UnknownCriterion
 from compat.t7.base.types import LuaFunction
 
 L = TypeVar("L", bound=torch.nn.Module)
 Converter = Callable[[Any, "ToTorch"], torch.nn.Module]
 
+_CONTIGUOUS: dict[str, Any] = {"memory_format": torch.contiguous_format}
 _converters: dict[type, Converter] = {}
 
 
@@ -50,10 +51,17 @@ def converts_to_inner(*classes: type) -> None:
 
 
 class ToTorch:
-    """The conversion of one net or criterion. What is shared in it is shared in the result."""
+    """The conversion of one net or criterion. What is shared in it is shared in the result.
 
-    def __init__(self, whole: Module | Criterion) -> None:
+    Args:
+        whole: the net or criterion.
+        shared: whether parameters of the result lie in the memory of the net's, for who only reads
+            them.
+    """
+
+    def __init__(self, whole: Module | Criterion, shared: bool = False) -> None:
         self.whole = whole
+        self._shared = shared
         self._modules: dict[int, tuple[Any, torch.nn.Module]] = {}
         self._parameters: dict[Any, tuple[Tensor, torch.nn.Parameter]] = {}
 
@@ -68,7 +76,7 @@ class ToTorch:
             except Exception as error:
                 locate(error, module)
                 raise
-            tell_when_saved(type(converted))
+            warn_when_saved(type(converted))
             if isinstance(module, Module):
                 converted.training = module.train
             known = self._modules[id(module)] = (module, converted)
@@ -113,9 +121,8 @@ class ToTorch:
         key = (tensor.data_ptr(), value.shape, value.stride(), value.dtype, value.device)
         known = self._parameters.get(key) if tensor.numel() else None
         if known is None:
-            parameter = torch.nn.Parameter(
-                value.clone(memory_format=torch.contiguous_format), tensor.grad is not None
-            )
+            kept = value.contiguous() if self._shared else value.clone(**_CONTIGUOUS)
+            parameter = torch.nn.Parameter(kept, tensor.grad is not None)
             known = self._parameters[key] = (tensor, parameter)
         return known[1]
 

@@ -286,7 +286,7 @@ class AbstractRecurrent(Container):
         tables = ("outputs", "gradInputs", "_gradOutputs", "gradOutputs", "cells", "gradCells")
         last = self.step - 1
         held = {
-            name: {last: map_tensors(_alone, getattr(self, name)[last])}
+            name: {last: map_tensors(_without_views, getattr(self, name)[last])}
             for name in self.state_fields
             if last in getattr(self, name)
         }
@@ -325,7 +325,7 @@ def _entry(table: Any, step: Any) -> Any:
     return known.get(step) if isinstance(known, dict) else None
 
 
-def _alone(tensor: Tensor) -> Tensor:
+def _without_views(tensor: Tensor) -> Tensor:
     """Return a tensor for files, in memory of its own: the one it comes from is also an output
     there.
     """

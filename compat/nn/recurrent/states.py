@@ -125,7 +125,7 @@ class Stateful(AbstractRecurrent, abstract=True):
 
         There after backward, until it forgets. By default that of the step where backward goes on.
         """
-        step = self._back_at() if step is None else step
+        step = self._backward_step() if step is None else step
         found = [getattr(self, state.gradients).get(step) for state in self.states]
         if step == self.step - 1:
             given = [getattr(self, state.last) for state in self.states]
@@ -138,11 +138,11 @@ class Stateful(AbstractRecurrent, abstract=True):
 
     def setGradHiddenState(self, step: int | None, gradHiddenState: Any) -> None:
         """Set the gradient of the state of a step, from the step after it."""
-        step = self._back_at() if step is None else step
+        step = self._backward_step() if step is None else step
         for state, value in zip(self.states, self.unpacked(gradHiddenState), strict=True):
             getattr(self, state.gradients)[step] = value
 
-    def _back_at(self) -> int:
+    def _backward_step(self) -> int:
         """Return the step that backward goes through next."""
         return (self.updateGradInputStep or self.step) - 1
 

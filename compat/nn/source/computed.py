@@ -61,10 +61,13 @@ def _are_matrices(i2g: nn.Module, o2g: nn.Module) -> bool:
 
 
 class Converted(ToTorch):
-    """The conversion of a net for its source, which has no need of PyTorch's classes."""
+    """The conversion of a net for its source, which has no need of PyTorch's classes.
+
+    Its parameters are only read: they stay in the net's memory.
+    """
 
     def __init__(self, whole: Any) -> None:
-        super().__init__(whole)
+        super().__init__(whole, shared=True)
         self._ordered: dict[int, tuple[nn.Parameter, nn.Parameter]] = {}
 
     def converter(self, cls: type) -> Any:

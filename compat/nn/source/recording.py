@@ -149,6 +149,7 @@ class Recording(TorchFunctionMode):
         self.inputs = self.sequences.form
         self.body.inputs = values_of(self.inputs) + self.body.inputs
         self.body = without_unused(self.body)
+        self._numbers.clear()  # the results of all layers
         return output
 
     def _begin(self, inputs: Any) -> dict[Remembering, State]:

@@ -1,1 +1,1 @@
-"""The optimizers of Torch7's optim, one function a file."""
+"""The optimizers of Torch7's optim, one function per file."""

@@ -12,16 +12,16 @@ from compat.optim.support.vectors import buffer, pieces
 def adadelta(
     opfunc: OpFunc, x: torch.Tensor, config: Table | None = None, state: Table | None = None
 ) -> tuple[torch.Tensor, list]:
-    """One step of Adadelta (Zeiler 2012, arXiv 1212.5701), Torch7's ``optim.adadelta``.
+    """Take one step of Adadelta (Zeiler 2012, arXiv 1212.5701), Torch7's ``optim.adadelta``.
 
     Args:
-        opfunc: ``opfunc(x)`` gives the loss and its gradient, a tensor of as many elements as
+        opfunc: ``opfunc(x)`` returns the loss and its gradient, a tensor of as many elements as
             ``x``.
         x: the parameters, updated in place.
         config: ``rho`` (0.9), ``eps`` (1e-6), ``weightDecay`` (0; added into the gradient that
             ``opfunc`` returned).
-        state: ``evalCounter``, ``paramVariance``, ``paramStd``, ``delta``, ``accDelta``; ``config``
-            if not given.
+        state: ``evalCounter``, ``paramVariance``, ``paramStd``, ``delta``, ``accDelta``; default:
+            ``config``.
 
     Returns:
         ``x`` and a list with the loss before the step.

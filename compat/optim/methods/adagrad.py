@@ -16,15 +16,15 @@ EPSILON = 1e-10
 def adagrad(
     opfunc: OpFunc, x: torch.Tensor, config: Table | None = None, state: Table | None = None
 ) -> tuple[torch.Tensor, list]:
-    """One step of Adagrad (Duchi, Hazan and Singer 2011), Torch7's ``optim.adagrad``.
+    """Take one step of Adagrad (Duchi, Hazan and Singer 2011), Torch7's ``optim.adagrad``.
 
     Args:
-        opfunc: ``opfunc(x)`` gives the loss and its gradient, a tensor of as many elements as
+        opfunc: ``opfunc(x)`` returns the loss and its gradient, a tensor of as many elements as
             ``x``.
         x: the parameters, updated in place.
         config: ``learningRate`` (1e-3), ``learningRateDecay`` (0), ``weightDecay`` (0; added into
             the gradient that ``opfunc`` returned).
-        state: ``evalCounter``, ``paramVariance``, ``paramStd``; ``config`` if not given.
+        state: ``evalCounter``, ``paramVariance``, ``paramStd``; default: ``config``.
 
     Returns:
         ``x`` and a list with the loss before the step.

@@ -16,21 +16,28 @@ from compat.optim.support.vectors import buffer, changed, held_epsilon
 def adam(
     opfunc: OpFunc, x: torch.Tensor, config: Table | None = None, state: Table | None = None
 ) -> tuple[torch.Tensor, list]:
-    """One step of Adam (Kingma and Ba 2014, arXiv 1412.6980), Torch7's ``optim.adam``.
+    """Take one step of Adam (Kingma and Ba 2014, arXiv 1412.6980), Torch7's ``optim.adam``.
 
-    As in Torch7, epsilon is added before the bias correction, and weight decay into the gradient
-    that ``opfunc`` returned.
+    As in Torch7, epsilon is added before the bias correction, and weight decay is added into the
+    gradient that ``opfunc`` returned.
 
     Args:
-        opfunc: ``opfunc(x)`` gives the loss and its gradient, a tensor of as many elements as
+        opfunc: ``opfunc(x)`` returns the loss and its gradient, a tensor of as many elements as
             ``x``.
         x: the parameters, updated in place.
         config: ``learningRate`` (1e-3), ``learningRateDecay`` (0), ``beta1`` (0.9), ``beta2``
             (0.999), ``epsilon`` (1e-8), ``weightDecay`` (0).
-        state: ``t``, ``m``, ``v``, ``denom``; ``config`` if not given.
+        state: ``t``, ``m``, ``v``, ``denom``; default: ``config``.
 
     Returns:
         ``x`` and a list with the loss before the step.
+
+    Example:
+        >>> x, config = torch.tensor([1.0]), {"learningRate": 0.5}
+        >>> for _ in range(3):
+        ...     x, losses = adam(lambda x: ((x**2).item(), 2 * x), x, config)
+        >>> config["t"], losses[0] < 1
+        (3, True)
     """
     config, state = tables(config, state)
     beta1 = option(config, "beta1", 0.9)

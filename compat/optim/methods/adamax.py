@@ -12,16 +12,16 @@ from compat.optim.support.vectors import buffer, held_epsilon, pieces
 def adamax(
     opfunc: OpFunc, x: torch.Tensor, config: Table | None = None, state: Table | None = None
 ) -> tuple[torch.Tensor, list]:
-    """One step of AdaMax (Kingma and Ba 2014, arXiv 1412.6980), Torch7's ``optim.adamax``.
+    """Take one step of AdaMax (Kingma and Ba 2014, arXiv 1412.6980), Torch7's ``optim.adamax``.
 
     Args:
-        opfunc: ``opfunc(x)`` gives the loss and its gradient, a tensor of as many elements as
+        opfunc: ``opfunc(x)`` returns the loss and its gradient, a tensor of as many elements as
             ``x``.
         x: the parameters, updated in place.
         config: ``learningRate`` (2e-3), ``beta1`` (0.9), ``beta2`` (0.999), ``epsilon`` (1e-38),
             ``weightDecay`` (0; added into the gradient that ``opfunc`` returned).
         state: ``t``, ``m``, ``u`` (of shape 1 × that of ``x``), ``max`` (2 × that of ``x``);
-            ``config`` if not given.
+            default: ``config``.
 
     Returns:
         ``x`` and a list with the loss before the step.

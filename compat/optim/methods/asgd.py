@@ -14,15 +14,15 @@ DEFAULTS = {"eta0": 1e-4, "lambda": 1e-4, "alpha": 0.75, "t0": 1e6}
 def asgd(
     opfunc: OpFunc, x: torch.Tensor, config: Table | None = None, state: Table | None = None
 ) -> tuple[torch.Tensor, list, torch.Tensor]:
-    """One step of averaged stochastic gradient descent (Bottou's sgd-2.0), Torch7's ``optim.asgd``.
+    """Take one step of averaged SGD (Bottou's sgd-2.0), Torch7's ``optim.asgd``.
 
     Args:
-        opfunc: ``opfunc(x)`` gives the loss and its gradient, a tensor of as many elements as
+        opfunc: ``opfunc(x)`` returns the loss and its gradient, a tensor of as many elements as
             ``x``.
         x: the parameters, updated in place.
         config: ``eta0`` (1e-4), ``lambda`` (1e-4), ``alpha`` (0.75), ``t0`` (1e6). As in Torch7,
             the defaults are written into the table.
-        state: ``eta_t``, ``mu_t``, ``t``, ``ax``, ``tmp``; ``config`` if not given.
+        state: ``eta_t``, ``mu_t``, ``t``, ``ax``, ``tmp``; default: ``config``.
 
     Returns:
         ``x``, a list with the loss before the step, and ``ax``, the average of ``x`` from step

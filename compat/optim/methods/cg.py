@@ -16,23 +16,21 @@ from compat.optim.support.vectors import buffer, flat, same_class
 def cg(
     opfunc: OpFunc, x: torch.Tensor, config: Table | None = None, state: Table | None = None
 ) -> tuple[torch.Tensor, list[float], int]:
-    """Minimisation by conjugate gradients, Torch7's ``optim.cg``.
+    """Minimise by conjugate gradients, Torch7's ``optim.cg``.
 
-    After Polak and Ribière, and Rasmussen's minimize.m.
-
-    As in Torch7, it ends with the first line search that fails, and the last one may take more
-    evaluations than ``maxEval`` where that is no whole number.
+    After Polak and Ribière, and Rasmussen's minimize.m. As in Torch7, the search ends with the
+    first line search that fails, and the last one may take more evaluations than ``maxEval`` if
+    that is not a whole number.
 
     Args:
-        opfunc: ``opfunc(x)`` gives the loss and its gradient, a tensor of as many elements as
+        opfunc: ``opfunc(x)`` returns the loss and its gradient, a tensor of as many elements as
             ``x``.
         x: the start, updated in place.
-        config: ``maxEval`` evaluations at most (1.25 * maxIter), ``maxIter`` of them in a line
-            search (20), ``rho`` (0.01) and ``sig`` (0.5) of the Wolfe-Powell conditions, ``int``
-            (0.1) and ``ext`` (3), which limit inter- and extrapolation, ``ratio`` (100), the
-            largest ratio of slopes.
-        state: the buffers ``df0``, ``df1``, ``df2``, ``df3``, ``x0``, ``s``; ``config`` if not
-            given.
+        config: ``maxEval``, the largest number of evaluations (1.25 * maxIter); ``maxIter``, the
+            largest number in one line search (20); ``rho`` (0.01) and ``sig`` (0.5) of the
+            Wolfe-Powell conditions; ``int`` (0.1) and ``ext`` (3), which limit inter- and
+            extrapolation; ``ratio``, the largest ratio of slopes (100).
+        state: the buffers ``df0``, ``df1``, ``df2``, ``df3``, ``x0``, ``s``; default: ``config``.
 
     Returns:
         ``x``, the list of losses at the start and after every line search, and the number of
@@ -56,7 +54,7 @@ def cg(
         return float(fx)
 
     def moved(step: float) -> tuple[float, float]:
-        """Loss and slope after a step along ``s``."""
+        """Return loss and slope after a step along ``s``."""
         vector.add_(s, alpha=step)
         return evaluated(df2), float(df2.dot(s))
 
@@ -98,11 +96,11 @@ def _line_search(
 ) -> tuple[float, float] | None:
     """Search along a line from a point of loss ``f1`` and slope ``d1``, first at distance ``z1``.
 
-    There are ``left`` more evaluations at most. ``moved(step)`` gives loss and slope a step further
-    on.
+    ``moved(step)`` returns loss and slope after a further step; it is called at most ``left``
+    times.
 
     Returns:
-        The loss and the distance where the Wolfe-Powell conditions hold, None if nowhere.
+        The loss and the distance where the Wolfe-Powell conditions hold, or None.
     """
     rho, sig = option(config, "rho", 0.01), option(config, "sig", 0.5)
     inner, outer = option(config, "int", 0.1), option(config, "ext", 3.0)

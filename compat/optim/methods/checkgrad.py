@@ -1,4 +1,4 @@
-"""Gradients checked by finite differences."""
+"""Check gradients by finite differences."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from compat.optim.support.vectors import flat
 def checkgrad(
     opfunc: OpFunc, x: torch.Tensor, eps: float = 1e-7
 ) -> tuple[float, torch.Tensor, torch.Tensor]:
-    """Compare the gradient that ``opfunc`` gives at ``x`` with central differences, Torch7's
-    ``optim.checkgrad``.
+    """Compare the gradient at ``x`` with central differences, Torch7's ``optim.checkgrad``.
 
     Args:
-        opfunc: ``opfunc(x)`` gives the loss and its gradient, a tensor of as many elements as
+        opfunc: ``opfunc(x)`` returns the loss and its gradient, a tensor of as many elements as
             ``x``.
-        x: the point; moved during the check, then put back.
+        x: the point; changed during the check, then restored.
         eps: the distance of the points that are evaluated.
 
     Returns:
         |dC - dC_est| / |dC + dC_est|, the gradient dC, and its estimate dC_est.
 
-    Differs from Torch7: ``x`` is put back exactly, and may have any number of dimensions.
+    Differs from Torch7: ``x`` is restored exactly, and may have any number of dimensions.
     """
     gradient = evaluate(opfunc, x)[1].clone()
     estimate = torch.empty_like(gradient)

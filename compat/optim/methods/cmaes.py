@@ -1,4 +1,4 @@
-"""Evolution of a covariance matrix."""
+"""Covariance matrix adaptation evolution strategy (CMA-ES)."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from compat.optim.support.vectors import flat
 def cmaes(
     opfunc: OpFunc, x: torch.Tensor, config: Table | None = None, state: Table | None = None
 ) -> tuple[torch.Tensor, list[float], int]:
-    """Minimisation by CMA-ES (after Hansen's barecmaes2), Torch7's ``optim.cmaes``.
+    """Minimise by CMA-ES (after Hansen's barecmaes2), Torch7's ``optim.cmaes``.
 
-    Draws from the default generator of ``compat.random``.
+    It draws from the default generator of ``compat.random``.
 
     Args:
-        opfunc: ``opfunc(x)`` gives the loss, or the loss and a gradient that is not used.
+        opfunc: ``opfunc(x)`` returns the loss, or the loss and a gradient, which is not used.
         x: the start; not changed.
         config: ``sigma``, the first standard deviation of every coordinate, is required;
             ``maxEval`` (1000 n^2), ``ftarget``, the loss to stop at, ``popsize`` (4 + 3 log n),
-            ``min_iterations`` (1), ``verb_disp`` (0), print something every so many iterations.
-        state: options too, which precede those of ``config``.
+            ``min_iterations`` (1), ``verb_disp`` (0): print a line every so many iterations.
+        state: further options, with precedence over ``config``.
 
     Returns:
-        The best point found as a flat double tensor, the list of the loss at ``x``, the best loss
-        of every generation and the best of all, and the number of evaluations.
+        The best point found, as a flat double tensor; a list with the loss at ``x``, the best loss
+        of every generation and the best of all; the number of evaluations.
 
     Raises:
-        ValueError: no positive ``sigma``.
+        ValueError: ``sigma`` is missing or not positive.
     """
     config, state = tables(config, state)
     options = {**config, **state}
@@ -73,7 +73,7 @@ def cmaes(
 
 
 class Evolution:
-    """A normal distribution that moves to where the losses are small."""
+    """A normal distribution that is moved towards points with small losses."""
 
     def __init__(self, mean: torch.Tensor, sigma: float, popsize: int | None) -> None:
         n = mean.numel()
@@ -102,7 +102,7 @@ class Evolution:
         self.spread = math.inf
 
     def ask(self) -> torch.Tensor:
-        """New points, one per row."""
+        """Draw new points, one per row."""
         n = self.mean.numel()
         interval = self.popsize / (self.c1 + self.cmu) / n / 10
         if self.evals - self.decomposed_at > interval:
@@ -117,7 +117,7 @@ class Evolution:
         return self.mean + (z * self.scales) @ self.basis.t() * self.sigma
 
     def tell(self, points: torch.Tensor, fitness: torch.Tensor) -> None:
-        """Take the points of one generation, the best first."""
+        """Update the distribution by the points of one generation, the best first."""
         n = self.mean.numel()
         self.evals += self.popsize
         self.spread = float(fitness[-1] - fitness[0])

@@ -13,16 +13,17 @@ from compat.optim.support.vectors import flat
 def de(
     opfunc: OpFunc, x: torch.Tensor, config: Table, state: Table | None = None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Minimisation by differential evolution (Storn and Price 1997), Torch7's ``optim.de``.
+    """Minimise by differential evolution (Storn and Price 1997), Torch7's ``optim.de``.
 
-    As in Torch7, it has a generator of its own, always seeded with 1, and the first "best" member
+    As in Torch7, it has its own generator, always seeded with 1, and the first "best" member
     is the worst of the population.
 
     Args:
-        opfunc: ``opfunc(x)`` gives the loss, or the loss and a gradient that is not used.
+        opfunc: ``opfunc(x)`` returns the loss, or the loss and a gradient, which is not used.
         x: gives the number of unknowns and their dtype; not changed.
-        config: ``maxFEs``, evaluations at most, ``scaleFactor`` and ``crossoverRate`` are required;
-            ``popsize`` (10 times the number of unknowns), ``maxRegion`` (30), ``minRegion`` (-30).
+        config: ``maxFEs``, the largest number of evaluations, ``scaleFactor`` and ``crossoverRate``
+            are required; ``popsize`` (10 times the number of unknowns), ``maxRegion`` (30),
+            ``minRegion`` (-30).
         state: not used.
 
     Returns:
@@ -88,7 +89,7 @@ def de(
 
 
 def _draw(gen: random.Generator, i: int, population: int, size: int) -> tuple[int, int, int]:
-    """Two members other than the ``i``-th and each other, and a coordinate."""
+    """Draw two members other than the ``i``-th and each other, and a coordinate."""
     first = second = i
     while first == i:
         first = random.random(1, population, generator=gen) - 1

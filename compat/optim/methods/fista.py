@@ -22,19 +22,18 @@ def FistaLS(
 ) -> tuple[torch.Tensor, list[dict[str, Any]]]:
     """Minimise the sum of a smooth function and a simple one by (F)ISTA with backtracking.
 
-    Torch7's ``optim.FistaLS``, after Beck and Teboulle (2009).
-
-    The search starts at zero. As in Torch7, it is plain ISTA unless ``doFistaUpdate`` is given.
+    Torch7's ``optim.FistaLS``, after Beck and Teboulle (2009). The search starts at zero. As in
+    Torch7, it is plain ISTA unless ``doFistaUpdate`` is given.
 
     Args:
-        f: ``f(y)`` gives the value, ``f(y, "dx")`` the value and the gradient.
-        g: ``g(y)`` gives the value.
-        pl: ``pl(y, L)`` puts ``y`` in place to the minimum of g(z) + L/2 |z - y|^2.
-        xinit: gives the size, and takes the solution.
-        params: ``L`` (0.1), the first 1/step size, ``Lstep`` (1.5), its factor in the line search,
-            ``maxiter`` (50), ``maxline`` (20), ``errthres`` (1e-4), the change of the sum to stop
-            at, ``doFistaUpdate`` (False), ``verbose`` (False; the history then keeps every ``xk``
-            and ``y``). ``L`` and the buffers ``xkm``, ``y``, ``ply`` are written back.
+        f: ``f(y)`` returns the value, ``f(y, "dx")`` the value and the gradient.
+        g: ``g(y)`` returns the value.
+        pl: ``pl(y, L)`` sets ``y`` in place to the minimum of g(z) + L/2 |z - y|^2.
+        xinit: gives the size, and receives the solution.
+        params: ``L`` (0.1), the first 1/step size; ``Lstep`` (1.5), its factor in the line search;
+            ``maxiter`` (50); ``maxline`` (20); ``errthres`` (1e-4), the change of the sum to stop
+            at; ``doFistaUpdate`` (False); ``verbose`` (False; True keeps every ``xk`` and ``y`` in
+            the history). ``L`` and the buffers ``xkm``, ``y``, ``ply`` are written back.
 
     Returns:
         The solution and a list with a dict for every iteration: ``nline``, ``L``, ``F`` (the sum),

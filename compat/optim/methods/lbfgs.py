@@ -17,31 +17,31 @@ declare_unsliced(*NUMBERS)
 def lbfgs(
     opfunc: OpFunc, x: torch.Tensor, config: Table | None = None, state: Table | None = None
 ) -> tuple[torch.Tensor, list[float], int]:
-    """Minimisation by limited-memory BFGS (after Schmidt's minFunc), Torch7's ``optim.lbfgs``.
+    """Minimise by limited-memory BFGS (after Schmidt's minFunc), Torch7's ``optim.lbfgs``.
 
     Without a line search the steps have the fixed length ``learningRate``, and the loss is not
-    evaluated after the last of them.
+    evaluated after the last step.
 
     Args:
-        opfunc: ``opfunc(x)`` gives the loss and its gradient, a tensor of as many elements as
+        opfunc: ``opfunc(x)`` returns the loss and its gradient, a tensor of as many elements as
             ``x``.
         x: the start, updated in place.
-        config: ``maxIter`` (20), ``maxEval`` (1.25 * maxIter), ``tolFun`` (1e-5), the sum of the
-            absolute gradient to stop at, ``tolX`` (1e-9), the progress to stop at, ``nCorrection``
-            (100), the history kept, ``learningRate`` (1), ``lineSearch``, a function such as
-            ``optim.lswolfe``, and its ``lineSearchOptions``, ``verbose`` (False).
+        config: ``maxIter`` (20); ``maxEval`` (1.25 * maxIter); ``tolFun`` (1e-5), the sum of the
+            absolute gradient to stop at; ``tolX`` (1e-9), the progress to stop at; ``nCorrection``
+            (100), the length of the history; ``learningRate`` (1); ``lineSearch``, a function such
+            as ``optim.lswolfe``, and its ``lineSearchOptions``; ``verbose`` (False).
         state: ``funcEval``, ``nIter``, ``tmp1``, ``dir_bufs``, ``stp_bufs``, ``ro``, ``al``, ``d``,
-            ``t``, ``old_dirs``, ``old_stps``, ``Hdiag``, ``g_old``, ``f_old``; ``config`` if not
-            given. In Torch7's tables ``old_dirs`` holds the past steps, and ``old_stps`` the
-            changes of the gradient.
+            ``t``, ``old_dirs``, ``old_stps``, ``Hdiag``, ``g_old``, ``f_old``; default: ``config``.
+            As in Torch7, ``old_dirs`` holds the past steps, and ``old_stps`` the changes of the
+            gradient.
 
     Returns:
         ``x``, the list of losses, and the number of evaluations.
 
     Raises:
-        TypeError: ``lineSearch`` is no function.
+        TypeError: ``lineSearch`` is not a function.
 
-    Differs from Torch7: the number of evaluations is there even when ``x`` is already optimal.
+    Differs from Torch7: the number of evaluations is returned even if ``x`` is already optimal.
     """
     config, state = tables(config, state)
     max_iter = int(option(config, "maxIter", 20))
@@ -166,7 +166,7 @@ def lbfgs(
 
 
 def _buffers(state: Table, key: str, like: torch.Tensor, new: int = 0) -> list[torch.Tensor]:
-    """Return the vectors in ``state[key]``, ``new`` ones where there is no such list."""
+    """Return the vectors in ``state[key]``; ``new`` ones if there is no such list."""
     found = state.get(key)
     if found is None:
         # One block, as in Torch7, so that a file has it as one storage.
@@ -179,7 +179,7 @@ def _buffers(state: Table, key: str, like: torch.Tensor, new: int = 0) -> list[t
 
 
 def _numbers(state: Table, key: str, count: int) -> list[float]:
-    """Return the numbers in the double tensor ``state[key]``, zeros where there is none."""
+    """Return the numbers in the double tensor ``state[key]``, or zeros."""
     found = state.get(key)
     if found is None or found.numel() < count:
         state[key] = torch.zeros(count, dtype=torch.float64)

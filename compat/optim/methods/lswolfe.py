@@ -1,4 +1,4 @@
-"""A line search."""
+"""A line search for the Wolfe conditions."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def lswolfe(
     gtd: float,
     options: Table | None = None,
 ) -> tuple[float, torch.Tensor, torch.Tensor, float, int]:
-    """Return a line search for the Wolfe conditions, Torch7's ``optim.lswolfe``.
+    """Search along a line for the Wolfe conditions, Torch7's ``optim.lswolfe``.
 
     A ``lineSearch`` for ``optim.lbfgs``, after Schmidt's minFunc.
 
     Args:
-        opfunc: ``opfunc(x)`` gives the loss and its gradient, a tensor of as many elements as
+        opfunc: ``opfunc(x)`` returns the loss and its gradient, a tensor of as many elements as
             ``x``.
         x: the start, moved in place to the point found.
         t: the first step length.
@@ -50,7 +50,7 @@ def lswolfe(
         g: the gradient at ``x``.
         gtd: the slope at ``x``, the product of ``g`` and ``d``.
         options: ``c1`` (1e-4), sufficient decrease; ``c2`` (0.9), curvature; ``tolX`` (1e-9), the
-            smallest progress; ``maxIter`` (20) trials at most; ``verbose`` (False).
+            smallest progress; ``maxIter`` (20), the largest number of trials; ``verbose`` (False).
 
     Returns:
         The loss and the gradient at the point found, ``x``, the step length, and the number of
@@ -120,15 +120,13 @@ def lswolfe(
 
 
 def _ordered(bracket: list[Trial]) -> tuple[int, int]:
-    """Return the positions in the bracket of the smaller loss and of the other one."""
+    """Return the positions in the bracket of the smaller and of the larger loss."""
     low = 1 if len(bracket) == 2 and bracket[1].f < bracket[0].f else 0
     return low, 1 - low
 
 
 def _inside(bracket: list[Trial], stalled: bool) -> tuple[float, bool]:
-    """Return a step length inside the bracket, and whether it is too near to an end to be
-    progress.
-    """
+    """Return a step length inside the bracket, and whether it makes too little progress."""
     t = polyinterp([trial.row() for trial in bracket])
     assert isinstance(t, float)
     left, right = sorted(trial.t for trial in bracket)

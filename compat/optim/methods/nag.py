@@ -12,19 +12,19 @@ from compat.optim.support.vectors import buffer, factors, flat, pieces
 def nag(
     opfunc: OpFunc, x: torch.Tensor, config: Table | None = None, state: Table | None = None
 ) -> tuple[torch.Tensor, list]:
-    """One step of Nesterov's accelerated gradient (Sutskever et al. 2013), Torch7's ``optim.nag``.
+    """Take one step of Nesterov's accelerated gradient (Sutskever et al. 2013), ``optim.nag``.
 
-    ``x`` is moved along the momentum before ``opfunc`` is called, and weight decay is added into
-    the gradient that ``opfunc`` returned.
+    ``x`` is moved along the momentum before ``opfunc`` is called. Weight decay is added into the
+    gradient that ``opfunc`` returned.
 
     Args:
-        opfunc: ``opfunc(x)`` gives the loss and its gradient, a tensor of as many elements as
+        opfunc: ``opfunc(x)`` returns the loss and its gradient, a tensor of as many elements as
             ``x``.
         x: the parameters, updated in place.
         config: ``learningRate`` (1e-3), ``learningRateDecay`` (0), ``weightDecay`` (0),
             ``momentum`` (0.9), the vector ``learningRates``. ``dampening`` is ignored, as in
             Torch7.
-        state: ``evalCounter``, ``dfdx``, ``deltaParameters``; ``config`` if not given.
+        state: ``evalCounter``, ``dfdx``, ``deltaParameters``; default: ``config``.
 
     Returns:
         ``x`` and a list with the loss at the point that the momentum led to.

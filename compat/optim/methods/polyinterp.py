@@ -19,20 +19,19 @@ NEGLIGIBLE = 1e-12
 def polyinterp(
     points: Points, xminBound: float | None = None, xmaxBound: float | None = None
 ) -> float | tuple[float, float]:
-    """Return the position of the minimum of the polynomial through points with given slopes,
-    Torch7's ``optim.polyinterp``.
+    """Find the minimum of the polynomial through points with given slopes (``optim.polyinterp``).
 
     Args:
         points: n rows (x, f, slope).
-        xminBound: the lower end of the search; by default the smallest x.
-        xmaxBound: the upper end of the search; by default the largest x.
+        xminBound: the lower end of the search; default: the smallest x.
+        xmaxBound: the upper end of the search; default: the largest x.
 
     Returns:
         For two points without bounds the position, from the cubic's closed form; otherwise the
         position and the polynomial's value there.
 
-    Differs from Torch7: constant points and points that are not finite do not fail with bounds;
-    the position then is the lower bound or the middle.
+    Differs from Torch7: with bounds, constant points and points that are not finite are no error;
+    the position is then the lower bound or the middle.
     """
     rows = torch.as_tensor(points, dtype=torch.float64, device="cpu")
     if rows.dim() != 2 or rows.shape[1] != 3:
@@ -63,8 +62,10 @@ def _cubic_minimum(low: list[float], high: list[float]) -> float:
 
 
 def _interpolate(rows: list[list[float]]) -> list[float]:
-    """Return the coefficients, highest power first, of the polynomial with these values and slopes
-    (by Hermite's divided differences; plain arithmetic, so that a repeated run repeats every bit).
+    """Return the coefficients of the polynomial with these values and slopes.
+
+    The highest power comes first. By Hermite's divided differences, in plain arithmetic, so that
+    every run gives the same bits.
     """
     nodes = [x for x, _, _ in rows for _ in range(2)]
     differences = [f for _, f, _ in rows for _ in range(2)]

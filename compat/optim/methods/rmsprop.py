@@ -13,15 +13,15 @@ from compat.optim.support.vectors import buffer, held_epsilon, pieces
 def rmsprop(
     opfunc: OpFunc, x: torch.Tensor, config: Table | None = None, state: Table | None = None
 ) -> tuple[torch.Tensor, list]:
-    """One step of RMSprop (Tieleman and Hinton 2012), Torch7's ``optim.rmsprop``.
+    """Take one step of RMSprop (Tieleman and Hinton 2012), Torch7's ``optim.rmsprop``.
 
     Args:
-        opfunc: ``opfunc(x)`` gives the loss and its gradient, a tensor of as many elements as
+        opfunc: ``opfunc(x)`` returns the loss and its gradient, a tensor of as many elements as
             ``x``.
         x: the parameters, updated in place.
         config: ``learningRate`` (1e-2), ``alpha`` (0.99), ``epsilon`` (1e-8), ``initialMean`` (0),
             ``weightDecay`` (0; added into the gradient that ``opfunc`` returned).
-        state: ``m``, ``tmp``; ``config`` if not given.
+        state: ``m``, ``tmp``; default: ``config``.
 
     Returns:
         ``x`` and a list with the loss before the step.

@@ -14,19 +14,19 @@ MASKS = ("psign", "nsign", "zsign", "dminmax")
 def rprop(
     opfunc: OpFunc, x: torch.Tensor, config: Table | None = None, state: Table | None = None
 ) -> tuple[torch.Tensor, list]:
-    """``niter`` steps of resilient backpropagation (Riedmiller and Braun 1993), Torch7's
-    ``optim.rprop``.
+    """Take ``niter`` steps of resilient backpropagation, Torch7's ``optim.rprop``.
 
-    Where the gradient changed its sign it is set to zero, in the tensor that ``opfunc`` returned.
+    After Riedmiller and Braun 1993. Where the gradient changed its sign, it is set to zero in the
+    tensor that ``opfunc`` returned.
 
     Args:
-        opfunc: ``opfunc(x)`` gives the loss and its gradient, a tensor of as many elements as
+        opfunc: ``opfunc(x)`` returns the loss and its gradient, a tensor of as many elements as
             ``x``.
         x: the parameters, updated in place.
         config: ``stepsize`` (0.1; the first size of every step), ``etaplus`` (1.2), ``etaminus``
             (0.5), ``stepsizemax`` (50), ``stepsizemin`` (1e-6), ``niter`` (1).
         state: ``delta``, ``stepsize``, ``sign``, and the byte tensors ``psign``, ``nsign``,
-            ``zsign``, ``dminmax``; ``config`` if not given, whose ``stepsize`` then becomes the
+            ``zsign``, ``dminmax``; default: ``config``, whose ``stepsize`` then becomes the
             tensor of sizes.
 
     Returns:

@@ -13,22 +13,23 @@ from compat.optim.support.vectors import buffer, changed, factors, has_fused_sgd
 def sgd(
     opfunc: OpFunc, x: torch.Tensor, config: Table | None = None, state: Table | None = None
 ) -> tuple[torch.Tensor, list]:
-    """Make one step of stochastic gradient descent (Torch7: ``optim.sgd``).
+    """Take one step of stochastic gradient descent (Torch7: ``optim.sgd``).
 
     Weight decay and Nesterov momentum are added into the gradient that ``opfunc`` returned, and the
     first momentum buffer is the undamped gradient.
 
     Args:
-        opfunc: ``opfunc(x)`` gives the loss and its gradient, a tensor of as many elements as
+        opfunc: ``opfunc(x)`` returns the loss and its gradient, a tensor of as many elements as
             ``x``.
         x: the parameters, updated in place.
         config: ``learningRate`` (1e-3), ``learningRateDecay`` (0), ``weightDecay`` (0),
             ``momentum`` (0), ``dampening`` (the momentum), ``nesterov`` (False), and the vectors
             ``learningRates`` and ``weightDecays`` with one factor per element. ``weightDecay``
-            hides ``weightDecays``. Not in Torch7: ``keepGradient`` (False) leaves the gradient as
-            ``opfunc`` returned it, which saves writing it.
-        state: ``evalCounter``, ``dfdx``, ``decayParameters``, ``deltaParameters``; ``config`` if
-            not given.
+            overrides ``weightDecays``. Not in Torch7: ``keepGradient`` (False) leaves the gradient
+                as
+            ``opfunc`` returned it, which saves a write.
+        state: ``evalCounter``, ``dfdx``, ``decayParameters``, ``deltaParameters``; default:
+            ``config``.
 
     Returns:
         ``x`` and a list with the loss before the step.
@@ -108,7 +109,7 @@ def _fused_step(
     nesterov: bool,
     write_gradient: bool,
 ) -> None:
-    """A step by PyTorch's kernel, which does not write the gradient itself."""
+    """Take a step with PyTorch's fused kernel, which does not write the gradient itself."""
     vectors = [v.detach().view(-1) for v in (x, g, velocity) if v is not None]
     for xs, gs, *buffers in pieces(*vectors) if write_gradient else [vectors]:
         if write_gradient and decay != 0:

@@ -1,1 +1,1 @@
-"""What a training run tells: ``optim.ConfusionMatrix`` and ``optim.Logger``."""
+"""Reports on a training run: ``optim.ConfusionMatrix`` and ``optim.Logger``."""

@@ -1,4 +1,4 @@
-"""Counting which class was taken for which."""
+"""Count predicted against true classes."""
 
 from __future__ import annotations
 
@@ -30,20 +30,29 @@ LEGENDS = {
 class ConfusionMatrix:
     """Counts of predicted against true classes, Torch7's ``optim.ConfusionMatrix``.
 
-    Classes count from 1; a target of 0 or less is missing, and its prediction is not counted.
+    Classes count from 1. A target of 0 or less is missing: its prediction is not counted.
 
     Args:
         nclasses: the number of classes, or their names.
         classes: their names, if ``nclasses`` is the number.
 
-    Fields: ``mat``, counts with a row per target and a column per prediction (int64); after
-    ``updateValids()`` ``valids``, the share of each class that was recognised, ``unionvalids``, the
-    intersection over union of each class (float32), and their means ``averageValid`` and
-    ``averageUnionValid`` over the classes that occurred, ``totalValid``, the share of all that was
-    recognised; ``nclasses``, ``classes``.
+    Attributes:
+        mat: counts, int64, with a row per target and a column per prediction.
+        valids: the share of each class that was recognised, float32, after ``updateValids()``.
+        unionvalids: the intersection over union of each class, float32, after ``updateValids()``.
+        averageValid, averageUnionValid: their means over the classes that occurred.
+        totalValid: the share of all samples that was recognised.
+        nclasses, classes: the arguments.
 
     Differs from Torch7: a batch whose targets are all missing counts nothing, and a class outside
     1..nclasses is always an error.
+
+    Example:
+        >>> confusion = ConfusionMatrix(2)
+        >>> confusion.batchAdd(torch.tensor([1, 2, 2]), torch.tensor([1, 1, 2]))
+        >>> confusion.updateValids()
+        >>> confusion.mat.tolist(), round(confusion.totalValid, 3)
+        ([[1, 1], [0, 1]], 0.667)
     """
 
     def __init__(self, nclasses: int | Sequence[str], classes: Sequence[str] | None = None) -> None:
@@ -64,7 +73,12 @@ class ConfusionMatrix:
         self.averageUnionValid = 0.0
 
     def add(self, prediction: Label, target: Label) -> None:
-        """Count one sample; each of the two is a class or a vector with the largest value there."""
+        """Count one sample.
+
+        Args:
+            prediction: a class, or a vector of scores whose largest entry is the class.
+            target: a class, or a one-hot vector.
+        """
         predictions, targets = _as_row(prediction), _as_row(target)
         self.batchAdd(predictions, targets)
 
@@ -94,7 +108,7 @@ class ConfusionMatrix:
         self.mat += counts.view_as(self.mat).to(self.mat.dtype)
 
     def zero(self) -> None:
-        """Forget all counts."""
+        """Set all counts to zero."""
         self.mat.zero_()
         self.valids.zero_()
         self.unionvalids.zero_()
@@ -112,7 +126,7 @@ class ConfusionMatrix:
         self.averageUnionValid = _mean(self.unionvalids[occurred & ~self.unionvalids.isnan()])
 
     def farFrr(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-        """False rejection and false acceptance rates, double vectors.
+        """Return false rejection and false acceptance rates as double vectors.
 
         Returns:
             Rejection and acceptance by class, -1 for classes that did not occur; then both without
@@ -249,13 +263,13 @@ class ConfusionMatrix:
         return str(self.classes[index]) if index < len(self.classes) else ""
 
     def t7_fields(self) -> dict[str, Any]:
-        """Return the fields in a file: with the buffers that Torch7 expects there."""
+        """Return the fields for a file, with the buffers that Torch7 expects there."""
         floats = {key: torch.empty(0) for key in ("_target", "_prediction", "_max")}
         longs = {key: torch.empty(0, dtype=torch.int64) for key in ("_pred_idx", "_targ_idx")}
         return {**vars(self), "_mat_flat": self.mat.view(-1), **floats, **longs}
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        """Take the fields of a file, except the buffers."""
+        """Restore the fields of a file, except the buffers."""
         del version
         count, names = int(fields["nclasses"]), fields.get("classes") or []
         t7.claim(torch.int64.itemsize * count * count, entries=len(names))
@@ -265,7 +279,7 @@ class ConfusionMatrix:
 
 
 def _as_row(label: Label) -> torch.Tensor:
-    """One class as a vector of one, scores as a matrix of one row."""
+    """Return one class as a vector of one, or scores as a matrix of one row."""
     row = torch.as_tensor(label)
     if row.dim() > 1:
         raise ValueError(f"a sample has size {tuple(row.shape)}; a class or a vector is accepted")
@@ -273,7 +287,7 @@ def _as_row(label: Label) -> torch.Tensor:
 
 
 def _classes(name: str, labels: Labels) -> torch.Tensor:
-    """Return the classes, from 1, that a batch of classes or of scores says."""
+    """Return the classes, from 1, of a batch of classes or of scores."""
     labels = torch.as_tensor(labels)
     if labels.dim() not in (1, 2):
         raise ValueError(f"{name} has {labels.dim()} dimensions; 1 or 2 are accepted")
@@ -286,7 +300,7 @@ def _classes(name: str, labels: Labels) -> torch.Tensor:
 
 
 def _mean(values: torch.Tensor) -> float:
-    """Return the mean, summed up one by one as in Torch7; nan of no values."""
+    """Return the mean, added up one by one as in Torch7; nan for no values."""
     total = 0.0
     for value in values.tolist():
         total += value

@@ -1,4 +1,4 @@
-"""Drawing with matplotlib, where it is installed."""
+"""Draw with matplotlib, if it is installed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ DPI = 100
 
 
 def new_figure(width: int, height: int) -> Any:
-    """Return a matplotlib figure of so many pixels, which needs no screen.
+    """Return a matplotlib figure of a size in pixels, which needs no screen.
 
     Raises:
-        ImportError: where matplotlib is missing.
+        ImportError: matplotlib is not installed.
     """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg

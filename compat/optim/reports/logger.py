@@ -1,4 +1,4 @@
-"""Columns of numbers, written to a text file and drawn."""
+"""Write columns of numbers to a text file, and draw them."""
 
 from __future__ import annotations
 
@@ -31,19 +31,23 @@ STYLES: dict[str, dict[str, Any]] = {
 
 @t7.register("optim.Logger")
 class Logger:
-    """A text file with a column for each thing that is logged, Torch7's ``optim.Logger``.
+    """A text file with a column for each logged quantity, Torch7's ``optim.Logger``.
 
     Columns are given by a list, in the order of ``setNames``, or by a dict. The first row of the
-    file has the names, every later one what one ``add`` got: numbers as ``%11.4e``, strings as they
-    are, each with a tab after it.
+    file has the names; each call of ``add`` writes one row: numbers as ``%11.4e``, strings as they
+    are, each followed by a tab.
 
     Args:
-        filename: the file, written anew, its folder made where missing; standard output if None.
+        filename: the file, which is overwritten; its folder is made if missing. None: standard
+            output.
         timestamp: append the time to the file's name.
 
-    Fields: ``name``; ``names``, ``symbols`` (the values so far), ``styles``, lists or dicts as the
-    columns are; ``idx``, the column of each name; ``showPlot``, ``logscale``, ``defaultStyle``; and
-    ``epsfile``: None means that ``plot`` writes no file.
+    Attributes:
+        name: the name of the file.
+        names, symbols, styles: names, values and styles, as lists or dicts like the columns.
+        idx: the column of each name.
+        showPlot, logscale, defaultStyle: settings of ``plot``.
+        epsfile: None: ``plot`` writes no file.
 
     Differs from Torch7: the columns of a dict are written in its order, ``plot`` draws with
     matplotlib into ``<name>.png``, and a logger read from a ``.t7`` file goes on writing its file.
@@ -98,11 +102,12 @@ class Logger:
         return self
 
     def add(self, symbols: Columns) -> None:
-        """Write a row; before the first one the header, if ``setNames`` was not called.
+        """Write a row; before the first row the header, if ``setNames`` was not called.
 
         Raises:
             TypeError: a value is neither a number nor a string.
-            ValueError: there are more values than columns. As in Torch7, they are in the file.
+            ValueError: there are more values than columns. As in Torch7, they are in the file by
+                then.
         """
         if self.empty:
             self._start(symbols, {key: key for key, _ in _pairs(symbols)})
@@ -126,7 +131,9 @@ class Logger:
     def style(self, symbols: Columns) -> Logger:
         """Set how ``plot`` draws each column.
 
-        By gnuplot's names of styles (``-``, ``+``, ``+-``, ``.``, ``~``, ``|``), or lists of them.
+        Args:
+            symbols: for each column one of gnuplot's style names (``-``, ``+``, ``+-``, ``.``,
+                ``~``, ``|``), or a list of them.
 
         Raises:
             TypeError: a style is neither a string nor a list of strings.
@@ -140,18 +147,18 @@ class Logger:
         return self
 
     def setlogscale(self, state: bool = True) -> None:
-        """Whether the vertical axis is logarithmic."""
+        """Set whether the vertical axis is logarithmic."""
         self.logscale = state
 
     def display(self, state: bool) -> None:
-        """Whether ``plot`` also shows the figure, where matplotlib is interactive."""
+        """Set whether ``plot`` also shows the figure, if matplotlib is interactive."""
         self.showPlot = state
 
     def plot(self, *names: Any) -> None:
-        """Draw the columns with these names, or all that are numbers, into ``<name>.png``.
+        """Draw the columns with these names, or all numeric ones, into ``<name>.png``.
 
         Raises:
-            ImportError: matplotlib is missing.
+            ImportError: matplotlib is not installed.
             ValueError: there is no such column, it is not of numbers, or it has an unknown style.
         """
         if self.plotRawCmd:
@@ -211,7 +218,7 @@ class Logger:
             pyplot.pause(0.001)
 
     def _start(self, columns: Columns, names: dict[Any, Any]) -> None:
-        """Begin with these columns and write the header."""
+        """Set the columns and write the header."""
         self.empty = False
         self.nsymbols = 0 if isinstance(columns, Mapping) else len(columns)
         self._names = names
@@ -231,13 +238,13 @@ class Logger:
         return self._file
 
     def t7_fields(self) -> dict[str, Any]:
-        """Return the fields in a file, which has no place for an open file."""
+        """Return the fields for a file, which cannot hold an open file."""
         fields = {key: value for key, value in vars(self).items() if not key.startswith("_")}
         tables = {"names": self._names, "symbols": self._symbols, "styles": self._styles}
         return {**fields, **tables, "idx": self._idx}
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        """Take the fields of a file."""
+        """Restore the fields of a file."""
         del version
         defaults = {"plotRawCmd": None, "epsfile": None, "nsymbols": 0, "logscale": False}
         for key, value in {**defaults, "showPlot": True, "defaultStyle": "+", **fields}.items():
@@ -251,12 +258,12 @@ class Logger:
 
 
 def _pairs(columns: Columns) -> Any:
-    """Return the keys and values that Lua would see: a list counts from 1."""
+    """Return the keys and values that Lua would see: lists count from 1."""
     return columns.items() if isinstance(columns, Mapping) else enumerate(columns, 1)
 
 
 def _as_table(columns: dict[Any, Any]) -> Any:
-    """Return a list where the keys count from 1."""
+    """Return a list if the keys are 1, 2, 3, …, else the dict."""
     whole = bool(columns) and list(columns) == list(range(1, len(columns) + 1))
     return list(columns.values()) if whole else columns
 

@@ -1,1 +1,1 @@
-"""What the optimizers are written with."""
+"""Helpers of the optimizers."""

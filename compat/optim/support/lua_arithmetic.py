@@ -1,4 +1,4 @@
-"""Lua's arithmetic: quotients and roots give infinities and nan where Python raises."""
+"""Lua's arithmetic: quotients and roots are infinite or nan where Python raises an error."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 def divide(a: float, b: float) -> float:
-    """``a / b``."""
+    """Return ``a / b``; an infinity or nan if ``b`` is 0."""
     if b == 0:
         if a == 0 or math.isnan(a):
             return math.nan

@@ -1,4 +1,4 @@
-"""Calls of the function that is minimised."""
+"""Call the function that is minimised."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OpFunc = Callable[[torch.Tensor], Any]
 
 
 def called(opfunc: OpFunc, x: torch.Tensor) -> Any:
-    """``opfunc(x)``. Raises TypeError where it cannot be called so."""
+    """Return ``opfunc(x)``; raise TypeError if it is not a function of one argument."""
     try:
         return opfunc(x)
     except TypeError as error:
@@ -28,24 +28,24 @@ def called(opfunc: OpFunc, x: torch.Tensor) -> Any:
 
 
 def first_value(result: Any) -> Any:
-    """Return what Lua keeps of a call's results where one value is wanted: the first."""
+    """Return the first of several results, which Lua uses where one value is wanted."""
     return result[0] if isinstance(result, tuple) else result
 
 
 def loss_at(opfunc: OpFunc, x: torch.Tensor) -> float:
-    """Return the loss at ``x``, of an ``opfunc`` that need not give a gradient."""
+    """Return the loss at ``x``; ``opfunc`` need not return a gradient."""
     return float(first_value(called(opfunc, x)))
 
 
 def evaluate(opfunc: OpFunc, x: torch.Tensor) -> tuple[Any, torch.Tensor]:
     """Return the loss at ``x`` and its gradient as a flat vector.
 
-    That is a view where the gradient is contiguous, so that what an optimizer adds to it shows in
-    the caller's tensor, as in Torch7.
+    The vector is a view if the gradient is contiguous: what an optimizer adds to it is then visible
+    in the caller's tensor, as in Torch7.
 
     Raises:
-        ValueError: where the gradient does not fit ``x``.
-        TypeError: where there is none.
+        ValueError: the gradient does not fit ``x``.
+        TypeError: ``opfunc`` returns no gradient.
     """
     flat(x)
     result = called(opfunc, x)

@@ -1,4 +1,4 @@
-"""The two tables that an optimizer is given: its options and its state."""
+"""The two tables of an optimizer: its options and its state."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ NUMBERS = (int, float, torch.Tensor, numbers.Real)
 
 
 def table(name: str, value: Any) -> Table:
-    """Return the argument ``name``, empty where it is None. Raises TypeError where it is
-    no dict.
-    """
+    """Return the argument ``name``, or a new dict for None; raise TypeError for anything else."""
     if value is None:
         return {}
     if not isinstance(value, MutableMapping):
@@ -31,16 +29,16 @@ def table(name: str, value: Any) -> Table:
 
 
 def tables(config: Table | None, state: Table | None) -> tuple[Table, Table]:
-    """``config`` and ``state`` as Torch7 defaults them: without a state, config is the state."""
+    """Return ``config`` and ``state``; without a state, config is the state, as in Torch7."""
     config = table("config", config)
     return config, config if state is None else table("state", state)
 
 
 def option(config: Table, key: str, default: Any) -> Any:
-    """``config[key]``, or the default where it is absent or None (Lua's nil).
+    """Return ``config[key]``, or the default if it is missing or None (Lua's nil).
 
     Raises:
-        TypeError: where the default is a number or a boolean and the value is neither.
+        TypeError: the default is a number or a boolean and the value is neither.
     """
     value = config.get(key)
     if value is None:
@@ -52,6 +50,6 @@ def option(config: Table, key: str, default: Any) -> Any:
 
 
 def learning_rate(config: Table, default: float, steps: float) -> float:
-    """Return the learning rate after so many steps, which ``learningRateDecay`` makes smaller."""
+    """Return the learning rate after ``steps`` steps, reduced by ``learningRateDecay``."""
     rate = option(config, "learningRate", default)
     return rate / (1 + steps * option(config, "learningRateDecay", 0))

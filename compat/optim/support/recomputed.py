@@ -1,4 +1,4 @@
-"""Vectors of a state table that are computed when somebody reads them."""
+"""Vectors of a state table that are computed when they are read."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from compat.optim.support.vectors import piece_length
 
 
 class Recomputed(torch.Tensor):
-    """A tensor that occupies no memory: every use of it works on a newly computed one.
+    """A tensor without memory: every use of it computes it anew.
 
     Torch7's optimizers keep working vectors such as ``state.denom`` in the state table and in
     files, though a step only ever writes them. They follow from other vectors of the state, so the
-    port puts a formula there: a vector less in memory, and a vector less to write at every step.
-    Copies, pickles and files get the values. Writing into one has no effect.
+    port stores a formula instead. That saves the memory of a vector, and a write at every step.
+    Copies, pickles and files get the values. Writing into such a tensor has no effect.
     """
 
     compute: Callable[[], torch.Tensor]
@@ -32,9 +32,9 @@ class Recomputed(torch.Tensor):
         formula: Callable[[torch.Tensor], torch.Tensor],
         room: torch.Tensor | None = None,
     ) -> Recomputed:
-        """Return the tensor ``formula(source)``, in files of the class of ``source``.
+        """Return the tensor ``formula(source)``, which files give the class of ``source``.
 
-        It keeps ``room`` for the next step.
+        It keeps ``room``, a work buffer, for the next step.
         """
         new = torch.empty(0).as_subclass(cls)
         new.compute = partial(formula, source)
@@ -52,7 +52,7 @@ class Recomputed(torch.Tensor):
 
 
 def working_room(state: Table, key: str, x: torch.Tensor) -> torch.Tensor:
-    """Room for a piece of ``x``, to be cut to the piece at hand: that of ``state[key]``, or new."""
+    """Return a work buffer for a piece of ``x``: the one of ``state[key]``, or a new one."""
     found = state.get(key)
     room = found.room if isinstance(found, Recomputed) else None
     length = piece_length(x)

@@ -1,4 +1,4 @@
-"""What of a state has not one number for each parameter, whatever its size."""
+"""The state fields that do not have one number per parameter, whatever their size."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _NAMES: set[str] = set()
 
 
 def declare_unsliced(*names: str) -> None:
-    """Declare, beside an optimizer, the fields of its state that are never slices."""
+    """Declare fields of an optimizer's state that are never slices."""
     _NAMES.update(names)
 
 

@@ -1,4 +1,4 @@
-"""The vectors that the optimizers work on, and cache-sized passes over them.
+"""The vectors of the optimizers, and passes over them in pieces that fit the cache.
 
 They are detached views, so nothing that an optimizer does is recorded for autograd.
 """
@@ -22,8 +22,8 @@ def flat(x: torch.Tensor) -> torch.Tensor:
     """Return a one-dimensional view of the parameters ``x``.
 
     Raises:
-        ValueError: parameters that have none.
-        TypeError: anything but a float tensor.
+        ValueError: the parameters cannot be viewed as one dimension.
+        TypeError: ``x`` is not a floating-point tensor.
     """
     check_floating(x, "x")
     if not x.is_contiguous():
@@ -35,11 +35,11 @@ def flat(x: torch.Tensor) -> torch.Tensor:
 
 
 def factors(config: Table, key: str, x: torch.Tensor) -> torch.Tensor | None:
-    """Return the vector ``config[key]`` with one number for each element of ``x``, if there is one.
+    """Return the vector ``config[key]`` with one number for each element of ``x``, or None.
 
     Raises:
-        TypeError: where it is no tensor.
-        ValueError: where it has another number of elements.
+        TypeError: it is not a tensor.
+        ValueError: it has another number of elements.
     """
     vector = config.get(key)
     if vector is None:
@@ -61,15 +61,22 @@ def buffer(
     dtype: torch.dtype | None = None,
     shape: Sequence[int] | None = None,
 ) -> torch.Tensor:
-    """Return the tensor ``state[key]``, made on first use with the device and (unless given) the
-    dtype and shape of ``like``; in a file it has the class of ``like``.
+    """Return the tensor ``state[key]``, which the first use makes.
 
-    A tensor of another dtype or device (a state read from a file, say) is converted once.
-    ``fill=None`` leaves a new tensor uninitialised, for buffers that are written before being read.
+    A tensor of another dtype or device, for instance from a file, is converted once.
+
+    Args:
+        state: the state table.
+        key: the name.
+        like: gives the device, the default dtype and shape, and the class in files.
+        fill: the first value; None leaves a new tensor uninitialised, for buffers that are written
+            before they are read.
+        dtype: the dtype, if not that of ``like``.
+        shape: the shape, if not that of ``like``.
 
     Raises:
-        TypeError: where ``state[key]`` is no tensor.
-        ValueError: where it has another number of elements.
+        TypeError: ``state[key]`` is not a tensor.
+        ValueError: it has another number of elements.
     """
     found = state.get(key)
     dtype = like.dtype if dtype is None else dtype
@@ -92,35 +99,36 @@ def buffer(
 
 
 def same_class(new: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-    """``new``, which files give the class of ``like``: that of a net from a GPU machine, say."""
+    """Let files give ``new`` the class of ``like``, for instance a CUDA type; return ``new``."""
     tag(new, getattr(like, "torch7_type", ""))
     return new
 
 
 def held_epsilon(epsilon: float, x: torch.Tensor) -> float:
-    """``epsilon``; for a float16 ``x`` at least its smallest normal number, as less may be 0."""
+    """Return ``epsilon``; for float16 at least its smallest normal number, since less may be 0."""
     return max(epsilon, torch.finfo(x.dtype).tiny) if x.dtype == torch.float16 else epsilon
 
 
 def changed(x: torch.Tensor) -> None:
-    """Tell autograd that ``x`` has been written to, which PyTorch's fused kernels do not tell."""
+    """Increase the version counter of ``x``, which PyTorch's fused kernels do not do."""
     torch.autograd.graph.increment_version(x)
 
 
 def has_fused_sgd(x: torch.Tensor) -> bool:
-    """Return whether PyTorch's fused SGD works for ``x``: on the CPU it leaves 16-bit floats
-    unchanged.
+    """Return whether PyTorch's fused SGD works for ``x``.
+
+    On the CPU it leaves 16-bit floats unchanged.
     """
     full = x.dtype in (torch.float32, torch.float64)
     return accelerators.kind_of(x.device).fused or (x.is_cpu and full)
 
 
 def pieces(*vectors: torch.Tensor) -> Iterator[tuple[torch.Tensor, ...]]:
-    """Contiguous tensors of equally many elements, cut alike into flat views that fit the cache.
+    """Cut contiguous tensors of equally many elements into flat views that fit the cache.
 
     An optimizer makes several elementwise passes over a few vectors of the size of the network.
-    Done piece by piece, only the first pass over a piece reads memory, which makes a sequence of
-    plain operations nearly as cheap as one fused kernel. On an accelerator there is one piece.
+    Piece by piece, only the first pass over a piece reads memory, so a sequence of plain operations
+    is nearly as fast as one fused kernel. On an accelerator there is one piece.
     """
     views = tuple(v.detach().view(-1) for v in vectors)
     length = piece_length(views[0])

@@ -2,258 +2,258 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
 from compat.port.know.files import Class
+from compat.port.know.registry import expression
 from compat.port.know.scopes import FunctionScope
-from compat.port.know.seen import Seen
 from compat.port.know.shapes import counts_up, is_open
 from compat.port.know.types import Signature, Table, Type, tensor
 from compat.port.library import results
 from compat.port.read import syntax as s
+
+if TYPE_CHECKING:
+    from compat.port.know.inference import Inference
 
 # How much Lua calls the functions of a metatable with, where it is not two.
 _GIVEN = {"__newindex": 3, "__tostring": 1, "__call": 1}
 _BUFFERS = {"output", "gradInput"}
 
 
-class Entries(Seen, ABC):
-    """What is put under keys, and found there."""
+def stored(known: Inference, node: s.Node) -> Type | None:
+    """Where the type of a variable or field is kept."""
+    if isinstance(node, s.Name):
+        return known.of(node.variable)
+    if isinstance(node, s.Index):
+        owner = known.stored(node.object)
+        shape = owner.shape if owner is not None else None
+        if shape is None:
+            return None
+        word = s.constant(node.key)
+        return shape.name(word) if isinstance(word, str) else shape.items
+    return None
 
-    by_function: dict[s.Function, Signature]
-    _guessed: set[Type]
-    _is_settled: bool
 
-    @abstractmethod
-    def _call(self, signature: Signature | None, arguments: list[Type]) -> list[Type]:
-        """The types of what a function gives for arguments of these types."""
+def join(known: Inference, target: Type, new: Type) -> None:
+    """Add to a type, and note whether that is news."""
+    known.changed |= target.join(new)
+    # What is unknown when all is settled stays a possibility.
+    is_unknown = not new.atoms and "loaded" not in new.classes
+    if known.is_settled and is_unknown and not target.open and target not in known.guessed:
+        target.open = known.changed = True
 
-    @abstractmethod
-    def spread_out(self, node: s.Node) -> None:
-        """Note that all results of a call count."""
 
-    @abstractmethod
-    def all_results(self, node: s.Node) -> list[Type]:
-        """The types of all values of a call or ``...``."""
+def signature(known: Inference, node: s.Function) -> Signature:
+    """What a function takes and gives."""
+    found = known.by_function.get(node)
+    if found is None:
+        found = known.by_function[node] = Signature(nodes=[node])
+        for i in range(len(node.parameters)):
+            found.parameter(i)
+    return found
 
-    def _stored(self, node: s.Node) -> Type | None:
-        """Where the type of a variable or field is kept."""
-        if isinstance(node, s.Name):
-            return self.of(node.variable)
-        if isinstance(node, s.Index):
-            owner = self._stored(node.object)
-            shape = owner.shape if owner is not None else None
-            if shape is None:
-                return None
-            word = s.constant(node.key)
-            return shape.name(word) if isinstance(word, str) else shape.items
-        return None
 
-    def _join(self, target: Type, new: Type) -> None:
-        self.changed |= target.join(new)
-        # What is unknown when all is settled stays a possibility.
-        is_unknown = not new.atoms and "loaded" not in new.classes
-        if self._is_settled and is_unknown and not target.open and target not in self._guessed:
-            target.open = self.changed = True
-
-    def signature(self, node: s.Function) -> Signature:
-        """What a function takes and gives."""
-        found = self.by_function.get(node)
-        if found is None:
-            found = self.by_function[node] = Signature(nodes=[node])
-            for i in range(len(node.parameters)):
-                found.parameter(i)
-        return found
-
-    def _table(self, node: s.Table) -> Type:
-        table: Table | None = node.shape
-        if table is None:
-            table = node.shape = Table(made=[node])
-            table.always = {str(f.key.value) for f in node.fields if isinstance(f.key, s.Constant)}
-        root = table.root()
-        for i, entry in enumerate(node.fields):
-            if entry.key is None:
-                root.keys.add("next")
-                if i == len(node.fields) - 1 and is_open(entry.value):
-                    self.spread_out(entry.value)
-                    for kind in self.all_results(entry.value):
-                        self._join(root.items, kind)
-                else:
-                    self._join(root.items, self.type(entry.value))
+@expression(s.Table)
+def _made(known: Inference, node: s.Table) -> Type:
+    table: Table | None = node.shape
+    if table is None:
+        table = node.shape = Table(made=[node])
+        table.always = {str(f.key.value) for f in node.fields if isinstance(f.key, s.Constant)}
+    root = table.root()
+    for i, entry in enumerate(node.fields):
+        if entry.key is None:
+            root.keys.add("next")
+            if i == len(node.fields) - 1 and is_open(entry.value):
+                known.spread_out(entry.value)
+                for kind in known.all_results(entry.value):
+                    known.join(root.items, kind)
             else:
-                self._store(root, entry.key, self.type(entry.value))
-        keys = [f.key.value for f in node.fields if isinstance(f.key, s.Constant)]
-        if any(isinstance(k, (int, float)) for k in keys) and not counts_up(node):
-            root.uses.add("sparse")
-        return Type("table", table=table)
-
-    def _store(self, table: Table, key: s.Node, value: Type) -> None:
-        table = table.root()
-        before = len(table.keys)
-        if isinstance(key, s.Constant) and isinstance(key.value, str):
-            table.keys.add("name")
-            if key.value.startswith("__") and table.klass is None and value.signature is not None:
-                given = _GIVEN.get(key.value, 2)
-                if any(len(f.parameters) < given for f in value.signature.nodes):
-                    value.signature.is_hook = True  # called with all that Lua has for it
-            self._join(table.name(key.value), value)
-            if table.klass is not None and table is not table.klass.members.root():
-                self._inherit(table.klass, key.value)
+                known.join(root.items, known.type(entry.value))
         else:
-            kind = self.type(key)
-            if self._is_next(key, table):
-                table.uses.add("append")
-            self._join(table.key, kind)
-            if kind.is_number and self._in_any_order(key):
+            known.store(root, entry.key, known.type(entry.value))
+    keys = [f.key.value for f in node.fields if isinstance(f.key, s.Constant)]
+    if any(isinstance(k, (int, float)) for k in keys) and not counts_up(node):
+        root.uses.add("sparse")
+    return Type("table", table=table)
+
+
+def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
+    """Note what is put under a key."""
+    table = table.root()
+    before = len(table.keys)
+    if isinstance(key, s.Constant) and isinstance(key.value, str):
+        table.keys.add("name")
+        if key.value.startswith("__") and table.klass is None and value.signature is not None:
+            given = _GIVEN.get(key.value, 2)
+            if any(len(f.parameters) < given for f in value.signature.nodes):
+                value.signature.is_hook = True  # called with all that Lua has for it
+        known.join(table.name(key.value), value)
+        if table.klass is not None and table is not table.klass.members.root():
+            _inherit(known, table.klass, key.value)
+    else:
+        kind = known.type(key)
+        if _is_next(known, key, table):
+            table.uses.add("append")
+        known.join(table.key, kind)
+        if kind.is_number and _in_any_order(known, key):
+            table.uses.add("sparse")
+        if kind.is_number:
+            write = known.facts.get((known.file.path, key.start, -key.end))
+            if write and "sparse" in write:
                 table.uses.add("sparse")
-            if kind.is_number:
-                write = self.facts.get((self.file.path, key.start, -key.end))
-                if write and "sparse" in write:
-                    table.uses.add("sparse")
-                if key in self.appended and "nil" not in value.atoms:
-                    table.uses.add("filled")
-                elif isinstance(key, s.Constant) and isinstance(key.value, (int, float)):
-                    if key.value < 1:
-                        table.keys.add("other")
-                    elif table.is_list or not table.keys:
-                        table.keys.add("int")
-                else:
+            if key in known.appended and "nil" not in value.atoms:
+                table.uses.add("filled")
+            elif isinstance(key, s.Constant) and isinstance(key.value, (int, float)):
+                if key.value < 1:
+                    table.keys.add("other")
+                elif table.is_list or not table.keys:
                     table.keys.add("int")
-            elif kind.is_string:
-                table.keys.add("name")
-                table.uses.add("dynamic")
-            elif kind.atoms:
-                table.keys.add("other")
-            self._join(table.items, value)
-        if value.only("nil"):
-            table.uses.add("deleted")
-        self.changed |= len(table.keys) != before
+            else:
+                table.keys.add("int")
+        elif kind.is_string:
+            table.keys.add("name")
+            table.uses.add("dynamic")
+        elif kind.atoms:
+            table.keys.add("other")
+        known.join(table.items, value)
+    if value.only("nil"):
+        table.uses.add("deleted")
+    known.changed |= len(table.keys) != before
 
-    def _is_next(self, key: s.Node, table: Table) -> bool:
-        """Whether a key is ``#t + 1`` of the table itself."""
-        if not isinstance(key, s.Binary) or key.operator != "+":
-            return False
-        is_one = isinstance(key.right, s.Constant) and key.right.value == 1
-        length = key.left if isinstance(key.left, s.Unary) and key.left.operator == "#" else None
-        return is_one and length is not None and self.type(length.operand).shape is table
 
-    def may_be_before(self, key: s.Node) -> bool:
-        """Whether a key may be below 1: ``i - 1``, but not of a loop that begins later."""
-        if isinstance(key, s.Constant):
-            return isinstance(key.value, int) and key.value < 1
-        if not isinstance(key, s.Binary) or key.operator != "-":
-            return isinstance(key, s.Unary) and key.operator == "-"
-        less, name = s.constant(key.right), key.left
-        first = self.firsts.get(name.variable, 1) if isinstance(name, s.Name) else 1
-        return isinstance(less, int) and less >= first
+def _is_next(known: Inference, key: s.Node, table: Table) -> bool:
+    """Whether a key is ``#t + 1`` of the table itself."""
+    if not isinstance(key, s.Binary) or key.operator != "+":
+        return False
+    is_one = isinstance(key.right, s.Constant) and key.right.value == 1
+    length = key.left if isinstance(key.left, s.Unary) and key.left.operator == "#" else None
+    return is_one and length is not None and known.type(length.operand).shape is table
 
-    def _in_any_order(self, key: s.Node) -> bool:
-        """Whether entries are written by functions that are called later, in any order."""
-        if not isinstance(key, s.Name) or key.variable.scope is None:
-            return False
-        scope: FunctionScope = key.variable.scope
-        if key.variable.is_parameter and scope.node is not None:
-            return self.signature(scope.node).root().is_job
-        return any(read is key and where is not scope for read, where in key.variable.reads)
 
-    def is_constructor(self, node: s.Index) -> bool:
-        """Whether it is ``C.new`` of a class that ``torch.class`` made, which does what C does."""
-        owner = self.type(node.object)
-        klass = owner.shape.klass if owner.atoms == {"class"} and owner.shape is not None else None
-        if klass is None or not klass.is_torch or s.constant(node.key) != "new":
-            return False
-        return klass.method("new", self.classes) is None
+def may_be_before(known: Inference, key: s.Node) -> bool:
+    """Whether a key may be below 1: ``i - 1``, but not of a loop that begins later."""
+    if isinstance(key, s.Constant):
+        return isinstance(key.value, int) and key.value < 1
+    if not isinstance(key, s.Binary) or key.operator != "-":
+        return isinstance(key, s.Unary) and key.operator == "-"
+    less, name = s.constant(key.right), key.left
+    first = known.firsts.get(name.variable, 1) if isinstance(name, s.Name) else 1
+    return isinstance(less, int) and less >= first
 
-    def _index(self, node: s.Index) -> Type:
-        path = self.dotted(node)
-        if path is not None and self.names_package(path):
-            if path in self.classes:
-                return self._class_type(self.classes[path])
-            return results.constant(path)
-        owner, key = self.type(node.object), self.type(node.key)
-        name = s.constant(node.key)
-        if self.is_constructor(node):
-            return owner
-        if owner.is_tensor and name == "new":
-            made = Type(
-                "function", function=Signature(results=[tensor(owner.dtypes)], by_node={None: {1}})
-            )
-            return made
-        if owner.is_tensor:
-            element = _element(owner, node.key, key, self)
-            if not element.atoms and key.is_number and node in self.followed:
-                element = tensor(owner.dtypes)
-            element.buffer |= owner.buffer
-            return element
-        if owner.only("sizes"):
-            return Type("int")
-        if owner.only("storage", "pointer"):
-            return Type("number")
-        if owner.only("module") and isinstance(name, str):
-            return results.field(owner, name)
-        if owner.shape is not None:
-            shape = owner.shape
-            klass = shape.klass
-            if klass is not None and isinstance(name, str):
-                define = klass.method(name, self.classes)
-                if define is not None:
-                    return Type("function", function=self.signature(define.function))
-                if shape is not klass.members.root():
-                    self._inherit(klass, name)
-            if shape.klass is None:
-                return self.entry(owner, shape, node.key)
-            if name in results.BY_STEP and shape.klass.is_layer(self.classes):
-                return results.field(Type("module"), str(name))
-            if isinstance(name, str):
-                kind = shape.name(name)
-                if not kind.atoms and klass is not None and klass.parent and klass.is_torch:
-                    return results.field(Type("module"), name) if name not in _BUFFERS else tensor()
-                return kind
-            return self._own_entry(shape, node.key)
-        entry = Type()
-        entry.buffer = owner.buffer
-        return entry
 
-    def entry(self, owner: Type, shape: Table, key: s.Node) -> Type:
-        """What is under a key of a table, or what its metatable's ``__index`` has for it."""
-        own = self._own_entry(shape, key)
-        other = shape.event("__index")
-        name = s.constant(key)
-        is_set = isinstance(name, str) and bool(own.atoms - {"nil"})
-        if not other.atoms or name in shape.root().always or (is_set and other.signature):
-            return own
-        joined = Type()
-        joined.join(own.without("nil"))
-        if other.signature is not None:
-            joined.join(self._call(other.signature, [owner, self.type(key)])[0])
-        elif other.shape is not None and other.shape is not shape:
-            joined.join(self.entry(other, other.shape, key))
-        return joined
+def _in_any_order(known: Inference, key: s.Node) -> bool:
+    """Whether entries are written by functions that are called later, in any order."""
+    if not isinstance(key, s.Name) or key.variable.scope is None:
+        return False
+    scope: FunctionScope = key.variable.scope
+    if key.variable.is_parameter and scope.node is not None:
+        return known.signature(scope.node).root().is_job
+    return any(read is key and where is not scope for read, where in key.variable.reads)
 
-    def _own_entry(self, shape: Table, key: s.Node) -> Type:
-        """What is under a key of a table."""
-        kind = self.type(key)
-        name = s.constant(key)
+
+def is_constructor(known: Inference, node: s.Index) -> bool:
+    """Whether it is ``C.new`` of a class that ``torch.class`` made, which does what C does."""
+    owner = known.type(node.object)
+    klass = owner.shape.klass if owner.atoms == {"class"} and owner.shape is not None else None
+    if klass is None or not klass.is_torch or s.constant(node.key) != "new":
+        return False
+    return klass.method("new", known.classes) is None
+
+
+@expression(s.Index)
+def _index(known: Inference, node: s.Index) -> Type:
+    path = known.dotted(node)
+    if path is not None and known.names_package(path):
+        if path in known.classes:
+            return known.class_type(known.classes[path])
+        return results.constant(path)
+    owner, key = known.type(node.object), known.type(node.key)
+    name = s.constant(node.key)
+    if known.is_constructor(node):
+        return owner
+    if owner.is_tensor and name == "new":
+        made = Type(
+            "function", function=Signature(results=[tensor(owner.dtypes)], by_node={None: {1}})
+        )
+        return made
+    if owner.is_tensor:
+        element = _element(owner, node.key, key, known)
+        if not element.atoms and key.is_number and node in known.followed:
+            element = tensor(owner.dtypes)
+        element.buffer |= owner.buffer
+        return element
+    if owner.only("sizes"):
+        return Type("int")
+    if owner.only("storage", "pointer"):
+        return Type("number")
+    if owner.only("module") and isinstance(name, str):
+        return results.field(owner, name)
+    if owner.shape is not None:
+        shape = owner.shape
+        klass = shape.klass
+        if klass is not None and isinstance(name, str):
+            define = klass.method(name, known.classes)
+            if define is not None:
+                return Type("function", function=known.signature(define.function))
+            if shape is not klass.members.root():
+                _inherit(known, klass, name)
+        if shape.klass is None:
+            return known.entry(owner, shape, node.key)
+        if name in results.BY_STEP and shape.klass.is_layer(known.classes):
+            return results.field(Type("module"), str(name))
         if isinstance(name, str):
-            found = shape.name(name)
-            is_fixed = shape.is_options or shape.klass is not None
-            is_name = found.atoms or "dynamic" not in shape.uses or is_fixed
-            return found if is_name else shape.items
-        if kind.is_number and not isinstance(key, s.Constant):
-            shape.uses.add("by number")
-        if kind.is_string:
-            return any_entry(shape)
-        may_miss = self.may_be_before(key) or (self._is_settled and shape.is_past(key))
-        return shape.items.joined(Type("nil")) if may_miss else shape.items
+            kind = shape.name(name)
+            if not kind.atoms and klass is not None and klass.parent and klass.is_torch:
+                return results.field(Type("module"), name) if name not in _BUFFERS else tensor()
+            return kind
+        return _own_entry(known, shape, node.key)
+    entry = Type()
+    entry.buffer = owner.buffer
+    return entry
 
-    def _inherit(self, klass: Class, name: str) -> None:
-        """A field is the same in a class and in those that it derives from."""
-        parent = self.classes.get(klass.parent or "")
-        while parent is not None:
-            own, theirs = klass.instance.name(name), parent.instance.name(name)
-            self._join(own, theirs)
-            self._join(theirs, own)
-            parent = self.classes.get(parent.parent or "")
+
+def entry(known: Inference, owner: Type, shape: Table, key: s.Node) -> Type:
+    """What is under a key of a table, or what its metatable's ``__index`` has for it."""
+    own = _own_entry(known, shape, key)
+    other = shape.event("__index")
+    name = s.constant(key)
+    is_set = isinstance(name, str) and bool(own.atoms - {"nil"})
+    if not other.atoms or name in shape.root().always or (is_set and other.signature):
+        return own
+    joined = Type()
+    joined.join(own.without("nil"))
+    if other.signature is not None:
+        joined.join(known.call(other.signature, [owner, known.type(key)])[0])
+    elif other.shape is not None and other.shape is not shape:
+        joined.join(known.entry(other, other.shape, key))
+    return joined
+
+
+def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
+    """What is under a key of a table."""
+    kind = known.type(key)
+    name = s.constant(key)
+    if isinstance(name, str):
+        found = shape.name(name)
+        is_fixed = shape.is_options or shape.klass is not None
+        is_name = found.atoms or "dynamic" not in shape.uses or is_fixed
+        return found if is_name else shape.items
+    if kind.is_number and not isinstance(key, s.Constant):
+        shape.uses.add("by number")
+    if kind.is_string:
+        return any_entry(shape)
+    may_miss = known.may_be_before(key) or (known.is_settled and shape.is_past(key))
+    return shape.items.joined(Type("nil")) if may_miss else shape.items
+
+
+def _inherit(known: Inference, klass: Class, name: str) -> None:
+    """A field is the same in a class and in those that it derives from."""
+    parent = known.classes.get(klass.parent or "")
+    while parent is not None:
+        own, theirs = klass.instance.name(name), parent.instance.name(name)
+        known.join(own, theirs)
+        known.join(theirs, own)
+        parent = known.classes.get(parent.parent or "")
 
 
 def any_entry(shape: Table) -> Type:
@@ -269,12 +269,12 @@ def any_entry(shape: Table) -> Type:
     return joined
 
 
-def _element(owner: Type, key: s.Node, kind: Type, types: Seen) -> Type:
+def _element(owner: Type, key: s.Node, kind: Type, known: Inference) -> Type:
     """What ``x[key]`` of a tensor is."""
     if not owner.dims:  # not yet known
         return Type()
     if isinstance(key, s.Table):
-        taken = sum(1 for f in key.fields if types.type(f.value).is_number)
+        taken = sum(1 for f in key.fields if known.type(f.value).is_number)
         if taken == len(key.fields) and -1 in owner.dims:
             return Type()
         dims = {d - taken if d >= 0 else -1 for d in owner.dims}

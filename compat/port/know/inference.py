@@ -1,99 +1,175 @@
-"""All files of a program, until nothing is new."""
+"""What is known of a program's files: gone through until nothing is new.
+
+An ``Inference`` holds it; how each kind of syntax adds to it say the functions that ``registry``
+has, in the files beside this one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from compat.port.know import (
+    calls,
+    classes,
+    counts,
+    entries,
+    guesses,
+    names,
+    seen,
+    statements,
+    values,
+)
 from compat.port.know.files import Class, File
-from compat.port.know.guesses import OF_PACKAGE, Guesses
 from compat.port.know.narrowing import filled, narrowed
 from compat.port.know.permutations import orders
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import appended, calls, followed, loads_by_name, sources
+from compat.port.know.shapes import appended, followed, loads_by_name, sources
+from compat.port.know.shapes import calls as calls_in
 from compat.port.know.types import Signature, Table, Type
 from compat.port.read import syntax as s
 
 _ROUNDS = 12
 
 
-class Inference(Guesses):
-    """The types of a program's files; ``facts`` is what a trace saw at each (file, place)."""
+class Inference:
+    """The types of a program's files.
+
+    Attributes:
+        files: those of the program; ``file`` is the one that is looked at.
+        facts: what a trace saw at each (file, place).
+        classes: those of the script's, by name.
+        aliases: variables that only name a package, and its name.
+        absent: packages that files ask for and nobody has.
+        metatables: variables that ``torch.class`` gave.
+        variables: the type of each.
+        namesakes: variables that are known by what else has their name.
+        guessed_nodes: what expressions are taken for that are no variable or field.
+        told: the causes that drafts have marks for.
+        tests: where a test has told what a variable is; ``lengths``: how long.
+        sources: what is put into variables.
+        orders: permutations that are indices.
+        is_settled: all has been gone through; what is still unknown stays so.
+        loads_by_name: whether a file is loaded whose name is computed.
+        loads_files: whether the program loads ``.t7`` files.
+    """
+
+    # What there is to ask, each from the file that knows it.
+    dotted = names.dotted
+    names_package = names.names_package
+    class_of = names.class_of
+    class_type = names.class_type
+    of = names.of
+    file_of = names.file_of
+    files_like = names.files_like
+    was_seen = seen.was_seen
+    is_whole = seen.is_whole
+    is_tested_list = seen.is_tested_list
+    seen_class = seen.seen_class
+    seen_table = seen.seen_table
+    believed = seen.believed
+    tested = seen.tested
+    stored = entries.stored
+    join = entries.join
+    store = entries.store
+    signature = entries.signature
+    entry = entries.entry
+    is_constructor = entries.is_constructor
+    may_be_before = entries.may_be_before
+    type = values.believed_type
+    owner = values.owner
+    operator_of = values.operator_of
+    results = calls.results
+    all_results = calls.all_results
+    call = calls.call
+    called = calls.called
+    takes_all = calls.takes_all
+    spread_out = calls.spread_out
+    count = counts.count
+    known_count = counts.known_count
+    block = statements.block
+    loop_types = statements.loop_types
+    cause = guesses.cause
 
     def __init__(
         self, files: list[File], facts: Mapping[tuple[str, int, int], list[str]] | None = None
     ) -> None:
         self.files, self.facts = files, facts or {}
+        self.file = files[0]
         self.classes: dict[str, Class] = {}
-        self._derived = {}
+        self.derived: dict[Variable, tuple[str, s.Node]] = {}  # classes and what they derive from
         self.aliases: dict[Variable, str] = {}
-        self.absent = set()
+        self.alias_paths: dict[Variable, list[str]] = {}  # of those that may name a package
+        self.absent: set[str] = set()
         self.metatables: set[Variable] = set()
         self.variables: dict[Variable, Type] = {}
         self.namesakes: set[Variable] = set()
-        self.file = files[0]
         self.by_function: dict[s.Function, Signature] = {}
         self.changed = True
-        self._command_line: Table | None = None
-        self._seen_tables: dict[s.Node, Table] = {}
-        self._is_settled = False
-        # Whether a file is loaded whose name is computed.
+        self.command_line: Table | None = None
+        self.seen_tables: dict[s.Node, Table] = {}
+        self.tested_tables: dict[Variable, Table] = {}
+        self.is_settled = False
         self.loads_by_name = any(map(loads_by_name, (f.block for f in files)))
         self.loads_files = False
-        self.tests, self.lengths = {}, {}
-        self._tested_tables: dict[Variable, Table] = {}
-        self._guessed: set[Type] = set()
-        self._alias_paths: dict[Variable, list[str]] = {}
+        self.tests: dict[s.Name, str] = {}
+        self.lengths: dict[s.Name, int] = {}
+        self.guessed: set[Type] = set()
         self.guessed_nodes: dict[s.Node, Type] = {}
-        self.orders, self.told = set(), {OF_PACKAGE}
-        self.sources = {}
+        self.orders: set[s.Call] = set()
+        self.told: set[guesses.Cause] = {guesses.OF_PACKAGE}
+        self.sources: dict[Variable, list[s.Node]] = {}
+        self.returns: list[tuple[Signature, set[int]]] = []  # of the functions around
+        self.appended: set[s.Name] = set()  # keys that a loop fills a new table with
+        self.firsts: dict[Variable, int] = {}  # what loops count from
+        self.filled: set[s.Call] = set()  # of functions of lists, where the length was looked at
+        self.followed: set[s.Index] = set()  # entries that have methods or entries themselves
 
     def infer(self) -> Inference:
         """Tell the types; where that fails, ``file`` is the one that it had come to."""
-        for file in self.files:
-            self.file = file
-            self._find_aliases(file)
-            self._find_absent(file)
-        for file in self.files:
-            self.file = file
-            self._find_namespaces(file)
-            self._find_classes(file)
-        for file in self.files:
-            for variable, value in sources(file.block):
-                self.sources.setdefault(variable, []).append(value)
-        for file in self.files:
-            self.file = file
-            self.orders |= set(orders(file.block, self))
-            self.loads_files |= any(
-                self.dotted(call.function) == "torch.load" for call in calls(file.block)
-            )
-            kinds, lengths = narrowed(file.block)
-            self.tests |= kinds
-            self.lengths |= lengths
-        self.appended = {key for f in self.files for key in appended(f.block)}
-        self.firsts = {
-            node.name.variable: s.constant(node.first)
-            for f in self.files
-            for node in s.walk(f.block)
-            if isinstance(node, s.ForRange) and isinstance(s.constant(node.first), int)
-        }
-        self.filled = {call for f in self.files for call in filled(f.block)}
-        self.followed = {entry for f in self.files for entry in followed(f.block)}
+        for file in self._each_file():
+            names.find_aliases(self, file)
+            names.find_absent(self, file)
+        for file in self._each_file():
+            classes.find_namespaces(self, file)
+            classes.find_classes(self, file)
+        for file in self._each_file():
+            self._look_at(file.block)
         self._settle()
         for _ in range(6):
-            if not self._guess():
+            if not guesses.guess(self):
                 break
             self._settle()
-        self._is_settled = True
+        self.is_settled = True
         self._settle()
         return self
+
+    def _each_file(self) -> Iterator[File]:
+        for file in self.files:
+            self.file = file
+            yield file
+
+    def _look_at(self, block: s.Block) -> None:
+        """What single places of a file say by their form."""
+        for variable, value in sources(block):
+            self.sources.setdefault(variable, []).append(value)
+        self.orders |= set(orders(block, self))
+        self.loads_files |= any(self.dotted(c.function) == "torch.load" for c in calls_in(block))
+        kinds, lengths = narrowed(block)
+        self.tests |= kinds
+        self.lengths |= lengths
+        self.appended |= set(appended(block))
+        self.filled |= set(filled(block))
+        self.followed |= set(followed(block))
+        for node in s.walk(block):
+            if isinstance(node, s.ForRange) and isinstance(first := s.constant(node.first), int):
+                self.firsts[node.name.variable] = first
 
     def _settle(self) -> None:
         """Go through all files until nothing is new."""
         for _ in range(_ROUNDS):
             self.changed = False
-            for file in self.files:
-                self.file = file
-                self._returns = [(Signature(results=[file.value]), set())]
-                self._block(file.block)
+            for file in self._each_file():
+                self.returns = [(Signature(results=[file.value]), set())]
+                self.block(file.block)
             if not self.changed:
                 break

@@ -7,19 +7,22 @@ things up by them, whole numbers do.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from compat.port.know.names import Names
 from compat.port.know.scopes import Variable
 from compat.port.read import syntax as s
 
+if TYPE_CHECKING:
+    from compat.port.know.inference import Inference
 
-def orders(block: s.Block, names: Names) -> Iterator[s.Call]:
+
+def orders(block: s.Block, known: Inference) -> Iterator[s.Call]:
     """The calls of ``torch.randperm`` in a block that give such ones."""
     parents = {child: node for node in s.walk(block) for child in node.children()}
     for node in s.walk(block):
         if not isinstance(node, s.Call) or node.method is not None:
             continue
-        if names.dotted(node.function) != "torch.randperm":
+        if known.dotted(node.function) != "torch.randperm":
             continue
         variable = _variable(node, parents.get(node))
         is_index = variable is not None and all(

@@ -2,159 +2,183 @@
 
 from __future__ import annotations
 
-from compat.port.know.calls import Calls
+from typing import TYPE_CHECKING
+
 from compat.port.know.entries import any_entry
+from compat.port.know.registry import EFFECTS, statement
 from compat.port.know.shapes import captures, is_open, may_end
-from compat.port.know.types import Signature, Type
+from compat.port.know.types import Type
 from compat.port.read import syntax as s
 
+if TYPE_CHECKING:
+    from compat.port.know.inference import Inference
 
-class Statements(Calls):
-    """What statements do with types."""
 
-    _returns: list[tuple[Signature, set[int]]]  # of the functions around
+def block(known: Inference, node: s.Block) -> None:
+    """Note what the statements of a block do."""
+    for part in node.statements:
+        _statement(known, part)
 
-    def _block(self, block: s.Block) -> None:
-        for statement in block.statements:
-            self._statement(statement)
 
-    def _statement(self, node: s.Statement) -> None:
-        if isinstance(node, s.Local):
-            for name, kind in zip(
-                node.names, self._spread(node.values, len(node.names)), strict=False
-            ):
-                self._join(self.of(name.variable), kind)
-        elif isinstance(node, s.Assign):
-            kinds = self._spread(node.values, len(node.targets))
-            for target, kind in zip(node.targets, kinds, strict=False):
-                self._assign(target, kind)
-        elif isinstance(node, s.Define):
-            kind = Type("function", function=self.signature(node.function))
-            self._assign(node.target, kind)
-        elif isinstance(node, s.Do):
-            self.all_results(node.call)
-        elif isinstance(node, s.Return):
-            self._return(node)
-        elif isinstance(node, s.ForRange):
-            first = self.type(node.first)
-            self.type(node.last)
-            step = self.type(node.step) if node.step is not None else Type("int")
-            is_int = first.is_int and step.is_int
-            self._join(self.of(node.name.variable), Type("int" if is_int else "number"))
-        elif isinstance(node, s.ForEach):
-            kinds = self.loop_types(node)
-            for name, kind in zip(node.names, kinds, strict=False):
-                self._join(self.of(name.variable), kind)
+def _statement(known: Inference, node: s.Statement) -> None:
+    effect = EFFECTS.get(type(node))
+    if effect is not None:
+        effect(known, node)
+    for child in node.children():
+        _inside(known, child)
+
+
+@statement(s.Local)
+def _local(known: Inference, node: s.Local) -> None:
+    for name, kind in zip(node.names, _spread(known, node.values, len(node.names)), strict=False):
+        known.join(known.of(name.variable), kind)
+
+
+@statement(s.Assign)
+def _assigned(known: Inference, node: s.Assign) -> None:
+    kinds = _spread(known, node.values, len(node.targets))
+    for target, kind in zip(node.targets, kinds, strict=False):
+        _assign(known, target, kind)
+
+
+@statement(s.Define)
+def _define(known: Inference, node: s.Define) -> None:
+    _assign(known, node.target, Type("function", function=known.signature(node.function)))
+
+
+@statement(s.Do)
+def _do(known: Inference, node: s.Do) -> None:
+    known.all_results(node.call)
+
+
+@statement(s.ForRange)
+def _for_range(known: Inference, node: s.ForRange) -> None:
+    first = known.type(node.first)
+    known.type(node.last)
+    step = known.type(node.step) if node.step is not None else Type("int")
+    is_int = first.is_int and step.is_int
+    known.join(known.of(node.name.variable), Type("int" if is_int else "number"))
+
+
+@statement(s.ForEach)
+def _for_each(known: Inference, node: s.ForEach) -> None:
+    for name, kind in zip(node.names, known.loop_types(node), strict=False):
+        known.join(known.of(name.variable), kind)
+
+
+def _inside(known: Inference, node: s.Node) -> None:
+    """Blocks and functions below an expression or statement."""
+    if isinstance(node, s.Block):
+        known.block(node)
+    elif isinstance(node, s.Function):
+        _body(known, node)
+    else:
         for child in node.children():
-            self._inside(child)
+            _inside(known, child)
 
-    def _inside(self, node: s.Node) -> None:
-        """Blocks and functions below an expression or statement."""
-        if isinstance(node, s.Block):
-            self._block(node)
-        elif isinstance(node, s.Function):
-            self._body(node)
-        else:
-            for child in node.children():
-                self._inside(child)
 
-    def _body(self, node: s.Function) -> None:
-        signature = self.signature(node).root()
-        for i, name in enumerate(node.parameters):
-            given = signature.parameter(i)
-            if given.atoms or given.open:  # else no call in the program gives it
-                self._join(self.of(name.variable), given)
-        counts: set[int] = set()
-        self._returns.append((signature, counts))
-        self._block(node.body)
-        self._returns.pop()
-        if may_end(node.body) or not counts:
-            counts.add(0)
-        self.changed |= counts != signature.by_node.get(node)
-        signature.by_node[node] = counts
-        if -1 not in signature.counts:
-            for i in range(min(signature.counts), len(signature.results)):
-                self._join(signature.result(i), Type("nil"))
+def _body(known: Inference, node: s.Function) -> None:
+    signature = known.signature(node).root()
+    for i, name in enumerate(node.parameters):
+        given = signature.parameter(i)
+        if given.atoms or given.open:  # else no call in the program gives it
+            known.join(known.of(name.variable), given)
+    counts: set[int] = set()
+    known.returns.append((signature, counts))
+    known.block(node.body)
+    known.returns.pop()
+    if may_end(node.body) or not counts:
+        counts.add(0)
+    known.changed |= counts != signature.by_node.get(node)
+    signature.by_node[node] = counts
+    if -1 not in signature.counts:
+        for i in range(min(signature.counts), len(signature.results)):
+            known.join(signature.result(i), Type("nil"))
 
-    def _return(self, node: s.Return) -> None:
-        signature, counts = self._returns[-1][0].root(), self._returns[-1][1]
-        is_own = False
-        kinds = [self.type(v) for v in node.values[:-1]]
-        count: int | None = len(node.values)
-        if node.values:
-            last = node.values[-1]
-            kinds += self.all_results(last)
-            if is_open(last):
-                if signature.spreads:
-                    self.spread_out(last)
-                is_own = isinstance(last, s.Call) and self.called(last) is signature
-                extra = self.count(last)
-                count = None if extra is None else len(node.values) - 1 + extra
-        if not is_own:  # else it gives what the others give
-            counts.add(-1 if count is None else count)
-        for i, kind in enumerate(kinds):
-            self._join(signature.result(i), kind)
 
-    def _spread(self, values: list[s.Node], count: int) -> list[Type]:
-        """The types of so many values of a list of expressions."""
-        kinds = [self.type(v) for v in values[:-1]]
-        if values:
-            last = values[-1]
-            kinds += self.all_results(last) if is_open(last) else [self.type(last)]
-            first = len(values) - 1
-            if not kinds[first].atoms:  # a run may have seen it
-                seen = self.type(last)
-                kinds[first] = seen if seen.atoms - {"nil"} else kinds[first]
-        is_known = not values or not is_open(values[-1])
-        if self._is_settled and not is_known:
-            is_known = self.count(values[-1]) is not None
-        missing = count - len(kinds)
-        return kinds + [Type("nil") if is_known else Type() for _ in range(missing)]
+@statement(s.Return)
+def _return(known: Inference, node: s.Return) -> None:
+    signature, counts = known.returns[-1][0].root(), known.returns[-1][1]
+    is_own = False
+    kinds = [known.type(v) for v in node.values[:-1]]
+    count: int | None = len(node.values)
+    if node.values:
+        last = node.values[-1]
+        kinds += known.all_results(last)
+        if is_open(last):
+            if signature.spreads:
+                known.spread_out(last)
+            is_own = isinstance(last, s.Call) and known.called(last) is signature
+            extra = known.count(last)
+            count = None if extra is None else len(node.values) - 1 + extra
+    if not is_own:  # else it gives what the others give
+        counts.add(-1 if count is None else count)
+    for i, kind in enumerate(kinds):
+        known.join(signature.result(i), kind)
 
-    def _assign(self, target: s.Node, kind: Type) -> None:
-        if isinstance(target, s.Name):
-            self._join(self.of(target.variable), kind)
-            return
-        assert isinstance(target, s.Index)
-        owner = self.type(target.object)
-        if owner.shape is not None:
-            self._store(owner.shape, target.key, kind)
 
-    def loop_types(self, node: s.ForEach) -> list[Type]:
-        """The types of the names of ``for … in``."""
-        call = node.values[0]
-        if isinstance(call, s.Call) and len(node.values) == 1:
-            path = self.dotted(call.function) if call.method is None else None
-            if path in ("ipairs", "pairs") and call.arguments:
-                kind = self.type(call.arguments[0])
-                shape = kind.shape
-                if kind.only("sizes"):
-                    return [Type("int"), Type("int")]
-                if shape is None:
-                    return [Type("int") if path == "ipairs" else Type(), Type()]
-                shape.uses.add(path)
-                if path == "ipairs":
-                    return [Type("int"), shape.items]
-                key, value = Type(), Type()
-                key.join(shape.key)
-                value.join(any_entry(shape))
-                if shape.names:
-                    key.join(Type("string"))
-                if "next" in shape.keys:
-                    key.join(Type("int"))
-                return [key, value]
-            if path == "string.gmatch" or call.method == "gmatch":
-                is_known = isinstance(s.constant(call.arguments[-1]), str)
-                count = captures(call.arguments[-1]) if is_known else len(node.names)
-                return [Type("string" if i < count else "nil") for i in range(len(node.names))]
-            if call.method == "lines" or path == "io.lines":
-                return [Type("string")]
-            if path in ("paths.files", "paths.iterfiles", "paths.iterdirs", "paths.dir", "lfs.dir"):
-                return [Type("string")]
-        kinds = self._spread(node.values, 3)
-        step = kinds[0].signature
-        if step is not None:
-            found = self._call(step, kinds[1:3])
-            names = found[: len(node.names)] + [Type() for _ in node.names[len(found) :]]
-            return [kind.without("nil") if i == 0 else kind for i, kind in enumerate(names)]
-        return [Type() for _ in node.names]
+def _spread(known: Inference, values: list[s.Node], count: int) -> list[Type]:
+    """The types of so many values of a list of expressions."""
+    kinds = [known.type(v) for v in values[:-1]]
+    if values:
+        last = values[-1]
+        kinds += known.all_results(last) if is_open(last) else [known.type(last)]
+        first = len(values) - 1
+        if not kinds[first].atoms:  # a run may have seen it
+            seen = known.type(last)
+            kinds[first] = seen if seen.atoms - {"nil"} else kinds[first]
+    is_known = not values or not is_open(values[-1])
+    if known.is_settled and not is_known:
+        is_known = known.count(values[-1]) is not None
+    missing = count - len(kinds)
+    return kinds + [Type("nil") if is_known else Type() for _ in range(missing)]
+
+
+def _assign(known: Inference, target: s.Node, kind: Type) -> None:
+    if isinstance(target, s.Name):
+        known.join(known.of(target.variable), kind)
+        return
+    assert isinstance(target, s.Index)
+    owner = known.type(target.object)
+    if owner.shape is not None:
+        known.store(owner.shape, target.key, kind)
+
+
+def loop_types(known: Inference, node: s.ForEach) -> list[Type]:
+    """The types of the names of ``for … in``."""
+    call = node.values[0]
+    if isinstance(call, s.Call) and len(node.values) == 1:
+        path = known.dotted(call.function) if call.method is None else None
+        if path in ("ipairs", "pairs") and call.arguments:
+            kind = known.type(call.arguments[0])
+            shape = kind.shape
+            if kind.only("sizes"):
+                return [Type("int"), Type("int")]
+            if shape is None:
+                return [Type("int") if path == "ipairs" else Type(), Type()]
+            shape.uses.add(path)
+            if path == "ipairs":
+                return [Type("int"), shape.items]
+            key, value = Type(), Type()
+            key.join(shape.key)
+            value.join(any_entry(shape))
+            if shape.names:
+                key.join(Type("string"))
+            if "next" in shape.keys:
+                key.join(Type("int"))
+            return [key, value]
+        if path == "string.gmatch" or call.method == "gmatch":
+            is_known = isinstance(s.constant(call.arguments[-1]), str)
+            count = captures(call.arguments[-1]) if is_known else len(node.names)
+            return [Type("string" if i < count else "nil") for i in range(len(node.names))]
+        if call.method == "lines" or path == "io.lines":
+            return [Type("string")]
+        if path in ("paths.files", "paths.iterfiles", "paths.iterdirs", "paths.dir", "lfs.dir"):
+            return [Type("string")]
+    kinds = _spread(known, node.values, 3)
+    step = kinds[0].signature
+    if step is not None:
+        found = known.call(step, kinds[1:3])
+        names = found[: len(node.names)] + [Type() for _ in node.names[len(found) :]]
+        return [kind.without("nil") if i == 0 else kind for i, kind in enumerate(names)]
+    return [Type() for _ in node.names]

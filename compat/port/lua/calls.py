@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 import torch
 
 from compat.port.lua.errors import GIVES_NIL, is_library, value_of
+from compat.port.lua.modules import module
 from compat.port.lua.objects import script_classes
 from compat.port.lua.runtime import Storage, call_method, package
 from compat.port.lua.tables import index, length, metamethod
@@ -121,7 +123,7 @@ def require(name: str) -> Any:
 def dofile(path: str, beside: str | None = None) -> Any:
     """What the draft of a Lua file has returned; ``beside``: the package of the file that asks.
 
-    A file that is not there is one for the Lua runtime.
+    A file that has none is run in Lua, with the global variables of the drafts.
     """
     words = path.removesuffix(".lua").removeprefix("./").replace("/", ".")
     name = ".".join(module_name(word, not i)[0] for i, word in enumerate(words.split(".")))
@@ -131,6 +133,9 @@ def dofile(path: str, beside: str | None = None) -> Any:
         except ModuleNotFoundError as error:
             if error.name is None or not f"{known}.".startswith(f"{error.name}."):
                 raise
+    for file in (Path(path), Path(f"{path}.lua"), Path(f"{path.replace('.', '/')}.lua")):
+        if file.is_file():
+            return module(file.name, str(file))
     return require(path)
 
 

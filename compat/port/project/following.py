@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -61,7 +61,7 @@ def follow(
     sources: dict[Path, Source] = {}
     left = []
     waiting = list(named)
-    while waiting:
+    while waiting := waiting or _named_anywhere(sources, search):
         path = waiting.pop(0)
         if path in sources:
             continue
@@ -133,22 +133,36 @@ def _home(script: Source, search: Places) -> Path:
 def _loaded(source: Source, search: Places) -> list[Path]:
     """The files that a file loads, which it remembers."""
     found: list[Path] = []
-    texts: list[str] | None = None
     for load in loads(source.block):
         if load.is_constant:
             path = search.find(load, source.path)
             if path is not None:
                 source.loads[load.name] = path
                 found.append(path)
-            continue
-        if texts is None:
-            texts = [
-                node.value
-                for node in s.walk(source.block)
-                if isinstance(node, s.Constant) and isinstance(node.value, str) and node.value
-            ]
-        found += search.like(load, source.path, texts)
+        else:
+            found += search.like(load, source.path, _texts(source))
     return found
+
+
+def _named_anywhere(sources: Mapping[Path, Source], search: Places) -> list[Path]:
+    """The files that a name means of which nothing is known, ``dofile(opt.model)``: what the
+    texts of all files name.
+    """
+    texts = [text for source in sources.values() for text in _texts(source)]
+    found = (
+        path
+        for source in sources.values()
+        for load in loads(source.block)
+        if load.is_open
+        for path in search.like(load, source.path, texts)
+    )
+    return [path for path in dict.fromkeys(found) if path not in sources]
+
+
+def _texts(source: Source) -> list[str]:
+    """The strings that are written in a file."""
+    constants = (n.value for n in s.walk(source.block) if isinstance(n, s.Constant))
+    return list(dict.fromkeys(v for v in constants if isinstance(v, str) and v))
 
 
 def _shown(path: Path, home: Path) -> str:

@@ -30,6 +30,17 @@ class Load:
         """Whether the name is written there."""
         return _OPEN not in self.name
 
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing of the name is known."""
+        return not _LITERAL.search(self.plain)
+
+    @property
+    def plain(self) -> str:
+        """The name as a path without its ending."""
+        name = self.name.removeprefix("./").removesuffix(".lua")
+        return name.replace(".", "/") if self.how == "require" else name
+
 
 def dotted(node: s.Node) -> str:
     """``paths.dofile`` for what names it so."""
@@ -168,10 +179,8 @@ class Places:
 
         Where nothing of the name is written there, those that the file's texts name.
         """
-        plain = load.name.removeprefix("./").removesuffix(".lua")
-        if load.how == "require":
-            plain = plain.replace(".", "/")
-        if not _LITERAL.search(plain):
+        plain = load.plain
+        if load.is_open:
             found = (self.find(Load(load.how, text), asking) for text in constants)
             return list(dict.fromkeys(path for path in found if path is not None))
         pattern = "[^/]*".join(map(re.escape, plain.split(_OPEN)))

@@ -57,7 +57,8 @@ class Draft:
         asked: the call whose results nobody takes.
         is_prefix: what is read next has something behind it.
         effects: Lua's packages that the file requires.
-        modules: imports of other files; ``loaded`` are loaded for what they do.
+        modules: imports of other files at the top; ``placed`` are where Lua loads the file.
+        names: all names that they bring. ``loaded``: files that are loaded for what they do.
         functions: the names of functions that expressions have become, by where they are.
         exports: what other files import, if it returns something.
         in_lua: functions that have no draft, and why.
@@ -81,7 +82,9 @@ class Draft:
         self.is_open = self.is_prefix = self.is_seeded = self.has_nn = False
         self.effects: set[str] = set()
         self.modules: set[str] = set()
-        self.loaded: list[str] = []
+        self.placed: set[str] = set()
+        self.names: dict[str, str] = {}
+        self.loaded: set[str] = set()
         self.exports: str | None = None
         self.in_lua: dict[s.Function, str] = {}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compat.port.know.files import File
+from compat.port.know.loading import only_defines
 from compat.port.know.shapes import required
 from compat.port.read import syntax as s
 from compat.port.write.code import Code
@@ -21,10 +22,25 @@ def import_as(node: s.Local, draft: Draft) -> bool:
     result = returned(file) if file is not None and required(call) is not None else None
     if file is None or result is None or len(variable.writes) != 1:
         return False
-    name = str(variable.python)
-    text = f"from {file.module} import {result}"
-    draft.modules.add(text if name == result else f"{text} as {name}")
+    bring(file, result, str(variable.python), draft)
     return True
+
+
+def bring(file: File, name: str, known_as: str, draft: Draft) -> None:
+    """Import a name of another file: at the top, or where Lua loads it if that matters."""
+    text = f"from {file.module} import {name}"
+    text = text if name == known_as else f"{text} as {known_as}"
+    draft.names[known_as] = text
+    is_inside = draft.scope is not draft.file.scopes.file
+    if is_inside and _leads_back(file, draft):
+        draft.page.write(text)  # when the function runs, both files are there
+    elif only_defines(file, draft.types):
+        draft.modules.add(text)
+    elif is_inside or draft.page.indent:
+        draft.page.write(text)
+    elif text not in draft.placed:
+        draft.placed.add(text)
+        draft.page.write(f"{text}  # noqa: E402")
 
 
 def first_nn(name: str, draft: Draft) -> None:
@@ -49,18 +65,10 @@ def imported(node: s.Call, draft: Draft) -> Code:
     taken = {v.python for v in draft.visible()} | {v.id for v in file.scopes.globals.values()}
     own = file.module.replace(".", "_")
     is_taken = result in taken and not _names_import(result, draft)
-    other = any(
-        line.endswith(f" import {result}") and f" {file.module} " not in line
-        for line in draft.modules
-    )
+    other = not draft.names.get(result, f"from {file.module} ").startswith(f"from {file.module} ")
     if result == "exports" or is_taken or other:
         name = f"{own}_{result}" if result == "exports" or other else f"{own}_"
-    text = f"from {file.module} import {result}"
-    text = text if name == result else f"{text} as {name}"
-    if draft.scope is not draft.file.scopes.file and _leads_back(file, draft):
-        draft.page.write(text)  # when the function runs, both files are there
-    else:
-        draft.modules.add(text)
+    bring(file, result, name, draft)
     return Code(name)
 
 
@@ -78,21 +86,18 @@ def _leads_back(file: File, draft: Draft) -> bool:
     return False
 
 
-def load(file: File, draft: Draft, at_once: bool) -> None:
-    """Load a file for what it does; one that makes classes with all that are imported."""
-    if at_once or all(k.module != file.module for k in draft.types.classes.values()):
-        draft.page.write(f'importlib.import_module("{file.module}")')
+def load(file: File, draft: Draft) -> None:
+    """Load a file for what it does."""
+    if only_defines(file, draft.types):
+        draft.loaded.add(file.module)
     else:
-        draft.loaded.append(file.module)
+        draft.page.write(f'importlib.import_module("{file.module}")')
 
 
 def loads(draft: Draft) -> set[str]:
     """The imports of files that nothing else is taken from."""
-    return {
-        f"import {module}  # noqa: F401"
-        for module in draft.loaded
-        if not any(line.startswith(f"from {module} import ") for line in draft.modules)
-    }
+    taken = {text.split()[1] for text in draft.modules}
+    return {f"import {module}  # noqa: F401" for module in draft.loaded - taken}
 
 
 def _names_import(name: str, draft: Draft) -> bool:

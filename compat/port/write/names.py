@@ -11,6 +11,7 @@ from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft, expression
+from compat.port.write.imports import bring
 from compat.port.write.python_names import python_name
 
 
@@ -97,11 +98,6 @@ def class_name(klass: Any, draft: Draft) -> str:
     if klass.module == draft.types.file.module:
         return name
     # There it may be called ``layer``, as the classes of other files.
-    bring(klass.module, name, plain, draft)
+    file = next(file for file in draft.types.files if file.module == klass.module)
+    bring(file, name, plain, draft)
     return plain
-
-
-def bring(module: str, name: str, known_as: str, draft: Draft) -> None:
-    """Import a name from another file of the program."""
-    text = f"from {module} import {name}"
-    draft.modules.add(text if name == known_as else f"{text} as {known_as}")

@@ -187,7 +187,7 @@ def do(node: s.Do, draft: Draft) -> None:
         return
     loaded = draft.types.file_of(call) if path in LOADERS else None
     if loaded is not None:
-        load(loaded, draft, at_once=path != "require")
+        load(loaded, draft)
         return
     if path == "error":
         _error(call, draft)

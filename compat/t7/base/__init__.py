@@ -1,1 +1,1 @@
-"""What every other part of the reader and writer uses: errors, value types, limits, files."""
+"""The basis of reader and writer: errors, value types, limits, files."""

@@ -1,4 +1,4 @@
-"""A file that appears complete or not at all."""
+"""Write a file that appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ except ImportError:  # Windows
 def atomic_file(
     path: str | os.PathLike[str], size: int = 0, durable: bool = False
 ) -> Iterator[BinaryIO]:
-    """A new file that takes the place of ``path`` when the block ends without an exception.
+    """Open a new file that replaces ``path`` when the block ends without an exception.
 
-    Until then, and also if the process is killed, ``path`` is what it was. A link is followed; the
-    permissions of a file that is replaced are kept. Unfinished files that killed processes have
-    left in the folder are removed; one that is being written is locked, and stays.
+    Until then, and if the process is killed, ``path`` is unchanged. A link is followed; the
+    permissions of a replaced file are kept. Unfinished files that killed processes have left in the
+    folder are removed; one that is being written is locked, and stays.
 
     Args:
+        path: the file.
         size: about how many bytes will be written; file systems are faster if they know.
-        durable: have the operating system write the file to disk first, so that it survives a loss
-            of power as well.
+        durable: write the file to disk before it replaces ``path``, so that it also survives a loss
+            of power.
     """
     mode = os.stat(path).st_mode if os.path.exists(path) else None
     if mode is not None and not stat.S_ISREG(mode):
@@ -65,7 +66,7 @@ def atomic_file(
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise the OSError that ``atomic_file(path)`` would, before the work that it is to keep."""
+    """Raise the OSError that ``atomic_file(path)`` would raise, before any work is done."""
     if not os.path.exists(path) or os.path.isfile(path):
         folder, name = os.path.split(os.path.realpath(path))
         with _named(path):
@@ -78,7 +79,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def _named(path: str | os.PathLike[str], *unfinished: str) -> Iterator[None]:
-    """Have errors name the file that is meant: the caller knows nothing of the unfinished one."""
+    """Make errors name the final file: the caller does not know the unfinished one."""
     try:
         yield
     except OSError as error:
@@ -93,7 +94,7 @@ _UNFINISHED = re.compile(r"\..{1,40}\.[0-9a-f]{12}\.tmp", re.DOTALL)
 
 
 def _unfinished(folder: str, name: str) -> tuple[int, str]:
-    """Return a new file that is open and locked, and its path."""
+    """Open and lock a new file; return its descriptor and path."""
     while True:
         path = os.path.join(folder, f".{name[:40]}.{secrets.token_hex(6)}.tmp")
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
@@ -109,7 +110,7 @@ def _unfinished(folder: str, name: str) -> tuple[int, str]:
 
 @contextmanager
 def _locked(descriptor: int) -> Iterator[None]:
-    """Keep the lock of a file through the block, in which it is closed."""
+    """Keep the lock of a file through the block, in which the file is closed."""
     # Closing shows what a network's file system could not write, so it comes before the renaming.
     if fcntl is None:
         yield

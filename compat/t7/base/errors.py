@@ -8,7 +8,7 @@ _LONGEST_REASON = 300  # characters of what a class says
 
 
 class T7Error(ValueError):
-    """A file that is not a sound .t7 file, or a value that such a file cannot hold.
+    """A file that is not a valid .t7 file, or a value that such a file cannot hold.
 
     Attributes:
         found: what was there, in words.
@@ -48,15 +48,15 @@ class T7Error(ValueError):
 
 
 class Refusal(ValueError):
-    """For hooks to raise: the file is sound, but what it holds cannot be had here and now.
+    """Raised by hooks: the file is valid, but its contents cannot be restored here and now.
 
-    It reaches the caller of ``load`` as it is, where any other exception of a hook is taken for a
+    It reaches the caller of ``load`` unchanged. Any other exception of a hook is reported as a
     defect of the file.
     """
 
 
 def unusable(typename: str, error: Exception, offset: int | None = None) -> T7Error:
-    """Return the error for content that a class refuses with an error of its own."""
+    """Return the error for content that a class's own hook refused with ``error``."""
     reason = f"{type(error).__name__}: {error}"
     if len(reason) > _LONGEST_REASON:
         reason = reason[:_LONGEST_REASON] + "..."
@@ -64,7 +64,7 @@ def unusable(typename: str, error: Exception, offset: int | None = None) -> T7Er
 
 
 def type_code(code: int) -> str:
-    """Return what an object's type code stands for, in words."""
+    """Describe an object's type code in words."""
     names = {
         0: "nil",
         1: "a number",

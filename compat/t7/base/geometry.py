@@ -1,4 +1,4 @@
-"""Where the elements of a stored tensor may lie: the one check for every reader of files."""
+"""Check where the elements of a stored tensor may lie; every reader of files uses this."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MAX_DIMENSIONS = 64  # what PyTorch can hold
 
 
 def check_dimensions(count: int) -> None:
-    """Refuse a number of dimensions that no tensor has."""
+    """Raise T7Error for a number of dimensions that no tensor has."""
     if not 0 <= count <= _MAX_DIMENSIONS:
         raise T7Error(f"{count} dimensions", f"0 to {_MAX_DIMENSIONS}")
 
@@ -19,15 +19,15 @@ def check_dimensions(count: int) -> None:
 def checked_strides(
     sizes: Sequence[int], strides: Sequence[int], offset: int, length: int
 ) -> tuple[int, ...]:
-    """Return the strides of a tensor that stays within its storage.
+    """Return the strides of a tensor; raise T7Error if it leaves its storage.
 
     Args:
-        sizes, strides: of the tensor.
-        offset: of its first element, from 0.
-        length: the number of elements of the storage, 0 where there is none.
+        sizes, strides: those of the tensor.
+        offset: the place of its first element, from 0.
+        length: the number of elements of the storage; 0 if there is none.
 
     Raises:
-        T7Error: some element would lie elsewhere.
+        T7Error: some element would lie outside.
     """
     # A size of 1 or 0 steps nowhere, so its stride does not matter; PyTorch wants none below 0.
     strides = tuple(

@@ -1,8 +1,8 @@
-"""What the restoring of objects may allocate beside what the file holds.
+"""Limit the memory that restoring a file's objects may take.
 
-A file of a few bytes can hold a tensor of any size whose elements all lie in one place, and refer
-to one large tensor from any number of objects. Where a class makes something of its fields when it
-is restored, it asks here first.
+A file of a few bytes can hold a tensor of any size whose elements all lie in one place, and can
+refer to one large tensor from any number of objects. A class that computes something from its
+fields when it is restored must ask here first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ENTRY = 100  # bytes: about what an entry of a dict takes
 
 
 class Allowance:
-    """What is left for one reading of a file of ``size`` bytes."""
+    """The memory that is left for reading a file of ``size`` bytes."""
 
     def __init__(self, size: int) -> None:
         self._left = self._whole = _MULTIPLE * size + _ALWAYS
@@ -31,7 +31,7 @@ class Allowance:
         self.waiting: dict[Callable[[list[Any]], None], list[Any]] = {}
 
     def check(self) -> None:
-        """Have the objects checked that asked for it."""
+        """Run the checks that were registered by ``when_read``."""
         for check, things in self.waiting.items():
             try:
                 check(things)
@@ -49,7 +49,7 @@ class Allowance:
         self._left -= size
 
     def exceeded_by(self, value: Any) -> bool:
-        """Return whether a copy of this tensor would be more than is ever granted."""
+        """Return whether a copy of this tensor would take more than is ever granted."""
         return isinstance(value, torch.Tensor) and value.nbytes > self._whole
 
     def zeros_like(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -68,7 +68,7 @@ _current: ContextVar[Allowance | None] = ContextVar("_current", default=None)
 
 @contextmanager
 def allowance(size: int) -> Iterator[Allowance]:
-    """Bound what restoring the objects of a file of ``size`` bytes allocates."""
+    """Limit what restoring the objects of a file of ``size`` bytes allocates in the block."""
     granted = Allowance(size)
     token = _current.set(granted)
     try:
@@ -78,10 +78,10 @@ def allowance(size: int) -> Iterator[Allowance]:
 
 
 @contextmanager
-def frugal(fields: Mapping[Any, Any]) -> Iterator[None]:
-    """Let tensors among ``fields`` that show more than the file holds be kept, but not copied.
+def bounded_by_file(fields: Mapping[Any, Any]) -> Iterator[None]:
+    """Allow ``fields`` with tensors larger than the file, but no copies of them.
 
-    Sound files have such as results of expansion, damaged ones where numbers belong.
+    Valid files contain such tensors as results of expansion, damaged files in place of numbers.
     """
     current = _current.get()
     if current is not None and any(current.exceeded_by(value) for value in fields.values()):
@@ -109,12 +109,16 @@ class _ViewsOnly(OperatorMode):
 
 
 def claim(size: int = 0, *, entries: int = 0) -> None:
-    """Ask for what is about to be allocated because of what a file holds.
+    """Ask for memory that is about to be allocated because of a file's contents.
 
-    ``size`` is in bytes; ``entries`` are those of lists and dicts.
+    Outside of restoring a file every request is granted.
 
-    Raises T7Error where the objects of the file ask for more than a small multiple of its size.
-    Everything is granted to who is not restoring an object of a file.
+    Args:
+        size: bytes.
+        entries: entries of lists and dicts.
+
+    Raises:
+        T7Error: the objects of the file ask for more than a small multiple of its size.
     """
     current = _current.get()
     if current is not None:
@@ -122,9 +126,9 @@ def claim(size: int = 0, *, entries: int = 0) -> None:
 
 
 def when_read(check: Callable[[list[Any]], None], thing: Any) -> None:
-    """Have ``check`` called when the whole file has been read, with all things that ask for it.
+    """Call ``check`` after the whole file is read, with the list of all its things.
 
-    What it raises is a defect of the file. It may ``claim``.
+    What it raises is reported as a defect of the file. It may ``claim``.
     """
     current = _current.get()
     if current is not None:
@@ -132,10 +136,10 @@ def when_read(check: Callable[[list[Any]], None], thing: Any) -> None:
 
 
 def zeros_like(tensor: torch.Tensor) -> torch.Tensor:
-    """Zeros of the form of a tensor, such as the gradient of a parameter whose file has none.
+    """Return zeros of the form of a tensor, e.g. the gradient of a parameter from a file.
 
-    While a file is read, they share memory where the tensors share it: then they never take more
-    than the storages of the file.
+    While a file is read, the zeros share memory where the tensors share it. So they never take more
+    memory than the file's storages.
     """
     current = _current.get()
     return torch.zeros_like(tensor) if current is None else current.zeros_like(tensor)

@@ -1,4 +1,4 @@
-"""The place of an object within what is read or written, as text."""
+"""Format the place of an object inside a file as text."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _LONGEST = 40
 
 
 def describe(labels: Sequence[Any]) -> str:
-    """``model.modules[3].weight`` of the labels ``model``, ``modules``, 3, ``weight``.
+    """Return ``model.modules[3].weight`` for the labels ``model``, ``modules``, 3, ``weight``.
 
-    Of a very long path both ends are shown, of a very long label the start.
+    A very long path is cut in the middle, a very long label at its end.
     """
     left_out = len(labels) - 2 * _SHOWN
     if left_out <= 0:
@@ -22,7 +22,7 @@ def describe(labels: Sequence[Any]) -> str:
 
 
 def joined(parts: Sequence[str]) -> str:
-    """``describe`` of labels of which each is a ``part`` already."""
+    """Do the same for labels that are already formatted by ``part``."""
     left_out = len(parts) - 2 * _SHOWN
     if left_out <= 0:
         return "".join(parts).removeprefix(".")
@@ -34,7 +34,7 @@ def _with_gap(first: Sequence[str], last: Sequence[str], left_out: int) -> str:
 
 
 def part(label: Any) -> str:
-    """Return what a label adds to the path."""
+    """Return the text that a label adds to a path."""
     if isinstance(label, str):
         if (len(label) <= _LONGEST and label.isidentifier()) or label == "<key>":
             return f".{label}"

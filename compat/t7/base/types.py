@@ -1,4 +1,4 @@
-"""Python forms of the Torch7 values that Python and PyTorch have no type for."""
+"""Python classes for Torch7 values that have no Python or PyTorch type."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ STORAGE_DTYPES = {name.replace("Tensor", "Storage"): dtype for name, dtype in TE
 
 
 def is_cuda_type(typename: str) -> bool:
-    """Return whether this is the Torch7 name of a tensor or storage on a GPU."""
+    """Return whether this is Torch7's name of a tensor or storage on a GPU."""
     return typename.startswith("torch.Cuda")
 
 
 class TorchObject:
-    """An object of a class that no Python class is registered for.
+    """An object of a class for which no Python class is registered.
 
-    It is written back as it was read. Its fields are attributes too, where their names are free.
+    It is written back as it was read. Its fields are also attributes, if their names are free.
 
     Attributes:
         typename: Torch7's name of the class, e.g. ``nn.Linear``.
-        version: the class version of the file; 0 in files older than class versions.
+        version: the class version in the file; 0 in files older than class versions.
         fields: the object's fields; ``None`` for the few classes that write nothing at all.
         preamble: the objects that the class writes before its fields, e.g. the GPU assignments of
             ``nn.DataParallelTable``.
@@ -67,7 +67,7 @@ class TorchObject:
         return self.fields is not None and key in self.fields
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """Return the field ``key``, or ``default`` where the object has none of that name."""
+        """Return the field ``key``, or ``default`` if there is no such field."""
         return default if self.fields is None else self.fields.get(key, default)
 
     def __repr__(self) -> str:
@@ -76,10 +76,10 @@ class TorchObject:
 
 
 class LuaFunction:
-    """A Lua function: opaque bytecode that is never executed, and what it refers to.
+    """A Lua function from a file: bytecode that is never executed, and its upvalues.
 
     Attributes:
-        bytecode: what Lua's ``string.dump`` gave; its form depends on the Lua version.
+        bytecode: the result of Lua's ``string.dump``; its form depends on the Lua version.
         upvalues: one dict with ``name``, ``value`` and, from LuaJIT, ``id`` per upvalue; in the
             two older forms the plain values.
         code: the form in the file: 8, or 6 and 7 for the older ones.
@@ -91,7 +91,7 @@ class LuaFunction:
         self.code = code
 
     def __call__(self, *arguments: Any) -> Any:
-        """Refused: only Lua can run it."""
+        """Raise TypeError: only Lua can run the function."""
         raise RuntimeError(
             "this is a Lua function from a .t7 file, which is kept and never run; put a Python "
             "function in its place"
@@ -104,10 +104,10 @@ class LuaFunction:
 class Storage:
     """A Torch7 storage: a one-dimensional array that tensors can share.
 
-    Behaves as a sequence of Python numbers, counted from 0.
+    It behaves as a sequence of Python numbers, counted from 0.
 
     Args:
-        data: a contiguous one-dimensional tensor, which is used as it is, or numbers.
+        data: numbers, or a contiguous one-dimensional tensor, which is used without a copy.
         typename: the class, if ``data`` are numbers; a tensor's class follows from its dtype.
 
     Attributes:
@@ -160,9 +160,9 @@ class Storage:
 class Key:
     """A Lua table key that a Python dict cannot hold as it is.
 
-    That is a table (lists and dicts are not hashable), or a boolean in a table that has the equal
-    number as well: to Lua ``true`` and 1 are two keys, to Python they are one. Two keys are the
-    same if their values are the same object: ``table[t7.Key(True)]``,
+    It stands for a table (lists and dicts are not hashable), or for a boolean in a table that has
+    the equal number as well: ``true`` and 1 are two keys in Lua and one key in Python. Two keys are
+    equal if their values are the same object: ``table[t7.Key(True)]``,
     ``table[t7.Key(other_table)]``.
     """
 

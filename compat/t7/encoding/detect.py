@@ -43,7 +43,7 @@ _SIGNATURES: list[tuple[bytes, str, str]] = [
 ]
 
 
-def plausible(head: bytes) -> list[tuple[str, str]]:
+def possible_formats(head: bytes) -> list[tuple[str, str]]:
     """Return the pairs of format and endian in which the first object could start like this."""
     found = []
     if len(head) >= 4:
@@ -58,7 +58,7 @@ def detect(head: bytes, format: str, endian: str) -> tuple[str, str]:
 
     Raises T7Error, if possible with the kind of file that it is, where nothing fits.
     """
-    candidates = plausible(head)
+    candidates = possible_formats(head)
     for found_format, found_endian in candidates:
         if format not in ("auto", found_format):
             continue

@@ -10,7 +10,7 @@ import torch
 
 from compat.t7.base.errors import Refusal, T7Error, type_code, unusable
 from compat.t7.base.geometry import check_dimensions, checked_strides
-from compat.t7.base.memory_allowance import claim, frugal
+from compat.t7.base.memory_allowance import bounded_by_file, claim
 from compat.t7.base.object_path import describe
 from compat.t7.base.types import (
     STORAGE_DTYPES,
@@ -357,7 +357,7 @@ class Reader:
         if self.wrong_kinds and not isinstance(obj, TorchObject):
             pass  # what is read will be thrown away
         elif hasattr(obj, "t7_restore"):
-            with frugal(fields):
+            with bounded_by_file(fields):
                 obj.t7_restore(fields, version)
         elif isinstance(obj, TorchObject):
             obj.fields = fields

@@ -184,7 +184,7 @@ def chosen(candidates: tuple[Registration, ...], fields: Mapping[Any, Any]) -> R
     return None
 
 
-def looks_computing(fields: Mapping[Any, Any]) -> bool:
+def has_module_fields(fields: Mapping[Any, Any]) -> bool:
     """Return whether these are the fields of a module or criterion."""
     return "gradInput" in fields or isinstance(fields.get("_type"), str)
 
@@ -204,7 +204,7 @@ _keeper: Callable[[Any], type] = _as_it_is
 
 def keeper(fields: Mapping[Any, Any]) -> type:
     """Return the class for an object of an unknown class with these fields."""
-    if not looks_computing(fields):
+    if not has_module_fields(fields):
         return TorchObject
     importlib.import_module("compat.nn")
     return _keeper(fields)

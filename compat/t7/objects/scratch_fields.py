@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from compat.t7.objects.registry import chosen, looks_computing, provide
+from compat.t7.objects.registry import chosen, has_module_fields, provide
 
 _OF_ALL = frozenset(("output", "gradInput"))
 """What Torch7 empties in every module."""
@@ -31,7 +31,7 @@ def cleared(typename: str, fields: dict[Any, Any]) -> dict[Any, Any]:
     Those of an object that is no module are returned unchanged. Which ones, the class says that
     stands for the Torch7 class: its ``cleared_fields``, and its scratch fields of a usual name.
     """
-    if not looks_computing(fields):
+    if not has_module_fields(fields):
         return fields
     entry = chosen(provide(typename), fields)
     known = entry is not None and hasattr(entry.cls, "cleared_fields")

@@ -19,12 +19,18 @@ ROOT = Path(__file__).parents[3]
 
 
 def run(
-    *arguments: str, cwd: Path, given: str = "", module: tuple[str, ...] = ("compat.lua",)
+    *arguments: str,
+    cwd: Path,
+    given: str = "",
+    module: tuple[str, ...] = ("compat.lua",),
+    **environment: str,
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", *module, *arguments],
         cwd=cwd,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "TREPL_HISTORY": str(cwd / "history")},
+        env=os.environ
+        | {"PYTHONPATH": str(ROOT), "TREPL_HISTORY": str(cwd / "history")}
+        | environment,
         input=given,
         capture_output=True,
         text=True,
@@ -76,6 +82,31 @@ def test_code_standard_input_and_exit_codes(tmp_path: Path) -> None:
     assert run("-e", "x = 2", "-e", "print(x)", "-lcjson", cwd=tmp_path).stdout == "2\n"
     assert run(cwd=tmp_path, given="print(1)\nprint(2)\n").stdout == "1\n2\n"
     assert run("-e", "os.exit(7)", cwd=tmp_path).returncode == 7
+
+
+def test_quiet_and_verbose(tmp_path: Path) -> None:
+    (tmp_path / "s.lua").write_text("require 'cutorch' torch.CudaTensor(1)\nerror('boom')\n")
+    usual, quiet, verbose = (
+        run(*o, "s.lua", cwd=tmp_path) for o in ([], ["--quiet"], ["--verbose"])
+    )
+    assert "Warning: " in usual.stderr and "Warning: " not in quiet.stderr
+    assert "boom" in quiet.stderr and quiet.returncode == usual.returncode == 1
+    assert "UserWarning: " in verbose.stderr and "Traceback (most" in verbose.stderr
+    assert run("--quiet", "--verbose", "s.lua", cwd=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize("lines", ["x = torch.ones(2)\n= x\nprint {1, a = 2}\nnn.Linear(1, 2)\n"])
+def test_a_pipe_gets_no_escape_sequences(tmp_path: Path, lines: str) -> None:
+    environment = {"TERM": "xterm-256color", "CLICOLOR_FORCE": "1"}
+    done = run("-i", cwd=tmp_path, given=lines, **environment)
+    assert done.returncode == 0 and "torch.DoubleTensor of size 2" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_no_color_empties_the_script_s_colours(tmp_path: Path) -> None:
+    code = "io.write(sys.COLORS.red, 'a', sys.COLORS.none, require('trepl.colors').Red)"
+    assert run("-e", code, cwd=tmp_path).stdout == "\x1b[0;31ma\x1b[0m"
+    assert run("-e", code, cwd=tmp_path, NO_COLOR="1").stdout == "a"
 
 
 @pytest.mark.parametrize("arguments", [["--nonsense"], ["-e"], ["--torch-home"]])

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from compat import lua, nn
-from compat.nn.core.results import switch
+from compat.nn.core.results import buffer_reuse
 
 
 @pytest.fixture
@@ -24,13 +24,13 @@ def runtimes() -> Iterator[tuple[lua.Runtime, lua.Runtime]]:
 def test_default_types_and_buffers(runtimes: tuple[lua.Runtime, lua.Runtime]) -> None:
     double, single = runtimes
     in_python = torch.get_default_dtype()
-    assert in_python == torch.float32 and not switch.on
+    assert in_python == torch.float32 and not buffer_reuse.on
     assert double.eval("torch.type(torch.Tensor(2)), torch.type(nn.Linear(2, 2).weight)") == (
         "torch.DoubleTensor",
         "torch.DoubleTensor",
     )
     assert single.eval("torch.type(nn.Linear(2, 2).weight)") == "torch.FloatTensor"
-    assert nn.Linear(2, 2).weight.dtype == in_python and not switch.on
+    assert nn.Linear(2, 2).weight.dtype == in_python and not buffer_reuse.on
     single.execute("torch.setdefaulttensortype('torch.DoubleTensor')")
     assert single.eval("torch.type(nn.Linear(2, 2).weight)") == "torch.DoubleTensor"
     assert torch.get_default_dtype() == in_python
@@ -38,7 +38,7 @@ def test_default_types_and_buffers(runtimes: tuple[lua.Runtime, lua.Runtime]) ->
 
 def test_python_called_by_lua_has_lua_s(runtimes: tuple[lua.Runtime, lua.Runtime]) -> None:
     def look() -> tuple[bool, bool]:
-        return torch.get_default_dtype() == torch.float64, switch.on
+        return torch.get_default_dtype() == torch.float64, buffer_reuse.on
 
     assert runtimes[0].execute("return (...)()", look) == (True, True)
     assert look() == (False, False)
@@ -70,4 +70,4 @@ def test_methods_of_classes(runtimes: tuple[lua.Runtime, lua.Runtime]) -> None:
 def test_an_error_ends_it(runtimes: tuple[lua.Runtime, lua.Runtime]) -> None:
     with pytest.raises(lua.LuaError):
         runtimes[0].execute("error('no')")
-    assert torch.get_default_dtype() == torch.float32 and not switch.on
+    assert torch.get_default_dtype() == torch.float32 and not buffer_reuse.on

@@ -16,7 +16,7 @@ from torch import Tensor
 from compat import nn, nngraph, random, t7
 from compat.nn.compiled import operators
 from compat.nn.compiled.passes import FORMS
-from compat.nn.compiled.state import left_in
+from compat.nn.compiled.state import fields_of_passes
 from compat.tensor_tables import tensors
 
 pytestmark = pytest.mark.usefixtures("double_by_default")
@@ -63,7 +63,7 @@ def went(module: Any, x: Any = X, g: Any = G, scale: float = 1) -> list[Tensor]:
         value
         for inner in module.listModules()
         for name, value in sorted(vars(inner).items())
-        if name not in left_in(inner) and isinstance(value, Tensor)
+        if name not in fields_of_passes(inner) and isinstance(value, Tensor)
     ]
     return [t.clone() for t in tensors([output, gradInput, module.parameters()[1], held])]
 

@@ -100,9 +100,10 @@ def test_an_error_is_one_line_and_leaves_no_file(folder, arguments, message, cap
     t7.save("unknown.t7", unknown)
     t7.save("types.t7", nn.Sequential(nn.Linear(2, 2).float(), nn.Linear(2, 2).double()))
     before = sorted(os.listdir())
-    assert main(["convert", *arguments]) == 1
+    status = main(["convert", *arguments])
     told = capsys.readouterr().err
     assert told.count("\n") == 1 and message in told
+    assert status == (2 if "see dptable convert --help" in told else 1)
     assert sorted(os.listdir()) == before
 
 
@@ -118,6 +119,23 @@ def test_many_files(folder, capsys):
     assert rows[0]["names"]["0.weight"] == "features.0.weight" and rows[0]["difference"] < 1e-5
     assert {"net.py", "two_words.py"} < set(os.listdir("out"))
     assert main(["convert", "net.t7", "--to", "safetensors", "-o", "other"]) == 0
+
+
+def test_json(folder, capsys):
+    t7.save("table.t7", {"epoch": 3})
+    assert main(["convert", "net.t7", "net.py", "--json"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert (row["file"], row["out"], row["result"]) == ("net.t7", "net.py", "written")
+    assert row["difference"] < 1e-5 and row["bytes"] == os.stat("net.py").st_size
+    assert main(["convert", "table.t7", "table.py", "--json"]) == 1
+    told = capsys.readouterr()
+    row = json.loads(told.out)
+    assert (row["result"], row["out"]) == ("failed", None) and "holds no net" in row["reason"]
+    assert told.err == f"dptable: {row['reason']}\n" and not os.path.exists("table.py")
+    assert main(["convert", "net.t7", "table.t7", "--to", "pt", "-o", "out", "--json"]) == 1
+    rows = json.loads(capsys.readouterr().out)
+    assert rows == json.loads((folder / "out" / "report.json").read_text())
+    assert [row["result"] for row in rows] == ["written", "failed"]
 
 
 def test_exported_program(folder):

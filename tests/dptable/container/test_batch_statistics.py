@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from compat import nn
-from dptable.container.batch_statistics import meeting
+from dptable.container.batch_statistics import statistics_exchange
 
 
 @pytest.mark.parametrize("rows", [(3, 5), (1, 4), (1, 1, 2), (1,)])
@@ -30,14 +30,14 @@ def test_replicas_normalise_as_one_module_with_the_whole_batch(
         with ThreadPoolExecutor(len(rows)) as pool:
             return torch.cat(list(pool.map(function, range(len(rows)))))
 
-    together = meeting(replicas, [torch.device("cpu")] * len(rows), True)
-    with together.held():
+    together = statistics_exchange(replicas, [torch.device("cpu")] * len(rows), True)
+    with together.installed():
         torch.testing.assert_close(at_once(lambda i: replicas[i].forward(parts[i])), wanted)
     for replica in replicas:
         replica.zeroGradParameters()
         torch.testing.assert_close(replica.running_mean, whole.running_mean)
         torch.testing.assert_close(replica.running_var, whole.running_var)
-    with together.held():
+    with together.installed():
         found = at_once(lambda i: replicas[i].backward(parts[i], gradients[i], 0.5))
     torch.testing.assert_close(found, gradInput)
     for name in ("gradWeight", "gradBias") if affine else ():

@@ -20,7 +20,7 @@ from torch import Tensor
 from compat import cutorch, nn, random, t7
 from dptable import DataParallelTable
 from dptable.container import parameters as link
-from dptable.container.replicas import made
+from dptable.container.replicas import make_replicas
 
 pytestmark = pytest.mark.devices(4)
 
@@ -278,7 +278,7 @@ def test_a_wholly_frozen_torch_tower_moves_to_its_device(monkeypatch: Any) -> No
     moved: list[torch.device] = []
     monkeypatch.setattr(nn.Module, "move", lambda module, device: moved.append(device))
     net = nn.Sequential(torch.nn.Linear(2, 3).requires_grad_(False))
-    made(net, [torch.device("meta")])
+    make_replicas(net, [torch.device("meta")])
     assert moved == [torch.device("meta")]
 
 

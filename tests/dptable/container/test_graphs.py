@@ -45,7 +45,7 @@ class Rerun:
     def refusal(device: torch.device) -> str | None:
         return None
 
-    def aside(self) -> AbstractContextManager[None]:
+    def side_stream(self) -> AbstractContextManager[None]:
         return nullcontext()
 
     def record(self, function: Callable[[], Any]) -> tuple[Any, Callable[[], None]]:
@@ -498,10 +498,10 @@ def test_a_failed_pass_is_followed_by_a_right_one(make: Make) -> None:
     with pytest.raises(ValueError, match="gradOutput has size 4"):
         tables[0].backward(batch(6)[0], batch(4)[1])
     replay = tables[0]._passes.capture.running[1]
-    kept, replay._go_back = replay._go_back, lambda: 1 / 0
+    kept, replay._run_backward = replay._run_backward, lambda: 1 / 0
     with pytest.raises(ZeroDivisionError, match="replica 2"):
         tables[0].backward(*batch(6))
-    replay._go_back = kept
+    replay._run_backward = kept
     assert not any(g.any() for g in tables[0].parameters()[1])
     tables[1].forward(batch(6)[0])
     same(*(step(table, *batch(6, 2)) for table in tables))

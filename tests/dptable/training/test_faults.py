@@ -23,7 +23,7 @@ from compat.nn.layers.linear import Linear
 from dptable import checkpoints, data
 from dptable.cli import main
 from dptable.training import Options, Requests, Tally, Trainer, faults, replicated
-from dptable.training.stopping import outliving_its_output
+from dptable.training.stopping import tolerate_closed_output
 
 
 def trainer(net: nn.Module, **options: Any) -> SimpleNamespace:
@@ -173,7 +173,7 @@ def test_an_output_that_is_gone_is_a_request_to_stop(number, tmp_path, monkeypat
         stream = Closed(number, tmp_path / name)
         monkeypatch.setattr(sys, name, stream)
         requests = Requests()
-        with outliving_its_output(requests):
+        with tolerate_closed_output(requests):
             assert not requests()
             print("lost", file=getattr(sys, name))
             getattr(sys, name).flush()

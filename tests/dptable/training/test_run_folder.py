@@ -19,7 +19,7 @@ from dptable.cli import main
 from dptable.training import run_folder
 
 HOLD = "import sys, time; from dptable.training import run_folder\n"
-HOLD += "with run_folder.held(sys.argv[1]): print('held', flush=True); time.sleep(60)"
+HOLD += "with run_folder.locked(sys.argv[1]): print('held', flush=True); time.sleep(60)"
 
 
 def holder(folder: Path) -> subprocess.Popen[str]:
@@ -64,7 +64,7 @@ def test_of_many_that_come_together_one_at_a_time_has_the_folder(tmp_path):
     def work(number: int) -> int:
         got = 0
         while got < 5:
-            with contextlib.suppress(FileExistsError), run_folder.held(tmp_path / "run"):
+            with contextlib.suppress(FileExistsError), run_folder.locked(tmp_path / "run"):
                 inside.append(number)
                 most.append(len(inside))
                 got += 1
@@ -79,9 +79,9 @@ def test_of_many_that_come_together_one_at_a_time_has_the_folder(tmp_path):
 
 def test_in_one_process_too(tmp_path):
     refused = pytest.raises(FileExistsError, match=str(os.getpid()))
-    with run_folder.held(tmp_path), refused, run_folder.held(tmp_path):
+    with run_folder.locked(tmp_path), refused, run_folder.locked(tmp_path):
         pass
-    with run_folder.held(tmp_path):
+    with run_folder.locked(tmp_path):
         pass
 
 
@@ -109,7 +109,7 @@ def test_a_full_disk_is_told_with_the_name_of_the_lock(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(run_folder.os, "write", refuse)
-    with pytest.raises(OSError, match="No space") as raised, run_folder.held(tmp_path / "run"):
+    with pytest.raises(OSError, match="No space") as raised, run_folder.locked(tmp_path / "run"):
         pass
     assert raised.value.filename == str(tmp_path / "run" / ".lock")
     assert os.listdir(tmp_path) == []
@@ -120,7 +120,7 @@ def test_what_a_run_writes_stays_in_its_folder(tmp_path, name):
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / name).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(ValueError, match=f"{name} is a link"), run_folder.held(folder):
+    with pytest.raises(ValueError, match=f"{name} is a link"), run_folder.locked(folder):
         pass
 
 
@@ -130,7 +130,7 @@ def test_the_lock_is_no_link(tmp_path):
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / run_folder.LOCK).symlink_to(precious)
-    with pytest.raises(OSError), run_folder.held(folder):
+    with pytest.raises(OSError), run_folder.locked(folder):
         pass
     assert precious.read_text() == "kept"
 
@@ -140,10 +140,10 @@ def test_a_child_that_outlives_the_run_does_not_hold_the_folder(tmp_path):
     process = holder(tmp_path / "run")
     process.send_signal(signal.SIGKILL)
     process.wait()
-    with run_folder.held(tmp_path / "run"):
+    with run_folder.locked(tmp_path / "run"):
         child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     try:
-        with run_folder.held(tmp_path / "run"):
+        with run_folder.locked(tmp_path / "run"):
             pass
     finally:
         child.communicate(b"\n")

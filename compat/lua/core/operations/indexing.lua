@@ -1,7 +1,7 @@
 -- Choosing elements by numbers and masks.
 local t7 = ...
 local call, fail, argerror = t7.call, t7.error, t7.argerror
-local k, ops, kin, as_kin = t7.python.kernels, t7.ops, t7.kin, t7.as_kin
+local k, ops, class_of_kind, as_kind = t7.python.kernels, t7.ops, t7.class_of_kind, t7.as_kind
 local getfenv, getmetatable = debug.getfenv, getmetatable
 local kernel_tensor, numel, put, narrowed = t7.kernel_tensor, t7.numel, t7.put, t7.narrowed
 local same_but = t7.same_but
@@ -53,7 +53,7 @@ function ops.scatterFill(_, r, d, index, v)
    return r
 end
 function ops.nonzero(C, r, a)
-   return put(kin(C, 'Long'), r, call(k.nonzero, kernel_tensor(getfenv(a))))
+   return put(class_of_kind(C, 'Long'), r, call(k.nonzero, kernel_tensor(getfenv(a))))
 end
 function ops.maskedSelect(C, r, a, mask)
    local s, m = getfenv(a), getfenv(mask)
@@ -77,8 +77,8 @@ local function own(C, u, n)
    if getmetatable(u) ~= C.mt then t7.typerror(n, C.name, u) end
    return u
 end
-local function byte_tensor(C, u, n) return own(kin(C, 'Byte'), as_kin(C, u, 'Byte'), n) end
-local function long_tensor(C, u, n) return own(kin(C, 'Long'), as_kin(C, u, 'Long'), n) end
+local function byte_tensor(C, u, n) return own(class_of_kind(C, 'Byte'), as_kind(C, u, 'Byte'), n) end
+local function long_tensor(C, u, n) return own(class_of_kind(C, 'Long'), as_kind(C, u, 'Long'), n) end
 local function number(v, n)
    return type(v) == 'number' and v or type(v) == 'string' and tonumber(v) or t7.luatypeerror(n, 'number', n, v)
 end
@@ -99,7 +99,7 @@ function methods.index(s, u, ...)
       index_select(C, u, source, t7.long(b, 3), long_tensor(C, c, 4))
       return c
    end
-   local long = kin(C, 'Long').name
+   local long = class_of_kind(C, 'Long').name
    fail(('%s, number, %s | %s, %s, number, %s expected'):format(C.name, long, C.name, C.name, long))
 end
 for name, last in pairs{indexCopy = 'tensor', indexAdd = 'tensor', indexFill = 'number'} do
@@ -107,7 +107,7 @@ for name, last in pairs{indexCopy = 'tensor', indexAdd = 'tensor', indexFill = '
    methods[name] = function(s, u, ...)
       local C = s.C
       if select('#', ...) ~= 3 then
-         fail(('%s, number, %s, %s expected'):format(C.name, kin(C, 'Long').name, last == 'tensor' and C.name or 'number'))
+         fail(('%s, number, %s, %s expected'):format(C.name, class_of_kind(C, 'Long').name, last == 'tensor' and C.name or 'number'))
       end
       local d, index, v = ...
       d, index = t7.long(d, 2), getfenv(long_tensor(C, index, 3))
@@ -139,17 +139,17 @@ function methods.maskedSelect(s, u, ...)
       ops.maskedSelect(C, u, own(C, a, 2), byte_tensor(C, b, 3))
       return b
    end
-   local byte = kin(C, 'Byte').name
+   local byte = class_of_kind(C, 'Byte').name
    fail(('%s, %s | %s, %s, %s expected'):format(C.name, byte, C.name, C.name, byte))
 end
 function methods.maskedFill(s, u, ...)
-   if select('#', ...) ~= 2 then fail(s.C.name .. ', ' .. kin(s.C, 'Byte').name .. ', number expected') end
+   if select('#', ...) ~= 2 then fail(s.C.name .. ', ' .. class_of_kind(s.C, 'Byte').name .. ', number expected') end
    local mask, v = ...
    ops.maskedFill(s.C, u, byte_tensor(s.C, mask, 2), s.C.cast(number(v, 3)))
    return v
 end
 function methods.maskedCopy(s, u, ...)
-   if select('#', ...) ~= 2 then fail(('%s, %s, %s expected'):format(s.C.name, kin(s.C, 'Byte').name, s.C.name)) end
+   if select('#', ...) ~= 2 then fail(('%s, %s, %s expected'):format(s.C.name, class_of_kind(s.C, 'Byte').name, s.C.name)) end
    local mask, v = ...
    return ops.maskedCopy(s.C, u, byte_tensor(s.C, mask, 2), own(s.C, v, 3))
 end

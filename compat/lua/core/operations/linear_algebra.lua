@@ -1,7 +1,7 @@
 -- LAPACK, each function with results given or new.
 local t7 = ...
 local call, argerror = t7.call, t7.argerror
-local k, ops, kin = t7.python.kernels, t7.ops, t7.kin
+local k, ops, class_of_kind = t7.python.kernels, t7.ops, t7.class_of_kind
 local getfenv, unpack = debug.getfenv, unpack
 local put, computed, resize, is_contiguous = t7.put, t7.computed, t7.resize, t7.is_contiguous
 
@@ -68,7 +68,7 @@ for name, description in pairs(FUNCTIONS) do
       local columns = name == 'gels' and getfenv(b).sz[2]
       local out = {computed(f, ...)}
       for i = 1, results do
-         local class = name == 'pstrf' and i == 2 and kin(C, 'Int') or C
+         local class = name == 'pstrf' and i == 2 and class_of_kind(C, 'Int') or C
          local place = description[i + 1] == 'columns' and put_by_columns or put
          -- eig has no vectors to give when it is asked for none.
          if not (name == 'eig' and i == 2 and select(2, ...) == 'N') then out[i] = place(class, given[i], out[i])

@@ -1,7 +1,7 @@
 -- Operations on each element, and the same of numbers.
 local t7 = ...
 local python, call, fail, argerror = t7.python, t7.call, t7.error, t7.argerror
-local k, ops, kin = python.kernels, t7.ops, t7.kin
+local k, ops, class_of_kind = python.kernels, t7.ops, t7.class_of_kind
 local getfenv, unpack, math = debug.getfenv, unpack, math
 local kernel_tensor, numel, same_size = t7.kernel_tensor, t7.numel, t7.same_size
 local like, make_room = t7.like, t7.make_room
@@ -169,9 +169,9 @@ for _, name in ipairs{'lt', 'gt', 'le', 'ge', 'eq', 'ne'} do
    local f = k[name]
    ops[name] = function(C, r, a, v)
       local s = getfenv(a)
-      local done = compute(kin(C, 'Byte'), C, name, r, s, v)
+      local done = compute(class_of_kind(C, 'Byte'), C, name, r, s, v)
       if done then return done end
-      local u, o = like(kin(C, 'Byte'), r, s)
+      local u, o = like(class_of_kind(C, 'Byte'), r, s)
       if s.n > 0 then call(f, kernel_tensor(o), kernel_tensor(s), v) end
       return u
    end
@@ -179,9 +179,9 @@ for _, name in ipairs{'lt', 'gt', 'le', 'ge', 'eq', 'ne'} do
       local s, t = getfenv(a), getfenv(b)
       make_room(r, s)
       check_count(name .. 'T', s, s, t)
-      local done = compute(kin(C, 'Byte'), C, name .. 'T', r, s, nil, t)
+      local done = compute(class_of_kind(C, 'Byte'), C, name .. 'T', r, s, nil, t)
       if done then return done end
-      local u, o = like(kin(C, 'Byte'), r, s)
+      local u, o = like(class_of_kind(C, 'Byte'), r, s)
       if s.n > 0 then call(f, kernel_tensor(o), kernel_tensor(s), operand(t, s)) end
       return u
    end

@@ -1,7 +1,7 @@
 -- Random numbers: the generator, what it draws, and its state.
 local t7 = ...
 local torch, python, call, fail, argerror = t7.torch, t7.python, t7.call, t7.error, t7.argerror
-local k, ops, kin = python.kernels, t7.ops, t7.kin
+local k, ops, class_of_kind = python.kernels, t7.ops, t7.class_of_kind
 local getfenv, getmetatable = debug.getfenv, getmetatable
 local kernel_tensor, numel, put, sized = t7.kernel_tensor, t7.numel, t7.put, t7.sized
 
@@ -69,16 +69,16 @@ function ops.multinomial(C, r, g, p, n, replacement)
    if is_vector then t7.resize(s, 2, {1, K}) end
    for _ = 3, s.n do s = getfenv(t7.selected(s, 3, 0)) end
    if is_vector then t7.resize(s, 1, {K}) end
-   return put(kin(C, 'Long'), r, call(k.multinomial, generator(g), kernel_tensor(s), n, replacement))
+   return put(class_of_kind(C, 'Long'), r, call(k.multinomial, generator(g), kernel_tensor(s), n, replacement))
 end
 function ops.multinomialAliasSetup(C, p, J, q)
    local j, w = call(k.multinomialAliasSetup, kernel_tensor(getfenv(p)))
-   return put(kin(C, 'Long'), J, j), put(C, q, w)
+   return put(class_of_kind(C, 'Long'), J, j), put(C, q, w)
 end
 function ops.multinomialAlias(C, r, g, J, q)
    call(k.multinomialAlias, kernel_tensor(getfenv(r)), generator(g), kernel_tensor(getfenv(J)), kernel_tensor(getfenv(q)))
    -- Torch7 counts from 0 inside, and forgets to go back.
-   ops.subs(kin(C, 'Long'), J, J, 1)
+   ops.subs(class_of_kind(C, 'Long'), J, J, 1)
    return r
 end
 

@@ -1,7 +1,7 @@
 -- Tensors to numbers or smaller tensors.
 local t7 = ...
 local call, argerror = t7.call, t7.argerror
-local k, ops, kin = t7.python.kernels, t7.ops, t7.kin
+local k, ops, class_of_kind = t7.python.kernels, t7.ops, t7.class_of_kind
 local getfenv = debug.getfenv
 local kernel_tensor, numel, same_size = t7.kernel_tensor, t7.numel, t7.same_size
 local compute_over, compute_along, computed = t7.compute_over, t7.compute_along, t7.computed
@@ -18,7 +18,7 @@ for _, name in ipairs{'min', 'max'} do
    local full = ops[name]
    ops[name] = function(C, r, indices, a, d)
       if r == nil and indices == nil then
-         local values, places = compute_along(name, getfenv(a), d, kin(C, 'Long'))
+         local values, places = compute_along(name, getfenv(a), d, class_of_kind(C, 'Long'))
          if values then return values, places end
       end
       return full(C, r, indices, a, d)

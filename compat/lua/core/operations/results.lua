@@ -95,7 +95,7 @@ function t7.paired(name)
    local f = k[name]
    ops[name] = function(C, r, indices, ...)
       local values, places = computed_into(f, r, indices, ...)
-      return put(C, r, values), put(t7.kin(C, 'Long'), indices, places)
+      return put(C, r, values), put(t7.class_of_kind(C, 'Long'), indices, places)
    end
 end
 

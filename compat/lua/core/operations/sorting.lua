@@ -3,7 +3,7 @@
 -- the median of three as the pivot.
 local t7 = ...
 local argerror, fail, ffi = t7.argerror, t7.error, t7.ffi
-local ops, kin = t7.ops, t7.kin
+local ops, class_of_kind = t7.ops, t7.class_of_kind
 local getfenv = debug.getfenv
 local alloc, copy_list, extent, resize_as = t7.alloc, t7.copy_list, t7.extent, t7.resize_as
 
@@ -100,7 +100,7 @@ end
 -- Of each row of s along d the `count` numbers, and their places, that arrange(numbers, places, n) has put behind the
 -- place that it returns.
 local function arranged(s, d, count, arrange)
-   local C, L = s.C, kin(s.C, 'Long')
+   local C, L = s.C, class_of_kind(s.C, 'Long')
    local sz, n = copy_list(s.sz, s.n), s.sz[d]
    sz[d] = count
    local u, v = alloc(C, s.n, sz), alloc(L, s.n, copy_list(sz, s.n))

@@ -45,7 +45,7 @@ function Timer.write() end
 function Timer.read() end
 
 require 'nn.errors'
-require 'nn.adapted'
+require 'nn.converters'
 require 'nn.THNN'
 require 'nn.hessian'
 

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from compat.nn.checks.indexing import needed, zero_based
 from compat.nn.containers import branches as torch7
 from compat.nn.core.module import Module
-from compat.nn.interchange.from_torch import FromTorch, comes_back
+from compat.nn.interchange.from_torch import FromTorch, converts_from
 from compat.nn.interchange.pairs import from_one
 from compat.nn.interchange.to_torch import ToTorch, converts
 
@@ -124,21 +124,21 @@ def _parallel_table(module: Any, convert: ToTorch) -> nn.Module:
     return ParallelTable(convert.children(module))
 
 
-@comes_back(Concat)
+@converts_from(Concat)
 def _from_concat(module: Any, convert: FromTorch) -> Module:
     return torch7.Concat(from_one(module.dim)).extend(*convert.children(module))
 
 
-@comes_back(DepthConcat)
+@converts_from(DepthConcat)
 def _from_depth_concat(module: Any, convert: FromTorch) -> Module:
     return torch7.DepthConcat(from_one(module.dim)).extend(*convert.children(module))
 
 
-@comes_back(ConcatTable)
+@converts_from(ConcatTable)
 def _from_concat_table(module: Any, convert: FromTorch) -> Module:
     return torch7.ConcatTable(*convert.children(module))
 
 
-@comes_back(ParallelTable)
+@converts_from(ParallelTable)
 def _from_parallel_table(module: Any, convert: FromTorch) -> Module:
     return torch7.ParallelTable(*convert.children(module))

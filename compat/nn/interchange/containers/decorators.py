@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from compat.nn.containers import decorators as torch7
 from compat.nn.core.module import Module
-from compat.nn.interchange.from_torch import FromTorch, comes_back
+from compat.nn.interchange.from_torch import FromTorch, converts_from
 from compat.nn.interchange.layers.identity import Cast
 from compat.nn.interchange.modules import WithSettings
 from compat.nn.interchange.to_torch import ToTorch, converts, converts_to_inner
@@ -81,7 +81,7 @@ def _bottle(module: Any, convert: ToTorch) -> nn.Module:
     return Bottle(convert.child(module, 0), module.nInputDim, module.nOutputDim)
 
 
-@comes_back(Bottle)
+@converts_from(Bottle)
 def _from_bottle(module: Any, convert: FromTorch) -> Module:
     return torch7.Bottle(convert(module.module, "module"), module.dims, module.out_dims)
 
@@ -91,7 +91,7 @@ def _spatial_classifier(module: Any, convert: ToTorch) -> nn.Module:
     return SpatialClassifier(convert.child(module, 0), not module.spatialOutput)
 
 
-@comes_back(SpatialClassifier)
+@converts_from(SpatialClassifier)
 def _from_spatial_classifier(module: Any, convert: FromTorch) -> Module:
     classifier = torch7.SpatialClassifier(convert(module.module, "module"))
     classifier.spatialOutput = not module.flat

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from compat.nn.containers import map_table as torch7
 from compat.nn.core.module import Module
 from compat.nn.interchange.containers.branches import ParallelTable
-from compat.nn.interchange.from_torch import FromTorch, comes_back
+from compat.nn.interchange.from_torch import FromTorch, converts_from
 from compat.nn.interchange.to_torch import ToTorch, converts
 
 
@@ -36,6 +36,6 @@ def _map_table(module: Any, convert: ToTorch) -> nn.Module:
     return MapTable(convert.child(module, 0))
 
 
-@comes_back(MapTable)
+@converts_from(MapTable)
 def _from_map_table(module: Any, convert: FromTorch) -> Module:
     return torch7.MapTable(convert(module.module, "module"))

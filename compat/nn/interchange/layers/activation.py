@@ -8,7 +8,7 @@ from torch import nn
 
 from compat.nn.checks.indexing import zero_based
 from compat.nn.core.module import Module
-from compat.nn.interchange.from_torch import comes_back_simply
+from compat.nn.interchange.from_torch import converts_from_simply
 from compat.nn.interchange.pairs import Setting, from_one, pair
 from compat.nn.interchange.to_torch import converts_simply
 from compat.nn.layers import activation as torch7
@@ -22,7 +22,7 @@ pair(torch7.SoftShrink, nn.Softshrink, Setting("lambda_", "lambd"))
 pair(torch7.SoftSign, nn.Softsign)
 converts_simply(torch7.SoftPlus, lambda m: nn.Softplus(m.beta, m.threshold))
 converts_simply(torch7.GatedLinearUnit, lambda m: nn.GLU(zero_based(m.dim or -1)))
-comes_back_simply(nn.GLU, lambda m: torch7.GatedLinearUnit(from_one(m.dim)))
+converts_from_simply(nn.GLU, lambda m: torch7.GatedLinearUnit(from_one(m.dim)))
 
 
 def _softplus(module: Any) -> Module:
@@ -31,4 +31,4 @@ def _softplus(module: Any) -> Module:
     return target
 
 
-comes_back_simply(nn.Softplus, _softplus)
+converts_from_simply(nn.Softplus, _softplus)

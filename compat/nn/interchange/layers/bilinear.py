@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from compat.nn.core.module import Module
 from compat.nn.functional import bilinear as f
-from compat.nn.interchange.from_torch import FromTorch, blank, comes_back
+from compat.nn.interchange.from_torch import FromTorch, blank, converts_from
 from compat.nn.interchange.to_torch import ToTorch, converts
 from compat.nn.layers import bilinear as torch7
 
@@ -29,6 +29,6 @@ def _bilinear(module: Any, convert: ToTorch) -> nn.Module:
     return convert.filled(Bilinear(first, second, outputs, device="meta"), module)
 
 
-@comes_back(Bilinear)
+@converts_from(Bilinear)
 def _from_bilinear(module: Any, convert: FromTorch) -> Module:
     return convert.filled(blank(torch7.Bilinear, 1, 1, 1), module)

@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Module
-from compat.nn.interchange.from_torch import comes_back_simply, require
+from compat.nn.interchange.from_torch import converts_from_simply, require
 from compat.nn.interchange.layers.pointwise import MulConstant
 from compat.nn.interchange.modules import stands_alone
 from compat.nn.interchange.pairs import Setting, pair
@@ -113,6 +113,6 @@ converts_simply(torch7.VolumetricDropout, lambda m: _plane_dropout(nn.Dropout3d,
 pair(torch7.TotalDropout, TotalDropout, Setting("p", "p"))
 pair(torch7.SpatialRegionDropout, SpatialRegionDropout, Setting("p", "p"))
 pair(torch7.WhiteNoise, WhiteNoise, Setting("mean", "mean"), Setting("std", "std"))
-comes_back_simply(nn.Dropout, lambda m: torch7.Dropout(m.p, False, m.inplace))
-comes_back_simply(nn.Dropout2d, lambda m: _scaled(torch7.SpatialDropout(m.p), m))
-comes_back_simply(nn.Dropout3d, lambda m: _scaled(torch7.VolumetricDropout(m.p), m))
+converts_from_simply(nn.Dropout, lambda m: torch7.Dropout(m.p, False, m.inplace))
+converts_from_simply(nn.Dropout2d, lambda m: _scaled(torch7.SpatialDropout(m.p), m))
+converts_from_simply(nn.Dropout3d, lambda m: _scaled(torch7.VolumetricDropout(m.p), m))

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from compat.nn.interchange.computed import computes
-from compat.nn.interchange.from_torch import comes_back_simply
+from compat.nn.interchange.from_torch import converts_from_simply
 from compat.nn.interchange.modules import stands_alone
 from compat.nn.interchange.pairs import Setting, pair
 from compat.nn.interchange.to_torch import converts_simply
@@ -112,7 +112,7 @@ def _copy(module: Any) -> nn.Module:
 pair(torch7.Identity, nn.Identity)
 pair(torch7.GradientReversal, GradientReversal, Setting("lambda_", "factor"))
 converts_simply(torch7.L1Penalty, lambda m: L1Penalty(m.l1weight, m.sizeAverage, m.provideOutput))
-comes_back_simply(L1Penalty, lambda m: torch7.L1Penalty(m.weight, m.mean, m.keep))
+converts_from_simply(L1Penalty, lambda m: torch7.L1Penalty(m.weight, m.mean, m.keep))
 pair(torch7.ZeroGrad, ZeroGrad)
 converts_simply(torch7.PrintSize, lambda m: nn.Identity())
 converts_simply(torch7.Copy, _copy)

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Module
-from compat.nn.interchange.from_torch import FromTorch, blank, comes_back, set_type
+from compat.nn.interchange.from_torch import FromTorch, blank, converts_from, set_type
 from compat.nn.interchange.to_torch import ToTorch, converts
 from compat.nn.layers import lookup as torch7
 from compat.nn.layers.pointwise import AddConstant
@@ -58,7 +58,7 @@ def _lookup_table(module: Any, convert: ToTorch) -> nn.Module:
     return embedding(LookupTable, module, padding, convert)
 
 
-@comes_back(LookupTable)
+@converts_from(LookupTable)
 def _from_lookup_table(module: Any, convert: FromTorch) -> Module:
     target = blank(
         torch7.LookupTable,
@@ -74,7 +74,7 @@ def _from_lookup_table(module: Any, convert: FromTorch) -> Module:
     return target
 
 
-@comes_back(nn.Embedding)
+@converts_from(nn.Embedding)
 def _from_embedding(module: Any, convert: FromTorch) -> Module:
     # Torch7's indices count from 1.
     return Sequential(AddConstant(1), _from_lookup_table(module, convert))

@@ -11,8 +11,8 @@ from torch.nn import functional as F
 from compat.nn.core.module import Module
 from compat.nn.interchange.from_torch import (
     FromTorch,
-    comes_back,
-    comes_back_simply,
+    converts_from,
+    converts_from_simply,
     require,
     set_type,
 )
@@ -44,8 +44,8 @@ def _local_response_norm(module: Any) -> Module:
 
 
 converts_simply(torch7.SpatialCrossMapLRN, _cross_map_lrn)
-comes_back_simply(LocalResponseNorm, _local_response_norm)
-comes_back_simply(nn.LocalResponseNorm, _local_response_norm)
+converts_from_simply(LocalResponseNorm, _local_response_norm)
+converts_from_simply(nn.LocalResponseNorm, _local_response_norm)
 
 _BATCH_NORMS = {
     nn.BatchNorm1d: torch7.BatchNormalization,
@@ -68,7 +68,7 @@ def _batch_normalization(module: Any, convert: ToTorch) -> nn.Module:
     return layer
 
 
-@comes_back(*_BATCH_NORMS)
+@converts_from(*_BATCH_NORMS)
 def _batch_norm(module: Any, convert: FromTorch) -> Module:
     require(module.running_mean is not None, "track_running_stats=False")
     require(module.momentum is not None, "momentum=None")

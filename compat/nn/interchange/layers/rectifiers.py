@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from compat.nn.core.module import Module
 from compat.nn.interchange.computed import computes
 from compat.nn.interchange.containers.branches import ConcatTable
-from compat.nn.interchange.from_torch import FromTorch, comes_back, comes_back_simply
+from compat.nn.interchange.from_torch import FromTorch, converts_from, converts_from_simply
 from compat.nn.interchange.layers.pointwise import MulConstant
 from compat.nn.interchange.layers.table_layers import JoinTable
 from compat.nn.interchange.pairs import INPLACE, Setting, pair
@@ -51,7 +51,7 @@ pair(
 )
 pair(torch7.RReLU, nn.RReLU, Setting("lower", "lower"), Setting("upper", "upper"), INPLACE)
 converts_simply(torch7.ELU, lambda m: nn.ELU(m.alpha, m.inplace and m.alpha >= 0))
-comes_back_simply(nn.ELU, lambda m: torch7.ELU(m.alpha, m.inplace))
+converts_from_simply(nn.ELU, lambda m: torch7.ELU(m.alpha, m.inplace))
 
 
 computes(torch7.Clip)
@@ -70,7 +70,7 @@ def _prelu(module: Any, convert: ToTorch) -> nn.Module:
     return layer
 
 
-@comes_back(nn.PReLU, PReLU)
+@converts_from(nn.PReLU, PReLU)
 def _from_prelu(module: Any, convert: FromTorch) -> Module:
     target = torch7.PReLU(0 if module.num_parameters == 1 else module.num_parameters)
     target.weight = convert.tensor(module.weight)

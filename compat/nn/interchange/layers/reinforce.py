@@ -119,7 +119,7 @@ class WithSecond(nn.Module):
         return output
 
 
-def _of_two(layer: Any, module: Any, second: Any) -> nn.Module:
+def _two_inputs(layer: Any, module: Any, second: Any) -> nn.Module:
     if isinstance(second, Tensor):
         return WithSecond(layer(None, bool(module.stochastic)), second)
     return layer(second, bool(module.stochastic))
@@ -127,5 +127,5 @@ def _of_two(layer: Any, module: Any, second: Any) -> nn.Module:
 
 converts_simply(torch7.ReinforceBernoulli, lambda m: ReinforceBernoulli(bool(m.stochastic)))
 converts_simply(torch7.ReinforceCategorical, lambda m: ReinforceCategorical(bool(m.stochastic)))
-converts_simply(torch7.ReinforceNormal, lambda m: _of_two(ReinforceNormal, m, m.stdev))
-converts_simply(torch7.ReinforceGamma, lambda m: _of_two(ReinforceGamma, m, m.scale))
+converts_simply(torch7.ReinforceNormal, lambda m: _two_inputs(ReinforceNormal, m, m.stdev))
+converts_simply(torch7.ReinforceGamma, lambda m: _two_inputs(ReinforceGamma, m, m.scale))

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from compat.nn.core.module import Module
 from compat.nn.interchange.computed import computes
-from compat.nn.interchange.from_torch import comes_back_simply, require
+from compat.nn.interchange.from_torch import converts_from_simply, require
 from compat.nn.interchange.modules import OverSamples, WithSettings
 from compat.nn.interchange.pairs import (
     Setting,
@@ -138,6 +138,6 @@ converts_simply(torch7.View, _view)
 converts_simply(torch7.Reshape, lambda m: Reshape(m.size, m.batchMode))
 converts_simply(torch7.Collapse, lambda m: nn.Flatten(-m.nInputDim))
 computes(torch7.Contiguous, torch7.Transpose, torch7.Squeeze)
-comes_back_simply(View, lambda m: torch7.View(m.size).setNumInputDims(known_dims(m.sample_dims)))
-comes_back_simply(Reshape, lambda m: torch7.Reshape(m.size, batchMode=m.batch))
-comes_back_simply(nn.Flatten, _from_flatten)
+converts_from_simply(View, lambda m: torch7.View(m.size).setNumInputDims(known_dims(m.sample_dims)))
+converts_from_simply(Reshape, lambda m: torch7.Reshape(m.size, batchMode=m.batch))
+converts_from_simply(nn.Flatten, _from_flatten)

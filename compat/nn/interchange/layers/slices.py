@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from compat.nn.checks.indexing import zero_based
 from compat.nn.core.module import Module
 from compat.nn.interchange.computed import Computed, computes
-from compat.nn.interchange.from_torch import comes_back_simply
+from compat.nn.interchange.from_torch import converts_from_simply
 from compat.nn.interchange.layers.one_hot import one_hot
 from compat.nn.interchange.modules import WithSettings, along
 from compat.nn.interchange.pairs import from_one, known_dims, sample_dims
@@ -57,5 +57,5 @@ def _from_padding(module: Any) -> Module:
 
 
 computes(torch7.Select, torch7.Narrow, torch7.Index, torch7.MaskedSelect)
-comes_back_simply(Padding, _from_padding)
+converts_from_simply(Padding, _from_padding)
 converts_simply(torch7.OneHot, one_hot)

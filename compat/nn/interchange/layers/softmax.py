@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from compat.nn.core.module import Module
 from compat.nn.functional import activation as f
-from compat.nn.interchange.from_torch import comes_back_simply, require
+from compat.nn.interchange.from_torch import converts_from_simply, require
 from compat.nn.interchange.to_torch import converts_simply
 from compat.nn.layers import softmax as torch7
 
@@ -84,9 +84,9 @@ def _from_pytorchs(cls: type[Module]) -> Callable[[Any], Module]:
 converts_simply(torch7.SoftMax, lambda m: SoftMax())
 converts_simply(torch7.LogSoftMax, lambda m: LogSoftMax())
 converts_simply(torch7.SoftMin, lambda m: SoftMin(1))
-comes_back_simply(SoftMax, _from_ours(torch7.SoftMax))
-comes_back_simply(LogSoftMax, _from_ours(torch7.LogSoftMax))
-comes_back_simply(SoftMin, lambda m: torch7.SoftMin())
-comes_back_simply(nn.Softmax, _from_pytorchs(torch7.SoftMax))
-comes_back_simply(nn.LogSoftmax, _from_pytorchs(torch7.LogSoftMax))
-comes_back_simply(nn.Softmin, _from_pytorchs(torch7.SoftMin))
+converts_from_simply(SoftMax, _from_ours(torch7.SoftMax))
+converts_from_simply(LogSoftMax, _from_ours(torch7.LogSoftMax))
+converts_from_simply(SoftMin, lambda m: torch7.SoftMin())
+converts_from_simply(nn.Softmax, _from_pytorchs(torch7.SoftMax))
+converts_from_simply(nn.LogSoftmax, _from_pytorchs(torch7.LogSoftMax))
+converts_from_simply(nn.Softmin, _from_pytorchs(torch7.SoftMin))

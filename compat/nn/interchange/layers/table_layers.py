@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from compat.nn.checks.indexing import zero_based
 from compat.nn.functional import tables as f
 from compat.nn.interchange.computed import computes
-from compat.nn.interchange.from_torch import comes_back_simply
+from compat.nn.interchange.from_torch import converts_from_simply
 from compat.nn.interchange.modules import OverSamples, WithSettings, along
 from compat.nn.interchange.pairs import DIMENSION, Setting, counted, from_one, of_samples, pair
 from compat.nn.interchange.to_torch import converts_simply
@@ -77,4 +77,4 @@ pair(torch7.SplitTable, SplitTable, DIMENSION, of_samples())
 pair(torch7.NarrowTable, NarrowTable, counted("offset", "start"), Setting("length", "length"))
 computes(torch7.FlattenTable, torch7.ZipTable, torch7.ZipTableOneToMany)
 converts_simply(torch7.SelectTable, _select_table)
-comes_back_simply(SelectTable, lambda m: torch7.SelectTable(from_one(m.index)))
+converts_from_simply(SelectTable, lambda m: torch7.SelectTable(from_one(m.index)))

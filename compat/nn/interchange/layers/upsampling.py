@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from compat.nn.core.module import Module
-from compat.nn.interchange.from_torch import comes_back_simply, require
+from compat.nn.interchange.from_torch import converts_from_simply, require
 from compat.nn.interchange.layers.window import as_list
 from compat.nn.interchange.to_torch import converts_simply
 from compat.nn.layers import upsampling as torch7
@@ -77,5 +77,5 @@ converts_simply(torch7.UpSampling, _resampling)
 converts_simply(torch7.SpatialUpSamplingNearest, lambda m: _resampling(m, 3))
 converts_simply(torch7.SpatialUpSamplingBilinear, lambda m: _resampling(m, 3))
 converts_simply(torch7.SpatialReSampling, _spatial_resampling)
-comes_back_simply(nn.Upsample, _from_upsample)
-comes_back_simply(Upsample, _from_upsample)
+converts_from_simply(nn.Upsample, _from_upsample)
+converts_from_simply(Upsample, _from_upsample)

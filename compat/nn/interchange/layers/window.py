@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Module
-from compat.nn.interchange.from_torch import Converter, FromTorch, comes_back, require
+from compat.nn.interchange.from_torch import Converter, FromTorch, converts_from, require
 from compat.nn.layers.shape import Transpose
 
 
@@ -32,7 +32,7 @@ def comes_back_over_frames(cls: type[nn.Module]) -> Callable[[Converter], Conver
 
     def register(converter: Converter) -> Converter:
         _over_frames[cls] = converter
-        comes_back(cls)(_features_first)
+        converts_from(cls)(_features_first)
         return converter
 
     return register
@@ -43,7 +43,7 @@ def _features_first(module: Any, convert: FromTorch) -> Module:
     return Sequential(swap[0], _over_frames[type(module)](module, convert), swap[1])
 
 
-@comes_back(OverFrames)
+@converts_from(OverFrames)
 def _frames_first(module: Any, convert: FromTorch) -> Module:
     require(type(module.layer) in _over_frames, "its layer")
     return _over_frames[type(module.layer)](module.layer, convert)

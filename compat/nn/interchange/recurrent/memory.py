@@ -95,7 +95,7 @@ class Remembering(nn.Module):
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "memory": None}
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Keep the memory as values: backward ends at them."""
         if isinstance(self.memory, (Tensor, list, tuple)):
             self.memory = mapped(Tensor.detach, self.memory)
@@ -117,7 +117,7 @@ class OverSequences(nn.Module):
             forget(self)
         for module in self.modules():
             if isinstance(module, Remembering):
-                module.let_go()
+                module.release()
 
     def train(self, mode: bool = True) -> Any:
         if mode != self.training and self.remember != "always":

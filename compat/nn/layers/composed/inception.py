@@ -131,12 +131,12 @@ class Inception(Decorator):
 
     def _relay(self, method: str, input: Tensor, gradOutput: Tensor, factor: Scalar) -> None:
         self._back(method, input, gradOutput, factor)
-        self.gone_back(0)
+        self.report_finished(0)
 
     @own_backward
     def backward(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> Any:
         gradInput = self._sample_of(self._back("backward", input, gradOutput, scale))
-        self.gone_back(0)
+        self.report_finished(0)
         return gradInput
 
     def _back(self, method: str, input: Tensor, gradOutput: Tensor, *factor: Scalar) -> Any:

@@ -13,12 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from compat.nn.interchange.computed import Computed
-from compat.nn.interchange.layers.shape import Reshape, View
 from compat.nn.source.input import sizes
 from compat.nn.source.input.needs import ANY, BATCH, STEPS, Need, Sizes, Table, need_of
-from compat.tensor_tables import map_tensors, tensors
-from compat.torch_internals import fake_tensors
+from compat.nn.source.input.trial import Trial, looks_at_elements
 
 _INPUT = re.compile(r"(?:(long|float|double|half):)?([1-9]\d*(?:x[1-9]\d*)*)")
 _GIVE = (
@@ -30,11 +27,19 @@ _TRIES = 64  # of sizes for entries of tables of which nothing is known
 
 @dataclass
 class Example:
-    """An input for a net, as text such as ``2x3x224x224``, and whether it is several samples."""
+    """An input for a net.
+
+    Attributes:
+        value: the input.
+        text: its sizes, such as ``2x3x224x224``.
+        batched: whether it is several samples.
+        output: what the net gave for it, if that was asked for.
+    """
 
     value: Any
     text: str
     batched: bool = True
+    output: Any = None
 
 
 def parsed(text: str, dtype: torch.dtype) -> Example:
@@ -63,7 +68,7 @@ def parsed(text: str, dtype: torch.dtype) -> Example:
 def found(
     net: nn.Module,
     batch: int = 2,
-    takes: Callable[[Any], bool] = lambda value: True,
+    forward: Callable[[Any], Any] | None = None,
     seconds: float = math.inf,
 ) -> Example:
     """An input that a net takes.
@@ -71,7 +76,8 @@ def found(
     Args:
         net: what ``to_torch`` returns.
         batch: how many samples; a net that takes none together gets one.
-        takes: whether the net that it was made from takes an input, too.
+        forward: gives the output of the net that it was made from, which raises a ValueError for an
+            input that it does not take.
         seconds: how long it may be sought for.
 
     Raises ValueError where none is found.
@@ -79,10 +85,10 @@ def found(
     need = need_of(net)
     end = time.monotonic() + seconds
 
-    def tried(value: Any, batch: int | None = None) -> Trial:
+    def tried(value: Any, batch: int | None = None, large: bool = False) -> Trial:
         if time.monotonic() > end:
             raise ValueError(f"no input that the net takes was found in {seconds:g} s; {_GIVE}")
-        return Trial(net, value, batch)
+        return Trial(net, value, batch, large)
 
     second: Example | None = None
     refused: Example | None = None
@@ -94,7 +100,9 @@ def found(
             if not count:
                 continue
             example = Example(value, described(value), samples is not None)
-            if not takes(value):
+            try:
+                example.output = forward(value) if forward else None
+            except ValueError:
                 refused = refused or example  # the net tells what it lacks
                 continue
             if count == samples or samples is None or parts > 1:
@@ -144,7 +152,7 @@ def _one_step(need: Need | None) -> Need | None:
 
 
 def _candidates(
-    net: nn.Module, need: Need, batch: int | None, tried: Callable[[Any, int | None], Trial]
+    net: nn.Module, need: Need, batch: int | None, tried: Callable[..., Trial]
 ) -> Iterator[tuple[int, Any]]:
     """Inputs to try: of how many parts, and the values."""
     parts, dtype = _open(need), dtype_of(net)
@@ -162,8 +170,8 @@ def _candidates(
     pairs = itertools.product(usual, features)
     for chosen, feature in itertools.islice(pairs, _TRIES * 18 if unknown else None):
         yield len(parts), value(chosen, feature)
-    if not unknown and not _looks_at_elements(net):
-        for chosen in sizes.fitting(dims, lambda size: tried(value(size), batch).compared):
+    if not unknown and not looks_at_elements(net):
+        for chosen in sizes.fitting(dims, lambda size: tried(value(size), batch, True).compared):
             yield len(parts), value(chosen)
 
 
@@ -203,56 +211,3 @@ def _made(need: Need, sizes: Iterator[Any], batch: int | None, dtype: torch.dtyp
 
 def _random(shape: Any, dtype: torch.dtype) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(1)).to(dtype)
-
-
-def _looks_at_elements(net: nn.Module) -> bool:
-    """Whether a layer may look at elements, so that a run of sizes alone is not enough."""
-    return any(isinstance(module, Computed) for module in net.modules())
-
-
-def tried(net: nn.Module, value: Any) -> Any:
-    """What a net gives for an input in evaluation: only sizes, where it need not be computed."""
-    training = net.training
-    net.eval()
-    try:
-        with torch.no_grad():
-            if _looks_at_elements(net):
-                return net(value)
-            with fake_tensors() as faked:
-                return net(map_tensors(faked, value))
-    finally:
-        net.train(training)
-
-
-class Trial:
-    """One run of a net, of sizes alone.
-
-    Attributes:
-        samples: how many it gives, 0 if it does not take the input.
-        compared: -1 if the input is too small, 1 if it is too large, 0 otherwise.
-    """
-
-    def __init__(self, net: nn.Module, value: Any, batch: int | None = None) -> None:
-        self._surplus = 0  # of elements at the first layer that takes another number
-        self._batch = batch or 1
-        self.samples = 0
-        hooks = [m.register_forward_pre_hook(self._see) for m in net.modules()]
-        try:
-            first = next(iter(tensors(tried(net, value))))
-            self.samples = int(first.size(0)) if first.dim() else 1
-        except Exception:
-            pass
-        finally:
-            for hook in hooks:
-                hook.remove()
-        fits = self.samples and (batch is None or self.samples == batch)
-        self.compared = 0 if fits else 1 if self._surplus > 0 else -1
-
-    def _see(self, module: nn.Module, given: Any) -> None:
-        tensor = given[0] if given else None
-        if self._surplus or not isinstance(tensor, Tensor) or not tensor.dim():
-            return
-        if isinstance(module, nn.Linear):
-            self._surplus = tensor.size(-1) - module.in_features
-        elif isinstance(module, (View, Reshape)):
-            self._surplus = tensor.numel() // self._batch - module.elements

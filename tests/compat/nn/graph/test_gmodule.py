@@ -432,3 +432,19 @@ def test_minus_chains_modules_as_in_nngraph() -> None:
     torch.testing.assert_close(net.forward(input), expected)
     with pytest.raises(TypeError, match="unsupported operand"):
         input - nn.Tanh()
+
+
+def test_nodes_have_what_the_latest_pass_gave_them() -> None:
+    x, y = nn.Identity()(), nn.Identity()()
+    net = nn.gModule([x, y], [nn.Tanh()(nn.CAddTable()([x, y]))])
+    assert net.forwardnodes[0].data["input"] == []
+    a, b, g = torch.rand(3), torch.rand(3), torch.rand(3)
+    net.forward([a, b])
+    net.backward([a, b], g)
+    (add,) = (n for n in net.forwardnodes if isinstance(n.data.get("module"), nn.CAddTable))
+    assert add.data["input"][0] is a
+    assert add.data["input"][1] is b
+    torch.testing.assert_close(add.data["gradOutput"], [g * (1 - torch.tanh(a + b) ** 2)])
+    # Files have the graph alone.
+    nodes = net.t7_fields()["forwardnodes"]
+    assert not any({"input", "gradOutput"} & node.data.keys() for node in nodes)

@@ -177,15 +177,7 @@ def test_an_input_is_sought_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None
 def test_entries_of_which_nothing_is_known_are_tried_in_the_net_itself() -> None:
     """PyTorch's sum broadcasts, Torch7's does not."""
     net = nn.Sequential(nn.ParallelTable(nn.Linear(1, 2), nn.Identity()), nn.CAddTable())
-
-    def takes(value: object) -> bool:
-        try:
-            net.forward(value)
-        except ValueError:
-            return False
-        return True
-
-    assert inputs.found(net.to_torch(), takes=takes).text == "2x1,2x2"
+    assert inputs.found(net.to_torch(), forward=net.forward).text == "2x1,2x2"
 
 
 def test_beside_the_states_of_a_step_indices_are_one_for_each_sample() -> None:
@@ -193,7 +185,7 @@ def test_beside_the_states_of_a_step_indices_are_one_for_each_sample() -> None:
         nn.ParallelTable(nn.LookupTable(7, 4), nn.Linear(4, 4)), nn.CAddTable(), nn.Reshape(2, 2)
     )
     net = step.double()
-    example = inputs.found(net.to_torch(), takes=lambda value: net.forward(value) is not None)
+    example = inputs.found(net.to_torch(), forward=net.forward)
     assert (example.text, example.batched) == ("long:2,2x4", True)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from torch import nn
 
 from compat.nn.core.module import Module
-from compat.nn.interchange.from_torch import FromTorch, blank, comes_back, require
+from compat.nn.interchange.from_torch import FromTorch, blank, converts_from, require
 from compat.nn.interchange.layers.window import in_torch7_order, torch7_window
 from compat.nn.interchange.to_torch import ToTorch, converts
 from compat.nn.layers.convolution import convolution as torch7
@@ -54,7 +54,7 @@ def check_convolution(module: Any) -> None:
     require(not isinstance(module.padding, str), f"padding {module.padding!r}")
 
 
-@comes_back(nn.Conv2d, nn.Conv3d)
+@converts_from(nn.Conv2d, nn.Conv3d)
 def _from_convolution(module: Any, convert: FromTorch) -> Module:
     check_convolution(module)
     dims = len(module.kernel_size)

@@ -7,7 +7,7 @@ from typing import Any
 from torch import nn
 
 from compat.nn.core.module import Module
-from compat.nn.interchange.from_torch import FromTorch, blank, comes_back, require
+from compat.nn.interchange.from_torch import FromTorch, blank, converts_from, require
 from compat.nn.interchange.layers.convolution.convolution import check_convolution, window
 from compat.nn.interchange.layers.window import torch7_window
 from compat.nn.interchange.to_torch import ToTorch, converts
@@ -27,7 +27,7 @@ def _full_convolution(module: Any, convert: ToTorch) -> nn.Module:
     return convert.filled(layer, module)
 
 
-@comes_back(nn.ConvTranspose2d, nn.ConvTranspose3d)
+@converts_from(nn.ConvTranspose2d, nn.ConvTranspose3d)
 def _from_transposed(module: Any, convert: FromTorch) -> Module:
     check_convolution(module)
     require(module.groups == 1, "groups")

@@ -7,7 +7,7 @@ from typing import Any
 from torch import nn
 
 from compat.nn.core.module import Module
-from compat.nn.interchange.from_torch import comes_back_simply, require
+from compat.nn.interchange.from_torch import converts_from_simply, require
 from compat.nn.interchange.layers.window import in_torch7_order
 from compat.nn.interchange.to_torch import converts_simply
 from compat.nn.layers.pooling import adaptive as torch7
@@ -20,7 +20,7 @@ def _register(layer: Any, cls: Any) -> None:
         return cls(*sizes)
 
     converts_simply(cls, lambda m: layer((m.H, m.W)))
-    comes_back_simply(layer, from_torch)
+    converts_from_simply(layer, from_torch)
 
 
 _register(nn.AdaptiveAvgPool2d, torch7.SpatialAdaptiveAveragePooling)

@@ -7,7 +7,7 @@ from typing import Any
 from torch import nn
 
 from compat.nn.core.module import Module
-from compat.nn.interchange.from_torch import comes_back_simply, require
+from compat.nn.interchange.from_torch import converts_from_simply, require
 from compat.nn.interchange.layers.window import in_torch7_order, torch7_window
 from compat.nn.layers.pooling import pooling as torch7
 
@@ -26,13 +26,15 @@ def _from_average_pool(dims: int, cls: Any, module: Any) -> Module:
     return target.ceil() if module.ceil_mode else target
 
 
-comes_back_simply(
+converts_from_simply(
     nn.MaxPool2d,
     lambda m: _from_max_pool(2, torch7.SpatialMaxPooling, torch7.SpatialDilatedMaxPooling, m),
 )
-comes_back_simply(
+converts_from_simply(
     nn.MaxPool3d,
     lambda m: _from_max_pool(3, torch7.VolumetricMaxPooling, torch7.VolumetricDilatedMaxPooling, m),
 )
-comes_back_simply(nn.AvgPool2d, lambda m: _from_average_pool(2, torch7.SpatialAveragePooling, m))
-comes_back_simply(nn.AvgPool3d, lambda m: _from_average_pool(3, torch7.VolumetricAveragePooling, m))
+converts_from_simply(nn.AvgPool2d, lambda m: _from_average_pool(2, torch7.SpatialAveragePooling, m))
+converts_from_simply(
+    nn.AvgPool3d, lambda m: _from_average_pool(3, torch7.VolumetricAveragePooling, m)
+)

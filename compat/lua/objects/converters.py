@@ -33,7 +33,7 @@ return new
 """
 
 
-class Adapted:
+class Converters:
     """Such methods, for one Lua state."""
 
     def __init__(self, runtime: Runtime) -> None:

@@ -1,0 +1,163 @@
+"""The classes of a program: of ``torch.class``, and tables with ``__index`` and methods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.port.know.files import Class, File
+from compat.port.know.scopes import Variable
+from compat.port.know.shapes import defined, is_self
+from compat.port.read import syntax as s
+from compat.port.write.python_names import is_metamethod
+
+if TYPE_CHECKING:
+    from compat.port.know.inference import Inference
+
+# What Lua calls with two objects of a class.
+_OF_TWO = {"__add", "__sub", "__eq", "__lt", "__le"}
+
+
+def find_classes(known: Inference, file: File) -> None:
+    """Classes, and their methods: the first of a name that stands in the class's own block."""
+    for block in [n for n in s.walk(file.block) if isinstance(n, s.Block)]:
+        for statement in block.statements:
+            _find_class(known, statement)
+        own = set(block.statements)
+        for i, statement in enumerate(block.statements):
+            found = defined(statement)
+            if found is None:
+                continue
+            define, owner, name = found
+            klass = known.class_of(owner)
+            if klass is None or klass.node not in own:
+                continue
+            if name not in klass.methods and name != "__index":
+                block.statements[i] = klass.methods[name] = define
+                _give_self(known, name, define, klass)
+
+
+def _give_self(known: Inference, name: str, define: s.Define, klass: Class) -> None:
+    """Note that a method's first parameter, an operator's both, are objects of its class."""
+    is_method = define.is_method or is_self(define.function) or is_metamethod(name)
+    parameters = define.function.parameters
+    for parameter in parameters if name in _OF_TWO else parameters[: int(is_method)]:
+        known.of(parameter.variable).join(klass.object)
+
+
+def find_namespaces(known: Inference, file: File) -> None:
+    """Tables that only hold functions: ``local M = {}``, ``function M.f() … end``."""
+    empty = {}
+    for node in file.block.statements:
+        if isinstance(node, (s.Local, s.Assign)) and len(node.values) == 1:
+            target = node.names[0] if isinstance(node, s.Local) else node.targets[0]
+            value = node.values[0]
+            is_empty = isinstance(value, s.Table) and not value.fields
+            if isinstance(target, s.Name) and is_empty and len(target.variable.writes) == 1:
+                empty[target.variable] = node
+        elif isinstance(node, s.Define) and isinstance(node.target, s.Index):
+            owner = node.target.object
+            if isinstance(owner, s.Name) and owner.variable in empty:
+                made = empty.pop(owner.variable)
+                if not _is_data(known, file.block, owner.variable):
+                    _add_class(known, owner, made)
+
+
+def _is_data(known: Inference, block: s.Block, variable: Variable) -> bool:
+    """Whether a table has entries under numbers or computed keys, or methods of its own."""
+    for node in s.walk(block):
+        if isinstance(node, s.Index):
+            owner = node.object
+            is_word = isinstance(node.key, s.Constant) and isinstance(node.key.value, str)
+            if isinstance(owner, s.Name) and owner.variable is variable and not is_word:
+                return True
+        elif isinstance(node, s.Define) and node.is_method and isinstance(node.target, s.Index):
+            owner = node.target.object
+            if isinstance(owner, s.Name) and owner.variable is variable:
+                return not any(
+                    isinstance(n, s.Index)
+                    and isinstance(n.key, s.Constant)
+                    and n.key.value == "__index"
+                    for n in s.walk(block)
+                )
+    return False
+
+
+def _add_class(known: Inference, owner: s.Name, node: s.Node) -> None:
+    made = Class(owner.id, owner.variable, None, False, node, known.file.module)
+    made.parent, made.deriving = known.derived.get(owner.variable, (None, None))
+    known.classes[f"{owner.id}@{known.file.path}:{owner.variable.declared_at}"] = made
+    known.of(owner.variable).join(known.class_type(made))
+
+
+def _find_parent(known: Inference, target: s.Node | None, call: s.Node | None) -> None:
+    """``B = setmetatable({}, {__index = A})`` and its kin: B derives from the class A."""
+    if not isinstance(call, s.Call) or known.dotted(call.function) != "setmetatable":
+        return
+    if len(call.arguments) != 2:
+        return
+    table, parent = call.arguments
+    if isinstance(parent, s.Table) and len(parent.fields) == 1:
+        key = parent.fields[0].key
+        is_index = isinstance(key, s.Constant) and key.value == "__index"
+        parent = parent.fields[0].value if is_index else parent
+    base = known.class_of(parent)
+    name = table if isinstance(table, s.Name) else target
+    is_empty = isinstance(table, s.Table) and not table.fields
+    if base is None or not isinstance(name, s.Name) or not (table is name or is_empty):
+        return
+    own = known.class_of(name)
+    if own is base:
+        return
+    key_of_base = next(key for key, klass in known.classes.items() if klass is base)
+    known.derived[name.variable] = key_of_base, call
+    if own is not None and own.parent is None:
+        own.parent, own.deriving = known.derived[name.variable]
+
+
+def _find_class(known: Inference, node: s.Statement) -> None:
+    call: s.Node | None = None
+    names: list[s.Node] = []
+    if isinstance(node, s.Do):
+        call = node.call
+    elif isinstance(node, s.Local):
+        call, names = node.values[0] if node.values else None, list(node.names)
+    elif isinstance(node, s.Assign):
+        call, names = node.values[0], node.targets
+    _find_parent(known, names[0] if len(names) == 1 else None, call)
+    if isinstance(call, s.Call) and call.method is None and call.arguments:
+        first = call.arguments[0]
+        if known.dotted(call.function) in ("torch.class", "class"):
+            if not isinstance(first, s.Constant) or not isinstance(first.value, str):
+                return
+            parent = call.arguments[1] if len(call.arguments) > 1 else None
+            parent_name = s.constant(parent)
+            if not isinstance(parent_name, str):
+                parent_name = None
+            variable = names[0].variable if names and isinstance(names[0], s.Name) else None
+            made = Class(first.value, variable, parent_name, True, node, known.file.module)
+            known.classes[_key(known, made)] = made
+            if variable is not None:
+                known.of(variable).join(known.class_type(made))
+            made.holder = next((a for a in call.arguments[1:] if isinstance(a, s.Name)), None)
+            known.metatables |= {n.variable for n in names if isinstance(n, s.Name)}
+            if len(names) > 1 and isinstance(names[1], s.Name) and parent_name:
+                known.aliases[names[1].variable] = str(parent_name)
+            return
+    # X.__index = X
+    if (
+        isinstance(node, s.Assign)
+        and isinstance(node.targets[0], s.Index)
+        and isinstance(node.targets[0].key, s.Constant)
+        and node.targets[0].key.value == "__index"
+        and isinstance(owner := node.targets[0].object, s.Name)
+        and isinstance(node.values[0], s.Name)
+        and node.values[0].variable is owner.variable
+        and len(owner.variable.writes) == 1
+        and not owner.variable.is_parameter  # a prototype, of which objects are made
+    ) and all(klass.variable is not owner.variable for klass in known.classes.values()):
+        _add_class(known, owner, node)
+
+
+def _key(known: Inference, made: Class) -> str:
+    """The name of a class, or where several files have one of the name, with the file."""
+    return f"{made.name}@{known.file.path}" if made.name in known.classes else made.name

@@ -1,0 +1,82 @@
+"""How many values expressions give."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.port.know.calls import own_event
+from compat.port.know.shapes import is_open
+from compat.port.library import results
+from compat.port.read import syntax as s
+
+if TYPE_CHECKING:
+    from compat.port.know.inference import Inference
+
+
+def count(known: Inference, node: s.Node) -> int | None:
+    """How many values an expression at the end of a list gives; None if that is open."""
+    if not is_open(node):
+        return 1
+    if isinstance(node, s.Vararg):
+        return None
+    assert isinstance(node, s.Call)
+    seen_counts = known.facts.get((known.file.path, -node.start, node.end))
+    found = known.known_count(node)
+    if found is None and seen_counts and len(seen_counts) == 1:
+        return int(seen_counts[0])
+    return found
+
+
+def known_count(known: Inference, node: s.Call) -> int | None:
+    """How many values every call gives that stands there; None if that is open."""
+    path = known.dotted(node.function) if node.method is None else None
+    if path is not None:
+        if path in known.classes:
+            return 1
+        if path in ("unpack", "table.unpack") and len(node.arguments) == 1:
+            subject = node.arguments[0]
+            return known.lengths.get(subject) if isinstance(subject, s.Name) else None
+        if path in ("pcall", "xpcall", "unpack", "table.unpack", "select", "assert"):
+            return None
+        found = results.count(path, node)
+        if found is not None:
+            return found
+    if node.method is None:
+        callee = known.type(node.function)
+        event = None if callee.shape is None else callee.shape.event("__call").signature
+        event = event or own_event(known, "__call", callee)
+        if event is not None:
+            return event.count
+        if callee.atoms - {"nil"} == {"module"}:
+            return results.count_of_object(callee, len(node.arguments))
+        if callee.atoms & {"class", "module"}:
+            return 1
+        signature = callee.signature
+        if signature is not None and (signature.nodes or signature.counts):
+            return signature.count
+        return None
+    owner = known.owner(node.function)
+    if owner.is_tensor or owner.only("mask"):
+        found = len(known.results(node))
+        is_several = bool(node.arguments) or node.method not in ("max", "min")
+        return None if found == 1 and node.method in results.SEVERAL and is_several else found
+    if results.gives_total(owner, node.method):
+        return 2
+    if owner.is_string:
+        return results.count(f"string.{node.method}", node)
+    if owner.only("module"):
+        first = node.arguments[0] if node.arguments else None
+        if node.method == "split" and isinstance(first, s.Constant):  # of a node of nngraph's
+            return first.value if isinstance(first.value, int) else None
+        return results.module_count(node.method)
+    if owner.shape is not None and owner.shape.klass is not None:
+        define = owner.shape.klass.method(node.method, known.classes)
+        if define is not None:
+            return known.signature(define.function).root().count
+    if owner.shape is not None:
+        signature = owner.shape.name(node.method).signature
+        if signature is not None and signature.nodes:
+            return signature.count
+    if owner.only("sizes", "storage"):
+        return 1
+    return None

@@ -1,0 +1,67 @@
+"""A file is loaded where its program loads it, if that can be seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytestmark = [
+    pytest.mark.needs("tree_sitter"),
+    pytest.mark.needs("tree_sitter_lua"),
+    pytest.mark.needs("lupa"),
+]
+
+PROGRAM = {
+    "main.lua": """
+opt = {size = 3, model = require('defaults').model}
+print('begin')
+local data = require 'data.load'
+local helper = require 'helper'
+require 'mods'
+if opt.size > 2 then
+   local extra = dofile 'extra.lua'
+   print(extra.n)
+end
+print(data.n, helper.double(4), Thing(2).k)
+function later() return require('lazy').v end
+opt.size = 9
+print(later())
+print(dofile(opt.model), dofile(arg[1]), known)
+known = 3
+""",
+    "data/load.lua": "print('loading with', opt.size)\nreturn {n = opt.size * 2}",
+    "helper.lua": """
+local M = {}
+function M.double(x) return 2 * x + opt.size end
+return M
+""",
+    "mods.lua": """
+local Thing = torch.class('Thing')
+function Thing:__init(k) self.k = k + opt.size end
+""",
+    "extra.lua": "return {n = opt.size + 100}",
+    "defaults.lua": "return {model = 'models/a.lua'}",
+    "models/a.lua": "known = opt.size return 'a'",
+    "models/b.lua": "return known + 1",  # nothing in the program names it
+    "lazy.lua": "return {v = opt.size}",
+}
+
+
+def test_a_file_that_reads_what_is_set_before_is_loaded_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from compat.port import command
+
+    for name, text in PROGRAM.items():
+        (tmp_path / "lua" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "lua" / name).write_text(text)
+    script, out = tmp_path / "lua/main.lua", tmp_path / "out"
+    code = command.run([str(script)], str(out), check=["models/b.lua"])
+    assert code == 0, capsys.readouterr().out
+    draft = (tmp_path / "out/main.py").read_text()
+    top, _, _ = draft.partition("torch7.setdefault")
+    # What only defines stands at the top, as in any Python.
+    assert "from helper import M as helper\nfrom mods import Thing\n" in top
+    assert "from data.load" not in top
+    assert (tmp_path / "out/models/a.py").is_file()
