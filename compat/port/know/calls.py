@@ -54,6 +54,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         klass = known.seen_class(known.facts.get((known.file.path, node.start, node.end), []))
         if callee.signature is None and klass is not None:
             return _construct(known, klass, arguments)
+        _note_open(node, callee.signature, 0)
         return known.call(callee.signature, _given(known, node, callee.signature, arguments))
     owner = known.owner(node.function)
     if node.method == "option" and owner.only("module") and len(node.arguments) > 1:
@@ -91,8 +92,10 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         inherited = klass.method(node.method, known.classes) if klass is not None else None
         if inherited is not None:
             signature = known.signature(inherited.function)
+            _note_open(node, signature, 1)
             return known.call(signature, [owner, *arguments])
         kind = known.entry(owner, owner.shape, s.Constant(node.method))
+        _note_open(node, kind.signature, 1)
         return known.call(kind.signature, [owner, *arguments])
     return [Type()]
 
@@ -205,6 +208,12 @@ def call(known: Inference, signature: Signature | None, arguments: list[Type]) -
     if count == 0:
         return [Type("nil")]
     return signature.results or [Type()]
+
+
+def _note_open(node: s.Call, signature: Signature | None, own: int) -> None:
+    """Note that ``f(a, ...)`` may give nothing but ``a``."""
+    if signature is not None and node.arguments and isinstance(node.arguments[-1], s.Vararg):
+        signature.root().calls.add(len(node.arguments) - 1 + own)
 
 
 def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -> list[Type] | None:

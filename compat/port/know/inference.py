@@ -41,6 +41,7 @@ class Inference:
         aliases: variables that only name a package, and its name.
         absent: packages that files ask for and nobody has.
         metatables: variables that ``torch.class`` gave.
+        prototypes: tables whose objects are given methods.
         variables: the type of each.
         namesakes: variables that are known by what else has their name.
         guessed_nodes: what expressions are taken for that are no variable or field.
@@ -101,6 +102,7 @@ class Inference:
         self.alias_paths: dict[Variable, list[str]] = {}  # of those that may name a package
         self.absent: set[str] = set()
         self.metatables: set[Variable] = set()
+        self.prototypes: set[Variable] = set()
         self.variables: dict[Variable, Type] = {}
         self.namesakes: set[Variable] = set()
         self.by_function: dict[s.Function, Signature] = {}

@@ -17,6 +17,7 @@ from compat.port.lua.runtime import Storage
 from compat.port.lua.tensors import Pointer, element, selected
 from compat.port.lua.text import Error, tostring
 from compat.port.lua.values import adjust, first, results, truth
+from compat.port.write.python_names import METAMETHODS
 
 string_methods: dict[str, Callable[..., Any]] = {}  # those of Lua's, from package string
 
@@ -303,7 +304,8 @@ def pairs(t: Any) -> Iterator[tuple[Any, Any]]:
     elif kinds.is_of_lua(t):
         found = t.items()
     elif isinstance(t, type):
-        found = [(name, getattr(t, name)) for name in vars(t) if not name.startswith("__")]
+        names = [(METAMETHODS.get(name, name), name) for name in vars(t)]
+        found = [(lua, getattr(t, n)) for lua, n in names if n in METAMETHODS or n[:2] != "__"]
     elif hasattr(t, "t7_fields") and not isinstance(t, Object):
         found = list(t.t7_fields().items())
     else:

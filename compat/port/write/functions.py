@@ -192,16 +192,16 @@ def _bound(node: s.Function, draft: Draft) -> list[str]:
 
 
 def define_function(
-    name: str, node: s.Function, draft: Draft, decorator: str | None = None
+    name: str, node: s.Function, draft: Draft, decorator: str | None = None, skip: int = 0
 ) -> None:
-    """``def``; a function that has no draft runs in Lua."""
+    """``def``, of all parameters but the first ones; a function without draft runs in Lua."""
     if node in draft.in_lua:
         made = in_lua(node, draft)
         draft.page.write(f"{name} = {decorator}({made})" if decorator else f"{name} = {made}")
         return
     if decorator:
         draft.page.write(f"@{decorator}")
-    draft.page.write(f"def {name}({_parameters(node, draft)}):")
+    draft.page.write(f"def {name}({_parameters(node, draft, skip)}):")
     _function_body(node, draft)
 
 

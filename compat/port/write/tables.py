@@ -175,7 +175,8 @@ def of_module(owner: Code, node: s.Index, is_test: bool, draft: Draft) -> Code:
     name = s.constant(node.key)
     if is_name(name):
         kind = draft.types.type(node)
-        if is_test or (draft.types.was_seen(node) and "nil" in kind.atoms):
+        is_missing = draft.types.was_seen(node) and "nil" in kind.atoms
+        if is_test or is_missing or not packages.is_field(python_attribute(name)):
             return Code(f'getattr({owner}, "{python_attribute(name)}", None)')
         made = f"{owner.atom}.{python_attribute(name)}"
         # Lua's function takes the object as its first argument.
