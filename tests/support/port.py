@@ -94,7 +94,12 @@ class SideBySide:
         out = io.StringIO()
         problem: str | None = None
         names: dict[str, Any] = {"__name__": "__main__"}
-        linecache.cache["piece.py"] = (len(draft), None, draft.splitlines(keepends=True), "piece.py")
+        linecache.cache["piece.py"] = (
+            len(draft),
+            None,
+            draft.splitlines(keepends=True),
+            "piece.py",
+        )
         _tree.cache_clear()
         with contextlib.redirect_stdout(out):
             try:

@@ -21,8 +21,8 @@ def attempts(file: File, types: Inference) -> Iterator[s.Function]:
     """
     types.file = file
     for node in file.scopes.of_function:
-        text = file.source[node.start : node.end]
-        if b"\n" not in text and types.signature(node).root().is_tried and _tries(node, types, file):
+        is_line = b"\n" not in file.source[node.start : node.end]
+        if is_line and types.signature(node).root().is_tried and _tries(node, types, file):
             yield node
 
 

@@ -39,10 +39,12 @@ GIVES_NIL: Any = object()  # where Torch7 gives nil, and ``compat`` makes an err
 
 def value_of(problem: Exception) -> Any:
     """What Lua would have as the error, with the place before a text."""
-    if isinstance(problem, Error) and not _is_rethrown(problem):
-        if not problem.is_placed or not isinstance(problem.value, str):
-            return problem.value
-    if isinstance(problem, AssertionError) and problem.args and not isinstance(problem.args[0], str):
+    is_value = isinstance(problem, Error) and not (
+        problem.is_placed and isinstance(problem.value, str)
+    )
+    if isinstance(problem, Error) and is_value and not _is_rethrown(problem):
+        return problem.value
+    if isinstance(problem, AssertionError) and not isinstance((*problem.args, "")[0], str):
         return problem.args[0]
     entries = list(_entries(problem))
     own = [k for k, e in enumerate(entries) if not is_library(e.tb_frame.f_code.co_filename)]
@@ -211,7 +213,7 @@ def _tree(path: str) -> ast.AST | None:
 
 def _around(code: CodeType, instruction: int) -> list[ast.AST]:
     """The expression that an instruction belongs to, and what stands around it."""
-    positions = code.co_positions() if sys.version_info >= (3, 11) else iter(())
+    positions = getattr(code, "co_positions", lambda: iter(()))()  # of Python 3.11
     place = next(itertools.islice(positions, instruction // 2, None), (None,))
     if None in place:
         return []

@@ -195,8 +195,10 @@ def _is_maker(define: s.Define) -> bool:
         if s.constant(n.targets[0].key) == "__index"
         for part in (n.targets[0].object, n.values[0])
     }
-    return bool(own.reads) and all(n in given | linked for n, _ in own.reads) and bool(
-        given & {n for n, _ in own.reads}
+    return (
+        bool(own.reads)
+        and all(n in given | linked for n, _ in own.reads)
+        and bool(given & {n for n, _ in own.reads})
     )
 
 

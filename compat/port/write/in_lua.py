@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePath
 
 from compat.port.know.attempts import REASON
@@ -46,7 +47,7 @@ def in_lua(node: s.Function, draft: Draft) -> str:
     text = text_of(" ".join([*before, f"return function({parameters}){body}"]))
     if "\n" not in text:
         shown = quoted(text)
-    elif '"""' in text or "\\" in text or not text.replace("\n", "").replace("\t", "").isprintable():
+    elif re.search(r'"""|\\', text) or not re.sub(r"[\n\t]", "", text).isprintable():
         shown = repr(text)
     else:
         shown = f'"""{text}"""'

@@ -93,7 +93,7 @@ def with_comments(node: s.Table, items: list[str], draft: Draft) -> str:
 @expression(s.Index)
 def entry(node: s.Index, draft: Draft, _hint: str) -> Code:
     """``object[key]``."""
-    return index(node, draft)
+    return index(node, draft, node in draft.tested_later)
 
 
 def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:

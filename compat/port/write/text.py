@@ -27,9 +27,11 @@ def concatenation(node: s.Binary, draft: Draft) -> Code:
 def formatted(parts: list[s.Node], draft: Draft, separator: str = "") -> Code:
     """An f-string of expressions, as Lua's ``tostring`` shows them."""
     inner = _put_together(parts[0])
-    if len(parts) == 1 and len(inner) == 2 and not any(isinstance(p, s.Constant) for p in inner):
-        if all(draft.types.type(part).is_string for part in inner):
-            return code.binary(draft.value(inner[0]), "+", draft.value(inner[1]))
+    are_texts = all(
+        draft.types.type(part).is_string and not isinstance(part, s.Constant) for part in inner
+    )
+    if len(parts) == 1 and len(inner) == 2 and are_texts:
+        return code.binary(draft.value(inner[0]), "+", draft.value(inner[1]))
     pieces: list[str | tuple[str, str]] = []
     for i, whole in enumerate(parts):
         if i and separator:
