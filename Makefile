@@ -13,7 +13,7 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q -n auto --di
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run test test-all check format fuzz mutate-waits accelerator-report bench docs docs-serve dist clean
+.PHONY: help venv run test test-all check format fuzz mutate-waits accelerator-report bench bench-quick docs docs-serve dist clean
 
 help:    ## show this list
 	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -28,7 +28,7 @@ test: $(READY)    ## run the tests; ARGS=... gives pytest more arguments
 	$(PYTEST) $(ARGS)
 
 test-all: $(READY)    ## run the tests, the slow ones too
-	$(PYTEST) -m "slow or not slow" $(ARGS)
+	$(PYTEST) -m "slow or not slow" --hypothesis-profile=all $(ARGS)
 
 check: $(READY)    ## lint, formatting and types
 	$(BIN)/ruff check .
@@ -58,6 +58,16 @@ accelerator-report: $(READY)    ## run tests and benchmarks on this machine's ac
 
 bench: $(READY)    ## run every benchmark
 	@for script in $$(grep -l __main__ benchmarks/*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+bench-quick: $(READY)    ## three minutes: the tables of steps, programs, copies, files, starts; TORCH7=... names a Lua Torch7
+	$(BIN)/python benchmarks/step.py --only bare --budget 3
+	$(BIN)/python benchmarks/step.py --only parallel --budget 3
+	$(BIN)/python benchmarks/lua.py --budget 1 $(if $(TORCH7),--torch7 "$(TORCH7)")
+	$(BIN)/python benchmarks/ported.py --budget 1 $(if $(TORCH7),--torch7 "$(TORCH7)")
+	$(BIN)/python benchmarks/overhead.py --budget 1
+	$(BIN)/python benchmarks/comm.py --budget 3
+	$(BIN)/python benchmarks/t7.py --megabytes 50 --entries 300000 --seconds 1
+	$(BIN)/python benchmarks/start.py --rounds 3
 
 docs: $(VENV)/.docs    ## build the site into build/site; warnings and dead links are errors
 	$(MKDOCS) build

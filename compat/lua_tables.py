@@ -1,4 +1,4 @@
-"""Lua tables as Python sees them: counted from 1, as Lua counted them."""
+"""Lua tables in Python: lists that count from 1, and dicts with attributes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,15 @@ T = TypeVar("T", bound="Table")
 
 
 class Table(dict[Any, Any]):
-    """A Lua table whose keys are not 1…n: a dict whose entries are attributes too.
+    """A Lua table whose keys are not 1…n: a dict whose entries are also attributes.
 
-    ``opt.rate`` is ``opt["rate"]``, also when it is set or deleted. Keys that a dict has methods
-    for (``opt["items"]``), and those that are no names, are reached in brackets alone.
+    ``opt.rate`` is ``opt["rate"]``, also to set or delete it. Keys that are names of dict's methods
+    (``opt["items"]``), and keys that are no names, need brackets.
+
+    Example:
+        >>> opt = Table(rate=0.1)
+        >>> opt.rate, opt["rate"]
+        (0.1, 0.1)
     """
 
     _repr_html_ = drawn
@@ -46,22 +51,26 @@ class Table(dict[Any, Any]):
 
 
 def _is_special(name: str) -> bool:
-    """Whether Python asks objects for this name, as for ``__deepcopy__``."""
+    """Return whether Python asks objects for this name, such as ``__deepcopy__``."""
     return name.startswith("__") and name.endswith("__")
 
 
 class List(list[Any]):
-    """A Lua table with the keys 1…n: a list that counts from 1, as the script did that wrote it.
+    """A Lua table with the keys 1…n: a list that counts from 1, as in Lua.
 
     ``t[1]`` is the first entry and ``t[0]`` an error. ``t[len(t) + 1] = x`` appends, ``t[-1]`` is
-    the last entry. Where a list of Python takes or returns a position (``index``, ``insert``,
-    ``pop``, ``del``), it counts from 1 here, and so do the results of ``+``, ``*`` and ``copy``.
-    Iteration, ``len``, ``in`` and all that reads a list as a whole are a list's. It is a mapping as
-    well: ``keys``, ``values``, ``items`` and ``get``, and it equals a dict with the keys 1…n as it
-    equals a list.
+    the last entry. All positions count from 1 (``index``, ``insert``, ``pop``, ``del``), also in
+    the results of ``+``, ``*`` and ``copy``. Iteration, ``len``, ``in`` and everything that reads
+    the whole list are as in a list. It is a mapping as well: it has ``keys``, ``values``, ``items``
+    and ``get``, and it equals a dict with the keys 1…n as well as a list.
 
-    Slices other than ``t[:]`` could mean either count and are refused: ``list(t)[a:b]`` counts
-    from 0. PyTorch makes tensors of plain lists alone: ``torch.tensor(t.tolist())``.
+    Slices other than ``t[:]`` are refused, since either count could be meant: ``list(t)[a:b]``
+    counts from 0. PyTorch makes tensors only of plain lists: ``torch.tensor(t.tolist())``.
+
+    Example:
+        >>> t = List(["a", "b"])
+        >>> t[1], t == ["a", "b"], dict(t.items())
+        ('a', True, {1: 'a', 2: 'b'})
     """
 
     _repr_html_ = drawn
@@ -69,7 +78,7 @@ class List(list[Any]):
     __slots__ = ()
 
     def _place(self, index: Any, end: int) -> int:
-        """The place of an entry counted from 0; ``end`` is the last index accepted."""
+        """Return the 0-based position of an entry. ``end`` is the largest accepted index."""
         if isinstance(index, float) and index.is_integer():
             place = int(index)
         elif hasattr(index, "__index__"):
@@ -151,39 +160,40 @@ class List(list[Any]):
     __rmul__ = __mul__
 
     def keys(self) -> range:
-        """1…n."""
+        """Return 1…n."""
         return range(1, len(self) + 1)
 
     def values(self) -> Iterator[Any]:
-        """The entries."""
+        """Return the entries."""
         return iter(self)
 
     def items(self) -> Iterator[tuple[int, Any]]:
-        """The entries with their numbers, from 1."""
+        """Return the entries with their numbers, from 1."""
         return enumerate(self, 1)
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """The entry number ``key``, or ``default`` where there is none."""
+        """Return entry number ``key``, or ``default`` if there is none."""
         is_there = isinstance(key, (int, float)) and 1 <= key <= len(self) and key == int(key)
         return self[key] if is_there else default
 
     def tolist(self) -> list[Any]:
-        """The entries in plain lists and dicts, down to the last."""
+        """Return the entries as plain lists and dicts, at all depths."""
         return plain(self)
 
 
 class LuaDict(dict[Any, Any]):
-    """A table that Lua made without the key 1; a list takes its place if it gets that."""
+    """A table that Lua made without the key 1; when it gets that key, a list replaces it."""
 
 
 class MixedTable(list[Any]):
     """A Lua table with the keys 1…n and others: a list of the entries, counted from 0.
 
-    Whoever takes a list takes it, as Torch7's code reads 1…n of a table and leaves the rest alone.
-    ``table["name"]`` is one of the others. It equals a dict of all its keys.
+    Functions that take a list take this table, too, and ignore the other keys, as Torch7's do.
+    ``table["name"]`` is one of the other entries. The table equals a dict of all its keys.
 
     Attributes:
-        others: the values of the other keys. A key that an entry has taken since does not count.
+        others: the values of the other keys; a key that a list entry has taken since does not
+            count.
     """
 
     def __init__(
@@ -193,12 +203,12 @@ class MixedTable(list[Any]):
         self.others: dict[Any, Any] = dict(others or {})
 
     def take_entries(self) -> None:
-        """Have those of the other keys that follow on the entries be entries."""
+        """Move other keys that continue the list's numbers into the list."""
         while len(self) + 1 in self.others:
             self.append(self.others.pop(len(self) + 1))
 
     def further(self) -> dict[Any, Any]:
-        """``others``, without keys that entries have taken."""
+        """Return ``others`` without the keys that list entries have taken."""
         taken = [key for key in self.others if type(key) is int and 0 < key <= len(self)]
         for key in taken:
             del self.others[key]
@@ -227,15 +237,15 @@ class MixedTable(list[Any]):
 
 
 class ForeignTable:
-    """A table that is another language's, in a field of an object."""
+    """A table of another language, in a field of an object."""
 
     def replace_each(self, function: Callable[[Any], Any]) -> None:
-        """Put what ``function`` gives in the place of each tensor and object , at any depth."""
+        """Replace each tensor and object, at any depth, by the result of ``function``."""
         raise NotImplementedError
 
 
 def items(table: Any) -> Iterator[tuple[Any, Any]]:
-    """The keys, as Lua counts them, and the values of a list, tuple or dict."""
+    """Return Lua's keys and the values of a list, tuple or dict."""
     if isinstance(table, dict):
         yield from table.items()
         return
@@ -245,7 +255,7 @@ def items(table: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def with_values(table: Any, new: Sequence[Any]) -> Any:
-    """A table with the keys of ``table``, and these values."""
+    """Return a table with the keys of ``table`` and the new values."""
     if isinstance(table, dict):
         return dict(zip(table, new, strict=True))
     if isinstance(table, MixedTable):
@@ -255,7 +265,7 @@ def with_values(table: Any, new: Sequence[Any]) -> Any:
 
 
 def values(table: Any) -> Iterable[Any]:
-    """The values of a list, tuple or dict."""
+    """Return the values of a list, tuple or dict."""
     if isinstance(table, dict):
         return table.values()
     if isinstance(table, MixedTable):
@@ -265,22 +275,22 @@ def values(table: Any) -> Iterable[Any]:
 
 
 class _NoEntry(IndexError, KeyError):
-    """Both what a list and what a dict raises."""
+    """The error for a missing entry: that of a list and that of a dict."""
 
     __str__ = IndexError.__str__
 
 
 def by_number(fields: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """The fields of these names that are lists, as dicts whose keys are 1…n."""
+    """Return the named fields that are lists as dicts with the keys 1…n."""
     lists = {name: fields[name] for name in names if isinstance(fields.get(name), list)}
     return {name: dict(items(entries)) for name, entries in lists.items()}
 
 
 def plain(value: Any) -> Any:
-    """``value`` with plain lists and dicts in the place of the tables in it.
+    """Return ``value`` with plain lists and dicts in place of the tables in it.
 
-    Where there are none, ``value`` itself. A table that occurs several times, or inside itself,
-    does so in the result.
+    If there are none, ``value`` itself is returned. A table that occurs several times, or inside
+    itself, does so in the result.
     """
     if not isinstance(value, (list, dict)):
         return value

@@ -7,10 +7,11 @@ from dptable import startup as _startup
 
 # isort: split
 if not _startup.LOADING:  # the command loads PyTorch, and what it needs, when it has work
-    from dptable import devices
-    from dptable.container import to_torch as _export  # noqa: F401 (it registers itself)
-    from dptable.container.files import DataParallelTable
-    from dptable.replicate import replicate
+    with _startup.without_collector():
+        from dptable import devices
+        from dptable.container import to_torch as _export  # noqa: F401 (it registers itself)
+        from dptable.container.files import DataParallelTable
+        from dptable.replicate import replicate
 
 __all__ = ["DataParallelTable", "devices", "replicate"]
 

@@ -40,6 +40,7 @@ SIMULATED = 8
 settings.register_profile(
     "default", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile("all", settings.get_profile("default"), max_examples=50)
 settings.register_profile("fuzz", settings.get_profile("default"), max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 

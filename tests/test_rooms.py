@@ -6,6 +6,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from docs import make_architecture
@@ -58,6 +59,7 @@ def modules(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
+@cache
 def imported(path: Path) -> set[str]:
     """The files of this project that one imports."""
     found = set()

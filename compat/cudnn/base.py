@@ -55,5 +55,5 @@ class Cudnn(Layer, abstract=True):
         super().t7_restore(fields, version)
 
     def clearDesc(self: C) -> C:
-        """There are no descriptors to clear."""
+        """Do nothing: there are no descriptors to clear."""
         return self

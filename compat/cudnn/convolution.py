@@ -28,7 +28,7 @@ class _Algorithms(Cudnn):
         return self
 
     def resetWeightDescriptors(self: A) -> A:
-        """There are no descriptors to make anew."""
+        """Do nothing: there are no descriptors to make anew."""
         return self
 
 

@@ -118,7 +118,7 @@ class RNN(Cudnn, typename="cudnn.RNN"):
         return self
 
     def setSync(self, sync: bool) -> None:
-        """Has no effect here: PyTorch waits where it must."""
+        """Do nothing: PyTorch waits where it must."""
         self.sync = flag(sync, "sync")
 
     def _forget(self) -> None:

@@ -17,22 +17,22 @@ _CHANGES = (
 
 
 def decode(data: str) -> Picture:
-    """The picture in the bytes of a file."""
+    """Return the picture in the bytes of a file."""
     return Picture.from_bytes(data)
 
 
 def encode(picture: Picture, quality: int | None = None) -> bytes:
-    """The file."""
+    """Return a picture as the bytes of a file."""
     return picture.to_bytes(quality)
 
 
 def from_tensor(tensor: Tensor, letters: str, order: str) -> Picture:
-    """The picture in a tensor."""
+    """Return the picture in a tensor."""
     return Picture.from_tensor(tensor, letters, order)
 
 
 def to_tensor(picture: Picture, kind: str, letters: str, order: str) -> Tensor:
-    """The tensor for a picture."""
+    """Return the tensor of a picture."""
     return picture.to_tensor(kind, letters, order)
 
 
@@ -44,17 +44,17 @@ def size(picture: Picture) -> tuple[int, int]:
 def resized(
     picture: Picture, width: float, height: float, name: str | None, blur: float
 ) -> Picture:
-    """In another size."""
+    """Return the picture in another size."""
     return picture.resized(width, height, name, blur)
 
 
 def get(picture: Picture, name: str) -> Any:
-    """What is set for a picture. Its colour space is always RGB here."""
+    """Return a setting of a picture. Its colour space is always RGB here."""
     return "RGB" if name == "colorspace" else getattr(picture, name)
 
 
 def set(picture: Picture, name: str, value: Any) -> Picture:
-    """The picture with another setting."""
+    """Return the picture with another setting."""
     if name == "type":
         return picture.as_type(value)
     if name == "colorspace":
@@ -65,7 +65,7 @@ def set(picture: Picture, name: str, value: Any) -> Picture:
 
 
 def change(picture: Picture, name: str, *values: Any) -> Picture:
-    """A changed picture."""
+    """Return a changed picture."""
     check_choice(name, "the change", _CHANGES)
     changed: Picture = getattr(picture, name)(*values)
     return changed

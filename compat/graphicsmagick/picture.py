@@ -1,4 +1,4 @@
-"""A picture as GraphicsMagick's wands have it: planes from 0 to 1 in steps of 1/65535."""
+"""Pictures like those of GraphicsMagick's wands: planes from 0 to 1 in steps of 1/65535."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Picture:
 
     @classmethod
     def from_bytes(cls, data: str | bytes) -> Picture:
-        """What a file holds; text is its bytes as latin-1."""
+        """Read a picture from the bytes of a file, or from text that has them as latin-1."""
         raw = data.encode("latin-1") if isinstance(data, str) else data
         with Image.open(io.BytesIO(raw)) as image:
             form, gamma = image.format or "", image.info.get("gamma", 1 / 2.2)
@@ -62,7 +62,7 @@ class Picture:
         return cls(_rounded(planes), form, 16 if deep else 8, gamma)
 
     def to_bytes(self, quality: int | None = None) -> bytes:
-        """The file; JPEG leaves opacity out."""
+        """Return the picture as the bytes of a file; JPEG drops opacity."""
         form = (self.format or "PNG").upper().replace("JPG", "JPEG")
         planes = self.planes
         alpha = len(planes) == 4 and form != "JPEG"
@@ -111,7 +111,7 @@ class Picture:
         return cls(_rounded(torch.stack(colours + alpha)))
 
     def to_tensor(self, kind: str = "float", letters: str = "RGB", order: str = "DHW") -> Tensor:
-        """Such a tensor, of floats, doubles or bytes."""
+        """Return the picture as a tensor of floats, doubles or bytes."""
         check_choice(kind, "type", _DTYPES)
         _check_layout(letters, order)
         named = dict(zip("RGBA", self.planes, strict=False))
@@ -141,7 +141,7 @@ class Picture:
         return "GrayscaleMatte" if matte else "Grayscale"
 
     def as_type(self, name: str) -> Picture:
-        """The picture in gray, or of two colours, without or with opacity."""
+        """Return the picture in grey, or in two colours, without or with opacity."""
         check_choice(name, "type", _TYPES)
         colours, alpha = self.planes[:3], self.planes[3:]
         gray = not name.startswith("TrueColor")
@@ -163,7 +163,10 @@ class Picture:
     def resized(
         self, width: float, height: float, name: str | None = None, blur: float = 1.0
     ) -> Picture:
-        """In another size. Without a filter Lanczos makes it smaller, Mitchell larger."""
+        """Return the picture in another size.
+
+        The default filters are Lanczos to shrink, Mitchell to enlarge.
+        """
         old, new = self.size, (max(int(width), 1), max(int(height), 1))
         if name in (None, "Undefined"):
             larger = new[0] > old[0] or new[1] > old[1]
@@ -182,7 +185,7 @@ class Picture:
         return self._with(self.planes.rot90(-int(degrees // 90), (1, 2)))
 
     def cropped(self, width: int, height: int, x: int = 0, y: int = 0) -> Picture:
-        """The part of that size at a place, as far as there is one."""
+        """Return the part of that size at a place, cut at the edges."""
         part = self.planes[:, max(y, 0) : y + height, max(x, 0) : x + width]
         if not part.numel():
             raise ValueError(f"nothing of the picture of size {self.size} is in what is to be left")
@@ -201,7 +204,7 @@ class Picture:
         return self._with(torch.cat([1 - self.planes[:3], self.planes[3:]]))
 
     def gamma_corrected(self, gamma: float) -> Picture:
-        """Each colour to the power of 1 / gamma."""
+        """Return each colour to the power of 1 / gamma."""
         return self._with(torch.cat([self.planes[:3] ** (1 / gamma), self.planes[3:]]))
 
     def blurred(self, radius: float, sigma: float) -> Picture:

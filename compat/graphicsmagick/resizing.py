@@ -20,7 +20,7 @@ def _windowed(window: Filter) -> Filter:
 
 
 def _cubic(b: float, c: float) -> Filter:
-    """The cubics of Mitchell and Netravali."""
+    """Return Mitchell and Netravali's cubics."""
 
     def weigh(x: Tensor) -> Tensor:
         x = x.abs()
@@ -61,7 +61,7 @@ FILTERS: dict[str, tuple[Filter, float]] = {
 
 
 def _matrix(size: int, wanted: int, name: str, blur: float) -> Tensor:
-    """The weight of each old pixel in each new one."""
+    """Return the weight of each old pixel in each new one."""
     weigh, support = FILTERS[name]
     factor = wanted / size
     scale = blur * max(1 / factor, 1.0)

@@ -1,4 +1,4 @@
-"""What stands for each layer of Caffe."""
+"""Make a module for each layer of Caffe."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAX, _STOCHASTIC = 0, 2
 
 
 def build(net: Any, backend: str, say: Callable[[str], object]) -> nn.Sequential:
-    """A net of the layers that have a class, with their weights."""
+    """Build a net of the layers that have a class, with their weights."""
     old = bool(net.layers)
     width = len(net.input_dim) if old else 4 * len(net.input_shape)
     made = nn.Sequential()
@@ -61,7 +61,7 @@ def build(net: Any, backend: str, say: Callable[[str], object]) -> nn.Sequential
 def _modules(
     kind: str | None, layer: Any, backend: str, width: int
 ) -> tuple[list[tuple[str, Any]], int]:
-    """The named modules for a layer, and how many planes or features come out."""
+    """Return the named modules for a layer, and the number of planes or features that come out."""
     package = BACKENDS[backend]
     inplace = (True,) if backend == "cudnn" else ()
     if kind == "Convolution":
@@ -83,8 +83,9 @@ def _modules(
 def _plain(
     kind: str | None, layer: Any, package: Any, inplace: tuple[bool, ...]
 ) -> Iterator[nn.Module]:
-    """The module without weights for a layer, if it has one. Numbers have the digits that Torch7
-    writes into its description of the net.
+    """Return the module without weights for a layer, or None.
+
+    Numbers have the digits that Torch7 writes into its description of the net.
     """
     if kind == "Pooling":
         param = layer.pooling_param

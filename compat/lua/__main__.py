@@ -1,4 +1,4 @@
-"""``python -m compat.lua script.lua arguments…`` runs a script as Torch7's ``th`` does."""
+"""Run a script as Torch7's ``th`` does: ``python -m compat.lua script.lua arguments…``."""
 
 import sys
 

@@ -19,7 +19,7 @@ from compat.lua_tables import LuaDict, MixedTable
 
 
 class _Mark:
-    """What Lua puts before a table among values."""
+    """Marks, among encoded values, the beginning of a table."""
 
     def __init__(self, make: Any = None) -> None:
         self.make = make
@@ -35,7 +35,7 @@ _TABLES = (list, dict, LuaDict, MixedTable)
 
 
 class _Lent:
-    """A table of Lua that Python has for a call."""
+    """A table of Lua that Python uses for the length of a call."""
 
     __slots__ = ("before", "is_kept", "table")
 
@@ -46,11 +46,12 @@ class _Lent:
 
 
 class Calls:
-    """The calls that one Lua state makes.
+    """The calls of one Lua state into Python.
 
     Args:
-        classified: what Lua is to make of a value: the value alone, or with its kind and identity.
-        table_from: makes a table of Lua of a list.
+        classified: returns what Lua needs of a value: the value alone, or with its kind and
+            identity.
+        table_from: makes a Lua table from a list.
 
     ``tell_types``, if set, is called with the first argument and the results of each call.
     """
@@ -73,7 +74,7 @@ class Calls:
         self._in_variable = self._in_loop - 1
 
     def functions(self) -> dict[str, Any]:
-        """What Lua calls, and the marks that it sets."""
+        """Return the functions that Lua calls, and the marks that it sets."""
         names = ("invoke", "invoke_with_tables", "add", "keep", "return_lent", "take")
         return {name: getattr(self, name) for name in names} | {
             "LIST": LIST,
@@ -93,7 +94,7 @@ class Calls:
         return self._answer(results)
 
     def invoke_with_tables(self, function: Callable[..., Any], *flat: Any) -> Any:
-        """The same where tables are among the arguments: marks, numbers and entries."""
+        """Call a function with encoded arguments: marks, numbers and entries of tables."""
         args = self.decoded(flat)
         results = [function(*args)]
         if self.tell_types is not None:
@@ -102,15 +103,15 @@ class Calls:
         return self._answer(results)
 
     def add(self, *flat: Any) -> None:
-        """Arguments to come before those of ``invoke_with_tables``."""
+        """Add arguments before those of the next ``invoke_with_tables``."""
         self._parts += flat
 
     def keep(self, *flat: Any) -> Any:
-        """Tables that are Python's from now on. Returns a table of each, with its identity."""
+        """Take over tables, which Python owns from now on. Return each with its identity."""
         return self.kept(flat)[1]
 
     def kept(self, flat: Iterable[Any]) -> tuple[list[Any], Any]:
-        """Values with tables that are Python's from now on, and what ``keep`` returns of these."""
+        """Decode values and take over their tables; return the values and ``keep``'s result."""
         found: list[_Lent | None] = []
         values = self._decode(flat, found)
         changes: list[Any] = []
@@ -130,7 +131,7 @@ class Calls:
         return (changes, found[0]) if len(found) == 3 and found[1] is None else (changes, *found)
 
     def _classified_all(self, values: Any) -> list[Any]:
-        """Values, their kinds and identities; a table that is nobody's but Lua's is ``fresh``."""
+        """Return values, their kinds and identities; a table only Lua will own is ``fresh``."""
         found: list[Any] = []
         for value in values:
             if type(value) in _TABLES:
@@ -148,7 +149,7 @@ class Calls:
         return found
 
     def take(self, table: Table) -> tuple[Any, Any, int]:
-        """Keys (None for 1…n) and classified values of a table that is Lua's from now on."""
+        """Return keys (None for 1…n) and classified values of a table that Lua owns from now on."""
         keys, found = keys_and_values(table)
         make = self._table_from
         table.clear()  # what nobody else has is the caller's alone
@@ -158,7 +159,7 @@ class Calls:
     # Lending --------------------------------------------------------------------------------------
 
     def decoded(self, flat: Iterable[Any]) -> list[Any]:
-        """Values, with lists and dicts, which are lent, for what marks begin."""
+        """Decode values; their tables become lists and dicts, which are lent."""
         first = len(self._lent)
         args = self._decode(flat, self._lent, first)
         for lent in self._lent[first:]:
@@ -201,14 +202,14 @@ class Calls:
         return args
 
     def return_lent(self, again: bool = False) -> Any:
-        """What Lua is to do with the tables lent above the floor, in one table; None if nothing.
+        """Return lent tables above the floor to Lua; return what has changed, or None.
 
-        That is ``number, "kept", table, identity`` for those that are Python's now, ``number,
-        "changed", keys, values, count`` for those that are Lua's, and hold other things than
-        before.
+        The result is one table: ``number, "kept", table, identity`` for each table that Python
+        keeps now, and ``number, "changed", keys, values, count`` for each that is Lua's again with
+        other contents.
 
         Args:
-            again: the call goes on, so those that are kept are looked at again.
+            again: the call goes on, so kept tables will be checked again.
         """
         changes: list[Any] = []
         for number in range(self._floor, len(self._lent)):
@@ -216,7 +217,8 @@ class Calls:
             if lent is None or lent.table is None:
                 continue
             table, lent.table = lent.table, None
-            # A face has a reference, too.
+            # The only references left are this variable's and, for a kept table, its face's: any
+            # further one means that Python code still holds the table, so it stays Python's.
             if sys.getrefcount(table) > self._in_variable + lent.is_kept:
                 if not lent.is_kept:
                     changes += (number + 1, "kept", table, id(table))
@@ -233,7 +235,7 @@ class Calls:
         return self._table_from(changes) if changes else None
 
     def replace(self, old: Table, new: Any) -> None:
-        """Have ``new`` in the place of ``old``; what is no list or dict is Lua's again."""
+        """Put ``new`` in place of a lent table; unless it is a list or dict, the table is Lua's."""
         for i, lent in enumerate(self._lent):
             if lent is not None and lent.table is old:
                 lent.table = new

@@ -1,4 +1,4 @@
-"""The command: Lua scripts with their arguments, lines of code, and the prompt."""
+"""The command line of Lua: scripts with their arguments, lines of code, and the prompt."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def _run(runtime: Runtime, options: _Options) -> int:
 
 
 def _require(runtime: Runtime, name: str) -> None:
-    """Lua's ``require``; that there is no such package takes one line, without the places."""
+    """Call Lua's ``require``; shorten the error about a missing package to one line."""
     try:
         runtime.require(name)
     except LuaError as error:

@@ -30,7 +30,7 @@ class LuaError(Exception):
 
 
 def error_text(message: str, traceback: str) -> str:
-    """What ``luajit`` prints of an error: its stack ends where the user's code begins.
+    """Return an error as ``luajit`` prints it; the stack ends where the user's code begins.
 
     A stack without any of the user's code is left out.
     """

@@ -1,4 +1,4 @@
-"""What Lua makes of Python's values, and what it has seen of tensors."""
+"""Convert Python values to Lua values and remember which tensors Lua holds."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _MANY = 1 << 12
 
 
 def _looks(tensor: torch.Tensor) -> tuple[Any, ...]:
-    """Where a tensor is, how it lies there, and what its type is called."""
+    """Return a tensor's address, geometry and type name."""
     type = tensor.__dict__.get("torch7_type")
     return tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype, type
 
 
 class Exchange:
-    """What one Lua state knows of Python's values.
+    """The conversion of Python's values for one Lua state.
 
     Args:
         state: the state.
-        raw_kind: what lupa gives Python for userdata, which Lua gets back as it was.
-        opaque: has lupa not ask whether an object has ``__getitem__``, which takes longer than all
-            else on the way to Lua where the class has a ``__getattr__``.
+        raw_kind: the class by which lupa wraps userdata; Lua gets such values back unchanged.
+        opaque: keeps lupa from asking an object for ``__getitem__``, which takes longer than the
+            rest of the conversion if the class has a ``__getattr__``.
     """
 
     def __init__(self, state: State, raw_kind: type, opaque: Callable[[Any], Any]) -> None:
@@ -58,17 +58,17 @@ class Exchange:
         self._seen: dict[int, tuple[Any, ...]] = {}
 
     def represent(self, kind: type, convert: Callable[[Any], Any]) -> None:
-        """Have ``convert(object)`` make the Lua value for Python objects of a class."""
+        """Register ``convert``, which makes the Lua value for an object of the class."""
         self._representations.insert(0, (kind, convert))
 
     def representation(self, value: Any) -> Any:
-        """What ``represent`` has said of a value."""
+        """Return the Lua value of an object by the converter of its class."""
         return next(
             convert(value) for kind, convert in self._representations if isinstance(value, kind)
         )
 
     def describe_tensor(self, tensor: torch.Tensor) -> tuple[Any, ...]:
-        """``describe_tensor``, and a note of what Lua has seen."""
+        """Return a tensor's description, and note that Lua has seen it so."""
         if len(self._seen) > _MANY:
             self._seen.clear()
         self._seen[id(tensor)] = _looks(tensor)
@@ -81,9 +81,9 @@ class Exchange:
         self._classes[id(owner)] = type(owner)
 
     def watched(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function that may give tensors among its arguments other memory or sizes.
+        """Wrap a function that may change the memory or sizes of its arguments.
 
-        Those of this package say so themselves; see ``compat.storage_changes``.
+        Functions of this package report such changes themselves; see ``compat.storage_changes``.
         """
 
         def watching(*args: Any) -> Any:
@@ -98,11 +98,11 @@ class Exchange:
         return watching
 
     def has_seen(self, tensor: torch.Tensor) -> bool:
-        """Whether a tensor is as it was when Lua last looked."""
+        """Return whether a tensor is unchanged since Lua last saw it."""
         return self._seen.get(id(tensor)) == _looks(tensor)
 
     def classified(self, value: Any) -> Any:
-        """A value, and what ``classify`` says of it, if Lua is to do anything with it."""
+        """Return a value, with ``classify``'s answer if Lua has to convert it."""
         kind = type(value)
         if value is None or kind in _PLAIN:
             return value
@@ -122,7 +122,7 @@ class Exchange:
         return (value, found) if isinstance(found, str) else (value, *found)
 
     def classify(self, value: Any) -> str | tuple[str, int]:
-        """How Lua takes a Python object, and the identity of one that it may know."""
+        """Return how Lua takes a Python object, with the identity of one that it may know."""
         if self._moved:
             self.refresh_moved()
         if type(value) is torch.Tensor:
@@ -165,7 +165,7 @@ class Exchange:
         self._moved += map(weakref.ref, tensors)
 
     def refresh_moved(self) -> None:
-        """Have Lua look at those that have moved."""
+        """Update Lua's view of the tensors that have moved."""
         while self._moved:
             tensor = self._moved.pop()()
             # Lua would keep what it is shown, known or not, until it collects garbage.

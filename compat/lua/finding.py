@@ -1,4 +1,4 @@
-"""Where ``require`` finds packages: those that come along, and those of other folders."""
+"""Find packages for ``require``: those of this library, and those of other folders."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Packages:
         self.original: list[str] = []
 
     def preload(self) -> None:
-        """Have every file of compat/lua/modules there for ``require`` under its name."""
+        """Register every file of compat/lua/modules for ``require`` under its name."""
         preload = self._lua.eval(_PRELOAD)
         for name, path in own_modules().items():
             preload(name, path)
@@ -65,15 +65,15 @@ class Packages:
         self._lua.require("paths")
 
     def add(self, folders: Iterable[str], original: Iterable[str] = ()) -> None:
-        """Have ``require`` find packages in other folders, too, after those of ``LUA_PATH``.
+        """Let ``require`` find packages in other folders, too, after those of ``LUA_PATH``.
 
         Args:
-            folders: installations of Torch7 (``share/lua/5.1`` below them is looked at), or folders
-                with checkouts: of these also what an installation would move, such as tests.
-            original: packages to take from there, though they come with this library, too.
+            folders: installations of Torch7 (``share/lua/5.1`` in them), or folders with checkouts,
+                of which files that an installation would move are found, too, such as tests.
+            original: packages to take from there even if this library has them.
 
         Raises:
-            NotADirectoryError: one of the folders does not exist, or is none.
+            NotADirectoryError: one of the folders does not exist, or is a file.
         """
         folders, original = list(folders), list(original)
         for folder in folders:
@@ -99,7 +99,7 @@ class Packages:
             self._lua.execute(_REFUSE, *others)
 
     def _find_in_checkouts(self, name: str) -> str | None:
-        """The file of a module in a checkout that is not laid out as an installation is.
+        """Find the file of a module in a checkout, whose layout is not that of an installation.
 
         ``dpnn.test`` is in ``dpnn/test/test.lua``, ``moses`` in ``Moses/moses.lua``, ``nnx`` in
         ``lua---nnx/init.lua``.
@@ -124,7 +124,7 @@ class Packages:
 
 @functools.cache
 def own_modules() -> dict[str, str]:
-    """The files of compat/lua/modules by the names that ``require`` takes."""
+    """Return the files of compat/lua/modules by their names for ``require``."""
     folder = Path(__file__).parent / "modules"
     names = {path: path.relative_to(folder).with_suffix("").parts for path in folder.rglob("*.lua")}
     return {".".join(names[path]).removesuffix(".init"): str(path) for path in sorted(names)}

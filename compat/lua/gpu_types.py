@@ -1,8 +1,8 @@
-"""Which tensors Lua sees as a GPU's: those on accelerators, and where GPUs are CPUs those told so.
+"""Tensors with GPU types in Lua: those on accelerators, and declared ones where GPUs are CPUs.
 
-There a net of the type ``torch.CudaTensor`` computes on the CPU, and PyTorch does not tell its
-tensors from others. Tensors that Lua made are declared to be of their type
-(``compat.tensor_types.declare``); what a net gives to Lua otherwise is of the net's.
+On CPUs a net of the type ``torch.CudaTensor`` computes on the CPU, and PyTorch cannot tell its
+tensors from others. Tensors that Lua makes are declared to be of their type
+(``compat.tensor_types.declare``); other tensors that a net gives to Lua get the net's type.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def tell_types(owner: Any, *values: Any) -> None:
 
 
 def _type(owner: Any) -> str:
-    """The type of what an object computes: a container's is what its last module gives."""
+    """Return the type of an object's results; a container's is that of its last module."""
     if not isinstance(owner, Convertible):
         return getattr(owner, "torch7_type", "")
     while isinstance(parts := getattr(owner, "modules", None), list) and parts:
@@ -40,6 +40,6 @@ def _type(owner: Any) -> str:
 
 
 def gpu_of(tensor: torch.Tensor) -> int:
-    """The GPU id of the first logical device that is where a tensor is; 0 if none is."""
+    """Return the id of the first logical device that a tensor is on; 0 if there is none."""
     listed = cutorch.devices()
     return listed.index(tensor.device) + 1 if tensor.device in listed else 0

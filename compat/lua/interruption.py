@@ -24,7 +24,7 @@ _DEEPEST = 50
 
 
 def message(text: str) -> str:
-    """The text of an error, with what Ctrl-C left in it said in words."""
+    """Return the text of an error, with Ctrl-C's part of it in words."""
     return text.replace(INTERRUPTION, "interrupted!")
 
 
@@ -134,9 +134,9 @@ class _Activation(ctypes.Structure):
 
 
 class _State:
-    """The ``lua_State`` of a runtime, reached through Lua's C interface from any thread.
+    """The ``lua_State`` of a runtime, accessed through Lua's C interface from any thread.
 
-    Where the interface cannot be reached nothing happens, and the stack is empty.
+    If the interface cannot be loaded, nothing happens, and the stack is empty.
     """
 
     def __init__(self, runtime: Runtime) -> None:
@@ -150,18 +150,20 @@ class _State:
             self._library = library
 
     def interrupt(self, on: bool) -> None:
-        """Have the running Lua code raise an error at its next instruction; or not.
+        """Make the running Lua code raise an error at its next instruction, or cancel that.
 
-        LuaJIT has one hook for all coroutines, Lua 5.1 one for each and those that it makes.
+        LuaJIT has one hook for all coroutines, Lua 5.1 one for each coroutine and those that it
+        makes.
         """
         if self._library is not None:
             hook = self._raise if on else None
             self._library.lua_sethook(self._main, hook, _COUNT if on else 0, 1)
 
     def stack(self) -> str:
-        """The stack, while the code stands still or in a loop that changes nothing of it.
+        """Return the stack while the code stands still, or runs a loop that does not change it.
 
-        Reads only: Lua's own traceback would allocate what the running code may be using.
+        This only reads: Lua's own traceback would allocate memory that the running code may be
+        using.
         """
         found = []
         frame = _Activation()

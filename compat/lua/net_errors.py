@@ -1,4 +1,4 @@
-"""What Lua asks of an error that arose in a net."""
+"""Tell Lua about an error that arose in a net."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compat.tensor_tables import map_tensors
 
 
 def functions(runtime: Runtime) -> Any:
-    """``origin``, ``classes`` and ``way``, for one Lua state."""
+    """Return the functions ``origin``, ``classes`` and ``way`` for one Lua state."""
     table = runtime.lua.table_from
 
     def origin(error: Exception) -> tuple[Any, ...]:
@@ -29,12 +29,14 @@ def functions(runtime: Runtime) -> Any:
         return owner, method, table(arguments), len(arguments), table(_classes_with(cls, method))
 
     def classes(owner: Any, method: str) -> Any:
-        """Such names for a method of an object."""
+        """Return such names for a method of an object."""
         return table(_classes_with(type(owner), method))
 
     def way(error: Exception) -> tuple[Any, Any, int, str]:
-        """The containers around, the innermost first, the numbers of their children there, how
-        many, and the message without them.
+        """Return the containers around the error and the message without them.
+
+        The innermost container comes first; each has the number of its child. The third result is
+        how many there are.
         """
         steps, places = error.__dict__["origin"].way, error.__dict__.get("places", [])
         message = str(error)[len("".join(places[:-1])) :]

@@ -1,4 +1,4 @@
-"""Lua at the terminal: lines are read, run, and what they give is printed, as ``th`` does."""
+"""The prompt: read lines, run them, and print their values, as ``th`` does."""
 
 from __future__ import annotations
 
@@ -72,7 +72,10 @@ class Prompt:
         return self._found[state] if state < len(self._found) else None
 
     def _read(self, prompt: str) -> str | None:
-        """A line, ``None`` at the end of the input; KeyboardInterrupt gives up what was begun."""
+        """Read a line; None at the end of the input.
+
+        KeyboardInterrupt drops an unfinished statement.
+        """
         self._runtime.flush()
         try:
             if self._interactive:
@@ -118,7 +121,7 @@ class Prompt:
 
 
 def _open_quote(text: str) -> int | None:
-    """Where a string begins that is still open at the end of ``text``."""
+    """Return where a string begins that is still open at the end of ``text``, or None."""
     start = None
     for i, character in enumerate(text):
         if start is None:
@@ -129,6 +132,6 @@ def _open_quote(text: str) -> int | None:
 
 
 def _files(start: str) -> list[str]:
-    """The files and folders, these with a slash, whose names begin so."""
+    """Return the files and folders (with a slash) whose names begin so."""
     found = sorted(glob.glob(glob.escape(os.path.expanduser(start)) + "*"))
     return [f"{name}/" if os.path.isdir(name) else name for name in found]

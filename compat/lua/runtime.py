@@ -57,7 +57,7 @@ end
 
 
 def _functions_of(*modules: Any) -> dict[str, Callable[..., Any]]:
-    """The public functions that modules define."""
+    """Return the public functions that modules define."""
     return {
         name: value
         for module in modules
@@ -85,16 +85,16 @@ def _kernels() -> dict[str, Callable[..., Any]]:
 class Runtime:
     """A Lua state with Torch7's packages.
 
-    Values pass both ways: tensors without a copy and with their identity, functions, numbers,
-    strings (bytes in Lua, latin-1 text here), None as nil; lists and dicts as tables that pass
-    reads and writes on, and tables as lists where their keys are 1…n, as dicts otherwise; tables
-    with a metatable as ``LuaTable``.
+    Values pass both ways. Tensors keep their memory and identity. Functions, numbers and strings
+    (bytes in Lua, latin-1 text here) are converted; None is nil. Lists and dicts are tables that
+    pass reads and writes on. Lua's tables become lists if their keys are 1…n, else dicts; a table
+    with a metatable becomes a ``LuaTable``.
 
     Args:
         default_type: the type of ``torch.Tensor``, and with it PyTorch's default.
         standard_output: send what Python prints through Lua's standard output.
         worker_of: the runtime that this one, in another thread, works for: it finds the same
-            packages, and leaves PyTorch's default type alone.
+            packages, and does not change PyTorch's default type.
 
     Raises:
         ImportError: lupa is not installed.
@@ -176,7 +176,7 @@ class Runtime:
         return t7
 
     def _helpers(self) -> dict[str, Callable[..., Any]]:
-        """What the Lua side calls beside kernels."""
+        """Return the functions, besides kernels, that the Lua side calls."""
         return {
             "describe_error": _describe_error,
             "set_default_type": self._set_default_type,
@@ -232,11 +232,11 @@ class Runtime:
         return importlib.import_module("compat.lua.objects").install(self)
 
     def add_packages(self, folders: Iterable[str], original: Iterable[str] = ()) -> None:
-        """Have ``require`` find packages in other folders, too; see ``Packages.add``."""
+        """Let ``require`` find packages in other folders, too; see ``Packages.add``."""
         self.packages.add(folders, original)
 
     def represent(self, kind: type, convert: Callable[[Any], Any]) -> None:
-        """Have ``convert(object)`` make the Lua value for Python objects of a class."""
+        """Register ``convert``, which makes the Lua value for an object of the class."""
         self.exchange.represent(kind, convert)
 
     def invoke(self, function: Any, *args: Any) -> Any:
@@ -301,15 +301,15 @@ class Runtime:
         return self.access("execute", code, name, *args)
 
     def eval(self, expression: str, *args: Any) -> Any:
-        """The value of a Lua expression."""
+        """Return the value of a Lua expression."""
         return self.execute(f"return {expression}", *args)
 
     def globals(self) -> LuaTable:
-        """The global variables: ``runtime.globals().net``."""
+        """Return the global variables: ``runtime.globals().net``."""
         return LuaTable(self, self._at_home(self.lua.globals()))
 
     def require(self, name: str) -> Any:
-        """Lua's ``require``."""
+        """Call Lua's ``require``."""
         return self.access("require", name)
 
     def run(self, path: str | os.PathLike[str], *args: str) -> Any:
@@ -337,7 +337,7 @@ class Runtime:
 
 
 def _describe_error(error: Any) -> tuple[str, str, int | None]:
-    """What Lua is to make of an exception: kind, text, number of the argument or error."""
+    """Describe an exception for Lua: kind, text, number of the argument or the error itself."""
     if "origin" in getattr(error, "__dict__", ()):
         return "net", str(error), error.kept if isinstance(error, LuaError) else None
     if isinstance(error, ArgumentError):
@@ -350,7 +350,7 @@ def _describe_error(error: Any) -> tuple[str, str, int | None]:
 
 
 def _method_names(cls: type) -> list[str]:
-    """The methods that Torch7 has, too: its names have no underscores."""
+    """Return the methods that Torch7 has, too: its names have no underscores."""
     return [name for name in dir(cls) if "_" not in name and callable(getattr(cls, name))]
 
 

@@ -1,4 +1,4 @@
-"""What a script sets for the whole process: in force while its runtime runs, and no longer."""
+"""Process-wide settings of a script, in force only while its runtime runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Settings:
         self._before: dict[tuple[int, str], Any] = {}
 
     def set_default_dtype(self, dtype: torch.dtype) -> None:
-        """Have another default type."""
+        """Set another default dtype."""
         self._dtype = dtype
         if self._is_in_force:
             torch.set_default_dtype(dtype)
@@ -38,7 +38,7 @@ class Settings:
             self._put(key)
 
     def begin(self) -> None:
-        """From now on they count."""
+        """Put the settings into force."""
         self._is_in_force = True
         self._before_dtype = torch.get_default_dtype()
         if self._dtype is not None:
@@ -47,7 +47,7 @@ class Settings:
             self._put(key)
 
     def end(self) -> None:
-        """From now on they do not."""
+        """Restore the settings from before."""
         self._is_in_force = False
         torch.set_default_dtype(self._before_dtype)
         for key, value in self._before.items():

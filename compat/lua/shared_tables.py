@@ -1,4 +1,4 @@
-"""What ``tds`` is made of: tables that the Luas of several threads share."""
+"""The tables of ``tds``, which the Lua states of several threads share."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ class Vec:
 
 
 def new_hash() -> Hash:
-    """An empty map."""
+    """Return an empty map."""
     return Hash()
 
 
 def new_vec() -> Vec:
-    """An empty list."""
+    """Return an empty list."""
     return Vec()
 
 
 def new_storage(tensor: Tensor) -> Storage:
-    """A storage as a value."""
+    """Return a storage as a value."""
     return Storage(tensor)
 
 
 def kind(value: Any) -> str:
-    """What Lua is to make of a value."""
+    """Return how Lua takes a value."""
     if isinstance(value, Tensor):
         return "tensor"
     return type(value).__name__
 
 
 def tensor_of(value: Storage) -> Tensor:
-    """The numbers of a storage."""
+    """Return the numbers of a storage."""
     return value.tensor
 
 
@@ -63,7 +63,7 @@ def _key(key: Any) -> Any:
 
 
 def get(table: Hash, key: Any) -> Any:
-    """The value of a key, or nil."""
+    """Return the value of a key, or nil."""
     return table.items.get(_key(key))
 
 
@@ -76,12 +76,12 @@ def put(table: Hash, key: Any, value: Any) -> None:
 
 
 def size(table: Hash | Vec) -> int:
-    """How many values there are."""
+    """Return the number of values."""
     return len(table.items) if isinstance(table, Hash) else len(table.values)
 
 
 def keys(table: Hash) -> list[Any]:
-    """The keys as they are now."""
+    """Return the present keys."""
     return list(table.items)
 
 
@@ -92,7 +92,7 @@ def entry(table: Hash, names: list[Any], i: int) -> tuple[Any, Any]:
 
 
 def vec_get(vec: Vec, i: int) -> Any:
-    """A value, or nil beyond the end."""
+    """Return a value, or nil beyond the end."""
     return vec.values[i - 1] if i <= len(vec.values) else None
 
 

@@ -1,4 +1,4 @@
-"""Lua states as lupa has them, with Torch7's core as bytecode."""
+"""Make Lua states with lupa, and compile Torch7's core for them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _IMPLEMENTATIONS = ("luajit21", "luajit20", "lua51")
 
 @functools.cache
 def implementation(name: str | None) -> Any:
-    """The Lua that lupa has here: LuaJIT, else Lua 5.1; or the one of this name."""
+    """Return lupa's module for LuaJIT, or else Lua 5.1; or the one of this name."""
     if importlib.util.find_spec("lupa") is None:
         raise ImportError('Lua needs lupa; `pip install "dptable[lua]"` installs it')
     if name and name not in _IMPLEMENTATIONS:
@@ -78,7 +78,7 @@ def implementation(name: str | None) -> Any:
 
 
 def new_state(implementation: Any) -> Any:
-    """A Lua state."""
+    """Return a new Lua state."""
     return implementation.LuaRuntime(
         unpack_returned_tuples=True, encoding="latin-1", register_eval=False
     )
@@ -86,7 +86,7 @@ def new_state(implementation: Any) -> Any:
 
 @functools.cache
 def compiled_core(implementation: Any) -> list[str]:
-    """The bytecode of the core's files for one Lua: to compile them takes most of a start."""
+    """Return the bytecode of the core's files; compiling them takes most of a start."""
     compile = new_state(implementation).eval(_COMPILE)
     compiled = []
     for name in _CORE:

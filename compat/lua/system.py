@@ -1,4 +1,4 @@
-"""What the operating system knows: files and clocks for the Lua packages paths, sys and lfs.
+"""Files and clocks for the Lua packages paths, sys and lfs.
 
 Functions that can fail return ``None``, the message and the error's number, as Lua's ``io`` does.
 """
@@ -44,13 +44,14 @@ def _try(action: Callable[..., Any], path: str, *args: Any) -> tuple[Any, ...]:
 
 
 def md5(text: str) -> str:
-    """The MD5 of a string, in hexadecimal digits."""
+    """Return the MD5 of a string, in hexadecimal digits."""
     return hashlib.md5(text.encode("latin-1"), usedforsecurity=False).hexdigest()
 
 
 def files_below(folder: str, extensions: list[str], ignore: str | None = None) -> list[str]:
-    """What is in a folder and below with one of these extensions, in any case, but for names that
-    the pattern ``ignore`` fits.
+    """Return the files in a folder and below with one of these extensions, in any case.
+
+    Names that match the pattern ``ignore`` are left out.
     """
     wanted = tuple(f".{extension}".lower() for extension in extensions)
     return [
@@ -63,7 +64,7 @@ def files_below(folder: str, extensions: list[str], ignore: str | None = None) -
 
 
 def cwd() -> str:
-    """The current folder."""
+    """Return the current folder."""
     return _text(os.getcwdb())
 
 
@@ -95,7 +96,7 @@ def link(old: str, new: str, symbolic: bool = False) -> tuple[Any, ...]:
 
 
 def kind(path: str) -> str | None:
-    """What is there, in lfs's words, through links; ``None`` for nothing."""
+    """Return what is at a path, in lfs's words, through links; ``None`` for nothing."""
     try:
         return _KINDS.get(stat.S_IFMT(os.stat(_bytes(path)).st_mode), "other")
     except (OSError, ValueError):
@@ -103,7 +104,7 @@ def kind(path: str) -> str | None:
 
 
 def names(path: str) -> tuple[Any, ...]:
-    """The entries of a folder with ``.`` and ``..``: a list, or None, message and number."""
+    """Return the entries of a folder with ``.`` and ``..``, or None, message and number."""
     try:
         return ([".", "..", *map(_text, os.listdir(_bytes(path)))],)
     except OSError as error:
@@ -139,7 +140,7 @@ def attributes(path: str, follow: bool = True) -> tuple[Any, ...]:
 
 
 def temporary_name() -> str:
-    """A file name that nothing has yet."""
+    """Return the name of a file that does not exist."""
     return tempfile.mktemp(prefix="luatmp")
 
 
@@ -166,7 +167,7 @@ def execute(command: str) -> int:
 
 
 def named_pipe(command: str, mode: str) -> str:
-    """A pipe to read what a command prints (``r``), or to write what it reads: its path."""
+    """Make a pipe to read a command's output (``r``) or to write its input; return its path."""
     path = temporary_name()
     os.mkfifo(path)
     direction = ">" if mode.startswith("r") else "<"
@@ -176,7 +177,7 @@ def named_pipe(command: str, mode: str) -> str:
 
 
 def columns() -> int:
-    """The width of the terminal; 80 where there is none."""
+    """Return the width of the terminal; 80 without one."""
     try:
         return os.get_terminal_size(2).columns
     except OSError:

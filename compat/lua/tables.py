@@ -1,10 +1,10 @@
-"""Tables that Lua and Python share: Python's lists and dicts, which Lua sees through faces.
+"""Tables that Lua and Python share: Python's lists and dicts, which Lua accesses through faces.
 
-A table of Lua that Python keeps, in a field of a module for one, is a list or dict from then on;
-the table in Lua is its face, without content of its own (core/tables.lua). So each table has one
+A table of Lua that Python keeps, for instance in a field of a module, becomes a list or dict. The
+table in Lua becomes its face, without content of its own (core/tables.lua). So each table has one
 owner. A list is a table with the keys 1…n, a ``MixedTable`` one with the key 1 and others, a dict
 one without the key 1; None is nil. When Lua writes what a list or dict cannot hold, another kind
-takes its place wherever Python has it.
+replaces it wherever Python has it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ Table = list[Any] | dict[Any, Any]
 
 
 class Tables:
-    """What faces call.
+    """The functions that faces call.
 
     Args:
-        classified: what Lua is to make of a value: the value alone, or with its kind and identity.
-        table_from: makes a table of Lua of a list.
-        replaced: called when something else takes the place of a list or dict.
+        classified: returns what Lua needs of a value: the value alone, or with its kind and
+            identity.
+        table_from: makes a Lua table from a list.
+        replaced: called when another object replaces a list or dict.
     """
 
     def __init__(
@@ -42,12 +43,12 @@ class Tables:
         self._own = _references(table)
 
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """What Lua calls."""
+        """Return the functions that Lua calls."""
         names = ("get", "put", "length", "keys", "items", "as_dict", "replace")
         return {name: getattr(self, name) for name in names}
 
     def get(self, table: Table, key: Any) -> Any:
-        """The value of a key; None if there is none."""
+        """Return the value of a key; None if there is none."""
         if isinstance(table, list):
             if type(key) is int and 0 < key <= len(table):
                 return self._classified(table[key - 1])
@@ -57,7 +58,7 @@ class Tables:
         return self._classified(table.get(_stored(table, key)))
 
     def length(self, table: Table) -> int:
-        """What ``#`` gives: a key n whose successor has no value."""
+        """Return what ``#`` gives: a key n whose successor has no value."""
         if isinstance(table, list):
             n = len(table)
             while n and table[n - 1] is None:
@@ -70,12 +71,12 @@ class Tables:
         return n
 
     def keys(self, table: Table) -> tuple[Any, int]:
-        """The keys that have values, and how many."""
+        """Return the keys with values, and their number."""
         found = [key for key, value in items(table) if value is not None]
         return self._table_from(found), len(found)
 
     def items(self, table: Table) -> tuple[Any, Any, int]:
-        """Keys (None for 1…n), values, how many."""
+        """Return keys (None for 1…n), values, and their number."""
         keys, values = keys_and_values(table)
         make = self._table_from
         return keys if keys is None else make(keys), make(values), len(values)
@@ -94,7 +95,7 @@ class Tables:
         return None if new is None else (new, id(new))
 
     def as_dict(self, table: Table) -> tuple[Table, int] | None:
-        """What the table becomes to be a dict for good; None if it is one."""
+        """Turn the table into a dict for good; return it, or None if it is one."""
         if isinstance(table, dict):
             if not isinstance(table, LuaDict):
                 return None
@@ -140,7 +141,7 @@ class _Probe:
 
 
 def _stored(table: dict[Any, Any], key: Any) -> Any:
-    """The key under which a dict has, or is to have, what Lua has under ``key``."""
+    """Return the dict key for Lua's ``key``."""
     if isinstance(key, (list, dict)):
         return Key(key)
     if isinstance(key, (bool, int, float)) and (key == 0 or key == 1):
@@ -154,7 +155,7 @@ def _stored(table: dict[Any, Any], key: Any) -> Any:
 
 
 def keys_and_values(table: Any) -> tuple[list[Any] | None, list[Any]]:
-    """Keys (None for 1…n) and values of a list, tuple or dict."""
+    """Return keys (None for 1…n) and values of a list, tuple or dict."""
     if isinstance(table, (dict, MixedTable)):
         found = list(items(table))
         return [key for key, _ in found], [value for _, value in found]
@@ -182,12 +183,12 @@ def filled(table: Table, content: list[Any]) -> None:
 
 
 def _other(key: Any) -> Any:
-    """The key for that of Lua in a table that has the key 1, which True is to Python."""
+    """Return the key for Lua's in a table that has the key 1, which equals True in Python."""
     return Key(True) if key is True else key
 
 
 def _others(table: list[Any]) -> dict[Any, Any]:
-    """What a list has under other keys than 1…n."""
+    """Return the entries of a list under keys other than 1…n."""
     return table.further() if isinstance(table, MixedTable) else {}
 
 
@@ -215,7 +216,7 @@ def _put_in_list(table: list[Any], key: Any, value: Any) -> Table | None:
 
 
 def _listed(table: dict[Any, Any]) -> list[Any]:
-    """A dict with the key 1 as a list."""
+    """Return a dict with the key 1 as a list."""
     mixed = MixedTable()
     for key, value in table.items():
         number = key.value if isinstance(key, Key) else key

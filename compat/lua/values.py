@@ -1,4 +1,4 @@
-"""What Python holds of Lua: its tables with metatables, its functions, its standard output."""
+"""Lua's values in Python: tables with metatables, functions, the standard output."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class LuaTable(ForeignTable):
         )
 
     def keys(self) -> list[Any]:
-        """The keys, in no order."""
+        """Return the keys, in no order."""
         found: list[Any] = self._state.access("keys", self._handle)
         return found
 
@@ -61,11 +61,11 @@ class LuaTable(ForeignTable):
         return iter(self.keys())
 
     def items(self) -> list[tuple[Any, Any]]:
-        """Keys and values."""
+        """Return keys and values."""
         return [(key, self[key]) for key in self.keys()]
 
     def entries(self) -> list[Any]:
-        """What is under 1…n; nothing of an object of a class."""
+        """Return the values under 1…n; nothing for an object of a class."""
         found: list[Any] = self._state.access("entries", self._handle)
         return found
 
@@ -81,9 +81,9 @@ class LuaTable(ForeignTable):
 
 
 class LuaSequence(list[Any]):
-    """What a table of Lua with a metatable has under 1…n, for a call; in Lua it is the table.
+    """The values under 1…n of a Lua table with a metatable, for a call; in Lua it is the table.
 
-    So functions take it that take lists, as Torch7's read 1…n of whatever can be indexed.
+    So functions that take lists accept it, as Torch7's read 1…n of anything that can be indexed.
     """
 
     def __init__(self, table: LuaTable) -> None:
@@ -118,14 +118,14 @@ class LuaFunction:
 
 
 class LuaThread:
-    """A coroutine of Lua, in a table: lupa takes one for a function."""
+    """A coroutine of Lua, inside a table, since lupa would take it for a function."""
 
     def __init__(self, state: State, box: Any) -> None:
         self._state, self._handle = state, box
 
 
 def handle(value: LuaTable | LuaSequence | LuaFunction | LuaThread, state: State) -> Any:
-    """What a value is in its state; None if it belongs to another one."""
+    """Return a value's form in its state; None if it belongs to another state."""
     known = vars(value)
     return known["_handle"] if known["_state"] is state else None
 
@@ -151,12 +151,12 @@ class LuaOutput:
         return len(text)
 
     def flush(self) -> None:
-        """Have what was written appear."""
+        """Write out what is buffered."""
         if threading.get_ident() == self._thread:
             self._flush()
 
     def isatty(self) -> bool:
-        """Whether it is a terminal."""
+        """Return whether the output is a terminal."""
         return os.isatty(1)
 
     def fileno(self) -> int:

@@ -19,24 +19,24 @@ from compat.lua.runtime import Runtime
 
 
 class Packed:
-    """Lua values between two runtimes."""
+    """Lua values on their way between two runtimes."""
 
     def __init__(self, data: str, objects: list[Any], shared: bool) -> None:
         self.data, self.objects, self.shared = data, objects, shared
 
 
 def pack(data: str, objects: Any, shared: bool) -> Packed:
-    """Lua's bytes, and the objects that they name by number."""
+    """Pack Lua's bytes with the objects that they refer to by number."""
     return Packed(data, list(objects or []), shared)
 
 
 def unpack(packed: Packed) -> tuple[str, list[Any], bool]:
-    """What was packed."""
+    """Return the packed bytes and objects."""
     return packed.data, packed.objects, packed.shared
 
 
 class _Worker(threading.Thread):
-    """A thread with a runtime of its own, that runs one chunk of Lua."""
+    """A thread with its own runtime, which runs one chunk of Lua."""
 
     def __init__(self, like: Runtime, code: str, *args: Any) -> None:
         super().__init__(daemon=True)
@@ -75,12 +75,12 @@ class _PoolWorker(_Worker):
 
 
 class Pool:
-    """The jobs of ``threads.Threads``: those for any thread, those for one, and what they gave.
+    """The jobs of ``threads.Threads``: those for any thread, those for one, and their results.
 
     Args:
-        like: the runtime whose packages the threads have.
-        count: how many threads.
-        code: what each runs; it gets the pool, its number and ``more``.
+        like: the runtime whose packages the threads get.
+        count: the number of threads.
+        code: the Lua chunk that each runs; it gets the pool, its number and ``more``.
     """
 
     def __init__(self, like: Runtime, count: int, code: str, *more: Any) -> None:
@@ -99,7 +99,7 @@ class Pool:
             worker.start()
 
     def queue(self, number: int) -> deque[Packed]:
-        """Where a thread's next job comes from."""
+        """Return the queue of a thread's next job."""
         return self.own[number - 1] if self.specific else self.common
 
 
@@ -109,7 +109,7 @@ def start_pool(like: Runtime, count: float, code: str, *more: Any) -> Pool:
 
 
 def accepts(pool: Pool, number: float | None) -> bool:
-    """Whether a job may be added: a queue holds as many as there are threads."""
+    """Return whether a job may be added: a queue holds as many as there are threads."""
     return len(pool.queue(int(number or 1))) < pool.count
 
 
@@ -121,7 +121,7 @@ def add(pool: Pool, number: float | None, job: Packed) -> None:
 
 
 def take(pool: Pool, number: float) -> Packed | None:
-    """A thread's next job, waited for; ``None`` at the end."""
+    """Wait for a thread's next job and return it; ``None`` at the end."""
     with pool.changed:
         pool.changed.wait_for(lambda: pool.queue(int(number)) or not pool.running)
         queue = pool.queue(int(number))
@@ -129,14 +129,14 @@ def take(pool: Pool, number: float) -> Packed | None:
 
 
 def give(pool: Pool, result: Packed) -> None:
-    """A job's result."""
+    """Add a job's result."""
     with pool.changed:
         pool.results.append(result)
         pool.changed.notify_all()
 
 
 def collect(pool: Pool) -> Packed:
-    """The next result, waited for."""
+    """Wait for the next result and return it."""
     with pool.changed:
         pool.changed.wait_for(lambda: pool.results or pool.broken)
         if pool.results:
@@ -145,7 +145,7 @@ def collect(pool: Pool) -> Packed:
 
 
 def set_specific(pool: Pool, on: bool) -> None:
-    """Whether jobs name their thread."""
+    """Set whether jobs name their thread."""
     with pool.changed:
         pool.specific = on
         pool.changed.notify_all()
@@ -215,7 +215,7 @@ _KINDS = {"mutex": threading.Lock, "condition": _Signal, "counter": lambda: [0]}
 
 
 def share(kind: str, number: float | None = None) -> int:
-    """A new lock, condition or counter, or one more user of one. Returns its number."""
+    """Make a lock, condition or counter, or add a user to one; return its number."""
     with _guard:
         found = int(number) if number is not None else next(_numbers)
         if number is None:

@@ -37,7 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not {"-v", "--verbose"} & set(sys.argv[1:]):
             warnings.showwarning = _show_warning
         if sys.argv[1:2] == ["lua"]:  # a script's options are its own
-            lua = importlib.import_module("dptable.cli.lua")
+            with startup.without_collector():
+                lua = importlib.import_module("dptable.cli.lua")
             startup.loaded()
             # Scripts make many tables at once, as when they clone nets.
             gc.freeze()
@@ -54,7 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.quiet and argv is None:
         warnings.simplefilter("ignore")
         os.environ["TQDM_DISABLE"] = "1"  # tqdm, which is not loaded yet, reads it
-    command = importlib.import_module(f"dptable.cli.{args.command}")
+    with startup.without_collector():
+        command = importlib.import_module(f"dptable.cli.{args.command}")
     startup.loaded()
     if argv is None:
         # What is loaded stays: no search for garbage needs to go through all of PyTorch again.

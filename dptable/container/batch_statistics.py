@@ -39,6 +39,8 @@ class StatisticsExchange:
         self, replicas: Sequence[Module], widen: Callable[[Tensor], None] | None = None
     ) -> None:
         count = len(replicas)
+        # Two meetings for each total: all have offered, all have read. A replica that fails aborts
+        # the barrier, which wakes the others.
         self._barrier = threading.Barrier(count, timeout=_PATIENCE)
         self._widen = widen
         self._offers = [HandedOver(torch.empty(0))] * count
@@ -58,6 +60,7 @@ class StatisticsExchange:
         """
         self._offers[rank] = HandedOver(offer)
         self._barrier.wait()
+        # One thread sums, in the order of the ranks: floating-point sums depend on the order.
         if rank == 0:
             total = torch.stack([o.on(offer.device) for o in self._offers]).sum(0)
             if self._widen is not None:

@@ -128,6 +128,7 @@ class GradientSum(Part):
             early: whether containers report finished modules, so that sums may begin during
                 backward.
         """
+        # Gradients of a failed pass would be added to this one's.
         self.zero_after_failure(link)
         reducer = self._prepared(link, used, early)
         contexts = self._listeners(reducer, used) if reducer is not None and early else []
@@ -146,6 +147,7 @@ class GradientSum(Part):
         overlapping = early and used > 1 and self._overlaps() and not self._parameters.nccl()
         if not (self.group.exchanges or overlapping):
             return None
+        # A reducer holds the gradient tensors; another link means other tensors.
         if self.reducer is None or self._reduced_link is not link:
             self.reducer, self._reduced_link = self._made(link), link
             pairs = zip(link.replicas, link.trained, strict=True)
@@ -177,6 +179,8 @@ class GradientSum(Part):
         return self._replicas.dispatcher.parallel and len(set(self._replicas.devices())) > 1
 
     def _reduce(self, link: Link, reducer: Reducer | None, used: int) -> None:
+        # A smaller last batch may use fewer replicas; the others still hold gradients of earlier
+        # accumulated passes, which must be summed, too.
         self._unreduced = max(self._unreduced, used)
         if self.accumulating:
             return
@@ -184,6 +188,7 @@ class GradientSum(Part):
         gradients = self._parameters.lists(link)[1]
         if reducer is not None:
             reducer.finish()
+            # Not 1 if this process assumed a wrong number of rows; see Member.begin.
             correction = self.group.end()
             if correction != 1:
                 foreach_mul_(gradients[0], correction)
@@ -200,6 +205,7 @@ class GradientSum(Part):
             and first.numel() // count * first.element_size() >= _SHARED_SUM
             and all(c.dim() == 1 and c.device.type == "cpu" for c in flat)
         ):
+            # Each worker sums its own range of all copies: one thread alone would wait for memory.
             ranges = comm.slice_ranges(first.numel(), count)
             self._replicas.exec(lambda m, i: comm.reduce_slice_(flat, *ranges[i - 1], zero=True))
         else:

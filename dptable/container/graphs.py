@@ -84,6 +84,7 @@ class Replay:
         self._parameters = [p for p, _ in trained.values()]
         self._gradients = [g for _, g in trained.values()]
         self._tensors = [*module.parameters()[0], *self._gradients]
+        # A graph holds addresses, not tensors: `holds` compares these before each replay.
         self._pointers = [t.data_ptr() for t in self._tensors]
         self._input = map_tensors(Tensor.clone, input)
         backward = module.backward if to_input else module.backward_parameters
@@ -102,6 +103,8 @@ class Replay:
     def _warm_up(self, backward: Callable[..., Any], recorder: Recorder) -> Any:
         """Run the passes that will be recorded; return an output."""
         module = self._module
+        # The last two warm-ups are compared: a number that each pass changes would be frozen in the
+        # graph.
         numbers: dict[str, Any] = {}
         with recorder.side_stream():
             for _ in range(_WARM_UPS):

@@ -55,6 +55,7 @@ class Link:
         self.frozen = [[p[i] for i in rest] for p in self.parameters]
         self._places = _places([*self._first[0], *self._first[1]])
         self._lookups = _lookups_with_own_rows(replicas)
+        # By address, since gradients may have become views of a flat tensor since.
         known = set(_places(chain(*former.gradients[1:]))) if former else set()
         for gradient in chain(*self.gradients[1:]):
             if gradient.data_ptr() not in known:
@@ -89,6 +90,7 @@ class Link:
         """The pass ownership of the first replica, which may be in several containers."""
         return PassOwnership(self.replicas[0])
 
+    # Cached: it is sent with every pass of a group, and a link's tensors do not change their form.
     @cached_property
     def fingerprint(self) -> int:
         """A hash of the names, shapes and dtypes of the net's parameters."""

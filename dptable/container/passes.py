@@ -141,6 +141,8 @@ class Passes(Part):
         parts = self.profiled_call("distribute", distribute, input, devices, mode.dim, sizes)
         used = len(parts)
         latest.exchange = self._statistics_exchange(replicas[:used], devices, mode)
+        # Before the replicas run: a pass that fails half way has overwritten results of the one
+        # before, too.
         latest.begin(link)
         # The host, which would have to wait for it, gets it from the first device, as in Torch7.
         places = [t.device for t in tensors(input) if accelerators.is_accelerator(t.device)]
@@ -152,6 +154,7 @@ class Passes(Part):
                 replays = self.capture.replays(wanted, mode.train)
             functions = [each.forward for each in replays or replicas[:used]]
             outputs = self._run("forward", mode, functions, parts)
+        # A replay runs no Python of the modules, so it makes none.
         if replays is None:
             self._replicas.note_new_modules(used)
         link.copy_used_rows(used)
@@ -274,6 +277,7 @@ class Passes(Part):
         around: Sequence[AbstractContextManager[Any]] = (),
     ) -> Any:
         latest = self.latest
+        # What computed forward computes backward: a graph's results are in its own memory.
         goers = self._replays or latest.replicas
         name = method
         if method == "backward" and not mode.to_input and latest.replicas[0].compilation is None:

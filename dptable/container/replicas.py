@@ -30,6 +30,7 @@ class Structure:
 
     def __init__(self, net: Module) -> None:
         self._parents = list(_parents(net))
+        # Copies of the lists: a net changes its lists in place.
         self._children = [copy.copy(children) for children in self._held()]
         self._parameters = net.parameters()[0]
         self._modules = net.listModules()
@@ -138,6 +139,7 @@ class Replicas(Part):
         The ``used`` replicas have made them; the others are made anew.
         """
         if self._structure is not None and not self._structure.holds_modules():
+            # In place: the link and the latest pass hold this list.
             replicas = self.setup()
             replicas[used:] = _copies(replicas[0], self.devices(), used)
             self._structure = Structure(replicas[0])
@@ -152,6 +154,7 @@ class Replicas(Part):
         if new:
             first, *others = (replica.listModules() for replica in self.setup())
             for modules in others:
+                # A method bound to a module of the first replica becomes one of its counterpart.
                 memo = {id(mine): own for mine, own in zip(first, modules, strict=True)}
                 for place, name, method in new:
                     if method is None:

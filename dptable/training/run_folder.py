@@ -79,7 +79,10 @@ def _open_locked(path: Path) -> int:
     """Open the lock file and lock it."""
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        except FileNotFoundError:  # whoever had it has removed the folder, which was empty
+            continue
         try:
             _lock(descriptor, path)
             # Whoever had it may have removed the file in between.

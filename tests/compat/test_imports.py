@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from support.forked_python import forked_python
 from support.paths import ROOT
 
 
@@ -16,7 +17,7 @@ def test_a_package_can_be_imported_first(name: str) -> None:
 
 
 def test_the_container_of_replicas_says_who_brings_it() -> None:
-    command = [sys.executable, "-c", "from compat import nn; nn.DataParallelTable"]
+    command = [forked_python(), "-c", "from compat import nn; nn.DataParallelTable"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert "nn.DataParallelTable is dptable's: import dptable brings it" in done.stderr
 
@@ -34,6 +35,6 @@ for _ in range(4):
     optim.sgd(lambda _: (0.0, gradients), parameters, {})
 print([name for name in ("torch._dynamo", "torch._inductor") if name in sys.modules])
 """
-    command = [sys.executable, "-c", program]
+    command = [forked_python(), "-c", program]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

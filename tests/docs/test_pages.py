@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.paths import ROOT
+
+from dptable.cli import main
 
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
 page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
@@ -38,11 +41,11 @@ def test_a_page_has_400_lines_at_most(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
 
 
-# Where the Python of a page is run. draft.md shows pieces of a draft, which do not run alone.
+# Where the Python of a page is run.
 RUN_BY = {
     "README.md": "test_readme.py",
     "architecture.md": "test_pages.py",
-    "draft.md": None,
+    "draft.md": "test_pages.py",
     "leaving.md": "test_pages.py",
     "lua.md": "test_pages.py",
     "several_devices.md": "test_several_devices.py",
@@ -70,6 +73,25 @@ def test_blocks_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     names: dict[str, object] = {"__name__": "page"}
     for block in blocks:
         exec(compile(block, name, "exec"), names)
+
+
+@pytest.mark.needs("tree_sitter")
+@pytest.mark.usefixtures("double_by_default")  # the draft sets the default type
+def test_draft_shows_what_port_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / "docs" / "draft.md").read_text(encoding="utf-8")
+    (script,) = re.findall(r"^```lua\n(.*?)^```", text, re.M | re.S)
+    (block,) = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+    monkeypatch.chdir(tmp_path)
+    Path("words.lua").write_text(script)
+    assert main(["port", "words.lua", "-o", "out"]) == 0
+    draft = Path("out", "words.py").read_text(encoding="utf-8")
+    assert block in draft
+    monkeypatch.setattr("sys.argv", ["words.py", "a cat and a dog"])
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(draft, "words.py", "exec"), names)
+    assert names["counter"].counts == {"a": 2, "cat": 1, "and": 1, "dog": 1}
 
 
 def test_leaving_shows_what_convert_writes() -> None:

@@ -6,10 +6,10 @@ import importlib.util
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support.forked_python import forked_python
 from support.paths import ROOT
 
 from compat import cutorch, nn, random, t7
@@ -44,7 +44,7 @@ def test_the_four_tasks(readme, tmp_path):
     bin = tmp_path / "bin"
     bin.mkdir()
     for name, arguments in (("dptable", "-m dptable "), ("python", "")):
-        (bin / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments}"$@"\n')
+        (bin / name).write_text(f'#!/bin/sh\nexec "{forked_python()}" {arguments}"$@"\n')
         (bin / name).chmod(0o755)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{bin}:{os.environ['PATH']}"}
     for command, output in steps(readme):

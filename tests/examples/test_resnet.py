@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 import torch
-from support import nn_golden, programs
+from support import golden_data, nn_golden, programs
+from support.forked_python import forked_python
 from support.paths import ROOT
 
 import dptable
@@ -168,7 +169,7 @@ def test_refuses_wrong_options_before_it_trains(program, capsys, arg, message):
 
 def test_an_error_is_one_line(tmp_path):
     ran = subprocess.run(
-        [sys.executable, PROGRAM / "main.py", "--data", "none.t7"],
+        [forked_python(), PROGRAM / "main.py", "--data", "none.t7"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         cwd=tmp_path,
         capture_output=True,
@@ -316,7 +317,7 @@ def trainer(program: SimpleNamespace, model: Any, state: dict[str, Any]) -> Any:
 @pytest.mark.parametrize("gpus", [[1], [1, 2]])
 def test_repeats_the_recorded_training_of_a_residual_net(program, gpus):
     """Replicas that share the statistics of the batch compute what Torch7 did with one net."""
-    case = nn_golden.load_cases("composite", "ResNet")[0]
+    case = golden_data.load_cases("composite", "ResNet")[0]
     recorded = case["trajectory"]
     dpt = dptable.DataParallelTable(1, True, statistics="synchronised").add(case["module"], gpus)
     dpt.threads()

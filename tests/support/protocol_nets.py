@@ -13,16 +13,14 @@ from torch import Tensor
 
 from compat import nn, nngraph
 from support import protocol
+from support.examples import examples
 
 WIDTH = 4
-# 500 cases with the default profile, 20,000 with that of `make fuzz`.
-LONG = settings.default.max_examples > 100
 
 
 def cases(usual: int) -> Any:
-    count = usual * 40 if LONG else usual
     return settings(
-        max_examples=count,
+        max_examples=examples(usual),
         suppress_health_check=list(HealthCheck),
         deadline=None,
         phases=(Phase.generate, Phase.shrink),

@@ -9,7 +9,7 @@ __all__ = ["BytecodeError", "source_of", "try_source_of"]
 
 
 def try_source_of(bytecode: str) -> tuple[str, str, int] | str:
-    """``source_of`` for Lua's strings; what is wrong, where the bytes are no bytecode."""
+    """Do ``source_of`` for Lua's strings; for bytes that are no bytecode, return the defect."""
     try:
         return source_of(bytecode.encode("latin-1"))
     except BytecodeError as error:

@@ -1,4 +1,4 @@
-"""What ``string.dump`` of LuaJIT gives, taken apart."""
+"""Parse the result of LuaJIT's ``string.dump``."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class _Bytes:
         return self.take(1)[0]
 
     def integer(self) -> int:
-        """A number of 7 bits a byte, the lowest first."""
+        """Read a number of 7 bits per byte, the lowest first."""
         value = shift = 0
         while True:
             byte = self.byte()
@@ -111,7 +111,7 @@ class _Bytes:
                 raise BytecodeError("a number of the bytecode is too long")
 
     def tagged(self) -> tuple[bool, int]:
-        """A bit, and a number of 32 bits."""
+        """Read a bit, and a number of 32 bits."""
         byte = first = self.byte()
         value, shift = (first >> 1) & 0x3F, 6
         while byte >= 0x80:
@@ -160,7 +160,7 @@ def read(data: bytes) -> Dump:
 def _prototype(
     source: _Bytes, names: list[str], stripped: bool, functions: list[Prototype]
 ) -> Prototype:
-    """The next function; those inside it were the last before it, and are taken from there."""
+    """Read the next function; the functions inside it come before it, and are taken from there."""
     flags, parameters, slots, upvalues = source.take(4)
     constants, numbers, instructions = source.integer(), source.integer(), source.integer()
     debug, first, span = 0, 0, 0

@@ -8,7 +8,7 @@ PRIMITIVES = ("nil", "false", "true")
 
 
 def quoted(text: bytes) -> str:
-    """A string."""
+    """Return a string as Lua source."""
     return '"' + "".join(map(_character, text)) + '"'
 
 
@@ -18,7 +18,7 @@ def _character(byte: int) -> str:
 
 
 def number(value: float) -> str:
-    """A number, in parentheses that keep its sign from what stands before."""
+    """Return a number as Lua source, in parentheses that separate its sign from an operator."""
     if value != value:
         return "(0/0)"
     if value in (float("inf"), float("-inf")):
@@ -27,7 +27,7 @@ def number(value: float) -> str:
 
 
 def literal(value: Any) -> str:
-    """Any of these."""
+    """Return a constant as Lua source."""
     if isinstance(value, bytes):
         return quoted(value)
     if value is None or isinstance(value, bool):

@@ -32,7 +32,7 @@ def _globals(main: Prototype) -> set[bytes]:
 
 
 def unused_prefix(main: Prototype) -> str:
-    """What no global's name begins with."""
+    """Return a prefix with which no global's name begins."""
     texts = _globals(main)
     return next(
         prefix
@@ -42,7 +42,7 @@ def unused_prefix(main: Prototype) -> str:
 
 
 def upvalue_names(main: Prototype, prefix: str) -> list[str]:
-    """The names of upvalues in the source that was compiled, where they can be had."""
+    """Return the names of upvalues in the compiled source, if the dump has them."""
     taken = _globals(main) | {b"select"}
     names = []
     for index in range(len(main.upvalues)):

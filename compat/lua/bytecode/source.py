@@ -1,7 +1,8 @@
-"""A dumped function of LuaJIT as Lua source with the same effect, one statement an instruction.
+"""Write a dumped function of LuaJIT as Lua source with the same effect.
 
-Slots of the frame become local variables, jumps ``goto``. Whatever the dump holds, Lua's compiler
-checks the text like any other, so that nothing needs to be proven of the instructions.
+Each instruction becomes a statement, slots of the frame local variables, jumps ``goto``. Lua's
+compiler checks the text like any other, whatever the dump holds, so nothing needs to be proven
+about the instructions.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _SEVERAL = frozenset({"CALLM", "CALLMT", "RETM", "TSETM"})  # take all values of
 
 @lru_cache(maxsize=256)
 def source_of(bytecode: bytes) -> tuple[str, str, int]:
-    """Lua source that gives the function, the name of its chunk, and how many upvalues it has.
+    """Return Lua source that makes the function, its chunk's name, and its number of upvalues.
 
     Raises:
         BytecodeError: LuaJIT did not write this.
@@ -103,9 +104,10 @@ class _Function:
     # Variables.
 
     def _captured(self) -> set[int]:
-        """The slots that functions inside take as upvalues.
+        """Return the slots that inner functions take as upvalues.
 
-        Each is a table of one value, which these share; who leaves a block goes on with another.
+        Each becomes a table of one value, which the functions share; leaving a block makes a new
+        one.
         """
         return {
             upvalue & 0xFF
@@ -164,7 +166,7 @@ class _Function:
     # The text.
 
     def text(self) -> str:
-        """The function as an expression."""
+        """Return the function as an expression."""
         proto = self._proto
         if proto.parameters > proto.slots:
             raise BytecodeError(f"a function has {proto.parameters} parameters")
@@ -235,7 +237,7 @@ class _Function:
         return self._goto(pc + 1 + each.d - _JUMP_BIAS)
 
     def _test(self, pc: int, each: Instruction) -> str | None:
-        """A comparison: what comes next is a jump, which is left out unless it holds."""
+        """Write a comparison: the next instruction is a jump, which is skipped unless it holds."""
         name, operand = each.name[:4], each.name[4:]
         by = {"V": self._slot, "S": self._string, "N": self._number, "P": self._primitive}
         if each.name in _TESTS:
@@ -255,7 +257,7 @@ class _Function:
         return f"if {condition} then {self._goto(pc + 2)} end"
 
     def _value(self, pc: int, each: Instruction) -> str | None:
-        """What reads and writes variables, tables and constants."""
+        """Write an instruction that reads or writes variables, tables or constants."""
         name, a, b, c, d = each.name, each.a, each.b, each.c, each.d
         if name[:3] in _OPERATORS and name[3:] in ("VN", "NV", "VV"):
             left, right = self._slot(b), self._slot(c) if name[3:] == "VV" else self._number(c)
@@ -318,7 +320,7 @@ class _Function:
         return self._string(c) if name.endswith("S") else self._slot(c)
 
     def _closure(self, each: Instruction) -> str:
-        """A function; the tables that it shares with this one become variables of its own."""
+        """Write a function; the tables that it shares with this one become its own variables."""
         child = self._constant(each.d, Prototype)
         upvalues, shared = [], []
         for mark in child.upvalues:
@@ -369,7 +371,7 @@ class _Function:
         return f"{self._slot(a)}({', '.join([*self._range(first, size), *others])})"
 
     def _results(self, a: int, b: int, values: str) -> str:
-        """``b`` is one more than the number of results; 0 where all go to what comes next."""
+        """Return the targets of a call: ``b`` is one more than their number; 0 passes all on."""
         if b == 0:
             self._pending = a, values
             return ""
@@ -384,7 +386,7 @@ class _Function:
         return values
 
     def _first_index(self, index: int) -> int:
-        """Where values go in a table: the low bits of a constant number."""
+        """Return the first index to store at, which is the low bits of a constant number."""
         if index >= len(self._proto.numbers):
             raise BytecodeError(f"there is no constant number {index}")
         value = self._proto.numbers[index]

@@ -117,7 +117,8 @@ local function fill(t, keys, values, n)
    return t
 end
 
--- Does with lent tables what Python tells. `again`: the call goes on.
+-- Gives lent tables back as Python says in `changes`; `again`: the call goes on. Tables that Python keeps become faces
+-- first, because what others have changed to may refer to them.
 local function return_lent(changes, again)
    local i = 1
    while changes and changes[i] do
@@ -146,7 +147,7 @@ local function return_lent(changes, again)
    if not again then n_lent = floor end
 end
 
--- After a value that could not be given.
+-- Forgets the lent tables after a conversion failed: otherwise the next call would settle tables of this one.
 local foreign = {} -- tables with metatables that are being given
 local function forget()
    for t in next, foreign do foreign[t] = nil end

@@ -1,1 +1,1 @@
-"""The numbers behind Lua's tensors, by kind of operation. No kernel knows Lua."""
+"""The computations of Lua's tensors, by kind of operation. No kernel knows Lua."""

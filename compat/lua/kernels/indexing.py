@@ -18,7 +18,7 @@ def _check_rows(a: Tensor, d: int, index: Tensor) -> None:
 
 
 def indexSelect(a: Tensor, d: int, index: Tensor) -> Tensor:
-    """The rows of ``a`` that a vector of numbers names."""
+    """Return the rows of ``a`` with the given numbers."""
     try:
         _check_rows(a, d, index)
     except ArgumentError:
@@ -29,12 +29,12 @@ def indexSelect(a: Tensor, d: int, index: Tensor) -> Tensor:
 
 
 def _shares_memory(a: Tensor) -> bool:
-    """Whether elements are in one place: PyTorch refuses to write to them."""
+    """Return whether elements share memory, which PyTorch refuses to write to."""
     return any(size > 1 and not step for size, step in zip(a.shape, a.stride(), strict=True))
 
 
 def _each_row(a: Tensor, d: int, index: Tensor, source: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """The rows of ``a``, one after the other, and those of the source, as many elements."""
+    """Yield the rows of ``a`` with as many elements of the source."""
     _check_rows(a, d, index)
     for i, row in enumerate(index.tolist()):
         target = a.select(d - 1, row - 1)

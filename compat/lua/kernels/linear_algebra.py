@@ -123,7 +123,7 @@ def _matrix(b: Tensor) -> Tensor:
 
 
 def by_columns(a: Tensor) -> Tensor:
-    """A matrix with its columns one after the other."""
+    """Return a matrix in column-major memory."""
     return a.T.contiguous()
 
 
@@ -134,7 +134,10 @@ def gesv(b: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def gels(b: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
-    """The solution in as many rows as ``a`` has of the longer dimension, and a factor of ``a``."""
+    """Solve the least-squares problem; return the solution and a factor of ``a``.
+
+    The solution has as many rows as the longer dimension of ``a``.
+    """
     m, n = a.shape
     factors = (torch.geqrf(a) if m >= n else torch.geqrf(a.T))[0]
     _check_diagonal(
@@ -208,7 +211,7 @@ def potri(a: Tensor, uplo: str) -> Tensor:
 
 
 def pstrf(a: Tensor, uplo: str, tolerance: float) -> tuple[Tensor, Tensor]:
-    """Cholesky's decomposition with pivots."""
+    """Compute Cholesky's decomposition with pivots."""
     n = a.shape[0]
     s = _symmetric(a, uplo)
     pivots = torch.arange(1, n + 1, dtype=torch.int32)
@@ -242,7 +245,7 @@ def geqrf(a: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def orgqr(a: Tensor, tau: Tensor) -> Tensor:
-    """As many columns of Q as there are reflectors; the others stay."""
+    """Return as many columns of Q as there are reflectors; the others are unchanged."""
     n = len(tau)
     return torch.cat([torch.orgqr(a[:, :n], tau), a[:, n:]], 1)
 

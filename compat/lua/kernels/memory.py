@@ -1,4 +1,4 @@
-"""What the Lua side needs of PyTorch's memory: storages, addresses, views."""
+"""PyTorch's memory for the Lua side: storages, addresses, views."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Allocator = tuple[Callable[..., tuple[Tensor, int | None]], Callable[[], Tensor]
 
 
 def address(tensor: Tensor) -> int | None:
-    """Where a tensor's numbers are in the memory of the CPU; None for another's memory."""
+    """Return the address of a tensor's numbers in CPU memory; None for other memory."""
     return tensor.data_ptr() if tensor.is_cpu else None
 
 
@@ -82,23 +82,24 @@ def copy_elements(base: Tensor, source: Tensor) -> None:
 
 
 def view1(base: Tensor, offset: int, size: int, stride: int) -> Tensor:
-    """A vector in the storage of ``base``."""
+    """Return a vector in the storage of ``base``."""
     return base.as_strided((size,), (stride,), offset)
 
 
 def view2(base: Tensor, offset: int, n: int, m: int, p: int, q: int) -> Tensor:
-    """A matrix in the storage of ``base``."""
+    """Return a matrix in the storage of ``base``."""
     return base.as_strided((n, m), (p, q), offset)
 
 
 def view(base: Tensor, offset: int, n: int, *numbers: int) -> Tensor:
-    """A tensor in the storage of ``base``: n sizes, then n strides."""
+    """Return a tensor in the storage of ``base``, given n sizes and n strides."""
     return base.as_strided(numbers[:n], numbers[n:], offset)
 
 
 def check_geometry(n: int, offset: int = 0, length: int = 0, *numbers: float) -> str | None:
-    """What is wrong with a tensor that a file describes by n sizes, then n strides; with n alone,
-    with that number.
+    """Return what is wrong with a file's tensor of n sizes and n strides, or None.
+
+    With n alone, only the number of dimensions is checked.
     """
     try:
         check_dimensions(n)
@@ -111,7 +112,7 @@ def check_geometry(n: int, offset: int = 0, length: int = 0, *numbers: float) ->
 
 
 def move(tensor: Tensor, place: Tensor) -> None:
-    """Have ``tensor`` be what ``place`` is, as Torch7's ``set``."""
+    """Make ``tensor`` a view of ``place``'s memory, as Torch7's ``set`` does."""
     with torch.no_grad():
         tensor.data = place
 
@@ -144,9 +145,9 @@ def describe_tensor(tensor: Tensor) -> tuple[Any, ...]:
 
 
 def identify(tensor: Tensor, type: str | None = None) -> tuple[int, int]:
-    """The identities of a tensor and of its storage, 0 for a storage without memory.
+    """Return the identities of a tensor and of its storage; 0 for a storage without memory.
 
-    ``type`` is Torch7's type that it has from now on.
+    ``type`` is the Torch7 type that it has from now on.
     """
     if type:
         declare(tensor, type)
@@ -154,7 +155,7 @@ def identify(tensor: Tensor, type: str | None = None) -> tuple[int, int]:
 
 
 def base_of(tensor: Tensor) -> Tensor:
-    """A tensor over the same storage from which views can be made that need no gradient."""
+    """Return a tensor over the same storage, without gradients, to make views of."""
     tensor = tensor.detach()
     return tensor.view(torch.uint8) if tensor.dtype == torch.bool else tensor
 
@@ -182,7 +183,7 @@ def set_item(base: Tensor, index: int, value: float) -> None:
 
 
 def storage_bytes(base: Tensor, offset: int, n: int) -> bytes:
-    """The elements of a storage of bytes."""
+    """Return the elements of a storage of bytes."""
     return base.as_strided((n,), (1,), offset).cpu().numpy().tobytes()
 
 
@@ -196,10 +197,14 @@ def set_storage_bytes(base: Tensor, offset: int, text: str) -> None:
 def map_file(
     path: str, name: str, shared: bool, size: int, temporary: bool
 ) -> tuple[Tensor | None, int, int]:
-    """A file as memory: the tensor, its address and number of elements.
+    """Map a file into memory; return the tensor, its address and number of elements.
 
-    Unless ``shared``, what is written does not reach the file. A shared file is made where there is
-    none; a ``temporary`` one is removed when its memory is free.
+    Args:
+        path: the file.
+        name: the tensor type.
+        shared: write changes to the file, which is made if it is missing.
+        size: the number of elements; 0 for all of the file.
+        temporary: remove the file when its memory is freed.
     """
     dtype, _ = parse_type(name)
     mode: Literal["r+", "c"] = "r+" if shared else "c"
@@ -239,7 +244,7 @@ def set_record_bytes(base: Tensor, offset: int, data: str) -> None:
 
 
 def as_bytes(tensor: Tensor) -> Tensor:
-    """A copy of the elements as bytes, on the CPU."""
+    """Return a copy of the elements as bytes, on the CPU."""
     return tensor.contiguous().view(torch.uint8).to("cpu", copy=True)
 
 

@@ -15,7 +15,7 @@ Kernel = Callable[..., None]
 
 
 def _sequentially(kernel: Kernel, out: Tensor, *args: Any) -> None:
-    """As Torch7 writes where PyTorch refuses: element after element."""
+    """Write element after element, as Torch7 does where PyTorch refuses."""
     for d, (size, stride) in enumerate(zip(out.shape, out.stride(), strict=True)):
         if stride == 0 and size > 1:
             for i in range(size):
@@ -28,9 +28,9 @@ def _sequentially(kernel: Kernel, out: Tensor, *args: Any) -> None:
 
 
 def writes(kernel: Kernel) -> Kernel:
-    """A kernel that also writes to tensors whose elements share memory.
+    """Wrap a kernel so that it also writes to tensors whose elements share memory.
 
-    Operands get the shape of the result: Torch7 asks for equal counts only, and PyTorch would
+    Operands get the shape of the result: Torch7 requires equal counts only, and PyTorch would
     broadcast.
     """
 
@@ -51,7 +51,7 @@ def writes(kernel: Kernel) -> Kernel:
 
 
 def copy(out: Tensor, source: Tensor) -> None:
-    """The numbers of another tensor, of whatever type."""
+    """Copy the numbers of another tensor of any type."""
     if source.shape != out.shape:
         source = source.reshape(out.shape)
     if source.is_floating_point() and not out.is_floating_point():
@@ -132,7 +132,7 @@ _WIDTH = {torch.uint8: 8, torch.int8: 8, torch.int16: 16, torch.int32: 32, torch
 
 
 def _shift(a: Tensor, value: Any) -> tuple[Tensor, Tensor]:
-    """The bits of numbers without their sign, and by how many places C shifts them."""
+    """Return the bits of numbers without their sign, and the distance by which C shifts them."""
     width = _WIDTH[a.dtype]
     bits = a.long() if width == 64 else a.long() & (2**width - 1)
     return bits, torch.as_tensor(value).to(a.device, torch.int64) & (63 if width == 64 else 31)

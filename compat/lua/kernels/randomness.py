@@ -111,10 +111,10 @@ def multinomialAlias(out: Tensor, generator: random.Generator | None, J: Tensor,
 
 
 def new_generator() -> random.Generator:
-    """A generator of its own, seeded by the operating system."""
+    """Return a new generator, seeded by the operating system."""
     return random.Generator()
 
 
 def generator_state(generator: random.Generator) -> Tensor:
-    """The state as it lies in files."""
+    """Return the state as files hold it."""
     return torch.frombuffer(bytearray(generator.to_bytes()), dtype=torch.uint8)

@@ -14,7 +14,7 @@ from compat.lua.kernels.errors import ArgumentError
 
 
 def dimension(a: Tensor, d: int, argument: int = 2, text: str = "dimension {} out of range") -> int:
-    """A dimension as PyTorch counts it."""
+    """Return a dimension counted as PyTorch counts it."""
     if a.numel() == 0 or not 1 <= d <= a.dim():
         raise ArgumentError(argument, text.format(d))
     return d - 1
@@ -26,7 +26,7 @@ _INVALID = "invalid dimension {}"
 
 
 def _wide(a: Tensor) -> torch.dtype:
-    """The type that Torch7 adds up in."""
+    """Return the type in which Torch7 sums."""
     return torch.float64 if a.is_floating_point() else torch.int64
 
 
@@ -94,7 +94,7 @@ def stdall(a: Tensor, biased: bool) -> float:
 
 
 def _variance(a: Tensor, d: int, biased: bool) -> Tensor:
-    """From the sums of numbers and squares, one after the other: it shows where they cancel out."""
+    """Compute the variance from the sums of numbers and squares, with Torch7's cancellation."""
     d = dimension(a, d, 3, _INVALID)
     n = a.shape[d]
     rest = torch.tensor(n if biased else n - 1, dtype=torch.float64)
@@ -142,7 +142,7 @@ def dist(a: Tensor, b: Tensor, p: float) -> float:
 
 
 def _section(a: Tensor) -> int:
-    """How many elements Torch7 takes as one row, of which each is one step behind the other."""
+    """Return how many elements Torch7 treats as one row with equal steps."""
     n = a.shape[-1]
     for d in range(a.dim() - 2, -1, -1):
         if a.stride(d) != a.stride(d + 1) * a.shape[d + 1]:

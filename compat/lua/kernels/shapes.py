@@ -13,7 +13,7 @@ from compat.lua.kernels.memory import address
 
 
 def fresh(tensor: Tensor) -> tuple[Any, ...]:
-    """A result as the Lua side takes it: contiguous, its address, elements, dimensions, sizes."""
+    """Return a result for the Lua side: contiguous, its address, elements, dimensions, sizes."""
     if not tensor.is_contiguous():
         tensor = tensor.contiguous()
     if tensor.dim() == 0:
@@ -97,7 +97,7 @@ def match(a: Tensor, b: Tensor, gain: float) -> Tensor:
 
 
 def cat(d: int, *tensors: Tensor) -> Tensor:
-    """Along dimension ``d``; sizes that a tensor lacks are 1."""
+    """Join tensors along dimension ``d``; sizes that a tensor lacks are 1."""
     most = max(d, *(t.dim() for t in tensors))
     shaped = [t.reshape(*t.shape, *[1] * (most - t.dim())) for t in tensors]
     try:

@@ -1,8 +1,8 @@
-"""The language of Torch7's LuaJIT, which is built with Lua 5.2's features; lupa's is not.
+"""The language of Torch7's LuaJIT, which is built with Lua 5.2's features; lupa's LuaJIT is not.
 
-What the compiler lacks is rewritten in the text that it gets (``rewrite.lua``), by whatever turns
-text into functions (``loading.lua``); what the operators in it do is in ``operators.lua``, and the
-functions of the standard library are in ``library.lua``.
+Whatever turns text into functions (``loading.lua``) first rewrites what the compiler lacks
+(``rewrite.lua``). The operators' functions are in ``operators.lua``, those of the standard library
+in ``library.lua``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _COMPILE = "function(text) return string.dump(assert(loadstring(text, '=[C]')), 
 
 @functools.cache
 def _compiled(kind: Any) -> dict[str, str]:
-    """The bytecode of the parts for one Lua."""
+    """Return the bytecode of these files for one Lua."""
     lua = kind(encoding="latin-1", register_eval=False)
     compile = lua.eval(_COMPILE)
     return {name: compile((_FOLDER / f"{name}.lua").read_text("latin-1")) for name in _PARTS}

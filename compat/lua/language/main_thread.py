@@ -1,4 +1,4 @@
-"""The main thread of a Lua state, which lupa keeps to itself."""
+"""Find the main thread of a Lua state, which lupa does not expose."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def keep_main_thread(lua: Any) -> None:
 
 
 def main_state(lua: Any) -> int:
-    """The address of the main state."""
+    """Return the address of the main state."""
     return _address(lua.execute(f"return tostring(debug.getregistry()['{_NAME}'])"))
 
 
 def interface(lua: Any) -> ctypes.CDLL:
-    """Lua's C functions, of the library that lupa has for this state.
+    """Load Lua's C functions from the library that lupa uses for this state.
 
     Raises:
         OSError: the library cannot be opened again.

@@ -23,7 +23,7 @@ from compat.tensor_types import default_type
 
 
 class Classes:
-    """The classes that one Lua state knows.
+    """The classes of one Lua state.
 
     Args:
         runtime: the state.
@@ -38,7 +38,7 @@ class Classes:
         self._converters = converters
 
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """What Lua calls."""
+        """Return the functions that Lua calls."""
         names = (
             *("describe_class", "class_named", "class_names", "derive", "bare", "construct"),
             *("method", "set_method", "set_class_value", "arity", "original"),
@@ -52,12 +52,12 @@ class Classes:
         return id(cls), _typename(cls), parent, 1 if entry is None else entry.version
 
     def class_named(self, typename: str) -> Any:
-        """The class of a Torch7 name."""
+        """Return the class with a Torch7 name."""
         found = [entry.cls for entry in provide(typename) if entry.cls is not None]
         return found[0] if found else None
 
     def class_names(self, module: str) -> Any:
-        """The names of the classes of a Python module, and the classes."""
+        """Return the classes of a Python module with their names."""
         place = importlib.import_module(module)
         found = {
             name: value
@@ -83,7 +83,7 @@ class Classes:
         )
 
     def derive(self, typename: str, parent: type) -> type:
-        """A class for one that Lua derives."""
+        """Make a Python class for a class that Lua derives."""
         keywords = {"typename": typename} if issubclass(parent, Convertible) else {}
 
         def make() -> type:
@@ -126,7 +126,7 @@ class Classes:
             self.runtime.settings.set(cls, key, value)
 
     def bound(self, value: Any, owner: Any) -> Any:
-        """What a field of an object is set to for a value: a function is a method of the object."""
+        """Return the value to set a field to; a function becomes a method of the object."""
         if isinstance(value, LuaFunction):
             return BoundLuaMethod(value, owner)
         is_adapted = callable(value) and self.original(value) is not value
@@ -135,14 +135,14 @@ class Classes:
         return value
 
     def original(self, function: Any) -> Any:
-        """The method that Lua knows in the form of one of this class's."""
+        """Return the method from which one of this object's converters was made."""
         for converters, plain in self._converters.values():
             if function == converters:
                 return plain
         return function
 
     def method(self, cls: type, key: str) -> tuple[str, Any, int] | None:
-        """What a class has under that name: how, the function, and the class that it is of."""
+        """Return a class's method: its kind, the function, and the class that defines it."""
         name = python_name(key)
         for base in cls.__mro__:
             if key in vars(base):
@@ -169,7 +169,10 @@ class Classes:
         return None
 
     def arity(self, function: Any) -> tuple[int | None, int, bool]:
-        """How many arguments a function takes at most (None: any) and least; if it is silent."""
+        """Return the largest (None: any) and smallest number of a function's arguments.
+
+        The third result tells whether the function returns nothing.
+        """
         try:
             signature = inspect.signature(function)
         except (TypeError, ValueError):
@@ -182,7 +185,7 @@ class Classes:
         return None if any_number else len(ordered), least, silent
 
     def bare(self, cls: type) -> tuple[Any, int]:
-        """An object of a class, before its ``__init``, and its identity."""
+        """Make an object of a class, before its ``__init``; return it with its identity."""
         new: Any = cls.__new__
         owner = new(cls)
         if isinstance(owner, Convertible):
@@ -190,7 +193,7 @@ class Classes:
         return self.runtime.exchange.opaque(owner), id(owner)
 
     def construct(self, cls: type, *args: Any) -> Any:
-        """An object of a Python class."""
+        """Make an object of a Python class."""
         if _takes_modules(cls):
             args = ()
         try:
@@ -208,7 +211,7 @@ class Classes:
 
 @functools.cache
 def _flags(cls: type) -> tuple[bool, ...]:
-    """Which arguments of a constructor are true or false."""
+    """Return which arguments of a constructor are booleans."""
     parameters = inspect.signature(cls).parameters.values()
     plain = itertools.takewhile(lambda p: p.kind is p.POSITIONAL_OR_KEYWORD, parameters)
     return tuple(str(p.annotation).partition(" ")[0] == "bool" for p in plain)
@@ -216,7 +219,7 @@ def _flags(cls: type) -> tuple[bool, ...]:
 
 @functools.cache
 def _needed(cls: type) -> tuple[str, ...]:
-    """The arguments that a constructor cannot do without."""
+    """Return the required arguments of a constructor."""
     parameters = inspect.signature(cls).parameters.values()
     return tuple(
         p.name
@@ -227,15 +230,15 @@ def _needed(cls: type) -> tuple[str, ...]:
 
 @functools.cache
 def _takes_modules(cls: type) -> bool:
-    """Whether a constructor takes modules, where Torch7's takes nothing, and minds nothing."""
+    """Return whether a constructor takes modules; Torch7's takes nothing, and ignores arguments."""
     found = inspect.signature(cls).parameters.get("modules")
     return found is not None and found.kind is found.VAR_POSITIONAL
 
 
 def _as_in_lua(cls: type, args: tuple[Any, ...]) -> list[Any]:
-    """Arguments of a constructor as Lua has them: whatever is not false or nil is true.
+    """Convert a constructor's arguments: any value but false and nil is true.
 
-    What stands for a module, and is none, fails only when it is used.
+    A value in place of a module fails only when it is used.
     """
     flags = _flags(cls)
     given = [
@@ -263,9 +266,9 @@ def _typename(cls: type) -> str:
 
 
 def _printed(parent: type) -> dict[str, Any]:
-    """Have a class that derives from ``nn.Container`` print its name alone, as in Torch7.
+    """Let a class derived from ``nn.Container`` print only its name, as in Torch7.
 
-    Containers of Torch7 that print what they hold say how, in a ``_body`` of their own.
+    Torch7's containers that print their contents have their own ``_body``.
     """
     if issubclass(parent, Container) and parent.prints_every_module():
         return {"__repr__": Module.__repr__}

@@ -1,4 +1,4 @@
-"""Methods of nets that do in Lua what they do in Torch7, and something else in Python."""
+"""Methods of nets that behave as in Torch7 when Lua calls them, and differently in Python."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ return new
 
 
 class Converters:
-    """Such methods, for one Lua state."""
+    """The converted methods, for one Lua state."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
 
     def methods(self) -> dict[str, tuple[Callable[..., Any], Callable[..., Any]]]:
-        """By their names: the method for Lua, and that of Python."""
+        """Return, by name, the method for Lua and Python's own."""
         return {name: (getattr(self, name), plain) for name, plain in _PLAIN.items()}
 
     def getParameters(self, module: Module) -> Any:
-        """``getParameters``: each call makes new flat tensors, and leaves earlier ones behind."""
+        """Make new flat tensors in each call, and leave earlier ones behind."""
         plain = _plain(module, "getParameters")
         if plain is _PLAIN["getParameters"]:
             for part in module.parameters():
@@ -54,13 +54,13 @@ class Converters:
         return result
 
     def share(self, module: Module, mlp: Any, *names: str) -> Any:
-        """``share``; Lua sees the tensors moved that it holds."""
+        """Share fields; Lua sees that its tensors have moved."""
         result = _plain(module, "share")(module, mlp, *names)
         self.refresh(module)
         return result
 
     def clone(self, module: Module, *names: str) -> Any:
-        """``clone``; as in Torch7 through a file, where Lua alone knows what goes into one."""
+        """Clone a net; through a file, as in Torch7, if only Lua knows what a file holds of it."""
         if not any(self._needs_lua(part) for part in module.listModules()):
             return _plain(module, "clone")(module, *names)
         try:
@@ -73,7 +73,7 @@ class Converters:
         return new.share(module, *names) if names else new
 
     def _needs_lua(self, module: Module) -> bool:
-        """Whether a module's class has its own ``write`` or ``read``, or it holds values of Lua."""
+        """Return whether a module has Lua's ``write`` or ``read``, or holds values of Lua."""
         raw = self.runtime.exchange.raw_kind
         return _has_own_files(type(module)) or any(
             isinstance(value, (LuaTable, LuaFunction, BoundLuaMethod)) or type(value) is raw
@@ -81,12 +81,12 @@ class Converters:
         )
 
     def refresh(self, module: Module) -> None:
-        """Have Lua look at the parameters again."""
+        """Update Lua's view of the parameters."""
         storage_changes.moved(t for part in module.parameters() for t in part if t is not None)
 
 
 def _plain(module: Module, name: str) -> Callable[..., Any]:
-    """The class's method; where functions of Lua stand, the one after them, which they call."""
+    """Return Python's method of the class; if Lua replaces it, the one that Lua's calls."""
     found: Callable[..., Any] | None = None
     for base in type(module).__mro__:
         method = vars(base).get(name)
@@ -112,14 +112,14 @@ def _leave(parameters: list[Tensor]) -> None:
 
 
 def _has_own_files(cls: type) -> bool:
-    """Whether a class of Lua has its own ``write`` or ``read``."""
+    """Return whether a class of Lua has its own ``write`` or ``read``."""
     return cls.__module__ == "lua" and any(
         isinstance(getattr(cls, name, None), LuaMethod) for name in ("write", "read")
     )
 
 
 def flatten(tensors: list[Tensor]) -> Tensor:
-    """``nn.Module.flatten``: like ``getParameters``, of any tensors."""
+    """Flatten any tensors, as ``nn.Module.flatten`` does."""
     _leave(tensors)
     flat = flat_storage.gather(tensors)
     storage_changes.moved(tensors)
@@ -127,13 +127,13 @@ def flatten(tensors: list[Tensor]) -> Tensor:
 
 
 def nll_updateOutput(criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
-    """The loss of a ``ClassNLLCriterion`` and the sum of the weights of its targets."""
+    """Return the loss of a ``ClassNLLCriterion`` and the sum of its targets' weights."""
     loss = ClassNLLCriterion.updateOutput(criterion, input, target)
     return loss, criterion.total_weight_tensor.item()
 
 
 def nll_forward(criterion: Any, input: Any, target: Any = None) -> Any:
-    """``forward``, with both results."""
+    """Call ``forward``; return both results."""
     loss = criterion.forward(input, target)
     if type(criterion).updateOutput is not ClassNLLCriterion.updateOutput:
         return loss

@@ -32,7 +32,7 @@ class Fields:
         self._classes = classes
 
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """What Lua calls."""
+        """Return the functions that Lua calls."""
         names = ("describe", "field", "has_field", "set_field", "names", "declare_types")
         return {name: getattr(self, name) for name in names}
 
@@ -45,14 +45,14 @@ class Fields:
         return id(owner), id(cls), cls, names
 
     def has_field(self, owner: Any, key: str) -> bool:
-        """Whether an object has a field or method of its own of that name."""
+        """Return whether an object has its own field or method of that name."""
         return key in owner.__dict__ or key in _RESULTS
 
     def field(self, owner: Any, key: str) -> Any:
-        """What an object has under a name, in a field or for itself, classified for Lua.
+        """Return an object's field or own method, classified for Lua.
 
-        A function of Lua as a method comes as ``own``, one of Python as ``python own``; None is
-        nothing.
+        A Lua function that is a method has the kind ``own``, a Python function ``python own``; None
+        is nil.
         """
         value = owner.__dict__.get(key)
         kind = type(value)
@@ -117,7 +117,7 @@ class Fields:
         setattr(owner, name, value)
 
     def names(self, owner: Any) -> Any:
-        """The names of the fields of an object."""
+        """Return the names of an object's fields."""
         if isinstance(owner, (Module, Criterion)):
             hidden = {*ENGINE_FIELDS, *owner.transient_fields, *owner.pass_fields}
             found = [
@@ -135,5 +135,5 @@ class Fields:
         return self.runtime.lua.table_from(found)
 
     def declare_types(self) -> None:
-        """From now on, what objects give is declared to be of their types; see gpu_types."""
+        """Declare the types of objects' results from now on; see gpu_types."""
         self.runtime.calls.tell_types = tell_types

@@ -1,4 +1,4 @@
-"""What Lua's files hold of objects of Python."""
+"""Read and write Python's objects in Lua's files."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from compat.t7.objects.registry import find_class
 
 
 class Files:
-    """How one Lua state reads and writes objects."""
+    """The reading and writing of objects for one Lua state."""
 
     def __init__(self, runtime: Runtime, classes: Classes) -> None:
         self.runtime = runtime
         self._classes = classes
 
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """What Lua calls."""
+        """Return the functions that Lua calls."""
         names = ("saved_fields", "restore", "hooks", "written", "reading", "next_request")
         return {name: getattr(self, name) for name in (*names, "storage", "numbers")}
 
     def saved_fields(self, owner: Any) -> Any:
-        """What a file holds of an object."""
+        """Return the fields that a file holds of an object."""
         fields = owner.t7_fields() if hasattr(owner, "t7_fields") else dict(vars(owner))
         return {key: self._saved(value) for key, value in fields.items()}
 
@@ -41,14 +41,14 @@ class Files:
         return value
 
     def hooks(self, cls: type) -> tuple[bool, bool]:
-        """Whether a class has ways of its own to be read from a file, and written."""
+        """Return whether a class has its own way to be read from a file, and to be written."""
         entry = find_class(cls)
         return (
             (False, False) if entry is None else (entry.read is not None, entry.write is not None)
         )
 
     def written(self, owner: Any) -> Any:
-        """What such an object writes: kinds, values, how many."""
+        """Return what such an object writes: kinds, values, count."""
         entry = find_class(type(owner))
         assert entry is not None and entry.write is not None
         items = list(entry.write(owner))
@@ -60,13 +60,13 @@ class Files:
         )
 
     def reading(self, owner: Any, version: float) -> Any:
-        """A reader of such an object, for ``next_request``."""
+        """Return a reader of such an object, for ``next_request``."""
         entry = find_class(type(owner))
         assert entry is not None and entry.read is not None
         return entry.read(owner, version)
 
     def next_request(self, reader: Any, value: Any = None, kind: str = "") -> tuple[Any, ...]:
-        """What it wants to read next, nothing at the end, for what it wanted last."""
+        """Answer the reader's last request; return its next one, or nothing at the end."""
         if kind == "FIELDS" and isinstance(value, list):
             value = dict(items(value))
         try:
@@ -75,11 +75,11 @@ class Files:
             return (None,)
 
     def storage(self, flat: Tensor) -> Storage:
-        """A storage, given as a flat tensor."""
+        """Return a storage for a flat tensor."""
         return Storage(flat)
 
     def numbers(self, flat: Tensor) -> list[Any]:
-        """What a storage of sizes holds."""
+        """Return the contents of a storage of sizes."""
         return list(flat.tolist())
 
     def restore(self, owner: Any, version: int, *flat: Any) -> Any:

@@ -20,12 +20,12 @@ _PYTHON_NAMES = {
 
 
 def python_name(key: str) -> str:
-    """What Python calls a field or method of Lua's."""
+    """Return Python's name of a field or method of Lua's."""
     return _PYTHON_NAMES.get(key, key)
 
 
 def lua_name(name: str) -> str:
-    """What Lua calls a field of Python's."""
+    """Return Lua's name of a field of Python's."""
     return "lambda" if name == "lambda_" else name
 
 
@@ -58,7 +58,7 @@ class BoundLuaMethod:
 
 
 def _readable(result: Any) -> Any:
-    """What a method gives, for Python: an output with a metatable can be read as lists are."""
+    """Return a method's result for Python: outputs with a metatable can be read as lists."""
     entries = result.entries() if isinstance(result, LuaTable) else ()
     if not entries:
         return result

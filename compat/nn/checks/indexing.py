@@ -19,7 +19,7 @@ def counted(value: int, name: str) -> int:
 
 
 def counted_or_none(value: int | None, name: str) -> int | None:
-    """``counted``, or None."""
+    """Return ``counted``, or None."""
     return None if value is None else counted(value, name)
 
 
@@ -38,12 +38,12 @@ def positive(value: int, name: str) -> int:
 
 
 def zero_based(value: int) -> int:
-    """PyTorch's number of a dimension or index; negative ones mean the same in both."""
+    """Return PyTorch's number of a dimension or index; negative ones mean the same in both."""
     return value - 1 if value > 0 else value
 
 
 def batched(dimension: int, input: Tensor, nInputDims: int | None) -> int:
-    """PyTorch's number of ``dimension`` of a sample, for an input that may be a batch.
+    """Return PyTorch's number of ``dimension`` of a sample, for an input that may be a batch.
 
     ``nInputDims`` is the number of dimensions of one sample; an input with one more is a batch.
     Whether the input has that dimension is not checked.
@@ -55,7 +55,7 @@ def batched(dimension: int, input: Tensor, nInputDims: int | None) -> int:
 
 
 def checked_dim(dimension: int, input: Tensor, name: str = "input") -> int:
-    """PyTorch's number, from 0 on, of ``dimension``, if ``input`` has it."""
+    """Return PyTorch's number, from 0 on, of ``dimension``, if ``input`` has it."""
     dim = zero_based(dimension)
     if not -input.dim() <= dim < input.dim():
         raise lacks_dimension(input, dimension, name)
@@ -63,7 +63,7 @@ def checked_dim(dimension: int, input: Tensor, name: str = "input") -> int:
 
 
 def checked_batched(dimension: int, input: Tensor, nInputDims: int | None) -> int:
-    """``batched``, if the input has that dimension."""
+    """Return ``batched``, if the input has that dimension."""
     dim = batched(dimension, input, nInputDims)
     if not 0 <= dim < input.dim():
         raise lacks_dimension(input, dimension, "input")

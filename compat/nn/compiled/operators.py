@@ -268,7 +268,7 @@ class Compiled:
 
 
 def compiled(graph: GraphModule) -> Compiled:
-    """``graph`` as machine code, made once for all graphs that compute the same."""
+    """Return ``graph`` as machine code, made once for all graphs that compute the same."""
     key = graph.code, torch.get_num_threads(), *_forms(graph)
     found = _compiled.get(key)
     if found is None:

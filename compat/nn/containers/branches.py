@@ -213,7 +213,7 @@ class DepthConcat(Concat):
 
 
 def _centered(tensor: Tensor, sizes: list[int], but: int) -> Tensor:
-    """``tensor`` between zeros, so that it gets ``sizes``, in all dimensions but one."""
+    """Return ``tensor`` between zeros, so that it gets ``sizes``, in all dimensions but one."""
     padding: list[int] = []
     for dim, size in reversed(list(enumerate(tensor.shape))):
         missing = 0 if dim == but else sizes[dim] - size

@@ -197,7 +197,7 @@ class Bottle(Decorator):
 
 
 def _merged(tensor: Tensor, extra: int) -> Tensor:
-    """``tensor`` with its first dimensions, one and ``extra``, as one."""
+    """Return ``tensor`` with its first dimensions, one and ``extra``, as one."""
     return tensor.flatten(0, extra) if extra > 0 else tensor
 
 

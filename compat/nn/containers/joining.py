@@ -12,7 +12,7 @@ from compat.nn.checks.indexing import lacks_dimension
 
 
 def joined(parts: Sequence[Tensor], dim: int, name: str) -> Tensor:
-    """``torch.cat(parts, dim)``, with errors that call part 1 ``name.format(1)``."""
+    """Return ``torch.cat(parts, dim)``, with errors that call part 1 ``name.format(1)``."""
     try:
         return torch.cat(list(parts), dim)
     except (IndexError, RuntimeError, TypeError, ValueError):

@@ -72,6 +72,7 @@ class Conversion:
         for group in groups.values():
             members = group.members()
             for view in group.views():
+                # A flat tensor moves with its parameters only if all of them are converted.
                 inside = [id(m) in changing for m in members if overlap(m, view)]
                 if all(inside):
                     self.cache.setdefault(("views", storage_key(view)), []).append(view)
@@ -145,6 +146,8 @@ class Conversion:
         if not self._changes(tensor):
             return
         storage = tensor.untyped_storage()
+        # Storages without memory all have the address 0 and share nothing; one storage may be
+        # viewed with several dtypes, which become separate storages.
         key = ("storage", storage.data_ptr(), tensor.dtype)
         if storage.data_ptr() == 0 or key not in self.cache:
             whole = torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(storage)
@@ -156,5 +159,6 @@ class Conversion:
             )
         new = self.cache[key][0]
         for view in (tensor, *self.cache.pop(("views", storage.data_ptr()), ())):
+            # In place, for everybody who holds the tensor.
             view.data = new.as_strided(view.shape, view.stride(), view.storage_offset())
             moved([view])

@@ -134,6 +134,7 @@ class Graph:
         if now == self._versions:
             yield
             return
+        # Autograd compares each saved tensor's counter with the one it noted at forward.
         set_versions(watched, self._versions)
         try:
             yield
@@ -204,10 +205,14 @@ class _Net(torch.autograd.Function):
         ctx.net = net
         ctx.input = with_tensors(form, [tensor.detach() for tensor in given])
         output = net.forward(ctx.input)
+        # A token for this call: backward compares it to see whether the net has computed forward
+        # again.
         ctx.call = net.__dict__["_call"] = object()
         ctx.graph = _state.graph
         ctx.form = output
         ctx.watched = [*given, *tensors(output), *net.parameters()[0]]
+        # Kept by hand: save_for_backward cannot save the nested input, and would not notice changes
+        # of parameters, which are no inputs of this Function.
         ctx.versions = versions(ctx.watched)
         results.append(output)
         return tuple(tensor.detach() for tensor in tensors(output))

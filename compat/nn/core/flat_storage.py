@@ -119,6 +119,7 @@ def flatten(
     plans[1].follow(plans[0].offsets)
     if plans[0].offsets != plans[1].offsets:
         raise ValueError("misaligned parameters: share weights and their gradients alike")
+    # Both are checked before either is applied: an error leaves everything where it was.
     for plan in plans:
         plan.check()
     return plans[0].apply(), plans[1].apply()
@@ -161,6 +162,8 @@ def _is_dense(tensor: Tensor) -> bool:
     """Return whether the elements fill a range of memory without holes, in any order."""
     if tensor.numel() == 0:
         return True
+    # In the order of their strides, dense dimensions multiply up without a gap; transposed tensors
+    # pass, too. A dimension of size 1 may have any stride.
     expected = 1
     for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
         if size == 1:
@@ -226,6 +229,8 @@ class _Plan:
                 and places.setdefault((storage_key(tensor), start, length), offset or 0) != offset
             ):
                 return
+        # Two places at one offset would make tensors share memory that do not share it now, and
+        # together they must fill the flat tensor exactly.
         lengths = [length for _, _, length in places]
         if len(set(places.values())) < len(places) or sum(lengths) != self.size:
             return
@@ -237,6 +242,7 @@ class _Plan:
     def _in_place(self) -> bool:
         return len(self.ranges) == 1 and len(next(iter(self.ranges.values()))) == 1
 
+    # Only weak references to flat tensors are kept: those that nobody holds need not move.
     def _handed_out(self) -> list[Tensor]:
         groups = {id(g): g for g in (t.__dict__.get("_flat") for t in self.tensors) if g}
         views = [view for group in groups.values() for view in group.views()]
@@ -244,6 +250,7 @@ class _Plan:
 
     def check(self) -> None:
         """Raise InUse if a referenced flat tensor would be torn apart."""
+        # Tensors that fill one range already stay there, and so do all views of it.
         if not self._in_place():
             for view in self._handed_out():
                 if self._offset_of(view) is None:
@@ -284,6 +291,7 @@ class _Plan:
             storages = {storage_key(t): t for t in self.tensors}
             for key, ranges in self.ranges.items():
                 for start, end, target in ranges:
+                    # The old storage is freed after the copies are queued, not after they are done.
                     accelerators.keep(storages[key])
                     source = storages[key].detach().as_strided((end - start,), (1,), start)
                     flat[target : target + end - start].copy_(source)
@@ -297,6 +305,8 @@ class _Plan:
                 # Two entries may be one tensor object: it moves once.
                 if storage_key(tensor) in self.ranges:
                     assert offset is not None
+                    # ``.data`` exchanges the memory under the same tensor object, so optimizers,
+                    # ``grad`` and fields of modules that hold it go on.
                     tensor.data = flat.as_strided(tensor.shape, tensor.stride(), offset)
             moved([*self._handed_out(), *self.tensors])
         group.join(self.tensors)

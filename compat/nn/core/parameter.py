@@ -44,6 +44,8 @@ class _HandedOut:
         entry = self._entries.get(id(parameter))
         if entry is None or entry[1] is not gradient:
             key = id(parameter)
+            # The callback compares references: a new tensor may have got the id of the old one
+            # before the old one's callback runs.
             gone = weakref.ref(parameter, lambda ref: self._drop(key, ref))
             self._entries[key] = gone, gradient
 
@@ -62,6 +64,7 @@ class _HandedOut:
             return None
         if gradient.shape != parameter.shape or gradient.type() != parameter.type():
             gradient = t7.zeros_like(parameter)
+        # The same tensor again: flat gradient buffers are views of it.
         parameter.grad = gradient.zero_()
         return gradient
 
@@ -105,6 +108,8 @@ class Parameter:
             if not isinstance(value, Tensor):
                 raise wrong_type(value, self.name, "a tensor or None")
             if value.requires_grad or isinstance(value, torch.nn.Parameter):
+                # A leaf without requires_grad: nets compute without autograd. detach() shares the
+                # memory but drops the gradient, which is put back.
                 gradient, value = value.grad, value.detach()
                 value.grad = gradient
             old = fields.get(self.name)

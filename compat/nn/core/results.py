@@ -67,7 +67,8 @@ def copy_to_buffer(buffer: Any, value: Any) -> Any:
         if value.is_sparse or buffer.is_sparse:
             return value
         if buffer.shape != value.shape:
-            if not buffer.untyped_storage().resizable():  # of a file, or of somebody's array
+            # Memory of a file or of a NumPy array cannot grow.
+            if not buffer.untyped_storage().resizable():
                 return value
             buffer.resize_(value.shape)
             moved([buffer])
@@ -91,6 +92,7 @@ def own_memory(value: Any, *others: Any) -> Any:
     """
     if not buffer_reuse.on:
         return value
+    # By storage, not by tensor: a view of an input would be overwritten with the buffer, too.
     taken = {storage_identity(tensor) for tensor in tensors(others)}
     return map_tensors(lambda t: t.clone() if storage_identity(t) in taken else t, value)
 

@@ -28,7 +28,7 @@ def threshold(input: Tensor, threshold: float, val: float, inplace: bool = False
 def threshold_backward(
     gradOutput: Tensor, input: Tensor, threshold: float, inplace: bool = False
 ) -> Tensor:
-    """``gradOutput`` where ``input`` is above ``threshold`` and 0 elsewhere."""
+    """Return ``gradOutput`` where ``input`` is above ``threshold`` and 0 elsewhere."""
     if inplace:
         return aten.threshold_backward.grad_input(
             gradOutput, input, threshold, grad_input=gradOutput
@@ -38,7 +38,7 @@ def threshold_backward(
 
 
 def hardtanh(input: Tensor, min_val: float, max_val: float, inplace: bool = False) -> Tensor:
-    """``input`` between two bounds. NaN gives the upper one; in place it stays."""
+    """Return ``input`` between two bounds. NaN gives the upper one; in place it stays."""
     if not inplace:
         input = torch.nan_to_num(input, math.inf, math.inf, -math.inf)
     return input.clamp_(min_val, max_val)
@@ -47,7 +47,7 @@ def hardtanh(input: Tensor, min_val: float, max_val: float, inplace: bool = Fals
 def hardtanh_backward(
     gradOutput: Tensor, input: Tensor, min_val: float, max_val: float, inplace: bool = False
 ) -> Tensor:
-    """``gradOutput`` where ``input`` is not at or beyond a bound, and 0 elsewhere."""
+    """Return ``gradOutput`` where ``input`` is not at or beyond a bound, and 0 elsewhere."""
     input = torch.nan_to_num(input, (min_val + max_val) / 2, math.inf, -math.inf)
     if inplace:
         return aten.hardtanh_backward.grad_input(
@@ -57,19 +57,19 @@ def hardtanh_backward(
 
 
 def clip(input: Tensor, minval: float, maxval: float) -> Tensor:
-    """``input`` between two bounds, of which the lower one wins. NaN stays."""
+    """Return ``input`` between two bounds, of which the lower one wins. NaN stays."""
     return input.clamp_max(maxval).clamp_min_(minval)
 
 
 def leaky_relu(input: Tensor, negval: float, inplace: bool = False) -> Tensor:
-    """``input`` above 0 and ``negval`` times it elsewhere."""
+    """Return ``input`` above 0 and ``negval`` times it elsewhere."""
     return F.leaky_relu(input, negval, inplace)
 
 
 def leaky_relu_backward(
     gradOutput: Tensor, input: Tensor, negval: float, inplace: bool = False
 ) -> Tensor:
-    """``gradOutput`` where ``input`` is above 0 and ``negval`` times it elsewhere."""
+    """Return ``gradOutput`` where ``input`` is above 0 and ``negval`` times it elsewhere."""
     if inplace:
         return aten.leaky_relu_backward.grad_input(
             gradOutput, input, negval, False, grad_input=gradOutput
@@ -78,12 +78,12 @@ def leaky_relu_backward(
 
 
 def elu(input: Tensor, alpha: float, inplace: bool = False) -> Tensor:
-    """``input`` above 0 and ``alpha * (exp(input) - 1)`` elsewhere."""
+    """Return ``input`` above 0 and ``alpha * (exp(input) - 1)`` elsewhere."""
     return F.elu(input, alpha, inplace)
 
 
 def elu_backward(gradOutput: Tensor, output: Tensor, alpha: float, inplace: bool = False) -> Tensor:
-    """``gradOutput``, times ``output + alpha`` where ``output`` is not above 0."""
+    """Return ``gradOutput``, times ``output + alpha`` where ``output`` is not above 0."""
     if alpha < 0:  # which ATen refuses
         slope = torch.where(output <= 0, output + alpha, 1)
         return gradOutput.mul_(slope) if inplace else gradOutput * slope
@@ -104,12 +104,12 @@ def rrelu_slopes(input: Tensor, draw: Callable[[Tensor], Any]) -> Tensor:
 
 
 def prelu(input: Tensor, slopes: Tensor) -> Tensor:
-    """``input`` above 0 and ``slopes``, which broadcast, times it elsewhere."""
+    """Return ``input`` above 0 and ``slopes``, which broadcast, times it elsewhere."""
     return aten._prelu_kernel.default(input, slopes.to(input.dtype))
 
 
 def prelu_backward(gradOutput: Tensor, input: Tensor, slopes: Tensor) -> Tensor:
-    """``gradOutput`` where ``input`` is above 0 and ``slopes`` times it elsewhere."""
+    """Return ``gradOutput`` where ``input`` is above 0 and ``slopes`` times it elsewhere."""
     return aten._prelu_kernel_backward.default(gradOutput, input, slopes.to(input.dtype))[0]
 
 
@@ -122,17 +122,17 @@ def prelu_acc_(gradOutput: Tensor, input: Tensor, gradSlopes: Tensor, scale: flo
 
 
 def hardshrink(input: Tensor, lambd: float) -> Tensor:
-    """0 from ``-lambd`` to ``lambd``, also for NaN, and ``input`` elsewhere."""
+    """Return 0 from ``-lambd`` to ``lambd``, also for NaN, and ``input`` elsewhere."""
     return F.hardshrink(torch.nan_to_num(input, 0, math.inf, -math.inf), lambd)
 
 
 def softshrink(input: Tensor, lambd: float) -> Tensor:
-    """``input`` moved by ``lambd`` towards 0, but not beyond. NaN gives 0."""
+    """Return ``input`` moved by ``lambd`` towards 0, but not beyond. NaN gives 0."""
     return F.softshrink(torch.nan_to_num(input, 0, math.inf, -math.inf), lambd)
 
 
 def shrink_backward(gradOutput: Tensor, input: Tensor, lambd: float) -> Tensor:
-    """``gradOutput`` where ``input`` is beyond ``-lambd`` or ``lambd``, and 0 elsewhere."""
+    """Return ``gradOutput`` where ``input`` is beyond ``-lambd`` or ``lambd``, and 0 elsewhere."""
     input = torch.nan_to_num(input, 0, math.inf, -math.inf)
     return aten.hardshrink_backward.default(gradOutput, input, lambd)
 
@@ -143,22 +143,22 @@ def tanh(input: Tensor) -> Tensor:
 
 
 def tanh_backward(gradOutput: Tensor, output: Tensor) -> Tensor:
-    """``gradOutput * (1 - output²)``."""
+    """Return ``gradOutput * (1 - output²)``."""
     return aten.tanh_backward.default(gradOutput, output)
 
 
 def sigmoid(input: Tensor) -> Tensor:
-    """``1 / (1 + exp(-input))``."""
+    """Return ``1 / (1 + exp(-input))``."""
     return torch.sigmoid(input)
 
 
 def sigmoid_backward(gradOutput: Tensor, output: Tensor) -> Tensor:
-    """``gradOutput * (1 - output) * output``."""
+    """Return ``gradOutput * (1 - output) * output``."""
     return aten.sigmoid_backward.default(gradOutput, output)
 
 
 def logsigmoid(input: Tensor) -> Tensor:
-    """``log(1 / (1 + exp(-input)))``; NaN at minus infinity.
+    """Return ``log(1 / (1 + exp(-input)))``; NaN at minus infinity.
 
     There Torch7 subtracts the largest exponent, infinity, from itself.
     """
@@ -166,7 +166,7 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 
 def logsigmoid_backward(gradOutput: Tensor, input: Tensor) -> Tensor:
-    """``gradOutput * sigmoid(-input)``."""
+    """Return ``gradOutput * sigmoid(-input)``."""
     return torch.neg(input).sigmoid_().mul_(gradOutput)
 
 
@@ -182,12 +182,12 @@ def softplus_backward(gradOutput: Tensor, output: Tensor, beta: float, threshold
 
 
 def softsign(input: Tensor) -> Tensor:
-    """``input / (1 + |input|)``."""
+    """Return ``input / (1 + |input|)``."""
     return F.softsign(input)
 
 
 def softsign_backward(gradOutput: Tensor, input: Tensor) -> Tensor:
-    """``gradOutput / (1 + |input|)²``."""
+    """Return ``gradOutput / (1 + |input|)²``."""
     return gradOutput / input.abs().add_(1).square_()
 
 
@@ -202,12 +202,12 @@ def glu_backward(gradOutput: Tensor, input: Tensor, dim: int) -> Tensor:
 
 
 def softmax(input: Tensor, dim: int) -> Tensor:
-    """``exp(input)`` divided by its sum along ``dim``."""
+    """Return ``exp(input)`` divided by its sum along ``dim``."""
     return torch.softmax(input, dim)
 
 
 def softmax_backward(gradOutput: Tensor, output: Tensor, dim: int) -> Tensor:
-    """``output * (gradOutput - sum(gradOutput * output))``."""
+    """Return ``output * (gradOutput - sum(gradOutput * output))``."""
     return aten._softmax_backward_data.default(gradOutput, output, dim, output.dtype)
 
 
@@ -217,7 +217,7 @@ def log_softmax(input: Tensor, dim: int) -> Tensor:
 
 
 def log_softmax_backward(gradOutput: Tensor, output: Tensor, dim: int) -> Tensor:
-    """``gradOutput - exp(output) * sum(gradOutput)``."""
+    """Return ``gradOutput - exp(output) * sum(gradOutput)``."""
     if gradOutput.shape != output.shape:  # which the kernel does not look at
         raise ValueError(
             f"gradOutput has size {tuple(gradOutput.shape)}; that of the output, "

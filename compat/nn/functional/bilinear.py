@@ -7,7 +7,7 @@ from torch.nn import functional as F
 
 
 def bilinear(first: Tensor, second: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """``x W_k y + b_k`` for every output k; a row is a sample."""
+    """Return ``x W_k y + b_k`` for every output k; a row is a sample."""
     return F.bilinear(first, second, weight, bias)
 
 

@@ -115,7 +115,7 @@ def transposed_convolution_backward(
 def _transposed_size(
     input: Sizes, weight: Sizes, stride: Sizes, padding: Sizes, adjustment: Sizes, dilation: Sizes
 ) -> Sizes:
-    """``_output_size`` of a transposed convolution."""
+    """Return ``_output_size`` of a transposed convolution."""
     dims = len(weight) - 2
     axes = zip(input[-dims:], weight[2:], stride, padding, dilation, adjustment, strict=False)
     out = [(n - 1) * d - 2 * pad + s * (k - 1) + 1 + a for n, k, d, pad, s, a in axes]

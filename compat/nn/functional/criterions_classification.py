@@ -14,7 +14,7 @@ aten = torch.ops.aten
 def nll_loss(
     input: Tensor, labels: Tensor, weights: Tensor | None, mean: bool, ignored: int
 ) -> tuple[Tensor, Tensor]:
-    """Minus the weighted numbers of the right classes, and the sum of the weights.
+    """Return minus the weighted numbers of the right classes, and the sum of the weights.
 
     ``C``, ``N x C`` or ``N x C x H x W``. With ``mean`` one is divided by the other, unless that is
     0. PyTorch's kernels raise IndexError for labels that are no class and not ``ignored``.
@@ -66,7 +66,7 @@ def bce_loss_backward(input: Tensor, target: Tensor, weights: Tensor | None, mea
 def multi_label_soft_margin_loss(
     input: Tensor, target: Tensor, weights: Tensor | None, mean: bool
 ) -> Tensor:
-    """``bce_loss`` of the sigmoid. An input of infinity gives NaN."""
+    """Return ``bce_loss`` of the sigmoid. An input of infinity gives NaN."""
     above = (input >= 0).to(input.dtype)
     losses = torch.addcmul(input, input, above, value=-2).exp_().log1p_()
     losses.addcmul_(input, target - above, value=-1)
@@ -86,7 +86,7 @@ def multi_label_soft_margin_loss_backward(
 
 
 def margin_loss(input: Tensor, target: Tensor, margin: float, mean: bool) -> Tensor:
-    """``margin - target * input`` where it is above 0; NaN is not."""
+    """Return ``margin - target * input`` where it is above 0; NaN is not."""
     losses = margin - input * target
     losses = torch.where(losses > 0, losses, 0)
     return losses.mean() if mean else losses.sum()
@@ -99,7 +99,7 @@ def margin_loss_backward(input: Tensor, target: Tensor, margin: float, mean: boo
 
 
 def soft_margin_loss(input: Tensor, target: Tensor, mean: bool) -> Tensor:
-    """``log(1 + exp(-target * input))``."""
+    """Return ``log(1 + exp(-target * input))``."""
     return aten.soft_margin_loss.default(input, target, 1 if mean else 2)
 
 

@@ -73,7 +73,7 @@ def cosine_embedding_loss_backward(
 
 
 def distance_ratio_loss(first: Tensor, second: Tensor, share: float) -> Tensor:
-    """``share`` times the sum of ``-log(exp(-x) / (exp(-x) + exp(-y)))``."""
+    """Return ``share`` times the sum of ``-log(exp(-x) / (exp(-x) + exp(-y)))``."""
     return F.softplus(first - second).sum().mul_(share)
 
 
@@ -96,7 +96,7 @@ def margin_ranking_losses(
 def margin_ranking_loss(
     first: Tensor, second: Tensor, target: Tensor, margin: float, share: float, nan: bool
 ) -> Tensor:
-    """``share`` times the sum of what counts of ``margin_ranking_losses``."""
+    """Return ``share`` times the sum of what counts of ``margin_ranking_losses``."""
     losses, none = margin_ranking_losses(first, second, target, margin, nan)
     return losses.masked_fill_(none, 0).sum().mul_(share)
 

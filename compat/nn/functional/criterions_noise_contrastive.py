@@ -13,7 +13,7 @@ from torch import Tensor
 def nce_loss(
     right: Tensor, samples: Tensor, noise_right: Tensor, noise_samples: Tensor, mean: bool
 ) -> Tensor:
-    """Minus the logarithms of the probabilities that each is of the origin that it is of."""
+    """Return minus the logarithms of the probabilities that each is of the origin that it is of."""
     k = samples.size(1)
     # Rounded once, as Torch7's kernels do. What is added keeps quotients finite.
     of_right = torch.add(right, noise_right, alpha=k) + 1e-7

@@ -35,7 +35,7 @@ def mse_loss_backward(input: Tensor, target: Tensor, mean: bool) -> Tensor:
 
 
 def smooth_l1_loss(input: Tensor, target: Tensor, mean: bool) -> Tensor:
-    """Half the squared differences below 1, and the absolute ones, less a half, above."""
+    """Return half the squared differences below 1, and the absolute ones, less a half, above."""
     return aten.smooth_l1_loss.default(input, target, 1 if mean else 2, 1.0)
 
 

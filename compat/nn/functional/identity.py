@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def zeros(input: Tensor) -> Tensor:
-    """Zeros of the size of ``input``."""
+    """Return zeros of the size of ``input``."""
     return torch.zeros_like(input, memory_format=torch.contiguous_format)
 
 
@@ -17,7 +17,7 @@ def permute(input: Tensor, dims: list[int]) -> Tensor:
 
 
 def weighted_norm(input: Tensor, weight: float) -> Tensor:
-    """``weight`` times the 1-norm of ``input``."""
+    """Return ``weight`` times the 1-norm of ``input``."""
     return input.abs().sum() * weight
 
 

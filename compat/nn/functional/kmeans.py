@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def nearest(input: Tensor, centers: Tensor) -> tuple[Tensor, Tensor]:
-    """For each row the squared distance of the nearest center, and its number."""
+    """Return, for each row, the squared distance of the nearest center, and its number."""
     squares, numbers = (input.unsqueeze(1) - centers).square().sum(2).min(1)
     return squares, numbers
 

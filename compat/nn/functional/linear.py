@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """``input``, ``[N x] inputs``, times the transposed ``weight``, plus ``bias``."""
+    """Return ``input``, ``[N x] inputs``, times the transposed ``weight``, plus ``bias``."""
     return torch.nn.functional.linear(input, weight, bias)
 
 

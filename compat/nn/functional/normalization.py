@@ -80,7 +80,7 @@ def check_statistics(input: Tensor, *statistics: Tensor | None) -> None:
 def cross_map_lrn(
     input: Tensor, size: int, alpha: float, beta: float, k: float
 ) -> tuple[Tensor, Tensor]:
-    """``input``, ``[N x] planes x H x W``, times ``scale ** -beta``; and ``scale``."""
+    """Return ``input``, ``[N x] planes x H x W``, times ``scale ** -beta``; and ``scale``."""
     input = input.contiguous()
     sums = window_sums(input.square(), (size - 1) // 2, size // 2)
     scale = sums.mul_(alpha / size).add_(k)

@@ -27,7 +27,7 @@ def expect_padded(gradOutput: Tensor, input: Tensor, pads: Sizes) -> None:
 
 
 def zero_pad(input: Tensor, pads: Sizes) -> Tensor:
-    """Zeros around planes."""
+    """Return zeros around planes."""
     return aten.constant_pad_nd.default(input.contiguous(), pads, 0)
 
 
@@ -38,7 +38,7 @@ def zero_pad_backward(gradOutput: Tensor, input: Tensor, pads: Sizes) -> Tensor:
 
 
 def reflection_pad(input: Tensor, pads: Sizes) -> Tensor:
-    """Planes mirrored at their edges."""
+    """Return planes mirrored at their edges."""
     return aten.reflection_pad2d.default(input.contiguous(), pads)
 
 
@@ -49,7 +49,7 @@ def reflection_pad_backward(gradOutput: Tensor, input: Tensor, pads: Sizes) -> T
 
 
 def replication_pad(input: Tensor, pads: Sizes) -> Tensor:
-    """Planes, or volumes, whose edges are repeated."""
+    """Return planes, or volumes, whose edges are repeated."""
     pad = aten.replication_pad2d if len(pads) == 4 else aten.replication_pad3d
     return pad.default(input.contiguous(), pads)
 

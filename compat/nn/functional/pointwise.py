@@ -11,7 +11,7 @@ aten = torch.ops.aten
 
 
 def abs(input: Tensor) -> Tensor:
-    """``|input|``."""
+    """Return ``|input|``."""
     return torch.abs(input)
 
 
@@ -26,7 +26,7 @@ def exp(input: Tensor) -> Tensor:
 
 
 def exp_backward(gradOutput: Tensor, output: Tensor) -> Tensor:
-    """``gradOutput * output``."""
+    """Return ``gradOutput * output``."""
     return gradOutput * output
 
 
@@ -36,17 +36,17 @@ def log(input: Tensor) -> Tensor:
 
 
 def log_backward(gradOutput: Tensor, input: Tensor) -> Tensor:
-    """``gradOutput / input``."""
+    """Return ``gradOutput / input``."""
     return gradOutput / input
 
 
 def square(input: Tensor) -> Tensor:
-    """``input²``."""
+    """Return ``input²``."""
     return torch.square(input)
 
 
 def square_backward(gradOutput: Tensor, input: Tensor) -> Tensor:
-    """``2 * gradOutput * input``."""
+    """Return ``2 * gradOutput * input``."""
     return (gradOutput * 2).mul_(input)
 
 
@@ -56,7 +56,7 @@ def sqrt(input: Tensor, eps: float = 0) -> Tensor:
 
 
 def sqrt_backward(gradOutput: Tensor, output: Tensor) -> Tensor:
-    """``gradOutput / output / 2``, and 0 where ``output`` is 0."""
+    """Return ``gradOutput / output / 2``, and 0 where ``output`` is 0."""
     slope = (gradOutput / output).mul_(0.5)
     return aten.hardshrink_backward.default(slope, output, 0)  # 0 where output is exactly 0
 
@@ -67,17 +67,17 @@ def power(input: Tensor, pow: float) -> Tensor:
 
 
 def power_backward(gradOutput: Tensor, input: Tensor, pow: float) -> Tensor:
-    """``gradOutput * pow * input ** (pow - 1)``."""
+    """Return ``gradOutput * pow * input ** (pow - 1)``."""
     return torch.pow(input, pow - 1).mul_(gradOutput).mul_(pow)
 
 
 def add(input: Tensor, other: Tensor | float, inplace: bool = False) -> Tensor:
-    """``input + other``, which broadcasts."""
+    """Return ``input + other``, which broadcasts."""
     return input.add_(other) if inplace else input + other
 
 
 def mul(input: Tensor, other: Tensor | float, inplace: bool = False) -> Tensor:
-    """``input * other``, which broadcasts."""
+    """Return ``input * other``, which broadcasts."""
     return input.mul_(other) if inplace else input * other
 
 

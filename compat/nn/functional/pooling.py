@@ -133,7 +133,7 @@ def k_max(input: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def to_frames(gradOutput: Tensor, input: Tensor, frames: Tensor) -> Tensor:
-    """Zeros like the input, with the gradients of each feature added at frames."""
+    """Return zeros like the input, with the gradients of each feature added at frames."""
     expect(gradOutput, frames.shape)
     expect(input, (*frames.shape[:-2], input.size(-2), frames.size(-1)), "input")
     gradInput = torch.zeros_like(input, memory_format=torch.contiguous_format)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 def in_shape(tensor: Tensor, size: Sequence[int]) -> Tensor:
-    """``tensor`` in another shape: a view where there can be one."""
+    """Return ``tensor`` in another shape: a view where there can be one."""
     return tensor.reshape(size)
 
 

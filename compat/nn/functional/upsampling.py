@@ -42,7 +42,7 @@ def upsample_nearest_backward(gradOutput: Tensor, input_shape: Sizes, size: Size
 
 
 def interpolate(input: Tensor, size: Sizes) -> Tensor:
-    """Linear interpolation from corner to corner."""
+    """Return linear interpolation from corner to corner."""
     dims = len(size)
     resize = aten.upsample_bilinear2d if dims == 2 else aten.upsample_trilinear3d
     output = resize.default(as_planes(input, dims), size, True)
@@ -75,7 +75,7 @@ def between(length: int, size: int, like: Tensor) -> tuple[Tensor, Tensor, Tenso
 
 
 def upsample_linear(input: Tensor, size: Sizes) -> Tensor:
-    """Linear interpolation from corner to corner, with THNN's numbers."""
+    """Return linear interpolation from corner to corner, with THNN's numbers."""
     if input.dtype != torch.float64:
         return interpolate(input, size)
     output = input

@@ -19,7 +19,7 @@ def along(dim: int, sample_dims: int, input: Tensor) -> int:
 
 
 def at_least_1d(output: Tensor) -> Tensor:
-    """``output``; a number as a vector, since Torch7 has no tensors without dimensions."""
+    """Return ``output``; a number as a vector, since Torch7 has no tensors without dimensions."""
     return output.reshape(1) if output.dim() == 0 else output
 
 

@@ -36,7 +36,7 @@ def pair(torch7: type[Module], pytorch: type[torch.nn.Module], *settings: Settin
 
 
 def from_one(number: int) -> int:
-    """PyTorch's dimension or index in Torch7's counting."""
+    """Return PyTorch's dimension or index in Torch7's counting."""
     return number + 1 if number >= 0 else number
 
 

@@ -96,7 +96,7 @@ class RecurrentAttention(AbstractSequencer, Relaying):
         return before[0] if self.forwardActions else before
 
     def _gradient_of_action(self, step: int, gradients: Any) -> Any:
-        """Zeros, which modules that learn from a reward do not look at."""
+        """Return zeros, which modules that learn from a reward do not look at."""
         if self.forwardActions:
             return gradients[step][1]
         return map_tensors(torch.zeros_like, self.actions[step])

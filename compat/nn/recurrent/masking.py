@@ -69,7 +69,7 @@ class MaskZero(Decorator):
         self.call(0, "accGradParameters", input, gradOutput, scale)
 
     def _masked(self, value: Any) -> Any:
-        """Tensors with zeros where those of the input are."""
+        """Return tensors with zeros where those of the input are."""
         rows = self.zeroMask
 
         def masked(tensor: Tensor) -> Tensor:

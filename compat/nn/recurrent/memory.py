@@ -273,7 +273,7 @@ class AbstractRecurrent(Container):
         return self
 
     def trimZero(self: R, nInputDim: int) -> R:
-        """``maskZero``, by a ``TrimZero``."""
+        """Return ``maskZero``, by a ``TrimZero``."""
         self.set_recurrent_module(TrimZero(self.recurrentModule, nInputDim, True))
         return self
 

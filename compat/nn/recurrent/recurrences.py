@@ -59,24 +59,24 @@ class Recursor(AbstractRecurrent):
         return self.call_step(module, method, *arguments)
 
     def maxBPTTstep(self, rho: int) -> None:
-        """Set ``rho``, and those of the recurrent modules in it."""
+        """Limit backward to ``rho`` steps, also in recurrent modules inside."""
         super().maxBPTTstep(rho)
         self.modules[0].maxBPTTstep(rho)
 
     def getHiddenState(self, step: int | None = None, input: Any = None) -> Any:
-        """That of the module."""
+        """Return the hidden state of the module."""
         return self.modules[0].getHiddenState(step, input)
 
     def setHiddenState(self, step: int | None, hiddenState: Any) -> None:
-        """That of the module."""
+        """Set the hidden state of the module."""
         self.modules[0].setHiddenState(step, hiddenState)
 
     def getGradHiddenState(self, step: int | None = None) -> Any:
-        """That of the module."""
+        """Return the gradient of the module's hidden state."""
         return self.modules[0].getGradHiddenState(step)
 
     def setGradHiddenState(self, step: int | None, gradHiddenState: Any) -> None:
-        """That of the module."""
+        """Set the gradient of the module's hidden state."""
         self.modules[0].setGradHiddenState(step, gradHiddenState)
 
     def __repr__(self) -> str:
@@ -215,7 +215,7 @@ class Recurrent(Stateful):
         return self._of_later_steps
 
     def first(self, input: Any) -> Any:
-        """Nothing: the first step takes the input alone."""
+        """Return nothing: the first step takes the input alone."""
 
     def run_step(self, input: Any) -> Any:
         if self.step == 1:
@@ -262,7 +262,7 @@ class Recurrent(Stateful):
         ]
 
     def maskZero(self, nInputDim: int) -> Any:
-        """Not possible, as the first step has other modules."""
+        """Raise an error: the first step has other modules."""
         raise TypeError("nn.Recurrent has no maskZero; use nn.Recurrence instead")
 
     trimZero = maskZero

@@ -12,7 +12,7 @@ from compat.tensor_tables import map_tensors
 
 
 def copied(value: Any) -> Any:
-    """Tensors with memory of their own."""
+    """Return tensors with memory of their own."""
     return map_tensors(torch.clone, value)
 
 

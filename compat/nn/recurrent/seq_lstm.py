@@ -129,5 +129,5 @@ class SeqLSTMP(SeqLSTM):
             f.projection_acc_(self._hidden, self._at_outputs, self.weightO.grad, scale)
 
     def toFastLSTM(self) -> FastLSTM:
-        """Not possible, as a ``FastLSTM`` has no projection."""
+        """Raise an error: a ``FastLSTM`` has no projection."""
         raise TypeError("nn.SeqLSTMP has no toFastLSTM; nn.SeqLSTM has")

@@ -160,5 +160,5 @@ _GRADIENTS = {"c0": "userGradPrevCell", "h0": "userGradPrevOutput"}
 
 
 def draw(weight: Tensor, inputs: int, stdv: Scalar | None) -> None:
-    """Draw a weight of what gets ``inputs`` features from a normal distribution."""
+    """Draw a weight from a normal distribution scaled by its number of ``inputs``."""
     random.normal_(weight, 0, 1 / math.sqrt(inputs) if stdv is None else stdv)

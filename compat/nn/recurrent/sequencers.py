@@ -74,10 +74,10 @@ class AbstractSequencer(Remembers, Container):
         return [] if self._remember == "neither" else super().shared_by_steps()
 
     def setOutputStep(self, step: int) -> None:
-        """Does nothing: steps of a sequence around it are not those of its own."""
+        """Do nothing: steps of a sequence around this one are not its own steps."""
 
     def maxBPTTstep(self, rho: int) -> None:
-        """Does nothing: it goes back through the sequences that it is given."""
+        """Do nothing: backward goes through the whole sequences that it gets."""
 
     def t7_fields(self) -> dict[str, Any]:
         fields = super().t7_fields()
@@ -110,7 +110,7 @@ def gradients_of(gradOutput: Any, count: int) -> Any:
 
 
 def recurrent(module: Any) -> AbstractRecurrent:
-    """``module``, as a ``Recursor`` if it has no memory of its own."""
+    """Return ``module``, as a ``Recursor`` if it has no memory of its own."""
     return module if isinstance(module, AbstractRecurrent) else Recursor(as_module(module))
 
 

@@ -49,11 +49,11 @@ class Stateful(AbstractRecurrent, abstract=True):
         raise NotImplementedError
 
     def packed(self, states: list[Any]) -> Any:
-        """States as Lua has them."""
+        """Return states as Lua has them."""
         return states[0]
 
     def unpacked(self, states: Any) -> list[Any]:
-        """States that Lua has, as a list."""
+        """Return states that Lua has, as a list."""
         return [states]
 
     def updateOutput(self, input: Any) -> Any:

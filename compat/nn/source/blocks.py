@@ -25,6 +25,7 @@ from compat.nn.source.program import (
     members_of,
     values,
 )
+from compat.nn.source.stages import Stages, stages_of
 
 _LONGEST = 60  # statements of a part that is no module of the net
 _MOST = 3000  # statements in which such parts are looked for
@@ -37,6 +38,7 @@ class Blocks:
     def __init__(self, body: Body) -> None:
         self.found: list[Block] = []
         self._bodies = [body]
+        self._closed: set[int] = set()  # the bodies of stages, which stay as they are
         self._fresh = 0  # values made here have numbers below it
         while self._replace_smallest(self._keeping()):
             pass
@@ -56,12 +58,16 @@ class Blocks:
 
     def _dissolve_small(self, block: Block) -> None:
         """Put a block's statements back where it saves no lines any more."""
+        if block.repeated is not None:
+            return
         calls = [
             (body, statement)
             for body in self._bodies
             for statement in body.statements
             if isinstance(statement.layer, Instance) and statement.layer.block is block
         ]
+        if any(id(body) in self._closed for body, _ in calls):
+            return
         if (len(calls) - 1) * _weight(block.body.statements) - 6 - len(block.parameters) / 2 > 0:
             return
         self._dissolve(block, calls)
@@ -130,14 +136,16 @@ class Blocks:
                     seen.add(scope[:2])
                     yield Former(body, *scope).part
 
+    def _open(self) -> list[Body]:
+        """The bodies in which equal parts are looked for."""
+        bodies = [body for body in self._bodies if id(body) not in self._closed]
+        return bodies if sum(len(body.statements) for body in bodies) <= _MOST else []
+
     def _runs(self) -> Iterator[Part]:
         """Every range of statements that may be equal to another."""
-        if sum(len(body.statements) for body in self._bodies) > _MOST:
-            return
+        bodies = self._open()
         ids: dict[Any, int] = {}
-        kinds = [
-            [ids.setdefault(_kind(s), len(ids)) for s in body.statements] for body in self._bodies
-        ]
+        kinds = [[ids.setdefault(_kind(s), len(ids)) for s in body.statements] for body in bodies]
         alive: list[tuple[int, int]] = [
             (b, i) for b, own in enumerate(kinds) for i in range(len(own))
         ]
@@ -150,8 +158,8 @@ class Blocks:
             alive = [place for group in groups.values() for place in group]
             for key, group in groups.items():
                 for b, first in group if not _repeats(key) else ():
-                    if balanced(self._bodies[b].statements[first : first + length]):
-                        yield Former(self._bodies[b], first, first + length, "").part
+                    if balanced(bodies[b].statements[first : first + length]):
+                        yield Former(bodies[b], first, first + length, "").part
             if not alive:
                 return
 
@@ -198,39 +206,59 @@ class Blocks:
         return bool(groups)
 
     def _replace_most(self, parts: Iterator[Part]) -> bool:
-        groups = [(_gain(g), g) for g in self._groups(parts)]
-        best: tuple[float, list[Part]] = max(groups, key=lambda entry: entry[0], default=(0, []))
-        if best[0] > 0:
-            self._replace(best[1])
-        return best[0] > 0
+        groups: list[tuple[float, Any]] = [(_gain(g), g) for g in self._groups(parts)]
+        found = stages_of(self._open(), _wanted)
+        groups += [(_gain_of(s), s) for s in found if len(self._allowed(s.parts)) == len(s.parts)]
+        gain, best = max(groups, key=lambda entry: entry[0], default=(0, []))
+        if gain > 0:
+            self._replace_stages(best) if isinstance(best, Stages) else self._replace(best)
+        return gain > 0
 
     def _replace(self, group: list[Part]) -> None:
         """Make a block of parts that are equal, and put it in their place."""
-        columns, arguments = _columns(group)
-        names: list[str] = []
-        fillers: list[Any] = []
-        for place in range(len(group[0].constants)):
-            column = columns[place]
-            if column in arguments:
-                fillers.append(Hole(arguments.index(column)))
-            else:
-                fillers.append(group[0].constants[place])
-        for column in arguments:
-            names.append(_unused(group[0].names[columns.index(column)] or "value", names))
+        names, fillers, constants = _arguments(group)
         outputs = sorted({i for part in group for i in _wanted(part)})
-        block = Block(group[0].name, Body([], [], None), [], names, group[0].keeps)
-        block.body, block.members = template(group[0], outputs, fillers)
+        block = self._block(group[0], outputs, fillers, names)
+        self._put(group, [block] * len(group), outputs, constants)
+
+    def _replace_stages(self, stages: Stages) -> None:
+        """Make a block for each number of repeated layers, and one function for all."""
+        names, fillers, constants = _arguments(stages.short)
+        names = [*names, _unused("depth", names)]
+        blocks: dict[int, Block] = {}
+        for part, count in zip(stages.parts, stages.counts, strict=True):
+            if count not in blocks:
+                outputs, all_fillers = [len(part.made) - 1], stages.expanded(fillers, count)
+                block = self._block(part, outputs, all_fillers, names)
+                block.repeated = stages.place
+                block.like = next(iter(blocks.values()), None)
+                self._closed.add(id(block.body))
+                blocks[count] = block
+        for place in sorted(range(len(stages.parts)), key=lambda i: -stages.parts[i].first):
+            part, count = stages.parts[place], stages.counts[place]
+            own = [*constants[place], count]
+            self._put([part], [blocks[count]], [len(part.made) - 1], [own])
+
+    def _block(self, part: Part, outputs: list[int], fillers: list[Any], names: list[str]) -> Block:
+        block = Block(part.name, Body([], [], None), [], names, part.keeps)
+        block.body, block.members = template(part, outputs, fillers)
         self.found.insert(0, block)
         self._bodies.append(block.body)
+        return block
+
+    def _put(
+        self, group: list[Part], blocks: list[Block], outputs: list[int], constants: list[Any]
+    ) -> None:
+        """Put blocks in the place of parts."""
         shared: dict[tuple[int, ...], Instance] = {}
-        for part in sorted(group, key=lambda part: part.first, reverse=True):
-            constants = [part.constants[columns.index(column)] for column in arguments]
+        for part, block, own in sorted(
+            zip(group, blocks, constants, strict=True), key=lambda entry: -entry[0].first
+        ):
             ids = tuple(map(id, part.members)) or (id(part),)
-            instance = shared.setdefault(ids, Instance(block, part.members, constants))
+            instance = shared.setdefault(ids, Instance(block, part.members, own))
             made = [part.made[i] for i in outputs]
             results: Any = made[0] if len(made) == 1 else tuple(made)
-            call = Statement(instance, "", tuple(part.inputs), {}, results)
-            _put(part, call)
+            _put(part, Statement(instance, "", tuple(part.inputs), {}, results))
 
 
 def _is_run(body: Body, first: int, last: int) -> bool:
@@ -284,6 +312,26 @@ def _columns(group: list[Part]) -> tuple[list[Any], list[Any]]:
     ]
     differing = [c for c in dict.fromkeys(columns) if len(set(c)) > 1 or c[0][0] == "Hole"]
     return columns, differing
+
+
+def _arguments(group: list[Part]) -> tuple[list[str], list[Any], list[list[Any]]]:
+    """The names of a block's parameters, its constants, and what each part gives for the former."""
+    columns, arguments = _columns(group)
+    fillers = [
+        Hole(arguments.index(column)) if column in arguments else constant
+        for column, constant in zip(columns, group[0].constants, strict=True)
+    ]
+    names: list[str] = []
+    for column in arguments:
+        names.append(_unused(group[0].names[columns.index(column)] or "value", names))
+    places = [columns.index(column) for column in arguments]
+    return names, fillers, [[part.constants[place] for place in places] for part in group]
+
+
+def _gain_of(stages: Stages) -> float:
+    """About how many lines a function for stages saves."""
+    saved = sum(_weight(part.statements()) for part in stages.parts)
+    return saved - _weight(stages.short[0].statements()) - 6.5 - len(_columns(stages.short)[1]) / 2
 
 
 def _gain(group: list[Part]) -> float:

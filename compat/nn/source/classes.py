@@ -44,6 +44,7 @@ class Writer:
         classes: the classes of the blocks that it uses.
         doc: the docstring's lines.
         inputs: names for what it is given.
+        repeated: the place of layers of which the last parameter is the number.
     """
 
     def __init__(
@@ -55,9 +56,11 @@ class Writer:
         doc: list[str],
         inputs: list[str],
         forward_doc: list[str] | None = None,
+        repeated: int | None = None,
     ) -> None:
         self.name, self.body, self.parameters, self.classes = name, body, parameters, classes
         self.doc, self.inputs, self.forward_doc = doc, inputs, forward_doc or []
+        self.repeated = repeated
         self.gates = cells.Step(body).gates
         self.holes = {parameter.place: parameter.name for parameter in parameters}
         self.paths: dict[int, str] = {}
@@ -103,7 +106,7 @@ class Writer:
         for place, statement in enumerate(run):
             assert statement.layer is not None
             self.paths[id(statement.layer)] = str(place)
-        made = self._sequential(run)
+        made = self._sequential(run) if self.repeated is None else self._stage(run, self.repeated)
         given = ", ".join(self._declared(p) for p in self.parameters)
         text = lines(f"def {self.name}({given}) -> nn.Sequential:")
         text += [*docstring(self.doc, 4), *lines(f"return {made}", 4)]
@@ -116,6 +119,19 @@ class Writer:
             several = count >= _SEVERAL and len(text) < _SHORT
             made += [f"*[{text} for _ in range({count})]"] if several else [text] * count
         return f"nn.Sequential({', '.join(made)})"
+
+    def _stage(self, run: list[Statement], place: int) -> str:
+        """A run with as many equal layers as the last parameter says."""
+        made = [self.construction(statement.layer) for statement in run]
+        first, again = made[place : place + 2]
+        end = place + 1
+        while end < len(made) and made[end] == again:
+            end += 1
+        name = max(self.parameters, key=lambda parameter: parameter.place).name
+        times = name if first == again else f"{name} - 1"
+        kept = made[:place] if first == again else made[: place + 1]
+        layers = [*kept, f"*[{again} for _ in range({times})]", *made[end:]]
+        return f"nn.Sequential({', '.join(layers)})"
 
     def _attribute(self, unit: list[Statement], units: list[list[Statement]]) -> str:
         """Make what a unit calls an attribute; the text of the callee."""

@@ -56,13 +56,17 @@ def source_of(name: str, body: Body, indices: set[Value], forward_doc: list[str]
     classes: dict[int, Class] = {}
     constants = _constants(body)
     for block in _ordered(blocks):
-        block.name = names.new(naming.of_block(block))
-        parameters = block_parameters(block, constants[id(block)], classes)
+        first = block.like or block
+        block.name = first.name if block.like else names.new(naming.of_block(block))
+        parameters = block_parameters(block, constants[id(first)], classes)
         writer = Writer(
             *(block.name, block.body, parameters, classes, []),
             naming.of_inputs(block.body, set(), _taken(classes)),
+            repeated=block.repeated,
         )
         classes[id(block)] = writer.write()
+        if block.like:
+            classes[id(block)].text = []
     writer = Writer(
         name, body, [], classes, [], naming.of_inputs(body, indices, _taken(classes)), forward_doc
     )
@@ -70,7 +74,7 @@ def source_of(name: str, body: Body, indices: set[Value], forward_doc: list[str]
     tensors = dict(_tensors(body, whole, {}, classes, ""))
     _freeze(whole, dict(_trained(body, whole, {}, classes, "")))
     _tie(whole, tensors)
-    text = [*own.values(), *(cls.text for cls in classes.values())]
+    text = [*own.values(), *(cls.text for cls in classes.values() if cls.text)]
     stateful = bool(body.inputs and body.inputs[-1].kind)
     return Source(name, [*text, whole.text], tensors, body, stateful)
 
@@ -126,6 +130,8 @@ def _ordered(blocks: list[Block]) -> list[Block]:
 
     def visit(block: Block) -> None:
         if id(block) not in ordered:
+            if block.like:
+                visit(block.like)
             for statement in block.body.statements:
                 if isinstance(statement.layer, Instance):
                     visit(statement.layer.block)
@@ -145,7 +151,7 @@ def _constants(body: Body) -> dict[int, list[list[Any]]]:
             layer = statement.layer
             if isinstance(layer, Instance):
                 known = [own[c.number] if isinstance(c, Hole) else c for c in layer.constants]
-                found.setdefault(id(layer.block), []).append(known)
+                found.setdefault(id(layer.block.like or layer.block), []).append(known)
                 visit(layer.block.body, known)
 
     visit(body, [])

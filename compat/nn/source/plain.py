@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from compat.nn.source.program import CONTROL, Body, Statement, Value, Weight, uses
+from compat.nn.source.program import CONTROL, Body, Layer, Statement, Value, Weight, uses
 
 _TENSOR = "torch.Tensor."
 # What gives a view of what it gets, or itself.
@@ -14,6 +14,8 @@ _VIEWS = {
     *("flatten", "__getitem__", "unbind", "split", "chunk", "detach", "contiguous", "to", "unfold"),
     *("movedim", "permute", "view_as", "reshape_as", "expand_as", "type", "long", "unflatten"),
 }
+# Layers that give what they get, or a view of it.
+_PASSING = {"Identity", "Flatten", "Unflatten", "Dropout", "Dropout2d", "Dropout3d"}
 # What torch calls by two names.
 _SAME = {"torch.spmm": "torch.mm"}
 _OPERATORS = {"add", "sub", "mul", "div", "neg", "gt", "lt", "ge", "le", "eq", "ne"}
@@ -52,13 +54,23 @@ def _out_of_place(
     name = statement.function
     if not statement.pinned or not name.startswith(_TENSOR) or not name.endswith("_"):
         return
-    target = statement.arguments[0]
-    maker = makers.get(target)
-    if maker is None or counts.get(target) != 1 or maker.layer is not None:
-        return
-    made_by = maker.function.rpartition(".")[2]
-    if made_by not in _VIEWS and maker.function not in CONTROL:
+    if _is_read_once(statement.arguments[0], makers, counts):
         statement.function, statement.pinned = name[:-1], False
+
+
+def _is_read_once(value: Any, makers: dict[Any, Statement], counts: dict[Value, int]) -> bool:
+    """Whether nobody else reads the memory that a value lies in."""
+    maker = makers.get(value)
+    if maker is None or counts.get(value) != 1:
+        return False
+    if isinstance(maker.layer, Layer):
+        if maker.layer.own or maker.layer.name in _PASSING:
+            return False
+        return not maker.layer.arguments.get("inplace") or _is_read_once(
+            maker.arguments[0], makers, counts
+        )
+    made_by = maker.function.rpartition(".")[2]
+    return maker.layer is None and made_by not in _VIEWS and maker.function not in CONTROL
 
 
 def _same(statement: Statement, shapes: dict[Value, tuple[int, ...]], changes: bool) -> Any:

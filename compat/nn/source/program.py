@@ -122,13 +122,19 @@ def balanced(statements: list[Statement]) -> bool:
 
 @dataclass(eq=False)
 class Block:
-    """A body that stands for several; its parameters are those of its class."""
+    """A body that stands for several; its parameters are those of its class.
+
+    ``like``: the block whose function makes it, too, with another number of equal layers at the
+    place ``repeated``. The last parameter is that number.
+    """
 
     name: str
     body: Body
     members: list[Layer | Weight]
     parameters: list[str]
     keeps: bool = False  # whether it has a state
+    repeated: int | None = None
+    like: Block | None = None
 
 
 def leaves(tree: Any) -> Iterator[Any]:

@@ -23,6 +23,10 @@ _DROPPING = (nn.Dropout, nn.Dropout2d, nn.Dropout3d)
 _MOST = 1 << 24  # parameters up to which gradients are compared
 
 
+class GradientsDifferError(ValueError):
+    """A gradient of the source is not that of the net."""
+
+
 class Proof:
     """The source's net and the one that it was written from, side by side.
 
@@ -196,7 +200,7 @@ class Proof:
             largest = difference(actual, wanted, least)
             if not largest <= _GRADIENTS.get(actual.dtype, 5e-2):
                 told = f"a gradient of the source differs from the net's by {largest:.1e}"
-                raise ValueError(told)
+                raise GradientsDifferError(told)
 
 
 def _leaf(tensor: Tensor) -> Tensor:

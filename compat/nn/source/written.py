@@ -16,7 +16,15 @@ from compat.nn.interchange.recurrent.memory import OverSequences, Remembering
 from compat.nn.interchange.to_torch import ToTorch
 from compat.nn.source.computed import Converted
 from compat.nn.source.generator import Source, source_of
-from compat.nn.source.proof import Proof, check, cloned, difference, is_close, of_torch7
+from compat.nn.source.proof import (
+    GradientsDifferError,
+    Proof,
+    check,
+    cloned,
+    difference,
+    is_close,
+    of_torch7,
+)
 from compat.nn.source.recording import Recording
 from compat.nn.source.script import INPUT, OUTPUT, keys, module_from, script
 from compat.nn.source.sequences import gathered
@@ -96,11 +104,13 @@ def write(
     options = (name, origin, indices_from_one, batched, output)
     try:
         return _written(net, example, *options, in_place=True)
-    except RuntimeError as error:
-        if not _IN_PLACE.search(str(error)):
+    except (RuntimeError, GradientsDifferError) as error:
+        if isinstance(error, RuntimeError) and not _IN_PLACE.search(str(error)):
             raise
     try:
         return _written(net, example, *options, in_place=False)
+    except GradientsDifferError:
+        raise
     except ValueError as error:
         raise ValueError(_OVERWRITTEN) from error
 

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 from compat.port.know.files import File
 from compat.port.know.inference import Inference
+from compat.port.know.types import Kind
 from compat.port.library import tensors
 from compat.port.read import syntax as s
 
 REASON = "functions that try what Torch7 may refuse run in Lua, which says whether it does"
-_OF_TENSORS = ("tensor", "mask", "sizes", "storage")
+_OF_TENSORS = (Kind.TENSOR, Kind.MASK, Kind.SIZES, Kind.STORAGE)
+_OF_PYTHON = {Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.OPTIONS, Kind.FILE}
 _PLAIN = {"string", "table", "math"}
 
 
@@ -50,7 +52,7 @@ def _is_plain(name: s.Name, types: Inference) -> bool:
     if types.dotted(name) is not None:
         return True
     kind = types.type(name)
-    return bool(kind.atoms) and not kind.atoms & {"module", "object", "class", "options", "file"}
+    return bool(kind.atoms) and not kind.atoms & _OF_PYTHON
 
 
 def _is_of_tensors(name: str) -> bool:

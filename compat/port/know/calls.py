@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.port.know.files import Class
 from compat.port.know.scopes import LOADERS
 from compat.port.know.shapes import captures, constant, is_open
-from compat.port.know.types import Signature, Table, Type, tensor
+from compat.port.know.types import Kind, Signature, Table, Type, tensor
 from compat.port.library import results as given
 from compat.port.lua.lapp import declared
 from compat.port.read import syntax as s
@@ -47,21 +47,21 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         event = event or own_event(known, "__call", callee)
         if event is not None and callee.signature is None:
             return known.call(event, [callee, *arguments])
-        if "class" in callee.atoms and callee.shape is not None and callee.shape.klass:
+        if Kind.CLASS in callee.atoms and callee.shape is not None and callee.shape.klass:
             return _construct(known, callee.shape.klass, arguments)
-        if callee.atoms - {"nil"} == {"module"}:
+        if callee.atoms - {Kind.NIL} == {Kind.MODULE}:
             return given.of_object(callee, len(arguments))
         klass = known.seen_class(known.facts.get((known.file.path, node.start, node.end), []))
         if callee.signature is None and klass is not None:
             return _construct(known, klass, arguments)
         _note_open(node, callee.signature, 0)
         return known.call(callee.signature, _given(known, node, callee.signature, arguments))
-    owner = known.owner(node.function)
-    if node.method == "option" and owner.only("module") and len(node.arguments) > 1:
+    owner = known.owner_of_method(node)
+    if node.method == "option" and owner.only(Kind.MODULE) and len(node.arguments) > 1:
         _option(known, node)
-    if node.method == "parse" and owner.only("module"):
-        return [Type("options", table=_options(known, node))]
-    if owner.is_tensor or owner.only("mask"):
+    if node.method == "parse" and owner.only(Kind.MODULE):
+        return [Type(Kind.OPTIONS, table=_options(known, node))]
+    if owner.is_tensor or owner.only(Kind.MASK):
         found = given.tensor_method(owner, node, arguments)
         taken = {"apply": 1, "map": 2, "map2": 3}.get(node.method)
         if taken and arguments and arguments[-1].signature is not None:
@@ -71,21 +71,21 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         return found
     if owner.is_string:
         return _library(known, f"string.{node.method}", node, [owner, *arguments]) or [Type()]
-    if owner.only("module"):
+    if owner.only(Kind.MODULE):
         if node.method == "addjob":
             for kind in arguments:
                 if kind.signature is not None:
                     kind.signature.is_job = True
         if node.method in ("apply", "replace") and arguments and arguments[0].signature:
-            known.join(arguments[0].signature.parameter(0), Type("module"))
+            known.join(arguments[0].signature.parameter(0), Type(Kind.MODULE))
             arguments[0].signature.calls.add(1)
         return given.module_method(owner, node.method, arguments)
-    if owner.only("sizes"):
-        sizes = Type("table", table=Table(keys={"list"}, items=Type("int")))
-        return [sizes if node.method == "totable" else Type("int")]
-    if owner.only("storage") and node.method == "size":
-        return [Type("int")]
-    if owner.only("file"):
+    if owner.only(Kind.SIZES):
+        sizes = Type(Kind.TABLE, table=Table(keys={"list"}, items=Type(Kind.INT)))
+        return [sizes if node.method == "totable" else Type(Kind.INT)]
+    if owner.only(Kind.STORAGE) and node.method == "size":
+        return [Type(Kind.INT)]
+    if owner.only(Kind.FILE):
         return given.file_method(node)
     if owner.shape is not None:
         klass = owner.shape.klass
@@ -102,7 +102,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
 
 def own_event(known: Inference, event: str, kind: Type) -> Signature | None:
     """The method that a class of the script's has for an event."""
-    klass = kind.shape.klass if kind.only("object") and kind.shape is not None else None
+    klass = kind.shape.klass if kind.only(Kind.OBJECT) and kind.shape is not None else None
     define = None if klass is None else klass.method(event, known.classes)
     return None if define is None else known.signature(define.function).root()
 
@@ -165,10 +165,10 @@ def _lapp(known: Inference, text: s.Node) -> Type:
         known.command_line = Table(uses={"options"})
         if isinstance(text, s.Constant) and isinstance(text.value, str):
             for option in [o for found in declared(text.value) for o in found]:
-                kind = Type("number") if option.default is None else constant(option.default)
+                kind = Type(Kind.NUMBER) if option.default is None else constant(option.default)
                 known.command_line.name(option.name).join(kind)
                 known.command_line.always.add(option.name)
-    return Type("options", table=known.command_line)
+    return Type(Kind.OPTIONS, table=known.command_line)
 
 
 def _options(known: Inference, node: s.Call) -> Table:
@@ -206,7 +206,7 @@ def call(known: Inference, signature: Signature | None, arguments: list[Type]) -
         known.join(signature.parameter(i), kind)
     count = signature.count
     if count == 0:
-        return [Type("nil")]
+        return [Type(Kind.NIL)]
     return signature.results or [Type()]
 
 
@@ -238,7 +238,7 @@ def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -
                     known.join(handler.parameter(0), target)
         meta = node.arguments[1]
         if isinstance(meta, s.Call) and known.dotted(meta.function) == "torch.getmetatable":
-            return [Type("module")]
+            return [Type(Kind.MODULE)]
         return [target]
     if path == "torch.class" and isinstance(node.arguments[0], s.Constant):
         klass = known.classes.get(str(node.arguments[0].value))
@@ -248,8 +248,8 @@ def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -
             known.store(holder, name, known.class_type(klass))
     if path == "torch.setmetatable" and node.arguments:
         if isinstance(node.arguments[0], s.Name):
-            known.join(known.of(node.arguments[0].variable), Type("module"))
-        return [Type("module")]
+            known.join(known.of(node.arguments[0].variable), Type(Kind.MODULE))
+        return [Type(Kind.MODULE)]
     if path in ("table.insert",) and arguments and arguments[0].shape is not None:
         arguments[0].shape.uses.add("append")
         known.join(arguments[0].shape.items, arguments[-1])
@@ -267,17 +267,17 @@ def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -
     if path in ("lapp", "pl.lapp") and node.arguments:
         return [_lapp(known, node.arguments[0])]
     if path in ("assert",):
-        return [arguments[0].without("nil"), *arguments[1:]] if arguments else [Type()]
+        return [arguments[0].without(Kind.NIL), *arguments[1:]] if arguments else [Type()]
     if path in ("pcall", "xpcall") and arguments:
         for kind in arguments[1:]:
             if kind.signature is not None:
                 kind.signature.escapes = True
         if arguments[0].signature is None:
-            return [Type("boolean"), Type()]
+            return [Type(Kind.BOOLEAN), Type()]
         rest = arguments[1:] if path == "pcall" else []
         arguments[0].signature.is_tried = True
         tried = known.call(arguments[0].signature, rest)
-        return [Type("boolean"), Type(), *tried[1:]]  # or the error
+        return [Type(Kind.BOOLEAN), Type(), *tried[1:]]  # or the error
     _call_back(known, path, node, arguments)
     for kind in arguments:
         if kind.signature is not None and not kind.signature.escapes:
@@ -299,7 +299,7 @@ def _call_back(known: Inference, path: str, node: s.Call, arguments: list[Type])
     """Note what functions of Lua's give the functions that they are given."""
     if path == "string.gsub" and len(arguments) > 2 and arguments[2].signature is not None:
         count = captures(node.arguments[1 if node.method is None else 0])
-        known.call(arguments[2].signature, [Type("string")] * count)
+        known.call(arguments[2].signature, [Type(Kind.STRING)] * count)
     if path == "table.sort" and len(arguments) > 1 and arguments[1].signature is not None:
         shape = arguments[0].shape
         if shape is not None:
@@ -329,7 +329,7 @@ def _required(known: Inference, node: s.Call) -> Type:
         return file.value
     found = Type()
     values = [f.value for f in known.files_like(node) if f is not known.file]
-    klasses = [v.shape.klass if v.only("class") and v.shape else None for v in values]
+    klasses = [v.shape.klass if v.only(Kind.CLASS) and v.shape else None for v in values]
     if all(klass is not None and not klass.is_torch for klass in klasses):
         for value in values:
             found.join(value)

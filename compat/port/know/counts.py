@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from compat.port.know.calls import own_event
 from compat.port.know.shapes import is_open
+from compat.port.know.types import Kind
 from compat.port.library import results
 from compat.port.read import syntax as s
 
@@ -25,6 +26,19 @@ def count(known: Inference, node: s.Node) -> int | None:
     if found is None and seen_counts and len(seen_counts) == 1:
         return int(seen_counts[0])
     return found
+
+
+def own_count(known: Inference, name: str) -> int | None:
+    """How many values the program's own functions of a name give; None: it has none.
+
+    -1 where they give different numbers, or that is open.
+    """
+    if name not in known.own_methods:
+        return None
+    defines = [k.methods[name] for k in known.classes.values() if name in k.methods]
+    counts = {known.signature(define.function).root().count for define in defines}
+    found = counts.pop() if len(counts) == 1 else None
+    return -1 if found is None else found
 
 
 def known_count(known: Inference, node: s.Call) -> int | None:
@@ -47,16 +61,16 @@ def known_count(known: Inference, node: s.Call) -> int | None:
         event = event or own_event(known, "__call", callee)
         if event is not None:
             return event.count
-        if callee.atoms - {"nil"} == {"module"}:
+        if callee.atoms - {Kind.NIL} == {Kind.MODULE}:
             return results.count_of_object(callee, len(node.arguments))
-        if callee.atoms & {"class", "module"}:
+        if callee.atoms & {Kind.CLASS, Kind.MODULE}:
             return 1
         signature = callee.signature
         if signature is not None and (signature.nodes or signature.counts):
             return signature.count
         return None
-    owner = known.owner(node.function)
-    if owner.is_tensor or owner.only("mask"):
+    owner = known.owner_of_method(node)
+    if owner.is_tensor or owner.only(Kind.MASK):
         found = len(known.results(node))
         is_several = bool(node.arguments) or node.method not in ("max", "min")
         return None if found == 1 and node.method in results.SEVERAL and is_several else found
@@ -64,7 +78,7 @@ def known_count(known: Inference, node: s.Call) -> int | None:
         return 2
     if owner.is_string:
         return results.count(f"string.{node.method}", node)
-    if owner.only("module"):
+    if owner.only(Kind.MODULE):
         first = node.arguments[0] if node.arguments else None
         if node.method == "split" and isinstance(first, s.Constant):  # of a node of nngraph's
             return first.value if isinstance(first.value, int) else None
@@ -77,6 +91,6 @@ def known_count(known: Inference, node: s.Call) -> int | None:
         signature = owner.shape.name(node.method).signature
         if signature is not None and signature.nodes:
             return signature.count
-    if owner.only("sizes", "storage"):
+    if owner.only(Kind.SIZES, Kind.STORAGE):
         return 1
     return None

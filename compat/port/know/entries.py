@@ -8,7 +8,7 @@ from compat.port.know.files import Class
 from compat.port.know.registry import expression
 from compat.port.know.scopes import FunctionScope
 from compat.port.know.shapes import counts_up, is_open
-from compat.port.know.types import Signature, Table, Type, tensor
+from compat.port.know.types import Kind, Signature, Table, Type, tensor
 from compat.port.library import results
 from compat.port.read import syntax as s
 
@@ -74,7 +74,7 @@ def _made(known: Inference, node: s.Table) -> Type:
     keys = [f.key.value for f in node.fields if isinstance(f.key, s.Constant)]
     if any(isinstance(k, (int, float)) for k in keys) and not counts_up(node):
         root.uses.add("sparse")
-    return Type("table", table=table)
+    return Type(Kind.TABLE, table=table)
 
 
 def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
@@ -101,7 +101,7 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
             write = known.facts.get((known.file.path, key.start, -key.end))
             if write and "sparse" in write:
                 table.uses.add("sparse")
-            if key in known.appended and "nil" not in value.atoms:
+            if key in known.appended and Kind.NIL not in value.atoms:
                 table.uses.add("filled")
             elif isinstance(key, s.Constant) and isinstance(key.value, (int, float)):
                 if key.value < 1:
@@ -116,7 +116,7 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
         elif kind.atoms:
             table.keys.add("other")
         known.join(table.items, value)
-    if value.only("nil"):
+    if value.only(Kind.NIL):
         table.uses.add("deleted")
     known.changed |= len(table.keys) != before
 
@@ -154,7 +154,7 @@ def _in_any_order(known: Inference, key: s.Node) -> bool:
 def is_constructor(known: Inference, node: s.Index) -> bool:
     """Whether it is ``C.new`` of a class that ``torch.class`` made, which does what C does."""
     owner = known.type(node.object)
-    klass = owner.shape.klass if owner.atoms == {"class"} and owner.shape is not None else None
+    klass = owner.shape.klass if owner.atoms == {Kind.CLASS} and owner.shape is not None else None
     if klass is None or not klass.is_torch or s.constant(node.key) != "new":
         return False
     return klass.method("new", known.classes) is None
@@ -173,7 +173,7 @@ def _index(known: Inference, node: s.Index) -> Type:
         return owner
     if owner.is_tensor and name == "new":
         made = Type(
-            "function", function=Signature(results=[tensor(owner.dtypes)], by_node={None: {1}})
+            Kind.FUNCTION, function=Signature(results=[tensor(owner.dtypes)], by_node={None: {1}})
         )
         return made
     if owner.is_tensor:
@@ -182,11 +182,11 @@ def _index(known: Inference, node: s.Index) -> Type:
             element = tensor(owner.dtypes)
         element.buffer |= owner.buffer
         return element
-    if owner.only("sizes"):
-        return Type("int")
-    if owner.only("storage", "pointer"):
-        return Type("number")
-    if owner.only("module") and isinstance(name, str):
+    if owner.only(Kind.SIZES):
+        return Type(Kind.INT)
+    if owner.only(Kind.STORAGE, Kind.POINTER):
+        return Type(Kind.NUMBER)
+    if owner.only(Kind.MODULE) and isinstance(name, str):
         return results.field(owner, name)
     if owner.shape is not None:
         shape = owner.shape
@@ -194,17 +194,17 @@ def _index(known: Inference, node: s.Index) -> Type:
         if klass is not None and isinstance(name, str):
             define = klass.method(name, known.classes)
             if define is not None:
-                return Type("function", function=known.signature(define.function))
+                return Type(Kind.FUNCTION, function=known.signature(define.function))
             if shape is not klass.members.root():
                 _inherit(known, klass, name)
         if shape.klass is None:
             return known.entry(owner, shape, node.key)
         if name in results.BY_STEP and shape.klass.is_layer(known.classes):
-            return results.field(Type("module"), str(name))
+            return results.field(Type(Kind.MODULE), str(name))
         if isinstance(name, str):
             kind = shape.name(name)
             if not kind.atoms and klass is not None and klass.parent and klass.is_torch:
-                return results.field(Type("module"), name) if name not in _BUFFERS else tensor()
+                return results.field(Type(Kind.MODULE), name) if name not in _BUFFERS else tensor()
             return kind
         return _own_entry(known, shape, node.key)
     entry = Type()
@@ -217,11 +217,11 @@ def entry(known: Inference, owner: Type, shape: Table, key: s.Node) -> Type:
     own = _own_entry(known, shape, key)
     other = shape.event("__index")
     name = s.constant(key)
-    is_set = isinstance(name, str) and bool(own.atoms - {"nil"})
+    is_set = isinstance(name, str) and bool(own.atoms - {Kind.NIL})
     if not other.atoms or name in shape.root().always or (is_set and other.signature):
         return own
     joined = Type()
-    joined.join(own.without("nil"))
+    joined.join(own.without(Kind.NIL))
     if other.signature is not None:
         joined.join(known.call(other.signature, [owner, known.type(key)])[0])
     elif other.shape is not None and other.shape is not shape:
@@ -243,7 +243,7 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
     if kind.is_string:
         return any_entry(shape)
     may_miss = known.may_be_before(key) or (known.is_settled and shape.is_past(key))
-    return shape.items.joined(Type("nil")) if may_miss else shape.items
+    return shape.items.joined(Type(Kind.NIL)) if may_miss else shape.items
 
 
 def _inherit(known: Inference, klass: Class, name: str) -> None:
@@ -279,13 +279,13 @@ def _element(owner: Type, key: s.Node, kind: Type, known: Inference) -> Type:
             return Type()
         dims = {d - taken if d >= 0 else -1 for d in owner.dims}
         if dims == {0}:
-            return Type("float")
+            return Type(Kind.FLOAT)
         return tensor(owner.dtypes, dims) if 0 not in dims else Type()
-    if kind.only("tensor", "mask"):
+    if kind.only(Kind.TENSOR, Kind.MASK):
         return tensor(owner.dtypes, [1])
     if kind.is_number:
         if owner.dims == {1}:
-            return Type("float" if not owner.dtypes <= results.WHOLE else "int")
+            return Type(Kind.FLOAT if not owner.dtypes <= results.WHOLE else Kind.INT)
         if -1 in owner.dims or 1 in owner.dims:
             return Type()
         return tensor(owner.dtypes, [d - 1 for d in owner.dims])

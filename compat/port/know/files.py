@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from compat.port.know.scopes import Scopes, Variable
-from compat.port.know.types import Table, Type
+from compat.port.know.types import Kind, Table, Type
 from compat.port.read import syntax as s
 
 _MAKES = re.compile("_*(init|new|create|reset|build|load)", re.IGNORECASE)
@@ -68,7 +68,7 @@ class Class:
     @property
     def object(self) -> Type:
         """The type of its objects."""
-        made = Type("object", table=self.instance)
+        made = Type(Kind.OBJECT, table=self.instance)
         made.classes = {self.name}
         return made
 

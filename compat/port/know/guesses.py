@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from compat.port.know.calls import OF_LISTS
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import constant, required
-from compat.port.know.types import Table, Type, tensor
+from compat.port.know.types import Kind, Table, Type, tensor
 from compat.port.library import results
 from compat.port.read import syntax as s
 
@@ -29,17 +29,17 @@ def guess(known: Inference) -> bool:
             for number in _numbers(known, node):
                 own = known.stored(number)
                 if own is not None and not own.atoms:
-                    _take(known, own, Type("number"))
+                    _take(known, own, Type(Kind.NUMBER))
                     found = True
             for target, kind in _owners(known, node):
                 own = known.stored(target)
                 if own is None:
                     nodes.append((target, kind))
                     continue
-                if known.type(target).atoms <= {"nil"}:
+                if known.type(target).atoms <= {Kind.NIL}:
                     _take(known, own, kind)
                     found = True
-                elif own.atoms - {"nil"} == kind.atoms:
+                elif own.atoms - {Kind.NIL} == kind.atoms:
                     known.guessed.add(own)  # what else it is given is the same
     if found or _guess_loaded(known) or _guess_layers(known) or _guess_namesakes(known):
         return True
@@ -66,10 +66,10 @@ def _guess_seen(known: Inference) -> bool:
             if facts is None or own is None or own.atoms:
                 continue
             kind = known.believed(Type(), facts)
-            if "table" in kind.atoms:
+            if Kind.TABLE in kind.atoms:
                 kind.table = known.seen_table(node, facts)
             unknown.setdefault(own, Type()).join(kind)
-    found = {own: kind for own, kind in unknown.items() if kind.atoms - {"nil"}}
+    found = {own: kind for own, kind in unknown.items() if kind.atoms - {Kind.NIL}}
     for own, kind in found.items():
         _take(known, own, kind)
     return bool(found)
@@ -85,7 +85,7 @@ def _owners(known: Inference, node: s.Node) -> Iterator[tuple[s.Node, Type]]:
             yield node.arguments[0], tensor()
     elif isinstance(node, s.Call) and node.arguments:
         if known.dotted(node.function) in OF_LISTS:
-            yield node.arguments[0], Type("table", table=Table(uses={"ipairs"}))
+            yield node.arguments[0], Type(Kind.TABLE, table=Table(uses={"ipairs"}))
     elif isinstance(node, s.Index) and isinstance(node.key, s.Constant):
         target, kind = node.object, results.owner_of_field(node.key.value)
         is_given = isinstance(target, s.Name) and target.variable.is_parameter
@@ -122,17 +122,19 @@ def _guess_namesakes(known: Inference) -> bool:
     """Take parameters that no call gives for what all other variables of their name are."""
     alike: dict[str, list[Type]] = {}
     for variable, kind in known.variables.items():
-        if kind.is_known and len(kind.atoms - {"nil"}) == 1:
+        if kind.is_known and len(kind.atoms - {Kind.NIL}) == 1:
             alike.setdefault(variable.id, []).append(kind)
     found = False
     for variable, kind in list(known.variables.items()):
         others = alike.get(variable.id, [])
         if kind.atoms or not variable.is_parameter or not others:
             continue
-        atoms = {frozenset(other.atoms - {"nil"}) for other in others}
+        atoms = {frozenset(other.atoms - {Kind.NIL}) for other in others}
         shapes = {id(other.shape) for other in others}
-        if len(atoms) == 1 and (len(shapes) == 1 or not others[0].atoms & {"table", "object"}):
-            guess = Type(*others[0].atoms - {"nil"}, table=others[0].table)
+        if len(atoms) == 1 and (
+            len(shapes) == 1 or not others[0].atoms & {Kind.TABLE, Kind.OBJECT}
+        ):
+            guess = Type(*others[0].atoms - {Kind.NIL}, table=others[0].table)
             for other in others:
                 guess.dims |= other.dims
                 guess.dtypes |= other.dtypes
@@ -217,7 +219,7 @@ def _guess_loaded(known: Inference) -> bool:
                 continue
             if not kind.atoms:
                 tables[kind] = Table(uses={"loaded"})
-                _take(known, kind, Type("table", table=tables[kind]))
+                _take(known, kind, Type(Kind.TABLE, table=tables[kind]))
                 found = True
             if kind in tables:
                 is_word = isinstance(node.key, s.Constant) and isinstance(node.key.value, str)

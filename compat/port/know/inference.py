@@ -23,9 +23,9 @@ from compat.port.know.files import Class, File
 from compat.port.know.narrowing import filled, narrowed
 from compat.port.know.permutations import orders
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import appended, followed, loads_by_name, sources
+from compat.port.know.shapes import appended, followed, functions_in, loads_by_name, sources
 from compat.port.know.shapes import calls as calls_in
-from compat.port.know.types import Signature, Table, Type
+from compat.port.know.types import Kind, Signature, Table, Type
 from compat.port.read import syntax as s
 
 _ROUNDS = 12
@@ -78,6 +78,8 @@ class Inference:
     may_be_before = entries.may_be_before
     type = values.believed_type
     owner = values.owner
+    owner_of_method = values.owner_of_method
+    told_by = values.told_by
     operator_of = values.operator_of
     results = calls.results
     all_results = calls.all_results
@@ -87,6 +89,7 @@ class Inference:
     spread_out = calls.spread_out
     count = counts.count
     known_count = counts.known_count
+    own_count = counts.own_count
     block = statements.block
     loop_types = statements.loop_types
     cause = guesses.cause
@@ -113,7 +116,7 @@ class Inference:
         self.is_settled = False
         self.loads_by_name = any(map(loads_by_name, (f.block for f in files)))
         self.loads_files = False
-        self.tests: dict[s.Name, str] = {}
+        self.tests: dict[s.Name, Kind] = {}
         self.lengths: dict[s.Name, int] = {}
         self.guessed: set[Type] = set()
         self.guessed_nodes: dict[s.Node, Type] = {}
@@ -122,6 +125,7 @@ class Inference:
         self.sources: dict[Variable, list[s.Node]] = {}
         self.returns: list[tuple[Signature, set[int]]] = []  # of the functions around
         self.appended: set[s.Name] = set()  # keys that a loop fills a new table with
+        self.own_methods: set[object] = set()  # names of functions in tables and classes
         self.firsts: dict[Variable, int] = {}  # what loops count from
         self.filled: set[s.Call] = set()  # of functions of lists, where the length was looked at
         self.followed: set[s.Index] = set()  # entries that have methods or entries themselves
@@ -162,6 +166,7 @@ class Inference:
         self.appended |= set(appended(block))
         self.filled |= set(filled(block))
         self.followed |= set(followed(block))
+        self.own_methods |= set(functions_in(block))
         for node in s.walk(block):
             if isinstance(node, s.ForRange) and isinstance(first := s.constant(node.first), int):
                 self.firsts[node.name.variable] = first

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from compat.port.know.files import File
 from compat.port.know.inference import Inference
 from compat.port.know.scopes import FunctionScope, Variable
-from compat.port.know.types import Table, Type
+from compat.port.know.types import Kind, Table, Type
 from compat.port.read import syntax as s
 
 FORWARD = frozenset({"forward", "updateOutput"})
@@ -71,7 +71,7 @@ def _reads_behind_forward(variable: Variable, body: s.Node, write: s.Node) -> bo
 
 def _holds_results(kind: Type, seen: set[Table]) -> bool:
     """Whether there may be a result of a net in a value."""
-    if kind.only("int", "float", "number", "string", "boolean", "nil"):
+    if kind.only(Kind.INT, Kind.FLOAT, Kind.NUMBER, Kind.STRING, Kind.BOOLEAN, Kind.NIL):
         return False
     shape = kind.shape
     if kind.buffer or shape is None or shape in seen:

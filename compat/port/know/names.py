@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from compat.port.know.files import Class, File
 from compat.port.know.scopes import KNOWN, PACKAGES, Variable
 from compat.port.know.shapes import is_name, places_like, required, tried
-from compat.port.know.types import Type
+from compat.port.know.types import Kind, Type
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # What later Lua has in a package: ``local unpack = unpack or table.unpack``.
 _OF_LUA_51 = {"unpack", "loadstring"}
+# Packages that are one function.
+_FUNCTIONS = {"lapp", "class"}
 
 
 def find_aliases(known: Inference, file: File) -> None:
@@ -42,9 +44,9 @@ def find_aliases(known: Inference, file: File) -> None:
 def _note_alias(known: Inference, variable: Variable, value: s.Node) -> None:
     """Note what is put into a variable: it names a package if all that is, is this one."""
     path = (required(value) or "").removeprefix("pl.")
-    if path not in PACKAGES | {"lapp"}:
+    if path not in PACKAGES | _FUNCTIONS or path in known.file.loads:
         path = known.dotted(value) or ""
-    if path not in PACKAGES | _OF_LUA_51 | {"lapp"} and "." not in path:
+    if path not in PACKAGES | _OF_LUA_51 | _FUNCTIONS and "." not in path:
         return
     same = known.alias_paths.setdefault(variable, [])
     same.append(path)
@@ -89,7 +91,7 @@ def find_absent(known: Inference, file: File) -> None:
 
 def class_type(_known: Inference, klass: Class) -> Type:
     """The type of a class itself."""
-    made = Type("class", table=klass.members)
+    made = Type(Kind.CLASS, table=klass.members)
     made.classes = {klass.name}
     return made
 
@@ -98,7 +100,7 @@ def class_of(known: Inference, node: s.Node) -> Class | None:
     """The class that an expression names."""
     if isinstance(node, s.Name):
         table = known.variables.get(node.variable)
-        if table is not None and "class" in table.atoms and table.shape is not None:
+        if table is not None and Kind.CLASS in table.atoms and table.shape is not None:
             found: Class | None = table.shape.klass
             return found
     path = known.dotted(node)

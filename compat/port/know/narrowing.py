@@ -5,33 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.port.know.scopes import Variable
-from compat.port.know.types import NUMBERS
+from compat.port.know.types import NUMBERS, Kind
 from compat.port.read import syntax as s
 
 # What the answers of ``type`` leave of the possibilities.
 LEAVES = {
-    "table": {"table", "options", "object"},
-    "number": set(NUMBERS),
-    "string": {"string"},
-    "function": {"function"},
-    "boolean": {"boolean"},
-    "tensor": {"tensor", "mask"},
+    Kind.TABLE: {Kind.TABLE, Kind.OPTIONS, Kind.OBJECT},
+    Kind.NUMBER: set(NUMBERS),
+    Kind.STRING: {Kind.STRING},
+    Kind.FUNCTION: {Kind.FUNCTION},
+    Kind.BOOLEAN: {Kind.BOOLEAN},
+    Kind.TENSOR: {Kind.TENSOR, Kind.MASK},
 }
 
 
-def tested(node: s.Node) -> tuple[s.Name, str] | None:
+def tested(node: s.Node) -> tuple[s.Name, Kind] | None:
     """The variable that an expression tests, and what it is if that is true."""
     if isinstance(node, s.Call):
-        return _asked(node, "isTensor", "tensor")
+        return _asked(node, "isTensor", Kind.TENSOR)
     if not isinstance(node, s.Binary) or node.operator != "==":
         return None
     for call, answer in ((node.left, node.right), (node.right, node.left)):
         if isinstance(call, s.Call) and isinstance(answer, s.Constant) and answer.value in LEAVES:
-            return _asked(call, "type", str(answer.value))
+            return _asked(call, "type", Kind(answer.value))
     return None
 
 
-def _asked(call: s.Call, function: str, answer: str) -> tuple[s.Name, str] | None:
+def _asked(call: s.Call, function: str, answer: Kind) -> tuple[s.Name, Kind] | None:
     name = call.function
     if isinstance(name, s.Index) and isinstance(name.object, s.Name) and name.object.id == "torch":
         name = name.key
@@ -41,9 +41,9 @@ def _asked(call: s.Call, function: str, answer: str) -> tuple[s.Name, str] | Non
     return (subject, answer) if is_plain and isinstance(subject, s.Name) else None
 
 
-def narrowed(block: s.Block) -> tuple[dict[s.Name, str], dict[s.Name, int]]:
+def narrowed(block: s.Block) -> tuple[dict[s.Name, Kind], dict[s.Name, int]]:
     """The places that a variable is read at behind a test: what it is there, and how long."""
-    kinds: dict[s.Name, str] = {}
+    kinds: dict[s.Name, Kind] = {}
     lengths: dict[s.Name, int] = {}
     for condition, part in _guarded(block):
         for test in _true(condition):

@@ -8,11 +8,14 @@ from compat.port.know.files import Class
 from compat.port.know.narrowing import LEAVES
 from compat.port.know.narrowing import tested as test_of
 from compat.port.know.registry import TYPES
-from compat.port.know.types import Table, Type, seen, tensor
+from compat.port.know.types import Kind, Table, Type, seen, tensor
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
     from compat.port.know.inference import Inference
+
+# What Lua calls tables, and Python holds otherwise.
+_NO_PLAIN_TABLES = {Kind.OPTIONS, Kind.CLASS, Kind.MODULE, Kind.OBJECT}
 
 
 def is_whole(known: Inference, node: s.Node) -> bool:
@@ -28,7 +31,7 @@ def is_whole(known: Inference, node: s.Node) -> bool:
     if isinstance(node, s.Binary) and node.operator in "+-*%":
         return known.is_whole(node.left) and known.is_whole(node.right)
     facts = known.facts.get((known.file.path, node.start, node.end))
-    is_float = isinstance(node, s.Binary) or "float" in TYPES[type(node)](known, node).atoms
+    is_float = isinstance(node, s.Binary) or Kind.FLOAT in TYPES[type(node)](known, node).atoms
     is_float |= isinstance(node, s.Name) and node.variable.is_parameter
     return bool(facts) and set(facts or ()) <= {"int"} and not is_float
 
@@ -48,9 +51,9 @@ def tested(known: Inference, node: s.Name, own: Type) -> Type:
     """What a test leaves of a variable's possibilities."""
     answer = known.tests[node]
     left = own.atoms & LEAVES[answer]
-    if answer == "table" and not left:
-        return Type("table", table=known.tested_tables.setdefault(node.variable, Table()))
-    if answer == "tensor" and not left:
+    if answer == Kind.TABLE and not left:
+        return Type(Kind.TABLE, table=known.tested_tables.setdefault(node.variable, Table()))
+    if answer == Kind.TENSOR and not left:
         return tensor()
     found = own.without(*own.atoms - left) if left else Type(answer)
     found.open = False
@@ -61,7 +64,9 @@ def is_tested_list(known: Inference, node: s.Node) -> bool:
     """Whether an expression asks whether a variable is a table, and only lists will do."""
     found = test_of(node)
     shape = None if found is None else known.tested_tables.get(found[0].variable)
-    return found is not None and found[1] == "table" and shape is not None and shape.root().is_list
+    return (
+        found is not None and found[1] == Kind.TABLE and shape is not None and shape.root().is_list
+    )
 
 
 def seen_class(known: Inference, facts: list[str]) -> Class | None:
@@ -76,10 +81,10 @@ def believed(known: Inference, own: Type, facts: list[str]) -> Type:
     for fact in facts:
         klass = known.seen_class([fact])
         both.join(seen(fact) if klass is None else klass.object)
-    if "number" in both.atoms and own.atoms & {"int", "float"}:
-        both.atoms |= own.atoms & {"int", "float"}
-        both.atoms -= {"number"} if "number" not in own.atoms else set()
-    if own.shape is not None and "table" in both.atoms:
+    if Kind.NUMBER in both.atoms and own.atoms & {Kind.INT, Kind.FLOAT}:
+        both.atoms |= own.atoms & {Kind.INT, Kind.FLOAT}
+        both.atoms -= {Kind.NUMBER} if Kind.NUMBER not in own.atoms else set()
+    if own.shape is not None and Kind.TABLE in both.atoms:
         for fact in facts:
             if fact in ("list", "dict", "mixed", "sparse"):
                 kind = {"list": "list", "dict": "name"}.get(fact, "other")
@@ -88,25 +93,32 @@ def believed(known: Inference, own: Type, facts: list[str]) -> Type:
                     known.changed = True
     both.table = own.table if own.table is not None else both.table
     both.function = own.function
-    if "object" in both.atoms or "object" in own.atoms:
+    if Kind.OBJECT in both.atoms or Kind.OBJECT in own.atoms:
         both.classes |= own.classes
-    if "table" in both.atoms and own.atoms & {"options", "class", "module", "object"}:
-        if "options" in own.atoms or "table" not in own.atoms:
-            both.atoms.discard("table")
-        both.atoms |= own.atoms & {"options", "class", "module", "object"}
-    if own.atoms & {"object", "class"}:
-        both.atoms = (both.atoms - {"module", "other"}) | (own.atoms & {"object", "class"})
-    if own.atoms == {"mask"} and both.atoms == {"tensor"}:
+    if Kind.TABLE in both.atoms and own.atoms & {
+        Kind.OPTIONS,
+        Kind.CLASS,
+        Kind.MODULE,
+        Kind.OBJECT,
+    }:
+        if Kind.OPTIONS in own.atoms or Kind.TABLE not in own.atoms:
+            both.atoms.discard(Kind.TABLE)
+        both.atoms |= own.atoms & _NO_PLAIN_TABLES
+    if own.atoms & {Kind.OBJECT, Kind.CLASS}:
+        both.atoms = (both.atoms - {Kind.MODULE, Kind.OTHER}) | (
+            own.atoms & {Kind.OBJECT, Kind.CLASS}
+        )
+    if own.atoms == {Kind.MASK} and both.atoms == {Kind.TENSOR}:
         return own
-    if facts == ["object"] and "module" in own.atoms:
-        return Type("module")  # of a class of the runtime's that has no name
-    if "object" in both.atoms and own.shape is not None and own.shape.klass is None:
-        both.atoms = (both.atoms - {"object"}) | {"table"}
-    if "storage" in both.atoms and "sizes" in own.atoms:
-        both.atoms = (both.atoms - {"storage"}) | {"sizes"}
-    if "other" in both.atoms and own.atoms & {"file", "module", "pointer"}:
-        both.atoms -= {"other"}
-        both.atoms |= own.atoms & {"file", "module", "pointer"}
+    if facts == ["object"] and Kind.MODULE in own.atoms:
+        return Type(Kind.MODULE)  # of a class of the runtime's that has no name
+    if Kind.OBJECT in both.atoms and own.shape is not None and own.shape.klass is None:
+        both.atoms = (both.atoms - {Kind.OBJECT}) | {Kind.TABLE}
+    if Kind.STORAGE in both.atoms and Kind.SIZES in own.atoms:
+        both.atoms = (both.atoms - {Kind.STORAGE}) | {Kind.SIZES}
+    if Kind.OTHER in both.atoms and own.atoms & {Kind.FILE, Kind.MODULE, Kind.POINTER}:
+        both.atoms -= {Kind.OTHER}
+        both.atoms |= own.atoms & {Kind.FILE, Kind.MODULE, Kind.POINTER}
     return both
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from compat.port.know.scopes import Variable
-from compat.port.know.types import Type
+from compat.port.know.types import Kind, Type
 from compat.port.read import syntax as s
 
 
@@ -203,6 +203,23 @@ def sources(block: s.Block) -> Iterator[tuple[Any, s.Node]]:
                     yield name.variable, s.Index(table, s.Vararg())
 
 
+def functions_in(block: s.Block) -> Iterator[object]:
+    """The names under which functions are put into tables and classes."""
+    defines = (n.target for n in s.walk(block) if isinstance(n, s.Define))
+    named = {target.id for target in defines if isinstance(target, s.Name)}
+    for node in s.walk(block):
+        pairs: list[tuple[s.Node | None, s.Node]] = []
+        if isinstance(node, s.Define):
+            pairs = [(node.target, node.function)]
+        elif isinstance(node, s.Assign):
+            pairs = list(zip(node.targets, node.values, strict=False))
+        elif isinstance(node, s.Table):
+            pairs = [(field.key, field.value) for field in node.fields]
+        for key, value in pairs:
+            if isinstance(value, s.Function) or (isinstance(value, s.Name) and value.id in named):
+                yield s.constant(key.key if isinstance(key, s.Index) else key)
+
+
 def defined(node: s.Statement) -> tuple[s.Define, s.Node, str] | None:
     """``function owner.name() … end``, also written ``owner.name = function() … end``.
 
@@ -254,10 +271,10 @@ def _breaks(node: s.Node) -> bool:
 def constant(value: Any) -> Type:
     """The type of a constant."""
     if value is None:
-        return Type("nil")
+        return Type(Kind.NIL)
     if isinstance(value, bool):
-        return Type("boolean")
-    return Type({int: "int", float: "float", str: "string"}[type(value)])
+        return Type(Kind.BOOLEAN)
+    return Type({int: Kind.INT, float: Kind.FLOAT, str: Kind.STRING}[type(value)])
 
 
 def calls(block: s.Block) -> Iterator[s.Call]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.port.know.entries import any_entry
 from compat.port.know.registry import EFFECTS, statement
 from compat.port.know.shapes import captures, is_open, may_end
-from compat.port.know.types import Type
+from compat.port.know.types import Kind, Type
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -43,7 +43,12 @@ def _assigned(known: Inference, node: s.Assign) -> None:
 
 @statement(s.Define)
 def _define(known: Inference, node: s.Define) -> None:
-    _assign(known, node.target, Type("function", function=known.signature(node.function)))
+    signature = known.signature(node.function)
+    _assign(known, node.target, Type(Kind.FUNCTION, function=signature))
+    if node.is_method and isinstance(node.target, s.Index):
+        owner = known.type(node.target.object)
+        if owner.shape is not None and owner.shape.klass is None:
+            known.join(signature.parameter(0), owner)
 
 
 @statement(s.Do)
@@ -55,9 +60,9 @@ def _do(known: Inference, node: s.Do) -> None:
 def _for_range(known: Inference, node: s.ForRange) -> None:
     first = known.type(node.first)
     known.type(node.last)
-    step = known.type(node.step) if node.step is not None else Type("int")
+    step = known.type(node.step) if node.step is not None else Type(Kind.INT)
     is_int = first.is_int and step.is_int
-    known.join(known.of(node.name.variable), Type("int" if is_int else "number"))
+    known.join(known.of(node.name.variable), Type(Kind.INT if is_int else Kind.NUMBER))
 
 
 @statement(s.ForEach)
@@ -93,7 +98,7 @@ def _body(known: Inference, node: s.Function) -> None:
     signature.by_node[node] = counts
     if -1 not in signature.counts:
         for i in range(min(signature.counts), len(signature.results)):
-            known.join(signature.result(i), Type("nil"))
+            known.join(signature.result(i), Type(Kind.NIL))
 
 
 @statement(s.Return)
@@ -126,12 +131,12 @@ def _spread(known: Inference, values: list[s.Node], count: int) -> list[Type]:
         first = len(values) - 1
         if not kinds[first].atoms:  # a run may have seen it
             seen = known.type(last)
-            kinds[first] = seen if seen.atoms - {"nil"} else kinds[first]
+            kinds[first] = seen if seen.atoms - {Kind.NIL} else kinds[first]
     is_known = not values or not is_open(values[-1])
     if known.is_settled and not is_known:
         is_known = known.count(values[-1]) is not None
     missing = count - len(kinds)
-    return kinds + [Type("nil") if is_known else Type() for _ in range(missing)]
+    return kinds + [Type(Kind.NIL) if is_known else Type() for _ in range(missing)]
 
 
 def _assign(known: Inference, target: s.Node, kind: Type) -> None:
@@ -152,33 +157,33 @@ def loop_types(known: Inference, node: s.ForEach) -> list[Type]:
         if path in ("ipairs", "pairs") and call.arguments:
             kind = known.type(call.arguments[0])
             shape = kind.shape
-            if kind.only("sizes"):
-                return [Type("int"), Type("int")]
+            if kind.only(Kind.SIZES):
+                return [Type(Kind.INT), Type(Kind.INT)]
             if shape is None:
-                return [Type("int") if path == "ipairs" else Type(), Type()]
+                return [Type(Kind.INT) if path == "ipairs" else Type(), Type()]
             shape.uses.add(path)
             if path == "ipairs":
-                return [Type("int"), shape.items]
+                return [Type(Kind.INT), shape.items]
             key, value = Type(), Type()
             key.join(shape.key)
             value.join(any_entry(shape))
             if shape.names:
-                key.join(Type("string"))
+                key.join(Type(Kind.STRING))
             if "next" in shape.keys:
-                key.join(Type("int"))
+                key.join(Type(Kind.INT))
             return [key, value]
         if path == "string.gmatch" or call.method == "gmatch":
             is_known = isinstance(s.constant(call.arguments[-1]), str)
             count = captures(call.arguments[-1]) if is_known else len(node.names)
-            return [Type("string" if i < count else "nil") for i in range(len(node.names))]
+            return [Type(Kind.STRING if i < count else Kind.NIL) for i in range(len(node.names))]
         if call.method == "lines" or path == "io.lines":
-            return [Type("string")]
+            return [Type(Kind.STRING)]
         if path in ("paths.files", "paths.iterfiles", "paths.iterdirs", "paths.dir", "lfs.dir"):
-            return [Type("string")]
+            return [Type(Kind.STRING)]
     kinds = _spread(known, node.values, 3)
     step = kinds[0].signature
     if step is not None:
         found = known.call(step, kinds[1:3])
         names = found[: len(node.names)] + [Type() for _ in node.names[len(found) :]]
-        return [kind.without("nil") if i == 0 else kind for i, kind in enumerate(names)]
+        return [kind.without(Kind.NIL) if i == 0 else kind for i, kind in enumerate(names)]
     return [Type() for _ in node.names]

@@ -4,11 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from compat.port.read import syntax as s
 
-NUMBERS = frozenset({"int", "float", "number"})
+
+class Kind(str, Enum):
+    """What a value is. Its text is what a trace and the tables of results call it."""
+
+    NIL = "nil"
+    BOOLEAN = "boolean"
+    INT = "int"  # an int in Python
+    FLOAT = "float"
+    NUMBER = "number"  # an int or a float
+    STRING = "string"
+    TENSOR = "tensor"
+    MASK = "mask"  # a tensor of bools, where Torch7 has bytes
+    SIZES = "sizes"
+    STORAGE = "storage"
+    POINTER = "pointer"
+    TABLE = "table"
+    OPTIONS = "options"  # of a command line
+    FUNCTION = "function"
+    CLASS = "class"
+    OBJECT = "object"  # of a class of the script's
+    MODULE = "module"  # an object of compat's
+    PACKAGE = "package"
+    FILE = "file"
+    OTHER = "other"
+
+
+NUMBERS = frozenset({Kind.INT, Kind.FLOAT, Kind.NUMBER})
 # What Torch7 computes with; other types of tensors have whole numbers.
 FLOATING = frozenset({"Double", "Float", "Half"})
 
@@ -16,16 +43,14 @@ FLOATING = frozenset({"Double", "Float", "Half"})
 class Type:
     """A set of possibilities, which grows as more is seen.
 
-    ``atoms`` are ``nil``, ``boolean``, ``int`` (an int in Python), ``float``, ``number`` (either),
-    ``string``, ``tensor``, ``table``, ``function``, ``module`` (an object of compat's), ``object``
-    (of a class of the script's), ``other``. None at all: nothing is known. ``open``: it may also be
-    what nobody knows. ``buffer``: it may be what a module's ``forward`` gave.
+    No ``atoms`` at all: nothing is known. ``open``: it may also be what nobody knows. ``buffer``:
+    it may be what a module's ``forward`` gave.
     """
 
     __slots__ = ("atoms", "buffer", "classes", "dims", "dtypes", "function", "open", "table")
 
-    def __init__(self, *atoms: str, table: Table | None = None, function: Any = None) -> None:
-        self.atoms = set(atoms)
+    def __init__(self, *atoms: Kind, table: Table | None = None, function: Any = None) -> None:
+        self.atoms: set[Kind] = set(atoms)
         self.dtypes: set[str] = set()
         self.dims: set[int] = set()
         self.classes: set[str] = set()
@@ -71,7 +96,7 @@ class Type:
         """What is known of the function."""
         return None if self.function is None else self.function.root()
 
-    def only(self, *atoms: str) -> bool:
+    def only(self, *atoms: Kind) -> bool:
         """Whether it is known, and one of these."""
         return self.is_known and self.atoms <= set(atoms)
 
@@ -80,7 +105,7 @@ class Type:
         """Whether its possibilities are all that there are."""
         return bool(self.atoms) and not self.open
 
-    def may(self, *atoms: str) -> bool:
+    def may(self, *atoms: Kind) -> bool:
         """Whether it may be one of these, as far as is known."""
         return not self.is_known or bool(self.atoms & set(atoms))
 
@@ -92,17 +117,17 @@ class Type:
     @property
     def is_int(self) -> bool:
         """It is an int in Python."""
-        return self.only("int")
+        return self.only(Kind.INT)
 
     @property
     def is_string(self) -> bool:
         """It is a string."""
-        return self.only("string")
+        return self.only(Kind.STRING)
 
     @property
     def is_tensor(self) -> bool:
         """It is a tensor."""
-        return self.only("tensor")
+        return self.only(Kind.TENSOR)
 
     @property
     def has_meta(self) -> bool:
@@ -116,7 +141,7 @@ class Type:
         both.join(other)
         return both
 
-    def without(self, *atoms: str) -> Type:
+    def without(self, *atoms: Kind) -> Type:
         """The same less some possibilities."""
         copy = Type(*(self.atoms - set(atoms)), table=self.table, function=self.function)
         copy.dtypes, copy.dims, copy.classes = self.dtypes, self.dims, self.classes
@@ -130,12 +155,12 @@ class Type:
         return copy
 
     def __repr__(self) -> str:
-        return "|".join(sorted(self.atoms) + ["?"] * (not self.is_known))
+        return "|".join(sorted(atom.value for atom in self.atoms) + ["?"] * (not self.is_known))
 
 
 def tensor(dtypes: Iterable[str] = (), dims: Iterable[int] = ()) -> Type:
     """A tensor, of these types and numbers of dimensions where they are known."""
-    made = Type("tensor")
+    made = Type(Kind.TENSOR)
     made.dtypes, made.dims = set(dtypes) or {"?"}, set(dims) or {-1}
     return made
 
@@ -323,13 +348,12 @@ def seen(description: str) -> Type:
     if kind == "tensor":
         return tensor([more[0]], [int(more[1])])
     if kind in ("list", "dict", "mixed", "empty", "sparse"):
-        return Type("table")
+        return Type(Kind.TABLE)
     if kind in ("int", "float"):
-        return Type("number")
+        return Type(Kind.NUMBER)
     if kind == "class":
-        made = Type("module")
+        made = Type(Kind.MODULE)
         made.classes = {more[0]}
         return made
-    if kind in ("nil", "boolean", "string", "function", "object", "storage"):
-        return Type(kind)
-    return Type("other")
+    is_plain = kind in ("nil", "boolean", "string", "function", "object", "storage")
+    return Type(Kind(kind) if is_plain else Kind.OTHER)

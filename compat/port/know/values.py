@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.port.know.registry import TYPES, expression
 from compat.port.know.scopes import PACKAGES
 from compat.port.know.shapes import constant
-from compat.port.know.types import Type, tensor
+from compat.port.know.types import Kind, Type, tensor
 from compat.port.library import results
 from compat.port.read import syntax as s
 
@@ -26,26 +26,49 @@ def believed_type(known: Inference, node: s.Node) -> Type:
     if not own.atoms and node in known.guessed_nodes:
         own = own.joined(known.guessed_nodes[node])
     facts = known.facts.get((known.file.path, node.start, node.end))
-    is_test = isinstance(node, s.Call) and own.only("boolean")  # Lua gives more than true
+    is_test = isinstance(node, s.Call) and own.only(Kind.BOOLEAN)  # Lua gives more than true
     if facts and not is_test and not isinstance(node, (s.Constant, s.Table, s.Function)):
         own = known.believed(own, facts)
-        if "table" in own.atoms and own.table is None and not own.atoms & {"object", "class"}:
+        if (
+            Kind.TABLE in own.atoms
+            and own.table is None
+            and not own.atoms & {Kind.OBJECT, Kind.CLASS}
+        ):
             own.table = known.seen_table(node, facts)
             own.table.root().items.buffer |= own.buffer
     shape = own.shape
-    if shape is not None and shape.klass is not None and "table" in own.atoms:
-        own = own.without("table")
-        own.atoms.add("class" if shape is shape.klass.members.root() else "object")
-    if shape is not None and "options" in shape.uses and "table" in own.atoms:
-        own = own.without("table")
-        own.atoms.add("options")
+    if shape is not None and shape.klass is not None and Kind.TABLE in own.atoms:
+        own = own.without(Kind.TABLE)
+        own.atoms.add(Kind.CLASS if shape is shape.klass.members.root() else Kind.OBJECT)
+    if shape is not None and "options" in shape.uses and Kind.TABLE in own.atoms:
+        own = own.without(Kind.TABLE)
+        own.atoms.add(Kind.OPTIONS)
     return own
 
 
 def owner(known: Inference, node: s.Node) -> Type:
     """The type of what has a method or length: where it is nil, Lua would fail, too."""
     kind = known.type(node)
-    return kind.without("nil") if kind.atoms - {"nil"} else kind
+    return kind.without(Kind.NIL) if kind.atoms - {Kind.NIL} else kind
+
+
+def owner_of_method(known: Inference, node: s.Call) -> Type:
+    """The type of what a method is called of; where several are possible, what has the method."""
+    kind = known.owner(node.function)
+    assert node.method is not None
+    told = None if kind.is_known and len(kind.atoms) == 1 else known.told_by(node)
+    if told is None or not told.atoms <= kind.atoms:
+        return kind
+    found = kind.without(*kind.atoms - told.atoms)
+    found.open = False
+    return found
+
+
+def told_by(known: Inference, node: s.Call) -> Type | None:
+    """What alone has a method that is called, if the program defines none of its name."""
+    if node.method is None or node.method in known.own_methods:
+        return None
+    return results.owner_of(node.method, len(node.arguments))
 
 
 @expression(s.Constant)
@@ -62,7 +85,7 @@ def _paren(known: Inference, node: s.Paren) -> Type:
 def _name(known: Inference, node: s.Name) -> Type:
     path = known.dotted(node)
     if path in PACKAGES:
-        return Type("package")
+        return Type(Kind.PACKAGE)
     if path == "arg":
         return results.constant(path)
     if path is not None and path in known.classes:
@@ -73,7 +96,7 @@ def _name(known: Inference, node: s.Name) -> Type:
 
 @expression(s.Function)
 def _function(known: Inference, node: s.Function) -> Type:
-    return Type("function", function=known.signature(node))
+    return Type(Kind.FUNCTION, function=known.signature(node))
 
 
 @expression(s.Vararg)
@@ -90,13 +113,13 @@ def _call(known: Inference, node: s.Call) -> Type:
 def _unary(known: Inference, node: s.Unary) -> Type:
     operand = known.type(node.operand)
     if node.operator == "not":
-        return Type("boolean")
+        return Type(Kind.BOOLEAN)
     if node.operator == "#":
         kind = known.owner(node.operand)
         if kind.shape is not None and not kind.shape.klass:
             kind.shape.uses.add("length")
-        return Type("sizes") if kind.is_tensor else Type("int")
-    return _arithmetic(known, "-", Type("int"), operand)
+        return Type(Kind.SIZES) if kind.is_tensor else Type(Kind.INT)
+    return _arithmetic(known, "-", Type(Kind.INT), operand)
 
 
 @expression(s.Binary)
@@ -104,22 +127,22 @@ def _binary(known: Inference, node: s.Binary) -> Type:
     operator = node.operator
     left, right = known.type(node.left), known.type(node.right)
     if operator in ("==", "~=", "<", ">", "<=", ">="):
-        return Type("boolean")
+        return Type(Kind.BOOLEAN)
     if operator == "..":
-        return Type("string") if known.operator_of("..", left, right) is None else Type()
+        return Type(Kind.STRING) if known.operator_of("..", left, right) is None else Type()
     if operator == "and":
-        if left.only("nil"):
+        if left.only(Kind.NIL):
             return left
         joined = Type()
         joined.join(right)
-        if left.may("nil", "boolean"):
-            joined.atoms |= left.atoms & {"nil", "boolean"}
+        if left.may(Kind.NIL, Kind.BOOLEAN):
+            joined.atoms |= left.atoms & {Kind.NIL, Kind.BOOLEAN}
         return joined
     if operator == "or":
         chosen = node.left.inner if isinstance(node.left, s.Paren) else node.left
         if isinstance(chosen, s.Binary) and chosen.operator == "and":
             left = known.type(chosen.right)  # what is false is not what it gives
-        joined = left.without("nil")
+        joined = left.without(Kind.NIL)
         copy = Type()
         copy.join(joined)
         copy.join(right)
@@ -132,7 +155,7 @@ def _binary(known: Inference, node: s.Binary) -> Type:
 def operator_of(known: Inference, operator: str, *operands: Type) -> s.Define | None:
     """The method of a class of the script's that an operator calls."""
     for kind in operands:
-        klass = kind.shape.klass if kind.only("object") and kind.shape is not None else None
+        klass = kind.shape.klass if kind.only(Kind.OBJECT) and kind.shape is not None else None
         if klass is not None:
             define = klass.method(_EVENTS[operator], known.classes)
             if define is not None:
@@ -148,26 +171,26 @@ def _arithmetic(known: Inference, operator: str, left: Type, right: Type) -> Typ
         for i, kind in enumerate((left, right)[: len(define.function.parameters)]):
             known.join(signature.parameter(i), kind)
         return signature.result(0)
-    if left.only("pointer"):
+    if left.only(Kind.POINTER):
         return left
-    if operator == "-" and right.only("module"):  # a node of nngraph's
-        return Type("module")
+    if operator == "-" and right.only(Kind.MODULE):  # a node of nngraph's
+        return Type(Kind.MODULE)
     if left.is_tensor or right.is_tensor:
         if operator == "*" and left.is_tensor and right.is_tensor:
             dims = (left.dims, right.dims)
             if dims == ({1}, {1}):
-                return Type("float")
+                return Type(Kind.FLOAT)
             if -1 in left.dims or -1 in right.dims:
-                return Type("tensor") if dims != ({-1}, {-1}) else Type()
+                return Type(Kind.TENSOR) if dims != ({-1}, {-1}) else Type()
             return tensor(left.dtypes, [max(right.dims)])
         one = left if left.is_tensor else right
         return tensor(one.dtypes, one.dims)
     if left.is_int and right.is_int and operator in "+-*%":
-        return Type("int")
+        return Type(Kind.INT)
     if operator == "/" and left.is_number and right.is_number:
-        return Type("float")
+        return Type(Kind.FLOAT)
     if left.is_number and right.is_number:
-        return Type("float" if "float" in left.atoms | right.atoms else "number")
+        return Type(Kind.FLOAT if Kind.FLOAT in left.atoms | right.atoms else Kind.NUMBER)
     if not left.atoms or not right.atoms:
         return Type()
-    return Type("number")
+    return Type(Kind.NUMBER)

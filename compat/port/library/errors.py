@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compat.port.know.types import Kind
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
@@ -33,7 +34,7 @@ def _bound(node: s.Call, draft: Draft) -> list[Code] | None:
     if not (isinstance(function, s.Index) and isinstance(function.key, s.Constant)):
         return None
     kind = draft.types.type(function.object)
-    if not kind.only("module", "object") or (kind.only("object") and kind.shape is None):
+    if not kind.only(Kind.MODULE, Kind.OBJECT) or (kind.only(Kind.OBJECT) and kind.shape is None):
         return None
     if s.describe(function.object) != s.describe(arguments[0]):
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from compat.port.know.types import Type
+from compat.port.know.types import Kind, Type
 from compat.port.library.templates import filled
 from compat.port.read import syntax as s
 from compat.port.write import code
@@ -63,7 +63,7 @@ def load(node: s.Call, draft: Draft) -> Code | None:
     """``torch.load``: what is not known to be a tensor or net is read as lists and dicts."""
     made = code.call("torch7.load", *draft.arguments(node))
     kind = draft.types.type(node)
-    if kind.only("tensor", "module", "string", "float", "int", "number"):
+    if kind.only(Kind.TENSOR, Kind.MODULE, Kind.STRING, Kind.FLOAT, Kind.INT, Kind.NUMBER):
         return made
     return code.call("t7.load", draft.value(node.arguments[0]), "plain=True")
 
@@ -73,16 +73,16 @@ def save(node: s.Call, draft: Draft) -> Code | None:
     if len(node.arguments) < 2:
         return None
     held = _held(draft.types.type(node.arguments[1]), set())
-    if "sizes" in held:
+    if Kind.SIZES in held:
         draft.page.mark("sizes are saved as a table, not as a LongStorage", "files")
-    if "function" not in held:
+    if Kind.FUNCTION not in held:
         return None
     draft.page.mark("functions are not saved", "files")
     path, value, *rest = draft.arguments(node)
     return code.call("torch7.save", path, code.call("lua.without_functions", value), *rest)
 
 
-def _held(kind: Type, seen: set[int]) -> set[str]:
+def _held(kind: Type, seen: set[int]) -> set[Kind]:
     """What a value may be, and what is in its tables."""
     found = set(kind.atoms)
     shape = kind.shape
@@ -90,7 +90,7 @@ def _held(kind: Type, seen: set[int]) -> set[str]:
         return found
     seen.add(id(shape))
     inner = set().union(*(_held(part, seen) for part in [shape.items, *shape.names.values()]))
-    return found | (inner if shape.klass is None else inner - {"function"})  # objects know
+    return found | (inner if shape.klass is None else inner - {Kind.FUNCTION})  # objects know
 
 
 def lapp(node: s.Call, draft: Draft) -> Code | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from compat.port.know.types import Type
+from compat.port.know.types import Kind, Type
 from compat.port.library import results, rules, tensors
 from compat.port.library.functions import function
 from compat.port.read import syntax as s
@@ -25,61 +25,69 @@ def method(node: s.Call, draft: Draft) -> Code:
         stream = ", file=sys.stderr" if path == "io.stderr" else ""
         parts = ", ".join(map(str, draft.arguments(node)))
         return Code(f'print({parts}, sep="", end=""{stream})')
-    kind = draft.types.owner(node.function)
-    if kind.is_tensor or kind.only("mask"):
+    kind = draft.types.owner_of_method(node)
+    if kind.is_tensor or kind.only(Kind.MASK):
         return _tensor_method(name, node, kind, draft)
     if kind.is_string:
         moved = replace(node, arguments=[node.function, *node.arguments], method=None)
         return function(f"string.{name}", moved, draft)
     if (
         name == "parse"
-        and kind.only("module")
+        and kind.only(Kind.MODULE)
         and [draft.types.dotted(_less_or(a)) for a in node.arguments] == ["arg"]
     ):
         return Code(f"{draft.prefix(node.function).atom}.parse()")
     owner = draft.prefix(node.function)
     draft.page.resolve(draft.how(node.function) if kind.atoms else "open")
     klass = draft.types.class_of(node.function)
-    if kind.only("object") and kind.shape is None:
-        kind = Type("other")  # of a class that the program does not make
-    if kind.only("module") and name == "get" and len(node.arguments) == 1 and _misses(node, draft):
+    if kind.only(Kind.OBJECT) and kind.shape is None:
+        kind = Type(Kind.OTHER)  # of a class that the program does not make
+    if (
+        kind.only(Kind.MODULE)
+        and name == "get"
+        and len(node.arguments) == 1
+        and _misses(node, draft)
+    ):
         return code.call("lua.index", f"{owner.atom}.modules", draft.value(node.arguments[0]))
-    if kind.only("module", "object", "class", "options", "nil") or klass is not None:
+    if kind.only(Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.OPTIONS, Kind.NIL) or klass is not None:
         count = draft.types.count(node)
-        known = draft.types.called(node) if klass is not None or kind.only("object") else None
+        known = draft.types.called(node) if klass is not None or kind.only(Kind.OBJECT) else None
         made = code.call(f"{owner.atom}.{method_name(name)}", *fitting(node, known, draft, own=1))
         if results.gives_total(kind, name):
             return replace(made, every=f"({made}, {owner.atom}.total_weight_tensor.item())")
         is_own = klass is not None or known is not None
         return Code(made.text, spread=count if count is not None or is_own else 1)
-    if kind.only("storage") and name in ("size", "fill", "totable") and len(node.arguments) < 2:
+    if kind.only(Kind.STORAGE) and name in ("size", "fill", "totable") and len(node.arguments) < 2:
         return code.call(f"{owner.atom}.{name}", *draft.arguments(node))
-    if kind.only("sizes"):
+    if kind.only(Kind.SIZES):
         simple = {"size": f"len({owner})", "totable": f"list({owner})"}
         if name in simple and not node.arguments:
             return Code(simple[name])
-    if kind.only("file", "nil"):
+    if kind.only(Kind.FILE, Kind.NIL):
         return Code(code.call(f"{owner.atom}.{name}", *draft.arguments(node)).text)
-    is_plain = kind.only("table") and kind.shape is not None and "meta" not in kind.shape.uses
+    is_plain = kind.only(Kind.TABLE) and kind.shape is not None and "meta" not in kind.shape.uses
     if is_plain and "(" not in owner.text:  # else it would be computed twice
         arguments = [owner, *draft.arguments(node)]
         made = code.call(f'{owner.atom}["{name}"]', *arguments)
         return Code(made.text, spread=draft.types.count(node))
-    has_meta = kind.only("table") and kind.shape is not None and kind.shape.is_own_meta
+    has_meta = kind.only(Kind.TABLE) and kind.shape is not None and kind.shape.is_own_meta
     if has_meta and not hasattr(dict, name) and not name.startswith("__"):
         made = code.call(f"{owner.atom}.{python_attribute(name)}", *draft.arguments(node))
         return Code(made.text, spread=draft.types.count(node))
     if not kind.atoms:
         draft.unknown(node.function, "calls")
     guess = results.owner_of(name, len(node.arguments))
-    if guess is not None and guess.only("module") and not kind.atoms - {"module", "object", "nil"}:
+    if (
+        guess is not None
+        and guess.only(Kind.MODULE)
+        and not kind.atoms - {Kind.MODULE, Kind.OBJECT, Kind.NIL}
+    ):
         made = code.call(f"{owner.atom}.{method_name(name)}", *draft.arguments(node))
         return Code(made.text, spread=results.module_count(name) or draft.types.count(node))
     made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
     count = draft.types.count(node)
-    if count is None and not kind.shape and results.gives_one(name):
-        is_own = any(name in klass.methods for klass in draft.types.classes.values())
-        count = None if is_own else 1
+    if count is None and results.gives_one(name) and draft.types.own_count(name) in (1, None):
+        count = 1
     return Code(made.text, spread=count)
 
 
@@ -94,7 +102,7 @@ def _misses(node: s.Call, draft: Draft) -> bool:
     """Whether ``net:get(i)`` may be nil: of a negative number it is, in Python the last ones."""
     place = node.arguments[0]
     is_negative = isinstance(place, s.Unary) and place.operator == "-"
-    return is_negative or (draft.types.was_seen(node) and "nil" in draft.types.type(node).atoms)
+    return is_negative or (draft.types.was_seen(node) and Kind.NIL in draft.types.type(node).atoms)
 
 
 def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
@@ -128,7 +136,7 @@ def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
             rule = None
         if name == "apply" and rule is not None:
             signature = kinds[0].signature
-            if signature is None or signature.count != 1 or "nil" in signature.result(0).atoms:
+            if signature is None or signature.count != 1 or Kind.NIL in signature.result(0).atoms:
                 return code.call(
                     "lua.apply", draft.value(node.function), draft.value(node.arguments[0])
                 )

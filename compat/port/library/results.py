@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.port.know.types import Table, Type, tensor
+from compat.port.know.types import Kind, Table, Type, tensor
 from compat.port.library import tensors
 from compat.port.read import syntax as s
 
@@ -67,7 +67,7 @@ def _spec(text: str) -> list[Type]:
 
 def _one(text: str) -> Type:
     if text.startswith("list of "):
-        return Type("table", table=Table(keys={"list"}, items=_one(text[8:])))
+        return Type(Kind.TABLE, table=Table(keys={"list"}, items=_one(text[8:])))
     made = Type()
     for word in text.split("|"):
         made.join(_word(word))
@@ -76,13 +76,13 @@ def _one(text: str) -> Type:
 
 def _word(word: str) -> Type:
     atoms = {
-        "i": "int", "n": "float", "?": "number", "s": "string", "b": "boolean", "m": "module",
-        "nil": "nil", "file": "file", "function": "function",
+        "i": Kind.INT, "n": Kind.FLOAT, "?": Kind.NUMBER, "s": Kind.STRING, "b": Kind.BOOLEAN,
+        "m": Kind.MODULE, "nil": Kind.NIL, "file": Kind.FILE, "function": Kind.FUNCTION,
     }  # fmt: skip
     if word in atoms:
         return Type(atoms[word])
     if word == "options":
-        made = Type("options", table=Table(uses={"options"}))
+        made = Type(Kind.OPTIONS, table=Table(uses={"options"}))
         return made
     if word == "loaded":
         made = Type()
@@ -104,18 +104,18 @@ _FUNCTION_SPECS, _MODULE_SPECS = _read(_FUNCTIONS), _read(_MODULE)
 def constant(path: str) -> Type:
     """The type of a package's field, such as ``math.pi``."""
     if path in ("math.pi", "math.huge"):
-        return Type("float")
+        return Type(Kind.FLOAT)
     if path == "arg":
-        return Type("table", table=Table(keys={"list"}, items=Type("string", "nil")))
+        return Type(Kind.TABLE, table=Table(keys={"list"}, items=Type(Kind.STRING, Kind.NIL)))
     head = path.split(".")[0]
     if head in ("nn", "cudnn") and path.count(".") == 1:
-        return Type("module")
+        return Type(Kind.MODULE)
     return Type()
 
 
 def owner_of_field(name: object) -> Type | None:
     """What has a field of this name, if one kind of thing alone has it."""
-    return Type("module") if name in _FIELDS else None
+    return Type(Kind.MODULE) if name in _FIELDS else None
 
 
 _FIELDS = {
@@ -129,9 +129,9 @@ def owner_of(method: str, arguments: int = 0) -> Type | None:
     if method == "size" and arguments == 1:
         return tensor()
     if method in _ONLY_MODULES:
-        return Type("module")
+        return Type(Kind.MODULE)
     if method in _ONLY_STRINGS:
-        return Type("string")
+        return Type(Kind.STRING)
     if method in tensors.names() and method not in _BOTH:
         return tensor()
     return None
@@ -166,21 +166,21 @@ def kind_of(kind: Type) -> str:
     """The letter of a type in the rules of ``tensors``; ``?`` where it is not known."""
     if kind.is_tensor:
         return "t"
-    if kind.only("mask"):
+    if kind.only(Kind.MASK):
         return "t"
     if kind.is_number:
         return "n"
     if kind.is_string:
         return "s"
-    if kind.only("boolean"):
+    if kind.only(Kind.BOOLEAN):
         return "b"
-    if kind.only("table"):
+    if kind.only(Kind.TABLE):
         return "l"
-    if kind.only("function"):
+    if kind.only(Kind.FUNCTION):
         return "f"
-    if kind.only("sizes"):
+    if kind.only(Kind.SIZES):
         return "y"
-    if kind.only("storage"):
+    if kind.only(Kind.STORAGE):
         return "z"
     return "?"
 
@@ -195,31 +195,31 @@ def _rule_type(word: str, operands: list[Type], is_method: bool) -> Type:
     if word == "=":
         return first
     if word == "i":
-        return Type("int")
+        return Type(Kind.INT)
     if word in ("n", "?"):
-        return Type("float" if word == "n" else "number")
+        return Type(Kind.FLOAT if word == "n" else Kind.NUMBER)
     if word == "b":
-        return Type("boolean")
+        return Type(Kind.BOOLEAN)
     if word in ("s", "s?"):
-        return Type("string") if word == "s" else Type("string", "nil")
+        return Type(Kind.STRING) if word == "s" else Type(Kind.STRING, Kind.NIL)
     if word == "y":
-        return Type("sizes")
+        return Type(Kind.SIZES)
     if word == "p":
-        return Type("pointer")
+        return Type(Kind.POINTER)
     if word == "z":
-        return Type("storage")
+        return Type(Kind.STORAGE)
     if word == "m":
-        return Type("module")
+        return Type(Kind.MODULE)
     if word == "mask":
-        return Type("mask")
+        return Type(Kind.MASK)
     if word == "index":
         return tensor(["Long"], first.dims if first.is_tensor else [])
     if word == "l":
         items = tensor(first.dtypes, first.dims)
-        return Type("table", table=Table(keys={"list"}, items=items))
+        return Type(Kind.TABLE, table=Table(keys={"list"}, items=items))
     if word == "list":
-        items = Type("float") if first.dims == {1} else Type()
-        return Type("table", table=Table(keys={"list"}, items=items))
+        items = Type(Kind.FLOAT) if first.dims == {1} else Type()
+        return Type(Kind.TABLE, table=Table(keys={"list"}, items=items))
     if word == "t=":
         return tensor(first.dtypes, first.dims)
     if word in ("t-", "t+"):
@@ -245,7 +245,7 @@ def _rule_type(word: str, operands: list[Type], is_method: bool) -> Type:
 
 
 def _sized(dtypes: set[str], dims: set[int]) -> Type:
-    return Type("float") if dims == {0} else tensor(dtypes, dims)
+    return Type(Kind.FLOAT) if dims == {0} else tensor(dtypes, dims)
 
 
 def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type]:
@@ -264,19 +264,19 @@ def method_rule(name: str, arguments: list[Type]) -> tensors.Rule | None:
 
 def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
     """The types of what a method of an object of compat's gives."""
-    if name == "type" and arguments and owner.only("module"):
+    if name == "type" and arguments and owner.only(Kind.MODULE):
         return [owner]  # moved to that type; without an argument it tells its own
     if name in _MODULE_SPECS:
         return _spec(_MODULE_SPECS[name])
     if name in _SELF:
         return [owner]
     if name == "get":
-        return [Type("module")]
+        return [Type(Kind.MODULE)]
     known = next(iter(owner.classes)) if len(owner.classes) == 1 else ""
     if gives_total(owner, name):
-        return [Type("float"), Type("float")]
+        return [Type(Kind.FLOAT), Type(Kind.FLOAT)]
     if name in ("forward", "updateOutput") and known.endswith("Criterion"):
-        return [Type("float")]
+        return [Type(Kind.FLOAT)]
     if name in ("forward", "backward", "updateOutput", "updateGradInput"):
         return [_result(owner)]
     return [Type()]
@@ -295,7 +295,7 @@ _WITH_TOTAL = {"nn.ClassNLLCriterion", "nn.SpatialClassNLLCriterion"}
 
 def gives_total(owner: Type, method: str | None) -> bool:
     """Whether a call of a criterion's method gives two numbers."""
-    is_pass = method in ("forward", "updateOutput") and owner.only("module")
+    is_pass = method in ("forward", "updateOutput") and owner.only(Kind.MODULE)
     return is_pass and bool(owner.classes) and owner.classes <= _WITH_TOTAL
 
 
@@ -305,10 +305,10 @@ def of_object(owner: Type, count: int) -> list[Type]:
     A criterion gives what both its passes give, all else a node of a graph.
     """
     if count_of_object(owner, count) == 1:
-        return [Type("module")]
+        return [Type(Kind.MODULE)]
     if not owner.classes:
         return [Type()]
-    return [Type("float"), _result(owner)]
+    return [Type(Kind.FLOAT), _result(owner)]
 
 
 def count_of_object(owner: Type, count: int) -> int | None:
@@ -338,32 +338,32 @@ def field(owner: Type, name: str) -> Type:
     if name in ("output", "gradInput"):
         return _result(owner)
     if owner.classes and owner.classes <= _NODES and name in ("data", "annotations"):
-        made = Type("module")
+        made = Type(Kind.MODULE)
         made.classes = {"annotations"}
         return made
     if name == "name" and owner.classes == {"annotations"}:
-        return Type("string", "nil")
+        return Type(Kind.STRING, Kind.NIL)
     if name == "annotations" and owner.classes == {"annotations"}:
         return owner
     if name in ("modules", "children"):
         return _one("list of m")
     if name in BY_STEP:
-        return Type("table", table=Table(keys={"other"}, uses={"sparse"}))
+        return Type(Kind.TABLE, table=Table(keys={"other"}, uses={"sparse"}))
     if name in ("train", "inplace"):
-        return Type("boolean")
+        return Type(Kind.BOOLEAN)
     if name in ("real", "user", "sys"):
-        return Type("float")
+        return Type(Kind.FLOAT)
     if name in ("totalValid", "averageValid", "p"):
-        return Type("float")
+        return Type(Kind.FLOAT)
     return Type()
 
 
 def file_method(node: s.Call) -> list[Type]:
     """The types of what a method of a file gives."""
     if node.method == "read":
-        return [Type("string", "nil")]
+        return [Type(Kind.STRING, Kind.NIL)]
     if node.method == "lines":
-        return [Type("function")]
+        return [Type(Kind.FUNCTION)]
     return [Type()]
 
 
@@ -376,7 +376,8 @@ SEVERAL = {
 
 def gives_one(method: str) -> bool:
     """Whether a method of this name gives one value, whatever kind of Torch7's things has it."""
-    return method in tensors.names() and method not in SEVERAL
+    of_tensors = method in tensors.names() and method not in SEVERAL
+    return of_tensors or module_count(method) == 1
 
 
 def count(path: str, node: s.Call) -> int | None:
@@ -409,17 +410,17 @@ def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | Non
         joined = Type()
         for kind in arguments:
             joined.join(kind)
-        return [joined if joined.is_number else Type("number")]
+        return [joined if joined.is_number else Type(Kind.NUMBER)]
     if path == "select":
         first = node.arguments[0] if node.arguments else None
         is_count = isinstance(first, s.Constant) and first.value == "#"
-        return [Type("int") if is_count else Type()]
+        return [Type(Kind.INT) if is_count else Type()]
     if path == "os.date" and arguments:
         form = node.arguments[0]
         if isinstance(form, s.Constant) and str(form.value).lstrip("!") == "*t":
-            return [Type("table", table=_date())]
+            return [Type(Kind.TABLE, table=_date())]
     if path == "math.random":
-        return [Type("int" if arguments else "float")]
+        return [Type(Kind.INT if arguments else Kind.FLOAT)]
     if path in ("math.floor", "math.ceil") and arguments and arguments[0].is_tensor:
         return [Type()]
     if path in _FUNCTION_SPECS:
@@ -428,15 +429,15 @@ def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | Non
     if head == "torch":
         return _torch(name, arguments)
     if head in ("nn", "cudnn"):
-        made = Type("module")
+        made = Type(Kind.MODULE)
         made.classes = {path}
         return [made]
     if head == "optim":
         if name[:1].isupper():
-            return [Type("module")]
+            return [Type(Kind.MODULE)]
         return [tensor(dims=[1]), _one("list of n")]
     if head in ("threads", "Threads"):
-        return [Type("module")]
+        return [Type(Kind.MODULE)]
     return None
 
 
@@ -444,8 +445,8 @@ def _date() -> Table:
     """What ``os.date('*t')`` gives."""
     made = Table(keys={"name"})
     for name in ("year", "month", "day", "hour", "min", "sec", "wday", "yday"):
-        made.name(name).join(Type("int"))
-    made.name("isdst").join(Type("boolean"))
+        made.name(name).join(Type(Kind.INT))
+    made.name("isdst").join(Type(Kind.BOOLEAN))
     made.always |= set(made.names)
     return made
 
@@ -469,20 +470,20 @@ def _torch(name: str, arguments: list[Type]) -> list[Type]:
         dims: list[int] = []
         if arguments and all(a.is_number for a in arguments):
             dims = [len(arguments)]
-        elif len(arguments) == 1 and arguments[0].only("table"):
+        elif len(arguments) == 1 and arguments[0].only(Kind.TABLE):
             depth, shape = 1, arguments[0].shape
-            while shape is not None and shape.items.only("table"):
+            while shape is not None and shape.items.only(Kind.TABLE):
                 depth, shape = depth + 1, shape.items.shape
             dims = [depth] if shape is not None and shape.items.is_number else []
         return [tensor([kind] if kind else ["Default"], dims)]
-    if name == "LongStorage" and all(a.only("table") or a.is_number for a in arguments):
-        return [Type("sizes")]
+    if name == "LongStorage" and all(a.only(Kind.TABLE) or a.is_number for a in arguments):
+        return [Type(Kind.SIZES)]
     if name.endswith("Storage"):
-        return [Type("storage")]
+        return [Type(Kind.STORAGE)]
     if name in ("load", "deserialize"):
         return [_word("loaded")]
     if name in ("MemoryFile", "CmdLine", "Timer"):
-        return [Type("module")]
+        return [Type(Kind.MODULE)]
     found = torch_rule(name, arguments)
     if found is None:
         return [Type()]

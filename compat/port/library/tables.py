@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from compat.port.know.types import Kind
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
@@ -16,7 +17,7 @@ def concat(node: s.Call, draft: Draft) -> Code | None:
     kind = draft.types.type(node.arguments[0])
     if len(node.arguments) > 2 or kind.shape is None or not kind.shape.is_list:
         return None
-    if not kind.only("table"):
+    if not kind.only(Kind.TABLE):
         return None
     items = kind.shape.items
     glue = draft.value(node.arguments[1]) if len(node.arguments) > 1 else Code('""')
@@ -33,7 +34,7 @@ def concat(node: s.Call, draft: Draft) -> Code | None:
 def insert(node: s.Call, draft: Draft) -> Code | None:
     """``table.insert`` into a list."""
     kind = draft.types.type(node.arguments[0])
-    if not kind.only("table") or kind.shape is None or not kind.shape.is_list:
+    if not kind.only(Kind.TABLE) or kind.shape is None or not kind.shape.is_list:
         return None
     owner = draft.value(node.arguments[0])
     if len(node.arguments) == 2:
@@ -45,10 +46,10 @@ def insert(node: s.Call, draft: Draft) -> Code | None:
 def remove(node: s.Call, draft: Draft) -> Code | None:
     """``table.remove`` from a list that is not empty."""
     kind = draft.types.type(node.arguments[0])
-    if not kind.only("table") or kind.shape is None or not kind.shape.is_list:
+    if not kind.only(Kind.TABLE) or kind.shape is None or not kind.shape.is_list:
         return None
     owner = draft.value(node.arguments[0])
-    if "nil" in draft.types.type(node).atoms:
+    if Kind.NIL in draft.types.type(node).atoms:
         return None
     last = [] if len(node.arguments) == 1 else [place(node.arguments[1], draft)]
     made = code.call(f"{owner.atom}.pop", *last)
@@ -74,7 +75,7 @@ def sort(node: s.Call, draft: Draft) -> Code | None:
 def unpack(node: s.Call, draft: Draft) -> Code | None:
     """``unpack`` of a whole list."""
     kind = draft.types.type(node.arguments[0])
-    if len(node.arguments) == 1 and kind.only("table") and kind.shape and kind.shape.is_list:
+    if len(node.arguments) == 1 and kind.only(Kind.TABLE) and kind.shape and kind.shape.is_list:
         return Code(f"*{draft.value(node.arguments[0]).atom}", code.UNARY, spread=None)
     return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from compat.port.know.types import Type
+from compat.port.know.types import Kind, Type
 from compat.port.library import results, rules, tensors
 from compat.port.read import syntax as s
 from compat.port.write import code
@@ -18,7 +18,7 @@ def torch_function(name: str, node: s.Call, draft: Draft) -> Code:
     if name == "deserialize" and (copied := _copied(node, draft)) is not None:
         return copied
     kinds = [draft.types.type(a) for a in node.arguments]
-    if name == "LongStorage" and len(kinds) == 1 and kinds[0].only("table"):
+    if name == "LongStorage" and len(kinds) == 1 and kinds[0].only(Kind.TABLE):
         return code.call("torch.Size", draft.value(node.arguments[0]))
     if name.endswith("Tensor") and name != "isTensor":
         made = _constructor(name, node, kinds, draft)

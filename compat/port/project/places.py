@@ -132,7 +132,7 @@ class Places:
         else:
             tried = self._opened(load.how, name, asking)
         for path in tried:
-            if path.is_file():
+            if os.path.isfile(path):  # Path's own fails of a text that is no name
                 return _normal(path)
         return self._ending(name, load.how == "require")
 

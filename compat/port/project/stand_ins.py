@@ -6,6 +6,7 @@ from pathlib import Path
 
 from compat.port.know.files import File
 from compat.port.know.inference import Inference
+from compat.port.know.types import Kind
 from compat.port.write.imports import returned
 from compat.port.write.page import GUIDE, Report
 
@@ -26,7 +27,7 @@ def stand_in(file: File, types: Inference, reason: str, is_data: bool) -> tuple[
         mark = f"# port: this file runs in Lua: {reason} [{GUIDE}#port-lua]"
     name = returned(file) or "exports"
     loaded = f'lua.module("{lua}", __file__)'
-    if file.value.only("class"):
+    if file.value.only(Kind.CLASS):
         loaded = f"lua.named({loaded})"
     lines = [f"{name} = {loaded}"]
     if file.is_script:

@@ -6,7 +6,7 @@ import re
 
 from compat.port.know.scopes import PACKAGES
 from compat.port.know.shapes import is_name, is_open, is_self
-from compat.port.know.types import Type
+from compat.port.know.types import Kind, Type
 from compat.port.library.results import METHODS
 from compat.port.read import syntax as s
 from compat.port.write import code
@@ -127,29 +127,31 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
     word = is_name(name)
     owner = draft.value(node.object)
     path = draft.types.dotted(node.object)
-    if kind.only("table", "options") and kind.may("options") and kind.may("table"):
+    if kind.only(Kind.TABLE, Kind.OPTIONS) and kind.may(Kind.OPTIONS) and kind.may(Kind.TABLE):
         return f"{owner.atom}[{draft.value(node.key)}]"
     if path in PACKAGES and word:
         return f"{path}.{name}"
-    if kind.only("object") and kind.shape is None:
+    if kind.only(Kind.OBJECT) and kind.shape is None:
         return None
-    if word and (klass is not None or kind.only("object", "class", "module", "options", "nil")):
+    if word and (
+        klass is not None or kind.only(Kind.OBJECT, Kind.CLASS, Kind.MODULE, Kind.OPTIONS, Kind.NIL)
+    ):
         return f"{owner.atom}.{method_name(str(name))}"
-    if kind.only("pointer"):
+    if kind.only(Kind.POINTER):
         return f"{owner.atom}[{draft.value(node.key)}]"
     if kind.is_tensor and (
-        draft.types.type(node.key).may("table", "sizes")
+        draft.types.type(node.key).may(Kind.TABLE, Kind.SIZES)
         or draft.types.type(node.key).is_number
-        or (draft.types.type(node.key).only("mask", "tensor"))
+        or (draft.types.type(node.key).only(Kind.MASK, Kind.TENSOR))
     ):
         made, _ = selection(owner, node.key, kind, draft)
         if not made.text.endswith("]"):
             return None
         return f"{owner.atom}[:]" if made.text == owner.text else made.text
     shape = kind.shape
-    if kind.only("table") and shape is not None and shape.is_own_meta:
+    if kind.only(Kind.TABLE) and shape is not None and shape.is_own_meta:
         return f"{owner.atom}[{draft.value(node.key)}]"
-    if kind.only("table", "nil") and shape is not None and "meta" not in shape.uses:
+    if kind.only(Kind.TABLE, Kind.NIL) and shape is not None and "meta" not in shape.uses:
         if shape.is_list:
             if is_there(node, draft):
                 return f"{owner.atom}[{place(node.key, draft)}]"
@@ -194,9 +196,9 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
 
 def _is_method(name: str, owner: Type, value: s.Node, draft: Draft) -> bool:
     """Whether a function that is put into an object is called with it."""
-    if owner.only("module"):
+    if owner.only(Kind.MODULE):
         return name in METHODS and isinstance(value, s.Function)
-    signature = draft.types.type(value).signature if owner.only("object") else None
+    signature = draft.types.type(value).signature if owner.only(Kind.OBJECT) else None
     if signature is None or owner.shape is None or isinstance(value, s.Index):
         return False
     return bool(signature.nodes) and all(map(is_self, signature.nodes))
@@ -210,10 +212,10 @@ def store_code(target: s.Index, value: Code, draft: Draft) -> None:
         return
     kind = draft.types.type(target.object)
     owner = draft.value(target.object)
-    if kind.only("sizes") and isinstance(target.object, s.Name):
+    if kind.only(Kind.SIZES) and isinstance(target.object, s.Name):
         draft.page.write(f"{owner} = lua.resized({owner}, {draft.value(target.key)}, {value})")
         return
-    if kind.only("table") and kind.shape is not None and kind.shape.is_list:
+    if kind.only(Kind.TABLE) and kind.shape is not None and kind.shape.is_list:
         key = target.key
         written = draft.types.facts.get((draft.file.path, key.start, -key.end))
         appends = (
@@ -248,7 +250,7 @@ def _is_length(node: s.Node, owner: s.Node, draft: Draft) -> bool:
 def _delete(target: s.Index, draft: Draft) -> bool:
     """``t[key] = nil``."""
     kind = draft.types.type(target.object)
-    if not kind.only("table") or kind.shape is None or "meta" in kind.shape.uses:
+    if not kind.only(Kind.TABLE) or kind.shape is None or "meta" in kind.shape.uses:
         return False
     owner = draft.value(target.object)
     if kind.shape.is_list:

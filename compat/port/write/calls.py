@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from compat.port.know.scopes import PACKAGES
 from compat.port.know.shapes import is_open
+from compat.port.know.types import Kind
 from compat.port.library import functions, methods, tensors
 from compat.port.read import syntax as s
 from compat.port.write import code
@@ -65,14 +66,14 @@ def _called(node: s.Call, draft: Draft) -> Code:
         return functions.function(static, node, draft)
     kind = draft.types.type(node.function)
     function = draft.prefix(node.function)
-    if kind.only("table", "class") and kind.has_meta:
+    if kind.only(Kind.TABLE, Kind.CLASS) and kind.has_meta:
         made = code.call("lua.call", function, *draft.arguments(node))
         return Code(made.text, spread=draft.types.count(node))
-    known = kind.signature if kind.only("function") else None
+    known = kind.signature if kind.only(Kind.FUNCTION) else None
     made = code.call(function.atom, *fitting(node, known, draft))
     if _is_chosen(node.function, draft):
         return Code(made.text, spread=None)
-    return Code(made.text, spread=draft.types.count(node) if not kind.only("class") else 1)
+    return Code(made.text, spread=draft.types.count(node) if not kind.only(Kind.CLASS) else 1)
 
 
 def _is_chosen(function: s.Node, draft: Draft) -> bool:

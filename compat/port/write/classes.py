@@ -7,6 +7,7 @@ from typing import Any
 from compat.port.know.files import Class
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import is_name, is_self, tested
+from compat.port.know.types import Kind
 from compat.port.library import packages
 from compat.port.read import syntax as s
 from compat.port.write.assignments import store_code
@@ -99,7 +100,7 @@ def _dict_fields(klass: Class, draft: Draft) -> list[str]:
         if owner.shape is None or owner.shape.klass is not klass:
             continue
         kind = draft.types.type(node)
-        shape = kind.shape if kind.only("table", "nil") else None
+        shape = kind.shape if kind.only(Kind.TABLE, Kind.NIL) else None
         if shape is not None and shape.is_dict and shape.keys & {"int", "list", "other"}:
             found.add(str(node.key.value))
     return sorted(found)
@@ -132,7 +133,7 @@ def _missing_at_first(klass: Class, draft: Draft) -> set[str]:
 def _is_of(node: s.Node, klass: Class, draft: Draft) -> bool:
     """Whether an expression is an object of the class."""
     kind = draft.types.type(node)
-    return kind.only("object") and kind.shape is not None and kind.shape.klass is klass
+    return kind.only(Kind.OBJECT) and kind.shape is not None and kind.shape.klass is klass
 
 
 def _is_set_at_first(name: str, klass: Class, draft: Draft) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from compat.port.know.shapes import captures
+from compat.port.know.types import Kind
 from compat.port.read import syntax as s
 from compat.port.read.syntax import PortError
 from compat.port.write import code
@@ -138,10 +139,10 @@ def _only_index(node: s.ForRange, draft: Draft) -> bool:
             continue
         kind = draft.types.type(part.object)
         is_plain = kind.is_tensor or (
-            kind.only("table")
+            kind.only(Kind.TABLE)
             and kind.shape is not None
             and kind.shape.is_list
-            and "nil" not in draft.types.type(part).atoms
+            and Kind.NIL not in draft.types.type(part).atoms
         )
         if isinstance(part.key, s.Name) and part.key.variable is variable and is_plain:
             uses += 1
@@ -208,8 +209,8 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
     if is_split and owner.text.startswith("list("):
         owner = Code(owner.text[5:-1])
     no_key = not node.names[0].variable.reads and len(node.names) == 2
-    plain = kind.only("table") and shape is not None and "meta" not in shape.uses
-    has_holes = path == "ipairs" and shape is not None and "nil" in shape.items.atoms
+    plain = kind.only(Kind.TABLE) and shape is not None and "meta" not in shape.uses
+    has_holes = path == "ipairs" and shape is not None and Kind.NIL in shape.items.atoms
     if plain and shape is not None and shape.is_list and not has_holes:
         if no_key and len(node.names) == 2:
             del names[0]
@@ -217,7 +218,7 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
         if len(names) == 1:
             return Code(f"range(1, len({owner}) + 1)")
         return code.call("enumerate", owner, "1")
-    if kind.only("sizes"):
+    if kind.only(Kind.SIZES):
         return code.call("enumerate", owner, "1")
     if path == "pairs" and plain and shape is not None and (shape.keys or shape.names):
         changed = "deleted" in shape.uses
@@ -229,7 +230,7 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
         else:
             inner = Code(f"{owner.atom}.items()")
         return code.call("list", inner) if changed else inner
-    if path == "pairs" and kind.only("options"):
+    if path == "pairs" and kind.only(Kind.OPTIONS):
         if len(names) == 1:
             return owner
         return Code(f"{owner.atom}.items()")

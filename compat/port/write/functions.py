@@ -7,6 +7,7 @@ from itertools import chain, count
 
 from compat.port.know.scopes import FunctionScope, Variable
 from compat.port.know.shapes import may_end
+from compat.port.know.types import NUMBERS, Kind
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.assignments import store_code, target_of
@@ -240,7 +241,7 @@ def _is_namesake(parameter: s.Name, draft: Draft) -> bool:
     variable: Variable = parameter.variable
     return (
         variable in draft.types.namesakes
-        and draft.types.of(variable).may("table", "tensor", "object", "int", "float", "number")
+        and draft.types.of(variable).may(Kind.TABLE, Kind.TENSOR, Kind.OBJECT, *NUMBERS)
         and any(not draft.types.was_seen(read) for read, _ in variable.reads)
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from compat.port.know.types import FLOATING, NUMBERS, Type
+from compat.port.know.types import FLOATING, NUMBERS, Kind, Type
 from compat.port.library import rules, strings
 from compat.port.read import syntax as s
 from compat.port.write import code
@@ -29,7 +29,7 @@ def unary(node: s.Unary, draft: Draft, _hint: str) -> Code:
         return length(operand, kind, node, draft)
     if kind.is_string:
         return Code(f"-{code.call('lua.tonumber', operand)}", code.UNARY)
-    is_node = kind.only("module")  # nngraph's -nn.Identity()
+    is_node = kind.only(Kind.MODULE)  # nngraph's -nn.Identity()
     if isinstance(node.operand, s.Constant) or kind.is_number or kind.is_tensor or is_node:
         return Code(f"-{operand.at(code.UNARY)}", code.UNARY)
     draft.page.resolve("open")
@@ -41,9 +41,9 @@ def length(operand: Code, kind: Type, node: s.Unary, draft: Draft) -> Code:
     draft.page.resolve(draft.how(node.operand) if kind.atoms else "open")
     if kind.is_tensor:
         return Code(f"{operand.atom}.size()")
-    if kind.is_string or kind.only("sizes", "string"):
+    if kind.is_string or kind.only(Kind.SIZES, Kind.STRING):
         return code.call("len", operand)
-    if kind.only("table", "nil") and kind.shape is not None and kind.shape.is_list:
+    if kind.only(Kind.TABLE, Kind.NIL) and kind.shape is not None and kind.shape.is_list:
         return code.call("len", operand)
     if not kind.atoms:
         draft.unknown(node.operand, "lengths")
@@ -75,7 +75,7 @@ def arithmetic(
     """``+ - * / % ^``."""
     known = bool(left.atoms and right.atoms)
     draft.page.resolve("open" if not known else draft.how(node.left))
-    if left.only("pointer") or (operator == "-" and right.only("module")):
+    if left.only(Kind.POINTER) or (operator == "-" and right.only(Kind.MODULE)):
         return code.binary(a, operator, b)  # the second is nngraph's x - nn.Tanh()
     if draft.types.operator_of(operator, left, right) is not None:
         return code.binary(a, _PYTHON.get(operator, operator), b)
@@ -106,11 +106,11 @@ def arithmetic(
         one_number
         and operator in "+-*"
         and not unknown.is_known
-        and not (unknown.atoms & {"string", "table"})
+        and not (unknown.atoms & {Kind.STRING, Kind.TABLE})
     ):
         return code.binary(a, operator, b)
     names = {"+": "add", "-": "sub_", "*": "mul", "/": "div", "%": "mod", "^": "pow"}
-    if not known and operator in "+-" and not (left.may("string") and left.atoms):
+    if not known and operator in "+-" and not (left.may(Kind.STRING) and left.atoms):
         return code.binary(a, operator, b)
     if not known:
         either = node.left if not left.atoms else node.right
@@ -147,20 +147,24 @@ def equality(node: s.Binary, draft: Draft) -> Code:
         right.value is None or right.value is True or right.value is False
     ):
         return code.binary(a, "is" if positive else "is not", b)
-    plain = {"int", "float", "number", "string", "nil"}
+    plain = {Kind.INT, Kind.FLOAT, Kind.NUMBER, Kind.STRING, Kind.NIL}
     if _mixes(kind, other) or _mixes(other, kind):  # in Python False is 0
         equal = code.call("lua.equal", a, b)
         return equal if positive else code.negated(equal)
-    if kind.only(*plain) or other.only(*plain - {"nil"}):
-        if kind.may("tensor", "mask") and not isinstance(right, s.Constant) and not kind.atoms:
+    if kind.only(*plain) or other.only(*plain - {Kind.NIL}):
+        if (
+            kind.may(Kind.TENSOR, Kind.MASK)
+            and not isinstance(right, s.Constant)
+            and not kind.atoms
+        ):
             draft.page.resolve("open")
             equal = code.call("lua.equal", a, b)
             return equal if positive else code.negated(equal)
         return code.binary(a, "==" if positive else "!=", b)
     draft.page.resolve(draft.how(left) if kind.atoms and other.atoms else "open")
-    if kind.atoms and other.atoms and kind.only("boolean") and other.only("boolean"):
+    if kind.atoms and other.atoms and kind.only(Kind.BOOLEAN) and other.only(Kind.BOOLEAN):
         return code.binary(a, "==" if positive else "!=", b)
-    same = {"tensor", "table", "module", "function", "nil", "options"}
+    same = {Kind.TENSOR, Kind.TABLE, Kind.MODULE, Kind.FUNCTION, Kind.NIL, Kind.OPTIONS}
     if kind.is_tensor and other.is_tensor and (kind.buffer or other.buffer):
         equal = code.call("lua.same", a, b)
         return equal if positive else code.negated(equal)
@@ -172,14 +176,14 @@ def equality(node: s.Binary, draft: Draft) -> Code:
 
 def _mixes(kind: Type, other: Type) -> bool:
     """Whether a boolean may meet a number."""
-    return "boolean" in kind.atoms and bool(other.atoms & NUMBERS)
+    return Kind.BOOLEAN in kind.atoms and bool(other.atoms & NUMBERS)
 
 
 def parameters_or_nil(node: s.Node, draft: Draft) -> Code | None:
     """``module:parameters()`` where it matters whether there are any."""
     if not isinstance(node, s.Call) or node.method != "parameters":
         return None
-    if not draft.types.type(node.function).only("module"):
+    if not draft.types.type(node.function).only(Kind.MODULE):
         return None
     return code.call("lua.parameters", draft.prefix(node.function))
 
@@ -223,7 +227,7 @@ def logic(node: s.Binary, draft: Draft) -> Code:
             made = code.ternary(draft.value(chosen), truth(condition, draft), made)
         return made
     kind = draft.types.type(node.left)
-    if kind.only("boolean") and draft.types.type(node.right).only("boolean"):
+    if kind.only(Kind.BOOLEAN) and draft.types.type(node.right).only(Kind.BOOLEAN):
         return code.binary(draft.value(node.left), node.operator, draft.value(node.right))
     is_past = _may_be_past(node.left, draft)
     left, right = draft.value(node.left), draft.value(node.right)
@@ -234,7 +238,7 @@ def logic(node: s.Binary, draft: Draft) -> Code:
     )
     # A run that has seen no nil does not say that there is none: a default stays.
     is_certain = not isinstance(node.left, (s.Name, s.Index))
-    if not kind.may("nil", "boolean") and is_certain:
+    if not kind.may(Kind.NIL, Kind.BOOLEAN) and is_certain:
         if node.operator == "or":
             return left
         if not any(isinstance(part, s.Call) for part in s.walk(node.left)):
@@ -242,9 +246,9 @@ def logic(node: s.Binary, draft: Draft) -> Code:
     default = re.fullmatch(r"(.+\.get\([\w.\"]+)\)", left.text)
     if default and node.operator == "or" and isinstance(node.left, s.Index) and is_cheap(right):
         owner = draft.types.type(node.left.object)
-        if owner.only("table") and kind.atoms - {"nil"} and not kind.may("boolean"):
+        if owner.only(Kind.TABLE) and kind.atoms - {Kind.NIL} and not kind.may(Kind.BOOLEAN):
             return Code(f"{default[1]}, {right})")
-    if kind.atoms - {"nil"} and not kind.may("boolean") and simple and not is_past:
+    if kind.atoms - {Kind.NIL} and not kind.may(Kind.BOOLEAN) and simple and not is_past:
         given = is_given(node.left, draft)
         if given is not None:
             left = Code(left.text.partition(" if ")[0])
@@ -253,9 +257,9 @@ def logic(node: s.Binary, draft: Draft) -> Code:
             return code.ternary(left, test, right)
         return code.ternary(right, test, NONE)
     if not _may_be_anything(node.left, draft):
-        if kind.only("boolean", "nil") and kind.may("boolean") and node.operator == "or":
+        if kind.only(Kind.BOOLEAN, Kind.NIL) and kind.may(Kind.BOOLEAN) and node.operator == "or":
             return code.binary(left, "or", right)
-        if kind.only("boolean"):
+        if kind.only(Kind.BOOLEAN):
             return code.binary(left, "and", right)
     name = "lua.either" if node.operator == "or" else "lua.both"
     return (
@@ -286,7 +290,7 @@ def cases_of(node: s.Binary, draft: Draft) -> list[tuple[s.Node, s.Node]]:
         case = case.inner if isinstance(case, s.Paren) else case
         if not isinstance(case, s.Binary) or case.operator != "and":
             return []
-        if draft.types.type(case.right).may("nil", "boolean"):
+        if draft.types.type(case.right).may(Kind.NIL, Kind.BOOLEAN):
             return []
         found.append((case.left, case.right))
     return found
@@ -315,14 +319,14 @@ def truth(node: s.Node, draft: Draft) -> Code:
         return condition
     kind = draft.types.type(node)
     made = _tested(node, draft)
-    if kind.only("boolean", "nil") and "boolean" in kind.atoms:
+    if kind.only(Kind.BOOLEAN, Kind.NIL) and Kind.BOOLEAN in kind.atoms:
         return made
-    if kind.only("nil"):  # no more is known of it
+    if kind.only(Kind.NIL):  # no more is known of it
         own = draft.types.of(node.variable).atoms if isinstance(node, s.Name) else set()
-        if own - {"nil"} and "boolean" not in own:
+        if own - {Kind.NIL} and Kind.BOOLEAN not in own:
             return code.binary(made, "is not", NONE)
         return code.call("lua.truth", made)
-    if kind.atoms and not kind.may("boolean"):
+    if kind.atoms and not kind.may(Kind.BOOLEAN):
         return code.binary(made, "is not", NONE)
     if not kind.atoms:
         draft.page.resolve("open")
@@ -332,7 +336,7 @@ def truth(node: s.Node, draft: Draft) -> Code:
 def _tested(node: s.Node, draft: Draft) -> Code:
     """An expression that is asked for whether it is there."""
     kind = draft.types.type(node)
-    if isinstance(node, s.Index) and (kind.may("nil") or _may_be_past(node, draft)):
+    if isinstance(node, s.Index) and (kind.may(Kind.NIL) or _may_be_past(node, draft)):
         return index(node, draft, is_test=True)
     return draft.value(node)
 
@@ -342,7 +346,7 @@ def _may_be_past(node: s.Node, draft: Draft) -> bool:
     if not isinstance(node, s.Index) or draft.types.was_seen(node):
         return False
     kind = draft.types.type(node.object)
-    is_list = kind.only("table", "nil") and kind.shape is not None and kind.shape.is_list
+    is_list = kind.only(Kind.TABLE, Kind.NIL) and kind.shape is not None and kind.shape.is_list
     return is_list and draft.types.dotted(node.object) != "arg"
 
 

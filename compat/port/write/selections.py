@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.port.know.types import Type
+from compat.port.know.types import Kind, Type
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
@@ -34,9 +34,9 @@ def selection(owner: Code, key: s.Node, kind: Type, draft: Draft) -> tuple[Code,
     if key_kind.is_number:
         number = True if kind.dims == {1} else None if -1 in kind.dims or 1 in kind.dims else False
         return Code(f"{owner.atom}[{place(key, draft)}]"), number
-    if key_kind.only("mask", "tensor"):
+    if key_kind.only(Kind.MASK, Kind.TENSOR):
         return Code(f"{owner.atom}[{mask(key, draft)}]"), False
-    if key_kind.only("sizes", "storage"):
+    if key_kind.only(Kind.SIZES, Kind.STORAGE):
         return Code(f"{owner.atom}[tuple(i - 1 for i in {draft.value(key)})]"), True
     draft.unknown(key, "indices")
     return code.call("lua.index", owner, draft.value(key)), False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.port.know.shapes import counts_up, is_name, is_open
-from compat.port.know.types import Table, Type
+from compat.port.know.types import Kind, Table, Type
 from compat.port.library import packages
 from compat.port.library.results import METHODS
 from compat.port.read import syntax as s
@@ -107,25 +107,25 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
     klass = draft.types.class_of(node.object)
     name = s.constant(node.key)
     kind = draft.types.type(node.object)
-    if kind.only("nil"):
+    if kind.only(Kind.NIL):
         kind = Type()  # it is not always
     if draft.types.dotted(node.object) == "arg" and not is_test:
         made = Code(f"sys.argv[{draft.value(node.key)}]")
-        if draft.types.was_seen(node) and "nil" not in draft.types.type(node).atoms:
+        if draft.types.was_seen(node) and Kind.NIL not in draft.types.type(node).atoms:
             return made
         return code.ternary(made, Code(f"len(sys.argv) > {draft.value(node.key)}"), Code("None"))
     owner = draft.prefix(node.object)
     draft.page.resolve(draft.how(node.object) if kind.atoms else "open")
-    if kind.only("package"):
+    if kind.only(Kind.PACKAGE):
         package = packages.package(str(draft.types.dotted(node.object)))
         return code.call("getattr", package, draft.value(node.key))
-    if kind.only("object") and kind.shape is None:  # a table with a metatable
+    if kind.only(Kind.OBJECT) and kind.shape is None:  # a table with a metatable
         return code.call("lua.index", owner, draft.value(node.key))
     if name == "__typename":
         return code.call("lua.typename", owner)
-    if klass is not None or kind.only("object", "class", "nil"):
+    if klass is not None or kind.only(Kind.OBJECT, Kind.CLASS, Kind.NIL):
         return attribute(owner, node, draft, is_test)
-    if kind.only("options"):
+    if kind.only(Kind.OPTIONS):
         if is_name(name) and name not in _METHODS_OF_DICT:
             return option(owner, name, node, is_test, draft)
         return Code(f"{owner.atom}.get({draft.value(node.key)})")
@@ -135,17 +135,21 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
         return code.call("lua.index", owner, draft.value(node.key))
     if kind.is_tensor:
         return element(owner, node, kind, draft)
-    if kind.only("sizes"):
+    if kind.only(Kind.SIZES):
         return Code(f"{owner.atom}[{code.shifted(draft.value(node.key))}]")
-    if kind.only("pointer"):
+    if kind.only(Kind.POINTER):
         return Code(f"{owner.atom}[{draft.value(node.key)}]")
-    if kind.only("module", "nil"):
+    if kind.only(Kind.MODULE, Kind.NIL):
         return of_module(owner, node, is_test, draft)
-    if kind.only("table", "nil") and kind.shape is not None:
+    if kind.only(Kind.TABLE, Kind.NIL) and kind.shape is not None:
         return of_table(owner, node, kind, is_test, draft, is_prefix)
-    if kind.only("table", "options", "nil") and kind.shape is not None and kind.shape.is_dict:
+    if (
+        kind.only(Kind.TABLE, Kind.OPTIONS, Kind.NIL)
+        and kind.shape is not None
+        and kind.shape.is_dict
+    ):
         return Code(f"{owner.atom}.get({draft.value(node.key)})")
-    if kind.atoms and not kind.may("table", "tensor", "module", "options"):
+    if kind.atoms and not kind.may(Kind.TABLE, Kind.TENSOR, Kind.MODULE, Kind.OPTIONS):
         return code.call("lua.index", owner, draft.value(node.key))
     draft.unknown(node.object, "indices")
     return code.call("lua.index", owner, draft.value(node.key))
@@ -157,7 +161,7 @@ def option(owner: Code, name: str, node: s.Index, is_test: bool, draft: Draft) -
     kind = draft.types.type(node)
     shape = draft.types.type(node.object).shape
     is_declared = shape is None or name in shape.always or not shape.always
-    if is_test or not is_declared or (draft.types.was_seen(node) and "nil" in kind.atoms):
+    if is_test or not is_declared or (draft.types.was_seen(node) and Kind.NIL in kind.atoms):
         return Code(f'{owner.atom}.get("{name}")')
     return Code(f"{owner.atom}.{attribute}")
 
@@ -175,7 +179,7 @@ def of_module(owner: Code, node: s.Index, is_test: bool, draft: Draft) -> Code:
     name = s.constant(node.key)
     if is_name(name):
         kind = draft.types.type(node)
-        is_missing = draft.types.was_seen(node) and "nil" in kind.atoms
+        is_missing = draft.types.was_seen(node) and Kind.NIL in kind.atoms
         if is_test or is_missing or not packages.is_field(python_attribute(name)):
             return Code(f'getattr({owner}, "{python_attribute(name)}", None)')
         made = f"{owner.atom}.{python_attribute(name)}"
@@ -193,7 +197,7 @@ def of_table(
     key_kind = draft.types.type(node.key)
     result = draft.types.type(node)
     was_seen = draft.types.was_seen(node)
-    may_miss = not is_prefix and ("nil" in result.atoms if was_seen else is_test)
+    may_miss = not is_prefix and (Kind.NIL in result.atoms if was_seen else is_test)
     if not (is_prefix or was_seen):
         may_miss = (
             may_miss or (shape.is_list and "deleted" in shape.uses) or shape.is_past(node.key)
@@ -202,7 +206,7 @@ def of_table(
         return Code(f"{owner.atom}[{draft.value(node.key)}]")
     if "meta" in shape.uses:
         return code.call("lua.index", owner, draft.value(node.key))
-    is_broken = "float" in key_kind.atoms and not draft.types.was_seen(node.key)
+    is_broken = Kind.FLOAT in key_kind.atoms and not draft.types.was_seen(node.key)
     if shape.is_list and key_kind.is_number and is_broken:
         return code.call("lua.index", owner, draft.value(node.key))
     if shape.is_list and key_kind.is_number:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from compat.port.know.types import Kind
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
@@ -66,7 +67,7 @@ def may_be_nil(node: s.Node, made: Code, draft: Draft) -> bool:
     if not isinstance(node, s.Index) or draft.types.was_seen(node):
         return False
     kind, name = draft.types.type(node.object), s.constant(node.key)
-    shape = kind.shape if kind.only("object") else None
+    shape = kind.shape if kind.only(Kind.OBJECT) else None
     if shape is None or shape.klass is None or name in shape.always:
         return False
     return not shape.klass.sets_first(name, draft.types.classes)
@@ -81,7 +82,7 @@ def may_be_sizes(node: s.Node, draft: Draft) -> bool:
     """Whether it is ``#x`` of what may be a tensor."""
     if not isinstance(node, s.Unary) or node.operator != "#":
         return False
-    return draft.types.type(node.operand).may("tensor")
+    return draft.types.type(node.operand).may(Kind.TENSOR)
 
 
 def _put_together(node: s.Node) -> list[s.Node]:

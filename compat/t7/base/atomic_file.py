@@ -47,6 +47,7 @@ def atomic_file(
     try:
         with _named(path, unfinished), _locked(descriptor):
             with open(descriptor, "wb") as file:
+                # Tells the file system the size; the second call cuts off what was not written.
                 file.truncate(size)
                 yield file
                 file.truncate()
@@ -55,11 +56,13 @@ def atomic_file(
                     os.fsync(descriptor)
             if mode is not None:
                 os.chmod(unfinished, stat.S_IMODE(mode))
+            # Under the lock, so that nobody who clears the folder takes the file for a leftover.
             os.replace(unfinished, target)
     except BaseException:
         with suppress(OSError):
             os.unlink(unfinished)
         raise
+    # The file's name is data of the folder: without this a loss of power may keep the old name.
     if durable:
         with _named(path):
             _sync_folder(folder)

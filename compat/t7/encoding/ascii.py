@@ -85,7 +85,7 @@ class AsciiCursor(Cursor):
         return tensor
 
     def _numbers(self, count: int, integers: bool) -> Iterator[Any]:
-        """``count`` numbers, with white space before each."""
+        """Return ``count`` numbers, with white space before each."""
         pattern = _INTEGERS if integers else _FLOATS
         convert: Callable[[bytes], Any] = int if integers else _float
         match = pattern.match

@@ -44,7 +44,7 @@ class Source:
 
 @contextmanager
 def open_source(source: PathOrFile, mmap: bool) -> Iterator[Source]:
-    """The bytes of a path, or of a binary file object from its present position on."""
+    """Open a path, or a binary file object from its present position on, as a byte source."""
     if isinstance(source, (str, os.PathLike)):
         name = os.fspath(source)
         with open(name, "rb") as file:

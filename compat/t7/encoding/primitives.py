@@ -108,10 +108,10 @@ class Cursor(ABC):
 
     @abstractmethod
     def longs(self, count: int) -> tuple[int, ...]:
-        """``count`` longs, which the caller has checked to be few."""
+        """Return ``count`` longs, which the caller has checked to be few."""
 
     def raw(self, count: int, what: str = "raw data") -> bytes:
-        """``count`` bytes as they are."""
+        """Return ``count`` bytes as they are."""
         if count < 0:
             raise T7Error(f"length {count}", f"the length of {what}", offset=self.pos)
         if count > self.left():
@@ -121,7 +121,7 @@ class Cursor(ABC):
 
     @abstractmethod
     def elements(self, dtype: torch.dtype, count: int, skip: bool) -> torch.Tensor:
-        """``count`` elements of a storage; with ``skip`` a tensor without data instead."""
+        """Return ``count`` elements of a storage; with ``skip`` a tensor without data instead."""
 
     def integer(self) -> int:
         """Return an int."""
@@ -169,11 +169,11 @@ class Encoder(ABC):
 
     @abstractmethod
     def longs(self, values: tuple[int, ...]) -> bytes:
-        """Longs that are written together."""
+        """Return longs that are written together."""
 
     @abstractmethod
     def raw(self, raw: bytes) -> bytes:
-        """Bytes as they are."""
+        """Return bytes as they are."""
 
     @abstractmethod
     def elements(self, elements: torch.Tensor) -> Iterator[Any]:

@@ -137,6 +137,7 @@ class Reader:
             return self.cursor.number(request.code)
         raise TypeError(f"a read hook yielded {request!r}; t7.OBJECT or the like is accepted")
 
+    # A stack of generators instead of recursion: files may nest objects deeper than Python's stack.
     def _push(self, make: Callable[..., Steps], *args: Any) -> Frame:
         frame = Frame(self._is_plain())
         frame.steps = make(frame, *args)
@@ -174,6 +175,7 @@ class Reader:
         cursor = self.cursor
         start = cursor.pos
         count = cursor.integer()
+        # Before anything is allocated: a damaged count must not ask for memory.
         if count > cursor.most_entries():
             most = cursor.most_entries()
             raise T7Error(
@@ -186,6 +188,7 @@ class Reader:
             self._note_table(index, start, count)
         kind = False if is_dict else self._kinds.get(index)
         table = self._open(count, kind, self._is_plain())
+        # Before its entries: a table may contain itself.
         self._memo[index] = table
         left = count - cursor.entries(table, count, self._bulk_memo())
         if left > 0:

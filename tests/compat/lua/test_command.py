@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.forked_python import forked_python
 
 from compat.lua import command
 from compat.lua.prompt import Prompt
@@ -26,7 +27,7 @@ def run(
     **environment: str,
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", *module, *arguments],
+        [forked_python(), "-m", *module, *arguments],
         cwd=cwd,
         env=os.environ
         | {"PYTHONPATH": str(ROOT), "TREPL_HISTORY": str(cwd / "history")}
@@ -130,7 +131,7 @@ def test_nothing_is_said_of_a_reader_that_has_gone(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
-        [sys.executable, "-m", "compat.lua", "--help"],
+        [forked_python(), "-m", "compat.lua", "--help"],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         stdout=writing,

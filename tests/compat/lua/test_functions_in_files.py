@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.forked_python import forked_python
 from support.paths import ROOT
 
 from compat.lua import Runtime, command
@@ -173,7 +173,7 @@ def test_damaged_bytecode_cannot_end_the_process(count: int) -> None:
     program = f"import test_functions_in_files as t; print(t._survive(1, {count}))"
     path = [str(Path(__file__).parent), str(ROOT), str(ROOT / "tests")]
     done = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path[:0] = {path!r}; {program}"],
+        [forked_python(), "-c", f"import sys; sys.path[:0] = {path!r}; {program}"],
         capture_output=True, text=True, cwd=ROOT,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.forked_python import forked_python
 
 FUZZ = Path(__file__).with_name("fuzz.py")
 
@@ -21,6 +22,6 @@ FUZZ = Path(__file__).with_name("fuzz.py")
 )
 def test_random_programs_leave_the_process_alive(options: tuple[str, ...]) -> None:
     done = subprocess.run(
-        [sys.executable, str(FUZZ), *options], capture_output=True, text=True, timeout=900
+        [forked_python(), str(FUZZ), *options], capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stdout

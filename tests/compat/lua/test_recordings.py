@@ -6,11 +6,11 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.forked_python import forked_python
 from support.transcripts import differences, plain, same_line
 
 from compat import lua
@@ -74,7 +74,7 @@ def test_ends_in_the_same_error(script: dict[str, Any], tmp_path: Path) -> None:
     name = script["name"]
     shutil.copy(GOLDEN / f"{name}.lua", tmp_path)
     ran = subprocess.run(
-        [sys.executable, "-m", "compat.lua", f"{name}.lua", *script["args"]],
+        [forked_python(), "-m", "compat.lua", f"{name}.lua", *script["args"]],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,

@@ -13,6 +13,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 
 import dptable  # noqa: F401  # registers its classes
 from compat import nn, t7
@@ -86,7 +87,7 @@ def drawn(chance: random.Random) -> Any:
 
 
 @given(st.integers(0, 1 << 32))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_walks_through_any_net_of_a_file_end(number: int) -> None:
     try:
         net = t7.loads(t7.dumps(drawn(random.Random(number))))

@@ -13,6 +13,7 @@ import pytest
 
 pytest.importorskip("lupa")
 
+from support.forked_python import forked_python
 from support.lua_settings import settings_of_the_process as settings_of_the_process
 
 from compat import torch as torch7
@@ -24,6 +25,12 @@ def doubles() -> Any:
     before = torch7.getdefaulttensortype()
     yield
     torch7.setdefaulttensortype(before)
+
+
+@pytest.fixture(autouse=True)
+def quick_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What port starts to run scripts and drafts has loaded PyTorch already."""
+    monkeypatch.setattr("sys.executable", forked_python())
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.forked_python import forked_python
 from support.paths import ROOT
 from support.transcripts import plain, same_line
 
@@ -89,7 +90,7 @@ def test_a_script_known_from_a_run(
     draft = tmp_path / f"{name}.py"
     draft.write_text(made[0].text)
     done = subprocess.run(
-        [sys.executable, str(draft), *ARGUMENTS.get(name, [])],
+        [forked_python(), str(draft), *ARGUMENTS.get(name, [])],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         capture_output=True,

@@ -23,6 +23,7 @@ PIECES = {
     if path.stem != "errors" or sys.version_info >= (3, 11)  # before, no error tells its column
 }
 PROGRAMS, PER_TEST = 200, 50
+SLOW = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +41,12 @@ def test_a_piece_and_its_draft_print_the_same(piece: str, run) -> None:  # type:
 
 
 @pytest.mark.parametrize(
-    ("kind", "first"), [*(("Program", n) for n in range(0, PROGRAMS, PER_TEST)), ("Wide", 0)]
+    ("kind", "first"),
+    [
+        ("Program", 0),
+        *(pytest.param("Program", n, marks=SLOW) for n in range(PER_TEST, PROGRAMS, PER_TEST)),
+        ("Wide", 0),
+    ],
 )
 def test_random_programs_do_the_same_or_have_a_mark(kind: str, first: int, run) -> None:  # type: ignore[no-untyped-def]
     from support import random_lua, random_lua_wide

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support.forked_python import forked_python
 from support.paths import ROOT
 
 SCRIPT = Path(__file__).with_name("fuzz.py")
 
 
-@pytest.mark.parametrize("mutations", [1000, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("mutations", [400, pytest.param(5000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("way", [[], ["--objects"]], ids=["plain", "objects"])
 def test_damaged_files_give_errors_or_values(way: list[str], mutations: int) -> None:
-    command = [sys.executable, str(SCRIPT), "--mutations", str(mutations), *way]
+    command = [forked_python(), str(SCRIPT), "--mutations", str(mutations), *way]
     done = subprocess.run(
         command, capture_output=True, text=True, env={"PYTHONPATH": str(ROOT)}, check=False
     )

@@ -16,6 +16,7 @@ from multiprocessing import resource_sharer
 
 import pytest
 import torch
+from support.forked_python import forked_python
 from support.paths import ROOT
 
 from compat import random, threads
@@ -293,7 +294,7 @@ for pool in pools:
 pools[0].addjob(lambda: __import__("time").sleep(1000))
 pools[1].synchronize()
 """
-    run = [sys.executable, "-c", code]
+    run = [forked_python(), "-c", code]
     assert subprocess.run(run, cwd=ROOT, timeout=120, check=True, capture_output=True).stdout
 
 
@@ -306,7 +307,7 @@ print(*[one for one, in pool.initres], flush=True)
 pool.addjob(lambda: 1)
 input()
 """
-    command = [sys.executable, "-c", code]
+    command = [forked_python(), "-c", code]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, cwd=ROOT, **pipes) as process:
         pids = [int(pid) for pid in process.stdout.readline().split()]

@@ -9,13 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.forked_python import forked_python
 from support.paths import ROOT
 
 HERE = Path(__file__).parent
 
 
 def run(script: Path, *options: str) -> str:
-    command = [sys.executable, str(script), *options]
+    command = [forked_python(), str(script), *options]
     done = subprocess.run(
         command,
         capture_output=True,
@@ -26,7 +27,7 @@ def run(script: Path, *options: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("mutations", [150, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("mutations", [80, pytest.param(5000, marks=pytest.mark.slow)])
 def test_damaged_files_of_all_kinds(mutations: int) -> None:
     said = run(HERE / "fuzz.py", "--mutations", str(mutations))
     assert f"0 failed of {mutations:,}" in said

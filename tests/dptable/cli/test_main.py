@@ -11,6 +11,7 @@ import sys
 
 import pytest
 import torch
+from support.forked_python import forked_python
 from support.paths import ROOT
 
 from compat import cutorch
@@ -120,7 +121,7 @@ def test_version_tells_those_of_what_it_stands_on(capsys):
     assert raised.value.code == 0
     shown = capsys.readouterr().out
     assert shown.startswith("dptable ")
-    assert torch.__version__ in shown.replace("\n", "")
+    assert torch.__version__.partition("+")[0] in shown.replace("\n", "")
 
 
 def test_ctrl_c_while_the_command_loads_ends_it_quietly(tmp_path):
@@ -142,7 +143,7 @@ def test_ctrl_c_while_the_command_loads_ends_it_quietly(tmp_path):
 def test_loading_the_library_leaves_ctrl_c_alone():
     script = "import signal, dptable\n"
     script += "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
-    subprocess.run([sys.executable, "-c", script], check=True, cwd=ROOT)
+    subprocess.run([forked_python(), "-c", script], check=True, cwd=ROOT)
 
 
 def test_devices_lists_the_logical_devices(capsys):
@@ -182,7 +183,7 @@ def test_python_m_dptable_is_the_command():
 def test_a_warning_is_one_line(tmp_path):
     train = ["train", "--model", "mlp", "--capture", "--devices", "cpu", "--epochs", "1"]
     done = subprocess.run(
-        [sys.executable, "-m", "dptable", *train],
+        [forked_python(), "-m", "dptable", *train],
         capture_output=True,
         text=True,
         check=True,
@@ -198,7 +199,7 @@ def test_a_warning_is_one_line(tmp_path):
 def test_quiet_leaves_warnings_and_the_progress_bar_out(tmp_path):
     train = ["train", "-q", "--model", "mlp", "--capture", "--devices", "cpu", "--epochs", "1"]
     done = subprocess.run(
-        [sys.executable, "-m", "dptable", *train],
+        [forked_python(), "-m", "dptable", *train],
         capture_output=True,
         text=True,
         check=True,

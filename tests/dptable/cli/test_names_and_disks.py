@@ -8,11 +8,11 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
+from support.forked_python import forked_python
 from support.paths import ROOT
 
 from compat import nn, t7
@@ -52,7 +52,7 @@ def test_every_command_escapes_the_names_of_files(tmp_path, capsys):
         (["convert", file, str(tmp_path / "out\x1b.safetensors")], 0, 1),
         (["convert", file, str(tmp_path / "out\x1b.t7")], 0, 1),
         (["convert", file, "--to", "pt", "-o", str(two)], 0, None),
-        (["convert", file, str(tmp_path / "out\x1b.none")], 1, 1),
+        (["convert", file, str(tmp_path / "out\x1b.none")], 2, 1),
         (["view", file, "--no-browser", "-o", str(tmp_path / "\x1b.html")], 0, 1),
         (["train", "--data", file], 1, 1),
         (["train", "--data", str(tmp_path / "none\x1b\n")], 1, 1),
@@ -131,7 +131,7 @@ sys.exit(dptable.cli.main(sys.argv[1:]))
 def test_a_full_disk_is_told_with_the_file_and_leaves_nothing(tmp_path, command):
     file = write(tmp_path, nn.Sequential(*(nn.Linear(30, 30) for _ in range(12))), "in")
     done = subprocess.run(
-        [sys.executable, "-c", FULL, *(file if word == "IN" else word for word in command)],
+        [forked_python(), "-c", FULL, *(file if word == "IN" else word for word in command)],
         cwd=tmp_path,
         capture_output=True,
         text=True,

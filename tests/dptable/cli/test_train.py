@@ -18,6 +18,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 from support.checkpoints import parameters
+from support.forked_python import forked_python
 
 from compat import cutorch, optim, t7
 from compat.nn.compiled import operators
@@ -340,7 +341,7 @@ def test_lenet_on_two_cpu_replicas_passes_97_percent(tmp_path, capsys):
 @pytest.mark.parametrize("times", [1, 1000])
 def test_ctrl_c_at_the_terminal(tmp_path, times):
     """Once leaves a checkpoint; whoever presses the keys until the end reads nothing."""
-    command = [sys.executable, "-m", "dptable", "train", "--epochs", "10000", "--output", "run"]
+    command = [forked_python(), "-m", "dptable", "train", "--epochs", "10000", "--output", "run"]
     run = subprocess.Popen(
         command,
         cwd=tmp_path,

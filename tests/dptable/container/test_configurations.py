@@ -13,6 +13,7 @@ import simulator
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 from torch import Tensor
 
 from compat import cutorch, nn, random
@@ -149,7 +150,7 @@ def container(
 
 @pytest.mark.parametrize("order", ["late", "random"])
 @given(configuration=configurations, seed=st.integers(0, 1000))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_any_configuration_gives_one_devices_numbers(
     order: str, configuration: dict[str, Any], seed: int
 ) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import torch
+from support.forked_python import forked_python
 from support.paths import ROOT
 from support.tensors import on
 
@@ -358,7 +359,7 @@ _SCRIPT = """
 
 def script(ending: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(_SCRIPT) + textwrap.dedent(ending)],
+        [forked_python(), "-c", textwrap.dedent(_SCRIPT) + textwrap.dedent(ending)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import torch
+from support.forked_python import forked_python
 from support.paths import ROOT
 
 from compat import nn, random
@@ -186,7 +187,7 @@ def test_an_output_that_is_gone_is_a_request_to_stop(number, tmp_path, monkeypat
 
 def started(folder: Path, *argv: str, **options: Any) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
-    command = [sys.executable, "-m", "dptable", "train", "--model", "mlp", "--output", "run"]
+    command = [forked_python(), "-m", "dptable", "train", "--model", "mlp", "--output", "run"]
     return subprocess.Popen(
         [*command, "--epochs", "100000", *argv],
         **{"cwd": folder, "env": environment, "text": True, **options},

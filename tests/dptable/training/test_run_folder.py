@@ -13,24 +13,25 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from support.forked_python import forked_python
 from support.paths import ROOT
 
 from dptable.cli import main
 from dptable.training import run_folder
 
-HOLD = "import sys, time; from dptable.training import run_folder\n"
-HOLD += "with run_folder.locked(sys.argv[1]): print('held', flush=True); time.sleep(60)"
+HOLD = "import os, sys, time; from dptable.training import run_folder\n"
+HOLD += "with run_folder.locked(sys.argv[1]): print(os.getpid(), flush=True); time.sleep(60)"
 
 
-def holder(folder: Path) -> subprocess.Popen[str]:
+def holder(folder: Path) -> tuple[subprocess.Popen[str], int]:
     process = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(folder)],
+        [forked_python(), "-c", HOLD, str(folder)],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout is not None and process.stdout.readline() == "held\n"
-    return process
+    assert process.stdout is not None
+    return process, int(process.stdout.readline())
 
 
 @pytest.mark.parametrize("argv", [["--output", "run"], ["--resume", "run"]])
@@ -41,15 +42,15 @@ def test_the_second_run_in_a_folder_is_told_who_has_it(tmp_path, monkeypatch, ca
         os.rename("first", "run")
     before = sorted(os.listdir("run")) if os.path.exists("run") else []
     capsys.readouterr()
-    process = holder(tmp_path / "run")
+    process, number = holder(tmp_path / "run")
     try:
         assert main(["train", "--model", "mlp", "--epochs", "1", *argv]) == 1
         said = capsys.readouterr()
-        assert said.err.startswith(f"dptable: run is in use by process {process.pid} on ")
+        assert said.err.startswith(f"dptable: run is in use by process {number} on ")
         assert said.err.count("\n") == 1 and not said.out
         assert sorted(os.listdir("run")) == [run_folder.LOCK, *before]
     finally:
-        process.kill()
+        os.kill(number, signal.SIGKILL)
         process.wait()
     # What was killed left its file, which is no lock.
     assert (tmp_path / "run" / run_folder.LOCK).exists()
@@ -137,8 +138,8 @@ def test_the_lock_is_no_link(tmp_path):
 
 def test_a_child_that_outlives_the_run_does_not_hold_the_folder(tmp_path):
     """Processes that a run starts do not inherit the lock."""
-    process = holder(tmp_path / "run")
-    process.send_signal(signal.SIGKILL)
+    process, number = holder(tmp_path / "run")
+    os.kill(number, signal.SIGKILL)
     process.wait()
     with run_folder.locked(tmp_path / "run"):
         child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)

@@ -13,10 +13,10 @@ def conv_relu(in_channels: int, out_channels: int) -> nn.Sequential:
     )
 
 
-def stage(in_channels: int, out_channels: int) -> nn.Sequential:
+def stage(in_channels: int, out_channels: int, depth: int) -> nn.Sequential:
     return nn.Sequential(
         conv_relu(in_channels, out_channels),
-        conv_relu(out_channels, out_channels),
+        *[conv_relu(out_channels, out_channels) for _ in range(depth - 1)],
         nn.MaxPool2d(2),
     )
 
@@ -25,14 +25,11 @@ class Vgg16(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.features = nn.Sequential(
-            stage(3, 64),
-            stage(64, 128),
-            conv_relu(128, 256),
-            stage(256, 256),
-            conv_relu(256, 512),
-            stage(512, 512),
-            conv_relu(512, 512),
-            stage(512, 512),
+            stage(3, 64, 2),
+            stage(64, 128, 2),
+            stage(128, 256, 3),
+            stage(256, 512, 3),
+            stage(512, 512, 3),
         )
         self.classifier = nn.Sequential(
             nn.Linear(25088, 4096),

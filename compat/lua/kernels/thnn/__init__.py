@@ -31,12 +31,12 @@ def _kernel(name: str) -> Callable[..., Any]:
 
 
 def names() -> tuple[str, ...]:
-    """The names of the functions."""
+    """Return the names of the functions."""
     return tuple(SIGNATURES)
 
 
 def describe(name: str) -> tuple[Any, ...]:
-    """The kernel of a function, and five values for each of its arguments: see ``Argument``."""
+    """Return a function's kernel, and five values for each of its arguments: see ``Argument``."""
     signature = SIGNATURES[name]
     described: list[Any] = [signature.bind(_kernel(name))]
     for argument in signature.arguments:

@@ -1,4 +1,4 @@
-"""The checks of shapes that functions of THNN make, with its words."""
+"""The checks of shapes in THNN's functions, with its error texts."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from compat.lua.kernels.errors import ArgumentError
 
 
 def shown(tensor: Tensor) -> str:
-    """The sizes as THNN's errors have them."""
+    """Return the sizes as THNN's errors show them."""
     return f"[{' x '.join(map(str, tensor.shape))}]"
 
 
 def check_batch(input: Tensor, dims: int, argument: int = 2) -> None:
-    """``input`` has so many dimensions, or one more for a batch."""
+    """Check that ``input`` has ``dims`` dimensions, or one more for a batch."""
     if input.dim() not in (dims, dims + 1):
         raise ArgumentError(
             argument,
@@ -25,7 +25,10 @@ def check_batch(input: Tensor, dims: int, argument: int = 2) -> None:
 
 
 def check_size(tensor: Tensor, name: str, dims: int, dim: int, size: int) -> None:
-    """``tensor`` has ``dims`` dimensions, and ``size`` elements along ``dim``, from 0."""
+    """Check that ``tensor`` has ``dims`` dimensions, and ``size`` elements along ``dim``.
+
+    ``dim`` counts from 0.
+    """
     if tensor.dim() != dims or tensor.size(dim) != size:
         raise RuntimeError(
             f"Need {name} of dimension {dims} and {name}.size[{dim}] == {size} but got {name} to "
@@ -34,7 +37,7 @@ def check_size(tensor: Tensor, name: str, dims: int, dim: int, size: int) -> Non
 
 
 def check_shape(tensor: Tensor, name: str, shape: Sequence[int]) -> None:
-    """``tensor`` has this shape."""
+    """Check that ``tensor`` has this shape."""
     if tensor.shape != tuple(shape):
         expected = " x ".join(map(str, shape))
         raise RuntimeError(f"{name} has sizes {shown(tensor)}, but [{expected}] is expected")

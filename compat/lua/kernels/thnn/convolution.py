@@ -23,11 +23,11 @@ def _family(
     arguments: Callable[..., tuple[Any, ...]],
     prepare: Callable[..., Tensor] = lambda input, weight, **window: weight,
 ) -> None:
-    """The three functions of layers, whose samples have ``dims`` dimensions.
+    """Define the three functions of layers whose samples have ``dims`` dimensions.
 
     Args:
-        arguments: makes the formulas' further arguments of the function's: tables and numbers.
-        prepare: gives the weight as the formulas take it, if it fits to the input.
+        arguments: makes the formulas' further arguments from the function's tables and numbers.
+        prepare: returns the weight in the formulas' form, after checking that it fits the input.
     """
 
     def updateOutput(
@@ -71,7 +71,10 @@ def _family(
 
 
 def _kernels(dim: int) -> Callable[..., Tensor]:
-    """The weight, which may be a matrix, with a dimension for each axis; ``dim`` has the inputs."""
+    """Return the weight, which may be a matrix, with a dimension for each axis.
+
+    ``dim`` is the dimension of the inputs.
+    """
 
     def prepare(input: Tensor, weight: Tensor, k: Sequence[int] = (), **window: Any) -> Tensor:
         weight = weight.view(weight.size(0), -1, *k) if weight.dim() == 2 else weight

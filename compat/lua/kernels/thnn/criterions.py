@@ -16,7 +16,7 @@ KERNELS: dict[str, Callable[..., Any]] = {}
 
 
 def _add(name: str, loss: Callable[..., Tensor], slopes: Callable[..., Tensor]) -> None:
-    """The functions of a criterion that is no more than these two."""
+    """Register the two functions of a criterion."""
 
     def updateOutput(*arguments: Any, **settings: Any) -> Tensor:
         return loss(*arguments, **_renamed(settings)).view(1)
@@ -113,7 +113,7 @@ def _nll_slopes(
 
 
 def _label(input: Tensor, target: Tensor) -> Tensor:
-    """The target as PyTorch wants it: one sample's has no dimension."""
+    """Return the target in PyTorch's form: that of one sample has no dimension."""
     return target.flatten()[0] if input.dim() == 1 else target
 
 

@@ -202,7 +202,7 @@ def _check_keys(keys: Tensor, values: Tensor) -> None:
 
 
 def _begin(weight: Tensor, bias: Tensor) -> int:
-    """How many numbers of normalization a row of the weight begins with."""
+    """Return the number of normalization values at the start of a row of the weight."""
     return weight.size(1) - bias.numel()
 
 
@@ -215,7 +215,7 @@ def IndexLinear_updateOutput(
     offset: int,
     train: int,
 ) -> tuple[Tensor, Tensor]:
-    """Also the values as they are after normalization."""
+    """Return the output, and the values after normalization."""
     _check_keys(keys, values)
     rows, begin = keys + offset, _begin(weight, bias)
     if begin:
@@ -237,7 +237,7 @@ def IndexLinear_accGradParameters(
     weightDecay: float,
     scale: float,
 ) -> Tensor:
-    """The gradient has a row for each key: first for the bias of its normalization."""
+    """Return the gradient, with a row for each key, first for the bias of its normalization."""
     _check_keys(keys, values)
     gradOutput = gradOutput.view(-1, bias.numel()) * scale
     gradBias.add_(gradOutput.sum(0).view_as(gradBias))

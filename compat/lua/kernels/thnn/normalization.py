@@ -20,7 +20,7 @@ def BatchNormalization_updateOutput(
     momentum: float,
     eps: float,
 ) -> Tensor:
-    """What is saved as the deviation is its inverse, as in THNN."""
+    """Normalise a batch. The saved deviation is its inverse, as in THNN."""
     output, mean, inverse = f.batch_norm(
         input, weight, bias, running_mean, running_var, train, momentum, eps
     )

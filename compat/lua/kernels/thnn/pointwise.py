@@ -55,7 +55,7 @@ def GatedLinear_updateGradInput(input: Tensor, gradOutput: Tensor, dim: int) -> 
 
 
 def _slopes(input: Tensor, weight: Tensor, planes: int) -> Tensor:
-    """The slopes of PReLU as its input sees them: one, or one for each plane."""
+    """Return PReLU's slopes in the input's shape: one, or one for each plane."""
     if planes == 0:
         return weight.view(-1)[:1]
     axis = 1 if input.dim() > 1 else 0
@@ -128,7 +128,7 @@ def RReLU_updateGradInput(
 
 
 def _of(function: Callable[..., Tensor]) -> Callable[..., None]:
-    """A kernel that writes ``function(input)``."""
+    """Return a kernel that writes ``function(input)``."""
 
     def kernel(input: Tensor, output: Tensor, **numbers: Any) -> None:
         output.copy_(function(input, **numbers))
@@ -137,7 +137,7 @@ def _of(function: Callable[..., Tensor]) -> Callable[..., None]:
 
 
 def _of_input(function: Callable[..., Tensor]) -> Callable[..., None]:
-    """A kernel that writes ``function(gradOutput, input)``."""
+    """Return a kernel that writes ``function(gradOutput, input)``."""
 
     def kernel(input: Tensor, gradOutput: Tensor, gradInput: Tensor, **numbers: Any) -> None:
         gradInput.copy_(function(gradOutput, input, **numbers))
@@ -146,7 +146,7 @@ def _of_input(function: Callable[..., Tensor]) -> Callable[..., None]:
 
 
 def _of_output(function: Callable[..., Tensor]) -> Callable[..., None]:
-    """A kernel that writes ``function(gradOutput, output)``."""
+    """Return a kernel that writes ``function(gradOutput, output)``."""
 
     def kernel(gradOutput: Tensor, gradInput: Tensor, output: Tensor, **numbers: Any) -> None:
         gradInput.copy_(function(gradOutput, output, **numbers))
@@ -155,7 +155,7 @@ def _of_output(function: Callable[..., Tensor]) -> Callable[..., None]:
 
 
 def _overwriting(function: Callable[..., Tensor]) -> Callable[..., None]:
-    """``_of`` a function that can work in place, as it does where the two are one memory."""
+    """Do ``_of`` for a function that works in place if input and output share memory."""
 
     def kernel(input: Tensor, output: Tensor, **numbers: Any) -> None:
         if output.data_ptr() == input.data_ptr():
@@ -167,7 +167,7 @@ def _overwriting(function: Callable[..., Tensor]) -> Callable[..., None]:
 
 
 def _overwriting_back(function: Callable[..., Tensor]) -> Callable[..., None]:
-    """The same of ``function(gradOutput, known)``, where the output is known, or else the input."""
+    """Do the same for ``function(gradOutput, known)``: of the output, or else the input."""
 
     def kernel(
         input: Tensor,

@@ -26,7 +26,7 @@ def SpatialAdaptiveAveragePooling_updateGradInput(input: Tensor, gradOutput: Ten
 
 
 def _corners(input: Tensor, out: Sizes) -> tuple[Tensor, Tensor]:
-    """The first row and the first column of each window, broadcastable to the output."""
+    """Return the first row and column of each window, broadcastable to the output."""
     rows, columns = (
         torch.tensor([start for start, _ in f.spans(*sizes)], device=input.device)
         for sizes in zip(input.shape[-2:], out, strict=True)
@@ -35,7 +35,7 @@ def _corners(input: Tensor, out: Sizes) -> tuple[Tensor, Tensor]:
 
 
 def SpatialAdaptiveMaxPooling_updateOutput(input: Tensor, out: Sizes) -> tuple[Tensor, Tensor]:
-    """Also where in its window each maximum is: its row, then its column."""
+    """Return the output, and the row and column of each maximum inside its window."""
     check_batch(input, 3)
     output, places = f.adaptive_max_pool(input, out)
     (rows, columns), width = _corners(input, out), input.size(-1)
@@ -112,7 +112,7 @@ def _first_frames(frames: Tensor, d: int) -> Tensor:
 
 
 def TemporalMaxPooling_updateOutput(input: Tensor, k: int, d: int) -> tuple[Tensor, Tensor]:
-    """Also which frame of its window each maximum is from, from 0."""
+    """Return the output, and the frame of each maximum inside its window, from 0."""
     check_batch(input, 2)
     if input.size(-2) < k:
         raise ArgumentError(
@@ -140,7 +140,7 @@ def _packed(places: Tensor, input: Tensor, d: Sizes, pad: Sizes, dilation: Sizes
 
 
 def _unpacked(indices: Tensor, extent: Sizes, d: Sizes, pad: Sizes, dilation: Sizes) -> Tensor:
-    """The places in a volume of this size."""
+    """Return indices as coordinates in a volume of this size."""
     places = torch.zeros_like(indices)
     for axis, origin in enumerate(_origins(indices, d, pad)):
         along = ((indices >> (8 * axis)) & 255) * dilation[axis] + origin
@@ -159,7 +159,7 @@ def _along(places: Tensor, extent: Sizes, axis: int) -> Tensor:
 
 
 def _origins(places: Tensor, d: Sizes, pad: Sizes) -> list[Tensor]:
-    """Where the windows begin along each axis."""
+    """Return the first index of each window along each axis."""
     return [
         (torch.arange(size, device=places.device) * d[axis] - pad[axis]).view(-1, *[1] * (2 - axis))
         for axis, size in enumerate(places.shape[-3:])
@@ -280,7 +280,7 @@ def FeatureLPPooling_updateGradInput(
 
 
 def _axis(input: Tensor, width: int, stride: int, batchMode: bool, number: int) -> int:
-    """The axis of the features; arguments as after the ``number``-th are checked."""
+    """Return the axis of the features; errors name argument ``number``."""
     if not 1 <= input.dim() - batchMode <= 3:
         mode = "2-4 dimensions for batch mode" if batchMode else "1-3 dimensions for non-batch mode"
         raise ArgumentError(number, f"input must be {mode}")

@@ -304,7 +304,7 @@ class Numbers:
     """Whether they are in THNN's order of axes, width before height."""
 
     def take(self, given: tuple[Any, ...], start: int) -> Any:
-        """The keyword's value."""
+        """Return the keyword's value."""
         if self.count == 0:
             return given[start]
         # As C makes integers of numbers.
@@ -316,13 +316,13 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Signature:
-    """What a function of THNN takes."""
+    """The arguments of a THNN function."""
 
     arguments: tuple[Argument, ...]
     numbers: tuple[Numbers, ...]
 
     def bind(self, kernel: Callable[..., Any]) -> Callable[..., Any]:
-        """The kernel as a function of its tensors and then of THNN's numbers, in order."""
+        """Return the kernel as a function of its tensors and then THNN's numbers, in order."""
         if not self.numbers:
             return kernel
         kinds = ("tensor", "sized", "generator")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from compat.nn.functional import pointwise as f
 from compat.nn.interchange.computed import computes
 from compat.nn.interchange.modules import WithSettings
-from compat.nn.interchange.pairs import Setting, pair
+from compat.nn.interchange.pairs import INPLACE, Setting, pair
 from compat.nn.layers import pointwise as torch7
 
 
@@ -31,20 +32,23 @@ class Sqrt(WithSettings):
 class MulConstant(WithSettings):
     """The input times a constant.
 
-    PyTorch: ``torch.mul``.
+    PyTorch: ``torch.mul``, and with ``inplace`` ``Tensor.mul_`` while autograd records nothing.
     """
 
     shown = ("constant",)
 
-    def __init__(self, constant: float) -> None:
+    def __init__(self, constant: float, inplace: bool = False) -> None:
         super().__init__()
         self.constant = constant
+        self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
+        if self.inplace and not torch.is_grad_enabled():
+            return input.mul_(self.constant)
         return input * self.constant
 
 
 pair(torch7.Sqrt, Sqrt, Setting("eps", "eps"))
-pair(torch7.MulConstant, MulConstant, Setting("constant_scalar", "constant"))
+pair(torch7.MulConstant, MulConstant, Setting("constant_scalar", "constant"), INPLACE)
 computes(torch7.Abs, torch7.Exp, torch7.Log, torch7.Square, torch7.Power, torch7.Normalize)
 computes(torch7.AddConstant, torch7.Add, torch7.CAdd, torch7.Mul, torch7.CMul)

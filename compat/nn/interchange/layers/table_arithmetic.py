@@ -6,18 +6,26 @@ import torch
 from torch import Tensor, nn
 
 from compat.nn.interchange.computed import computes
-from compat.nn.interchange.pairs import pair
+from compat.nn.interchange.pairs import INPLACE, pair
 from compat.nn.layers import table_arithmetic as torch7
 
 
 class CAddTable(nn.Module):
     """The sum of the entries.
 
-    PyTorch: ``torch.add``.
+    PyTorch: ``torch.add``, and with ``inplace`` ``Tensor.add_`` while autograd records nothing.
     """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
 
     def forward(self, input: list[Tensor]) -> Tensor:
         result = input[0]
+        if self.inplace and not torch.is_grad_enabled():
+            for entry in input[1:]:
+                result.add_(entry)
+            return result
         for entry in input[1:]:
             result = result + entry
         return result
@@ -82,7 +90,7 @@ class CMinTable(nn.Module):
         return result
 
 
-pair(torch7.CAddTable, CAddTable)
+pair(torch7.CAddTable, CAddTable, INPLACE)
 pair(torch7.CSubTable, CSubTable)
 pair(torch7.CMulTable, CMulTable)
 pair(torch7.CDivTable, CDivTable)

@@ -55,7 +55,7 @@ def as_list(value: Any, count: int) -> list[int]:
 
 
 def in_torch7_order(dims: int, *values: Any) -> list[int]:
-    """Sizes in PyTorch's order, as width and height, or as time, width and height."""
+    """Return sizes in PyTorch's order, as width and height, or as time, width and height."""
     axes = (0, 2, 1) if dims == 3 else (1, 0)
     return [as_list(value, dims)[axis] for value in values for axis in axes]
 

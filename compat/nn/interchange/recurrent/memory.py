@@ -20,7 +20,7 @@ class Flow:
     def begun(
         self, memory: Any, first: Callable[[], Any], later: Callable[[Any], Any] = lambda m: m
     ) -> Any:
-        """``first()`` without a memory, and ``later(memory)`` with one."""
+        """Return ``first()`` without a memory, and ``later(memory)`` with one."""
         return first() if memory is None else later(memory)
 
     def over(

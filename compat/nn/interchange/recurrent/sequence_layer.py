@@ -10,7 +10,7 @@ from compat.nn.interchange.recurrent.whole_sequence import WholeSequence
 
 
 def begun(layer: WholeSequence, module: Any) -> nn.Module:
-    """``layer`` that masks and remembers as ``module`` does."""
+    """Return ``layer`` that masks and remembers as ``module`` does."""
     given = (getattr(module, name, None) for name in ("userPrevOutput", "userPrevCell"))
     if any(state is not None for state in given):
         raise ValueError("torch.nn has no equivalent that begins with states of its own")

@@ -98,7 +98,7 @@ class SeqLSTM(OfTorch, nn.LSTM):  # type: ignore[misc]
 
 
 def filled(layer: Any, module: Any, inputs: int, convert: ToTorch) -> Any:
-    """``layer``, of ``torch.nn``, with the weight and bias of ``module``."""
+    """Return ``layer``, of ``torch.nn``, with the weight and bias of ``module``."""
     halves: Any = module.weight.split([inputs, len(module.weight) - inputs])
     halves = [convert.parameter(half, layer.from_torch7) for half in halves]
     for half in halves:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.forked_python import forked_python
 
 from compat import lua
 from compat.lua import language
@@ -85,7 +85,7 @@ def test_dumped_functions_work_in_other_states(tmp_path: Path) -> None:
         "from compat import lua; r = lua.Runtime();"
         f"print(r.execute('return torch.load(...).f({LENGTH})', {str(tmp_path / 'f.t7')!r}))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([forked_python(), "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["7"]
 
 
@@ -169,7 +169,7 @@ def test_suite_of_lua(folder: Path, name: str, tmp_path: Path) -> None:
         f"r.execute('_soft, _port, _nomsg = true, true, true'); r.run('{name}.lua')"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [forked_python(), "-c", code],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -22,7 +22,7 @@ NETS: dict[str, tuple[Callable[[], Any], int]] = {
     "char_lstm": (torch7_nets.char_lstm, 59),
     "resnet18": (torch7_nets.resnet18, 119),
     "alexnet": (torch7_nets.alexnet, 60),
-    "vgg16": (torch7_nets.vgg16, 65),
+    "vgg16": (torch7_nets.vgg16, 59),
 }
 LARGE = ("alexnet", "vgg16", "resnet18")
 

@@ -6,10 +6,10 @@ import hashlib
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support.forked_python import forked_python
 
 pytestmark = [
     pytest.mark.needs("tree_sitter"),
@@ -60,7 +60,7 @@ def test_a_program_runs_from_any_folder(source: Path, tmp_path: Path) -> None:
         "    runpy.run_path(path, run_name='__main__')\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(out / "train.py"), str(out / "tools/show.py")],
+        [forked_python(), "-c", code, str(out / "train.py"), str(out / "tools/show.py")],
         cwd="/", capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout == "8\t3\n2\n"
@@ -163,6 +163,9 @@ def test_requires_inside_functions_may_go_in_circles(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     port(tmp_path / "main.lua", tmp_path / "out")
     done = subprocess.run(
-        [sys.executable, str(tmp_path / "out/main.py")], capture_output=True, text=True, check=False
+        [forked_python(), str(tmp_path / "out/main.py")],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.stdout == "4\n", done.stderr

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support.forked_python import forked_python
 
 pytestmark = [
     pytest.mark.needs("tree_sitter"),
@@ -86,7 +86,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def printed(source: Path) -> str:
     """What the program prints in Lua."""
     done = subprocess.run(
-        [sys.executable, "-m", "compat.lua", "train.lua"],
+        [forked_python(), "-m", "compat.lua", "train.lua"],
         cwd=source, capture_output=True, text=True, check=True,
     )  # fmt: skip
     return done.stdout
@@ -123,7 +123,7 @@ def test_a_program_does_the_same_whichever_parts_stay_in_lua(
 ) -> None:
     out = ported(source, tmp_path / "out", monkeypatch, *stay)
     done = subprocess.run(
-        [sys.executable, str(out / "train.py")],
+        [forked_python(), str(out / "train.py")],
         cwd="/",
         capture_output=True,
         text=True,

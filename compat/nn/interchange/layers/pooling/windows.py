@@ -39,7 +39,7 @@ def _max_pooling(module: Any, convert: ToTorch) -> nn.Module:
 
 
 def max_pool(module: Any, return_indices: bool = False) -> nn.Module:
-    """PyTorch's layer for a max pooling."""
+    """Return PyTorch's layer for a max pooling."""
     return _MAX_POOLS[len(module.axes)](
         module.window_size,
         module.window_stride,
