@@ -34,32 +34,32 @@ class Filling:
 
 
 class _Local(threading.local):
-    instead: Callable[[torch.Tensor, Filling], torch.Tensor] | None = None
+    filler: Callable[[torch.Tensor, Filling], torch.Tensor] | None = None
 
 
 _local = _Local()
 
 
 @contextmanager
-def filled_by(instead: Callable[[torch.Tensor, Filling], torch.Tensor]) -> Iterator[None]:
-    """Draw nothing in this thread during the block: ``instead`` fills the tensors.
+def filled_by(filler: Callable[[torch.Tensor, Filling], torch.Tensor]) -> Iterator[None]:
+    """Draw nothing in this thread during the block: ``filler`` fills the tensors.
 
     For tensors without memory, and to repeat numbers that were drawn before.
     """
-    outer, _local.instead = _local.instead, instead
+    outer, _local.filler = _local.filler, filler
     try:
         yield
     finally:
-        _local.instead = outer
+        _local.filler = outer
 
 
 def fill_or_note(
     tensor: torch.Tensor, fill: Callable[[torch.Tensor], torch.Tensor]
 ) -> torch.Tensor:
     """Call ``fill(tensor)``, or the function of ``filled_by``."""
-    if _local.instead is None:
+    if _local.filler is None:
         return fill(tensor)
-    return _local.instead(tensor, Filling(tensor.shape, tensor.dtype, fill))
+    return _local.filler(tensor, Filling(tensor.shape, tensor.dtype, fill))
 
 
 def fill(tensor: torch.Tensor, draw: Draw, chunk: int = CHUNK) -> None:

@@ -157,7 +157,8 @@ def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
         )
     except (RuntimeError, TypeError, IndexError, AttributeError) as error:
         given = f"for an input of {example.text}: {str(error).splitlines()[0]}"
-        raise ValueError(f"the net fails {given}; --input gives another") from error
+        kind = ", of indices as in --input long:2x5" if isinstance(error, IndexError) else ""
+        raise ValueError(f"the net fails {given}; --input gives another{kind}") from error
     told = Result("", result.difference, result.names, example.text)
     if Path(out).suffix == ".py":
         _write_source(result, out)

@@ -9,6 +9,7 @@ import json
 import os
 import runpy
 import selectors
+import shutil
 import signal
 import socket
 import sys
@@ -45,6 +46,7 @@ def main() -> None:
         while True:
             for key, _ in ready.select():
                 if key.data == "end":
+                    shutil.rmtree(sys.argv[2])
                     os._exit(0)
                 if key.data == "command":
                     connection, _ = listening.accept()

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -40,18 +39,13 @@ def forked_python() -> str:
     listening.bind(str(folder / "socket"))
     listening.listen(100)
     server = subprocess.Popen(
-        [sys.executable, _SERVER, str(listening.fileno())],
-        stdin=subprocess.PIPE,  # whose end is the server's
+        [sys.executable, _SERVER, str(listening.fileno()), folder],
+        stdin=subprocess.PIPE,  # whose end is the server's, which removes the folder
         stdout=subprocess.DEVNULL,
         pass_fds=[listening.fileno()],
         cwd="/",
         start_new_session=True,
     )
     listening.close()
-
-    def end() -> None:
-        server.communicate()
-        shutil.rmtree(folder)
-
-    atexit.register(end)
+    atexit.register(server.communicate)
     return str(command)

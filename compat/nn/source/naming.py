@@ -32,6 +32,7 @@ _SHORT = {
 _RESULTS = {
     **{"cat": "joined", "sub": "difference", "mul": "product", "bmm": "product"},
     **{"sigmoid": "gate", "tanh": "squashed", "softmax": "weights", "add": "total"},
+    **{"new_zeros": "zeros", "index_put": "filled"},
     **{"size": "size", "relu": "x", "flatten": "x", "log_softmax": "scores"},
 }
 _GENERIC = re.compile(r"^(sequential|concat_?table|parallel_?table|identity|module)\d*$")

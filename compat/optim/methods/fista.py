@@ -106,7 +106,7 @@ def FistaLS(
             entry |= {"xk": xk.clone(), "y": y.clone()}
         history.append(entry)
         params["L"] = smallest
-        settled = len(history) > 1 and abs(entry["F"] - history[-2]["F"]) <= tolerance
-        if settled or len(history) >= max_iter:
+        has_converged = len(history) > 1 and abs(entry["F"] - history[-2]["F"]) <= tolerance
+        if has_converged or len(history) >= max_iter:
             xk.copy_(y)
             return y, history

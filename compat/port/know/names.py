@@ -43,7 +43,8 @@ def find_aliases(known: Inference, file: File) -> None:
 
 def _note_alias(known: Inference, variable: Variable, value: s.Node) -> None:
     """Note what is put into a variable: it names a package if all that is, is this one."""
-    path = (required(value) or "").removeprefix("pl.")
+    name = required(value) or ""
+    path = name.removeprefix("pl.") if name != "pl.class" else ""  # which is another
     if path not in PACKAGES | _FUNCTIONS or path in known.file.loads:
         path = known.dotted(value) or ""
     if path not in PACKAGES | _OF_LUA_51 | _FUNCTIONS and "." not in path:

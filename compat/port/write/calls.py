@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from compat.port.know.scopes import PACKAGES
-from compat.port.know.shapes import is_open
+from compat.port.know.shapes import is_open, is_self
 from compat.port.know.types import Kind
 from compat.port.library import functions, methods, tensors
 from compat.port.read import syntax as s
@@ -25,20 +25,36 @@ def call(node: s.Call, draft: Draft, _hint: str) -> Code:
         draft.page.mark(
             "in Torch7 the tensors of the earlier getParameters are the net's no more", "flat"
         )
-    klass = draft.klass
-    if klass is not None and klass.parent and node.method is None:
-        path = draft.types.dotted(node.function)
-        first = node.arguments[0] if node.arguments else None
-        if (
-            path is not None
-            and path.rpartition(".")[0] == klass.parent
-            and isinstance(first, s.Name)
-            and first.id == "self"
-        ):
-            name = name_of_method(path.rpartition(".")[2], klass, draft)
-            rest = s.Call(node.function, node.arguments[1:], None)
-            return code.call(f"super().{name}", *draft.arguments(rest))
+    name = _of_parent(node, draft)
+    if name is not None:
+        rest = s.Call(node.function, node.arguments[1:], None)
+        return code.call(f"super().{name}", *draft.arguments(rest))
     return _called(node, draft)
+
+
+def _of_parent(node: s.Call, draft: Draft) -> str | None:
+    """The name of the parent's method that ``Parent.method(self, …)`` calls; else None."""
+    klass, function = draft.klass, node.function
+    first = node.arguments[0] if node.arguments else None
+    if klass is None or not klass.parent or node.method is not None:
+        return None
+    if not (isinstance(first, s.Name) and first.id == "self" and isinstance(function, s.Index)):
+        return None
+    if first.variable.scope is not draft.scope:
+        return None  # in a function inside the method Python's super() has no object
+    path, name = draft.types.dotted(function), s.constant(function.key)
+    if path is not None and path.rpartition(".")[0] == klass.parent:
+        return name_of_method(path.rpartition(".")[2], klass, draft)
+    base = draft.types.classes.get(klass.parent)
+    if (
+        base is None
+        or not isinstance(name, str)
+        or draft.types.class_of(function.object) is not base
+    ):
+        return None
+    define = base.method(name, draft.types.classes)
+    takes_self = define is not None and (define.is_method or is_self(define.function))
+    return name_of_method(name, klass, draft) if takes_self else None
 
 
 def _called(node: s.Call, draft: Draft) -> Code:

@@ -408,3 +408,61 @@ def test_a_function_in_a_field_does_not_make_all_fields_one(draft: Callable[[str
     )
     assert "self.names, self.places = [], {}" in made
     assert "self.hook(self.names[i - 1])" in made
+
+
+def test_self_is_the_table_that_a_method_is_defined_in(draft: Callable[[str], str]) -> None:
+    text = draft(
+        "local M = {n = 2}\nfunction M:grow(by) self.n = self.n + by return self.n end\n"
+        "print(M:grow(1))\n"
+    )
+    assert 'self["n"] = self["n"] + by' in text
+    assert 'M["grow"](M, 1)' in text
+
+
+def test_a_method_that_only_tensors_have_tells_what_it_is_called_of(
+    draft: Callable[[str], str],
+) -> None:
+    text = draft(
+        "local function rows(x) return x:size(1) end\n"
+        "print(rows(torch.ones(2)), rows(load_something()))\n"
+    )
+    assert "return x.size(0)" in text
+    own = draft(
+        "local set = {size = nil}\nfunction set.size(_, n) return n end\n"
+        "local function rows(x) return x:size(1) end\n"
+        "print(rows(torch.ones(2)), rows(load_something()))\n"
+    )
+    assert 'lua.method(x, "size", 1)' in own  # the program's own table has such a method
+
+
+def test_package_class_makes_classes(draft: Callable[[str], str]) -> None:
+    made = draft(
+        """
+        local class = require 'class'
+        Base = class('Base')
+        function Base:__init(n) self.n = n end
+        Heir = class('Heir', 'Base')
+        function Heir:__init(n) Base.__init(self, n) end
+        function Heir:twice() return 2 * self.n end
+        print(Heir(3):twice())
+        """
+    )
+    assert "class Heir(Base" in made
+    assert "super().__init__(n)" in made
+    assert "lua." not in made.replace("lua.Object", "").replace("lua.print", "")
+
+
+def test_a_parent_that_a_function_inside_a_method_calls_is_named(
+    both: Callable[[str], tuple[str, str]],
+) -> None:
+    lua, python = both(
+        """
+        local B = torch.class('Base')
+        function B:__init(n) self.n = n end
+        function B:get() return self.n end
+        local H, parent = torch.class('Heir', 'Base')
+        function H:get() return (function() return parent.get(self) + 1 end)() end
+        print(Heir(2):get())
+        """
+    )
+    assert python == lua == "3\n"

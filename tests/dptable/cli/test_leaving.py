@@ -169,3 +169,9 @@ def test_onnx(folder, kind):
     [found] = session.run(None, named)
     expected = t7.load("net.t7").evaluate().forward(given if len(given) > 1 else given[0])
     torch.testing.assert_close(torch.from_numpy(found), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_numbers_where_indices_are_needed_are_told(folder, capsys):
+    t7.save("words.t7", nn.Sequential(nn.LookupTable(20, 6), nn.Select(2, 1), nn.Linear(6, 4)))
+    assert main(["convert", "words.t7", "words.py", "--input", "2x3"]) == 1
+    assert "--input gives another, of indices as in --input long:2x5" in capsys.readouterr().err
