@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib
@@ -13,6 +14,7 @@ import shutil
 import signal
 import socket
 import sys
+import threading
 import traceback
 import types
 import warnings
@@ -138,6 +140,18 @@ def run() -> None:
     exec(compile(source, place, "exec", dont_inherit=True), program.__dict__)
 
 
+def leave(code: int) -> None:
+    """End as Python does, but for taking PyTorch down, which is most of what is left."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:  # nobody reads; Python tells
+        sys.exit(code)
+    os._exit(code)
+
+
 def show(kind: Any, value: Any, trace: Any) -> None:
     """Print an error as Python does, without what is below the program."""
     while trace and trace.tb_frame.f_code.co_filename == __file__:
@@ -154,4 +168,12 @@ if __name__ == "__main__":
     gc.freeze()
     main()
     sys.excepthook = show
-    run()
+    end = sys.exit if sys.argv[0] == "-c" else leave
+    code = 0
+    try:
+        run()
+    except SystemExit as ending:
+        if not isinstance(ending.code, int | None):
+            raise
+        code = ending.code or 0
+    end(code)

@@ -79,6 +79,7 @@ class gModule(Relaying):
 
     def __init__(self, inputs: list[Node], outputs: list[Node]) -> None:
         super().__init__()
+        inputs, outputs = _in_order(inputs), _in_order(outputs)
         for name, nodes in (("inputs", inputs), ("outputs", outputs)):
             if not isinstance(nodes, (list, tuple)) or not nodes:
                 raise TypeError(f"{name} is {nodes!r}; a list of nodes is accepted")
@@ -131,6 +132,7 @@ class gModule(Relaying):
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         steps, inputs = self.steps, self.stepInputs
         outputs = steps[-1].sources
+        gradOutput = _in_order(gradOutput)
         if len(outputs) > 1 and not (
             isinstance(gradOutput, (list, tuple)) and len(gradOutput) == len(outputs)
         ):
@@ -466,3 +468,10 @@ def nest(nodes: Any) -> Node:
     if len(nodes) == 1:
         return Node.of(JustTable(), nest(nodes[0]))
     return Node.of(Identity(), [nest(node) for node in nodes])
+
+
+def _in_order(table: Any) -> Any:
+    """Return the list that a dict with the keys 1…n is, in whatever order these came into it."""
+    if isinstance(table, dict) and table.keys() == set(range(1, len(table) + 1)):
+        return [table[key] for key in sorted(table)]
+    return table

@@ -139,6 +139,9 @@ def _guess_namesakes(known: Inference) -> bool:
                 guess.dims |= other.dims
                 guess.dtypes |= other.dtypes
                 guess.classes |= other.classes
+            own = (known.classes.get(name) for name in guess.classes)
+            if any(klass is not None and klass.is_layer(known.classes) for klass in own):
+                guess.atoms = guess.atoms | {Kind.MODULE}  # one layer is seldom alone
             _take(known, kind, guess)
             known.namesakes.add(variable)
             found = True

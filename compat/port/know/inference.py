@@ -40,7 +40,9 @@ class Inference:
         classes: those of the script's, by name.
         aliases: variables that only name a package, and its name.
         absent: packages that files ask for and nobody has.
+        replaced: functions of packages for which the program has its own.
         metatables: variables that ``torch.class`` gave.
+        prototypes: tables whose objects are given methods.
         variables: the type of each.
         namesakes: variables that are known by what else has their name.
         guessed_nodes: what expressions are taken for that are no variable or field.
@@ -103,7 +105,9 @@ class Inference:
         self.aliases: dict[Variable, str] = {}
         self.alias_paths: dict[Variable, list[str]] = {}  # of those that may name a package
         self.absent: set[str] = set()
+        self.replaced: set[str] = set()
         self.metatables: set[Variable] = set()
+        self.prototypes: set[Variable] = set()
         self.variables: dict[Variable, Type] = {}
         self.namesakes: set[Variable] = set()
         self.by_function: dict[s.Function, Signature] = {}
@@ -130,6 +134,8 @@ class Inference:
 
     def infer(self) -> Inference:
         """Tell the types; where that fails, ``file`` is the one that it had come to."""
+        for file in self._each_file():
+            names.find_replaced(self, file)
         for file in self._each_file():
             names.find_aliases(self, file)
             names.find_absent(self, file)

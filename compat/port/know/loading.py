@@ -87,4 +87,8 @@ class _Look:
             if other is not None:
                 return self.at(other)
             return how == "require" and isinstance(name, str)
+        if how == "torch.class" and node.arguments:  # which may put it into a table of the program
+            word = str(s.constant(node.arguments[0])).split(".")[0]
+            place = self.file.scopes.globals.get(word)
+            return place is None or self._is_own(place)
         return how in _DEFINING

@@ -41,6 +41,15 @@ def find_aliases(known: Inference, file: File) -> None:
                 _note_alias(known, name.variable, value)
 
 
+def find_replaced(known: Inference, file: File) -> None:
+    """Functions of packages that the program sets: ``function nn.Linear:reset() … end``."""
+    for node in s.walk(file.block):
+        targets = [node.target] if isinstance(node, s.Define) else []
+        targets = node.targets if isinstance(node, s.Assign) else targets
+        found = (known.dotted(target) for target in targets if isinstance(target, s.Index))
+        known.replaced |= {path for path in found if path is not None}
+
+
 def _note_alias(known: Inference, variable: Variable, value: s.Node) -> None:
     """Note what is put into a variable: it names a package if all that is, is this one."""
     name = required(value) or ""
@@ -48,6 +57,8 @@ def _note_alias(known: Inference, variable: Variable, value: s.Node) -> None:
     if path not in PACKAGES | _FUNCTIONS or path in known.file.loads:
         path = known.dotted(value) or ""
     if path not in PACKAGES | _OF_LUA_51 | _FUNCTIONS and "." not in path:
+        return
+    if path in known.replaced:  # it is what was there before
         return
     same = known.alias_paths.setdefault(variable, [])
     same.append(path)
@@ -69,7 +80,7 @@ def dotted(known: Inference, node: s.Node) -> str | None:
         if path is not None and known.names_package(path) and is_name(node.key.value):
             # Package rnn has its own of some of nn's functions.
             return f"{path}.{node.key.value}".replace("nn.rnn.recursive", "nn.utils.recursive")
-    if (path := required(node)) in PACKAGES:
+    if (path := required(node)) in PACKAGES and path not in known.file.loads:
         return path
     return None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dis
+import functools
 import importlib
 import keyword
 from typing import Any
@@ -128,3 +130,28 @@ def found(package: str, name: str) -> Any:
     for part in name.split("."):
         value = getattr(value, part, None)
     return value
+
+
+@functools.cache
+def _fields() -> set[str]:
+    """The names of fields and methods that classes of compat have or set."""
+    classes = {
+        base
+        for package in ("nn", "optim", "cmdline", "timer", "threads")
+        for value in vars(importlib.import_module(f"compat.{package}")).values()
+        if isinstance(value, type)
+        for base in value.__mro__
+    }
+    found: set[str] = set()
+    for cls in classes - {object}:
+        told = vars(cls).get("__annotations__")
+        found.update(vars(cls), told if isinstance(told, dict) else ())
+        codes = (getattr(f, "__code__", None) for f in vars(cls).values())
+        steps = (step for code in codes if code is not None for step in dis.get_instructions(code))
+        found.update(step.argval for step in steps if step.opname == "STORE_ATTR")
+    return found
+
+
+def is_field(name: str) -> bool:
+    """Whether some object of compat's has a field or method of this name."""
+    return name in _fields()

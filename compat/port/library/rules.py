@@ -97,12 +97,27 @@ def fit(made: Code, node: s.Node, like: s.Node, draft: Draft) -> Code | None:
     Torch7 goes through both element by element, PyTorch repeats one to fit the other.
     """
     own, other = draft.types.type(like), draft.types.type(node)
-    if not (own.is_tensor and other.is_tensor) or -1 in own.dims | other.dims:
+    if not (own.is_tensor and other.is_tensor) or own.dims == other.dims != {-1}:
         return None
-    if own.dims == other.dims:
+    # What is summed up has one dimension more than many a tensor that it is added to.
+    is_open = -1 in own.dims | other.dims
+    if is_open and not (own.dims in ({1}, {-1}) and _is_sum(node, draft)):
         return None
     shape = "-1" if own.dims == {1} else f"{draft.prefix(like).atom}.shape"
     return Code(f"{made.atom}.reshape({shape})")
+
+
+def _is_sum(node: s.Node, draft: Draft) -> bool:
+    """Whether a tensor is summed up over one dimension, which it keeps with size 1."""
+    if isinstance(node, s.Name):
+        sources = draft.types.sources.get(node.variable, [])
+        return bool(sources) and all(_is_sum(source, draft) for source in sources)
+    if not isinstance(node, s.Call):
+        return False
+    if node.method is not None:
+        return node.method in _SUMS and bool(node.arguments)
+    path = draft.types.dotted(node.function) or ""
+    return path.removeprefix("torch.") in _SUMS and len(node.arguments) > 1
 
 
 def _text(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draft) -> str:

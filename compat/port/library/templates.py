@@ -77,7 +77,6 @@ TEMPLATES = {
     "os.date": "lua.date({*})",
     "os.getenv": "os.environ.get({1})",
     "os.execute": "os.system({1})",
-    "paths.concat": "os.path.join({*})",
     "path.join": "os.path.join({*})",
     "paths.filep": "os.path.isfile({1})",
     "paths.dirp": "os.path.isdir({1})",
@@ -86,7 +85,7 @@ TEMPLATES = {
     "path.isdir": "os.path.isdir({1})",
     "path.basename": "os.path.basename({1})",
     "path.dirname": "os.path.dirname({1})",
-    "paths.dirname": "os.path.dirname({1})",
+    "paths.dirname": 'os.path.dirname({1}) or "."',
     "paths.cwd": "os.getcwd()",
     "lfs.currentdir": "os.getcwd()",
     "lfs.attributes": "lua.attributes({*})",
@@ -98,7 +97,7 @@ TEMPLATES = {
     "torch.pointer": "lua.pointer({1})",
     "paths.dir": "lua.files({1})",
     "sys.clock": "time.time()",
-    "sys.dirname": "os.path.dirname({1})",
+    "sys.dirname": 'os.path.dirname({1}) or "."',
     "sys.execute": "subprocess.getoutput({1})",
     "sys.fexecute": "subprocess.getoutput({1})",
     "sys.sleep": "time.sleep({1})",
@@ -142,6 +141,8 @@ def filled(template: str, arguments: list[Code]) -> Code:
     level = code.ATOM
     if " * " in template:
         level = code.MULTIPLY
+    elif " or " in template:
+        level = code.OR
     elif " is " in template:
         level = code.COMPARE
     return Code(text, level, spread=spread)

@@ -19,7 +19,7 @@ from typing import Any
 from compat import torch as torch7
 from compat.port.lua.kinds import is_of_lua
 from compat.port.lua.objects import Object
-from compat.port.lua.runtime import draft_runtime
+from compat.port.lua.runtime import called, draft_runtime
 from compat.port.lua.values import results
 
 MANIFEST = "port.json"
@@ -223,13 +223,16 @@ def main(lua: str, beside: str) -> Any:
     return module(lua, beside, *sys.argv[1:])
 
 
-def function(text: str, names: dict[str, Any], given: str = "") -> Callable[..., Any]:
+def function(
+    text: str, names: dict[str, Any], given: str = "", place: str = "function:1"
+) -> Callable[..., Any]:
     """A function in Lua, whose free variables are those of a module.
 
     Args:
         text: a chunk that returns it.
         names: the module's ``globals()``.
         given: which of them it takes, with blanks between; ``l=l_`` where Python has another name.
+        place: its file and line, for errors.
     """
     words = dict((word.split("=") * 2)[:2] for word in given.split())
     found: list[Any] = []
@@ -244,8 +247,10 @@ def function(text: str, names: dict[str, Any], given: str = "") -> Callable[...,
         if not found:  # what it needs of Lua is there when it is called first
             source = text.encode("utf-8", "surrogateescape").decode("latin-1")
             part = _prepared()["part"]
-            found.append(part(list(words), take, put, source, f"={names.get('__name__')}"))
-        return found[0](*args)
+            path, _, line = place.rpartition(":")
+            source = "\n" * (int(line) - 1) + source
+            found.append(part(list(words), take, put, source, f"@{path}"))
+        return called(found[0], *args)
 
     return call
 

@@ -140,7 +140,7 @@ def _taken(value: Any, is_storage: bool) -> Any:
     return Original(value) if type(value).__module__.startswith("lupa") else value
 
 
-def _called(function: Any, *args: Any) -> Any:
+def called(function: Any, *args: Any) -> Any:
     """Call a function, or the method of this name of the first argument."""
     draft_runtime()
     storages = " ".join(
@@ -156,13 +156,13 @@ def _called(function: Any, *args: Any) -> Any:
 
 def call_method(owner: Any, name: str, *args: Any) -> Any:
     """``owner:name(…)`` in Lua."""
-    return _called(name, owner, *args)
+    return called(name, owner, *args)
 
 
 def method_of(owner: Any, name: str) -> Callable[..., Any] | None:
     """``owner.name`` in Lua, which takes ``owner`` or another object first; None: no such."""
-    found = _called(_function(_FIELD), owner, name)
-    return None if found is None else functools.partial(_called, found)
+    found = called(_function(_FIELD), owner, name)
+    return None if found is None else functools.partial(called, found)
 
 
 class Original:
@@ -174,16 +174,22 @@ class Original:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        found = _called(_function(_FIELD), self, name)
+        found = called(_function(_FIELD), self, name)
         return functools.partial(call_method, self, name) if callable(found) else found
 
+    def __len__(self) -> int:
+        return int(called(_function("function(x) return #x end"), self))
+
+    def __bool__(self) -> bool:
+        return True
+
     def __str__(self) -> str:
-        return str(_called(_function("tostring"), self))
+        return str(called(_function("tostring"), self))
 
 
 def original_typename(owner: Original) -> str | None:
     """``torch.typename`` of an object that only Lua has."""
-    found: str | None = _called(_function("torch.typename"), owner)
+    found: str | None = called(_function("torch.typename"), owner)
     return found
 
 
@@ -229,7 +235,7 @@ class _Function:
         self._function = function
 
     def __call__(self, *args: Any) -> Any:
-        return _called(self._function, *args)
+        return called(self._function, *args)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._function, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ from compat.port.project.sources import Source, read
 from compat.port.read import syntax as s
 from compat.port.read.syntax import PortError
 
+_NAME = re.compile(r"[\w./ -]{1,200}")
 _UP = 3  # folders above a script's that it may run in
 
 
@@ -160,9 +162,9 @@ def _named_anywhere(sources: Mapping[Path, Source], search: Places) -> list[Path
 
 
 def _texts(source: Source) -> list[str]:
-    """The strings that are written in a file."""
+    """The strings that are written in a file and may be names of files."""
     constants = (n.value for n in s.walk(source.block) if isinstance(n, s.Constant))
-    return list(dict.fromkeys(v for v in constants if isinstance(v, str) and v))
+    return list(dict.fromkeys(v for v in constants if isinstance(v, str) and _NAME.fullmatch(v)))
 
 
 def _shown(path: Path, home: Path) -> str:

@@ -166,7 +166,7 @@ def _sum(pieces: list[str | tuple[str, str]]) -> Code:
         elif piece[1]:
             parts.append(f'format({piece[0]}, "{piece[1]}")')
         else:
-            is_text = piece[0].startswith("lua.tostring(") or piece[0].startswith(('"', "'"))
+            is_text = piece[0].startswith(("lua.tostring(", "lua.text(", '"', "'"))
             parts.append(piece[0] if is_text else f"str({piece[0]})")
     return Code(" + ".join(parts), ADD)
 

@@ -16,7 +16,7 @@ from compat.port.know.inference import Inference
 from compat.port.know.kept_results import carried
 from compat.port.know.loop_variables import box
 from compat.port.know.scopes import FunctionScope, Variable
-from compat.port.know.shapes import is_open
+from compat.port.know.shapes import is_open, tested_later
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
@@ -62,12 +62,14 @@ class Draft:
         functions: the names of functions that expressions have become, by where they are.
         exports: what other files import, if it returns something.
         in_lua: functions that have no draft, and why.
+        patches: functions that packages get, which call them as they like.
     """
 
     def __init__(self, file: File, types: Inference, shared: set[Variable]) -> None:
         self.file, self.types, self.shared = file, types, shared
         self.kept = carried(file, types)
         self.existing = overwritten(file, types)
+        self.tested_later = tested_later(file.block)
         self.flattened_again = flattened_again(file, types)
         box(file, types)
         types.file = file
@@ -87,6 +89,7 @@ class Draft:
         self.loaded: set[str] = set()
         self.exports: str | None = None
         self.in_lua: dict[s.Function, str] = {}
+        self.patches: set[s.Function] = set()
 
     # Statements
 

@@ -176,18 +176,18 @@ def do(node: s.Do, draft: Draft) -> None:
     path = draft.types.dotted(call.function) if call.method is None else None
     if path in ("torch.manualSeed", "torch.setRNGState") and not draft.loops:
         draft.is_seeded = True
+    loaded = draft.types.file_of(call) if path in LOADERS else None
+    if loaded is not None:
+        load(loaded, draft)
+        return
     if (name := required(call)) in PACKAGES | {"pl", "nnx", "env", "trepl"}:
         assert name is not None
         draft.effects.add(name)
         first_nn(name, draft)
         return
-    if path == "require" and draft.types.file_of(call) is None and name in SILENT:
+    if path == "require" and name in SILENT:
         return
     if path == "collectgarbage" or path in _NOTHING:
-        return
-    loaded = draft.types.file_of(call) if path in LOADERS else None
-    if loaded is not None:
-        load(loaded, draft)
         return
     if path == "error":
         _error(call, draft)

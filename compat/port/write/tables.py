@@ -93,7 +93,7 @@ def with_comments(node: s.Table, items: list[str], draft: Draft) -> str:
 @expression(s.Index)
 def entry(node: s.Index, draft: Draft, _hint: str) -> Code:
     """``object[key]``."""
-    return index(node, draft)
+    return index(node, draft, node in draft.tested_later)
 
 
 def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
@@ -140,7 +140,7 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
     if kind.only(Kind.POINTER):
         return Code(f"{owner.atom}[{draft.value(node.key)}]")
     if kind.only(Kind.MODULE, Kind.NIL):
-        return of_module(owner, node, is_test, draft)
+        return of_module(owner, node, is_test, draft, is_prefix)
     if kind.only(Kind.TABLE, Kind.NIL) and kind.shape is not None:
         return of_table(owner, node, kind, is_test, draft, is_prefix)
     if (
@@ -174,12 +174,15 @@ def attribute(owner: Code, node: s.Index, draft: Draft, is_test: bool = False) -
     return code.call("lua.index", owner, draft.value(node.key))
 
 
-def of_module(owner: Code, node: s.Index, is_test: bool, draft: Draft) -> Code:
+def of_module(
+    owner: Code, node: s.Index, is_test: bool, draft: Draft, is_prefix: bool = False
+) -> Code:
     """A field of an object of compat's."""
     name = s.constant(node.key)
     if is_name(name):
         kind = draft.types.type(node)
-        if is_test or (draft.types.was_seen(node) and Kind.NIL in kind.atoms):
+        is_given = not is_prefix and not packages.is_field(python_attribute(name))
+        if is_test or is_given or (draft.types.was_seen(node) and Kind.NIL in kind.atoms):
             return Code(f'getattr({owner}, "{python_attribute(name)}", None)')
         made = f"{owner.atom}.{python_attribute(name)}"
         # Lua's function takes the object as its first argument.

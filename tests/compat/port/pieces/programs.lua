@@ -114,3 +114,21 @@ print(torch.sqrt(torch.Tensor{4, 9}), torch.pow(torch.Tensor{2}, 3), torch.Tenso
 package.path = package.path .. ';./?.lua'
 package.path = './lib/?.lua;' .. package.path
 print(type(package.path))
+
+-- # a sum that is added to a vector
+require 'nn'
+local m = nn.Linear(3, 2)
+m.gradBias:zero():add(torch.ones(3, 2):sum(1))
+print(m.gradBias)
+local acc = torch.zeros(1, 2)
+acc:add(torch.ones(3, 2):sum(1)):add(torch.Tensor{1, 2})
+print(acc)
+
+-- # fields that only the program knows
+require 'nn'
+local net = nn.Sequential():add(nn.Linear(2, 2)):add(nn.ReLU())
+net:get(1)._mine = true
+for i = 1, #net.modules do print(net:get(i)._mine == true) end
+
+-- # names of folders
+print(paths.dirname('o.png'), paths.dirname('a/b'), paths.dirname('/a'))

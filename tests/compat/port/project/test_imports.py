@@ -29,6 +29,19 @@ opt.size = 9
 print(later())
 print(dofile(opt.model), dofile(arg[1]), known)
 known = 3
+require 'nn'
+require 'patched'
+print(nn.Identity():forward(torch.ones(1)))
+""",
+    # What a package has is kept before the program sets its own, which the package calls as it
+    # likes.
+    "patched.lua": """
+local before = nn.Identity.updateOutput
+function nn.Identity:updateOutput(x, more)
+   print('in', more)
+   return before(self, x)
+end
+return 'patched'
 """,
     "data/load.lua": "print('loading with', opt.size)\nreturn {n = opt.size * 2}",
     "helper.lua": """
@@ -56,12 +69,12 @@ def test_a_file_that_reads_what_is_set_before_is_loaded_there(
     for name, text in PROGRAM.items():
         (tmp_path / "lua" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "lua" / name).write_text(text)
-    script, out = tmp_path / "lua/main.lua", tmp_path / "out"
-    code = command.run([str(script)], str(out), check=["models/b.lua"])
+    out = tmp_path / "out"
+    code = command.run([str(tmp_path / "lua/main.lua")], str(out), check=["models/b.lua"])
     assert code == 0, capsys.readouterr().out
-    draft = (tmp_path / "out/main.py").read_text()
+    draft = (out / "main.py").read_text()
     top, _, _ = draft.partition("torch7.setdefault")
     # What only defines stands at the top, as in any Python.
     assert "from helper import M as helper\nfrom mods import Thing\n" in top
     assert "from data.load" not in top
-    assert (tmp_path / "out/models/a.py").is_file()
+    assert (out / "models/a.py").is_file()
