@@ -36,7 +36,7 @@ class SpatialConvolution(_Algorithms, nn.SpatialConvolution, typename="cudnn.Spa
     """``nn.SpatialConvolution`` with groups (cudnn.torch: ``cudnn.SpatialConvolution``).
 
     Args:
-        nInputPlane, nOutputPlane, kW, kH, dW, dH, padW: as there.
+        nInputPlane, nOutputPlane, kW, kH, dW, dH, padW: as in ``nn.SpatialConvolution``.
         padH: 0 by default.
         groups: how many groups the planes are split into; it divides both numbers of planes.
 

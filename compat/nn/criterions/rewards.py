@@ -129,7 +129,7 @@ class BinaryClassReward(_ClassReward):
     Like ``VRClassReward``, with one score for each sample; a score above 0.5 means class 1.
 
     Args:
-        module, scale, criterion: as there.
+        module, scale, criterion: as in ``VRClassReward``.
 
     Shapes: input a table of scores, ``N``, and baseline rewards, ``N`` or ``N x 1``; target ``N``
     labels, 0 or 1.

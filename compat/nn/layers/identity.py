@@ -195,7 +195,7 @@ class _Size:
 
 
 class Copy(Layer):
-    """The input converted to another tensor type (Torch7: ``nn.Copy``).
+    """Convert the input to another tensor type (Torch7: ``nn.Copy``).
 
     Args:
         intype, outtype: Torch7's names of tensor types, of the gradient and of the output.
@@ -265,7 +265,7 @@ class Copy(Layer):
 
 
 class Convert(Container):
-    """Converts between named layouts, and to the type of the module (Torch7: ``nn.Convert``).
+    """Convert between named layouts, and to the type of the module (Torch7: ``nn.Convert``).
 
     Args:
         inputShape, outputShape: one letter for each dimension: ``b`` for the batch, and for

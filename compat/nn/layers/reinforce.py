@@ -123,7 +123,7 @@ class Reinforce(Layer):
 
 
 class ReinforceBernoulli(Reinforce):
-    """Draws 0 or 1 (Torch7: ``nn.ReinforceBernoulli`` of dpnn).
+    """Draw 0 or 1 (Torch7: ``nn.ReinforceBernoulli`` of dpnn).
 
     Args:
         stochastic: draw in evaluation, too; the output is the input there otherwise.
@@ -143,7 +143,7 @@ class ReinforceBernoulli(Reinforce):
 
 
 class ReinforceCategorical(Reinforce):
-    """Draws one of several categories (Torch7: ``nn.ReinforceCategorical`` of dpnn).
+    """Draw one of several categories (Torch7: ``nn.ReinforceCategorical`` of dpnn).
 
     Args:
         stochastic: draw in evaluation, too; the output is the input there otherwise.
@@ -165,7 +165,7 @@ class ReinforceCategorical(Reinforce):
 
 
 class ReinforceNormal(Reinforce):
-    """Draws from normal distributions (Torch7: ``nn.ReinforceNormal`` of dpnn).
+    """Draw from normal distributions (Torch7: ``nn.ReinforceNormal`` of dpnn).
 
     Args:
         stdev: the standard deviation, a number or a tensor of the size of the input or of one
@@ -197,7 +197,7 @@ class ReinforceNormal(Reinforce):
 
 
 class ReinforceGamma(Reinforce):
-    """Draws from gamma distributions (Torch7: ``nn.ReinforceGamma`` of dpnn).
+    """Draw from gamma distributions (Torch7: ``nn.ReinforceGamma`` of dpnn).
 
     Args:
         scale: the scale, a number or a tensor of the size of the input or of one sample; None if

@@ -49,7 +49,7 @@ class _InShape(Layer, abstract=True):
 
 
 class View(_InShape, _OfSamples):
-    """The input in another shape (Torch7: ``nn.View``).
+    """View the input in another shape (Torch7: ``nn.View``).
 
     Args:
         size: the sizes of a sample, one of which may be -1 to be inferred: several numbers, or one
@@ -107,7 +107,7 @@ class View(_InShape, _OfSamples):
 
 
 class Reshape(_InShape):
-    """The input in another shape (Torch7: ``nn.Reshape``).
+    """Give the input another shape (Torch7: ``nn.Reshape``).
 
     Args:
         size: the sizes of a sample: several numbers, or one list of them.
@@ -158,7 +158,7 @@ class Reshape(_InShape):
 
 
 class Collapse(_InShape):
-    """All dimensions of a sample as one (Torch7: ``nn.Collapse``).
+    """Merge all dimensions of a sample into one (Torch7: ``nn.Collapse``).
 
     Args:
         nInputDim: the number of dimensions of a sample; the first of an input with more is the
@@ -181,7 +181,7 @@ class Collapse(_InShape):
 
 
 class Squeeze(_InShape, _OfSamples):
-    """Drops dimensions of size 1 (Torch7: ``nn.Squeeze``).
+    """Drop dimensions of size 1 (Torch7: ``nn.Squeeze``).
 
     Args:
         dim: the dimension to drop if its size is 1, counted from 1; by default all of size 1.
@@ -210,7 +210,7 @@ class Squeeze(_InShape, _OfSamples):
 
 
 class Unsqueeze(_InShape, _OfSamples):
-    """Inserts a dimension of size 1 (Torch7: ``nn.Unsqueeze``).
+    """Insert a dimension of size 1 (Torch7: ``nn.Unsqueeze``).
 
     Args:
         pos: the number that the new dimension gets, counted from 1.
@@ -243,7 +243,7 @@ class Unsqueeze(_InShape, _OfSamples):
 
 
 class Transpose(_OfSamples):
-    """Swaps dimensions (Torch7: ``nn.Transpose``). The output is contiguous.
+    """Swap dimensions (Torch7: ``nn.Transpose``). The output is contiguous.
 
     Args:
         permutations: pairs of dimensions, counted from 1, swapped one pair after the other.
@@ -272,7 +272,7 @@ class Transpose(_OfSamples):
 
 
 class Contiguous(Layer):
-    """The input with its elements side by side in memory (Torch7: ``nn.Contiguous``).
+    """Make the input contiguous in memory (Torch7: ``nn.Contiguous``).
 
     PyTorch: ``torch.Tensor.contiguous``.
     """
@@ -287,10 +287,10 @@ class Contiguous(Layer):
 
 
 class Replicate(Layer):
-    """Repeats the input along a new dimension (Torch7: ``nn.Replicate``).
+    """Repeat the input along a new dimension (Torch7: ``nn.Replicate``).
 
     Args:
-        nf: how often.
+        nf: the number of repeats.
         dim: the number that the new dimension gets, counted from 1.
         ndim: the number of dimensions of a sample; an input with more is a batch of samples.
 

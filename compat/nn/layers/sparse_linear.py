@@ -56,7 +56,7 @@ class _Sparse(Layer):
 
 
 class SparseLinear(_Sparse):
-    """``Linear`` for sparse inputs (Torch7: ``nn.SparseLinear``).
+    """A ``Linear`` for sparse inputs (Torch7: ``nn.SparseLinear``).
 
     Args:
         inputSize, outputSize: numbers of features.
@@ -183,7 +183,7 @@ def _rows(weight: Tensor, keys: Tensor, offset: int = -1) -> Tensor:
 
 
 class IndexLinear(_Sparse):
-    """``Linear`` for sparse inputs given as keys and values (Torch7: ``nn.IndexLinear``).
+    """A ``Linear`` for sparse inputs given as keys and values (Torch7: ``nn.IndexLinear``).
 
     Args:
         inputSize, outputSize: numbers of features.

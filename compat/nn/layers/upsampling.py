@@ -95,10 +95,10 @@ class _SpatialUpSampling(Resampling):
 
 
 class SpatialUpSamplingNearest(_SpatialUpSampling):
-    """Every pixel repeated (Torch7: ``nn.SpatialUpSamplingNearest``).
+    """Enlarge planes by repeating pixels (Torch7: ``nn.SpatialUpSamplingNearest``).
 
     Args:
-        scale: how often, in both directions.
+        scale: the factor in both directions.
 
     Shapes: input ``[N x] planes x H x W``.
 

@@ -107,7 +107,7 @@ def _estimator(
 
 
 class SpatialSubtractiveNormalization(_Neighbourhood):
-    """Each pixel less the average around it (Torch7: ``nn.SpatialSubtractiveNormalization``).
+    """Subtract the local average from each pixel (Torch7: ``nn.SpatialSubtractiveNormalization``).
 
     Args:
         nInputPlane: number of planes, over which the average goes too.
@@ -151,12 +151,12 @@ class SpatialSubtractiveNormalization(_Neighbourhood):
 
 
 class SpatialDivisiveNormalization(_Neighbourhood):
-    """Each pixel divided by the deviation around it (``nn.SpatialDivisiveNormalization``).
+    """Divide each pixel by the local deviation (Torch7: ``nn.SpatialDivisiveNormalization``).
 
     Args:
         nInputPlane, kernel: as in ``SpatialSubtractiveNormalization``.
-        threshold: deviations up to this are replaced,
-        thresval: by this; by default ``threshold``.
+        threshold: deviations up to this number are replaced.
+        thresval: the replacement; by default ``threshold``.
 
     Shapes: input ``[N x] nInputPlane x H x W``.
 
