@@ -36,6 +36,16 @@ end
 """
 _FIELD = "function(object, name) return object[name] end"
 
+_ENTRIES = """
+function(object)
+   local keys, values = {}, {}
+   for key, value in pairs(object) do
+      keys[#keys + 1], values[#values + 1] = key, value
+   end
+   return keys, values
+end
+"""
+
 # What Lua prints goes where Python prints.
 _PRINT = """
 local write = ...
@@ -177,6 +187,14 @@ class Original:
         found = called(_function(_FIELD), self, name)
         return functools.partial(call_method, self, name) if callable(found) else found
 
+    def __getitem__(self, key: Any) -> Any:
+        return called(_function(_FIELD), self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        called(_function("function(object, name, value) object[name] = value end"), self, key, value)
+
+    __setattr__ = __setitem__
+
     def __len__(self) -> int:
         return int(called(_function("function(x) return #x end"), self))
 
@@ -191,6 +209,12 @@ def original_typename(owner: Original) -> str | None:
     """``torch.typename`` of an object that only Lua has."""
     found: str | None = called(_function("torch.typename"), owner)
     return found
+
+
+def original_entries(owner: Original) -> list[tuple[Any, Any]]:
+    """What Lua's ``pairs`` goes through."""
+    keys, values = called(_function(_ENTRIES), owner)
+    return list(zip(keys, values, strict=True))
 
 
 def call_operator(operator: str, a: Any, b: Any) -> Any:
@@ -212,7 +236,7 @@ class Package:
             draft_runtime().require("cutorch")
         found = _function(f"function(name) return ({self._found()})[name] end")(name)
         if isinstance(found, dict):
-            return _Entries(found)
+            return (_Loaded if (self._name, name) == ("package", "loaded") else _Entries)(found)
         return _Function(found) if callable(found) else found
 
     def _found(self) -> str:
@@ -228,6 +252,16 @@ class _Entries(dict[Any, Any]):
         if name.startswith("__"):
             raise AttributeError(name)
         return self.get(name)
+
+
+class _Loaded(_Entries):
+    """``package.loaded``: Lua's own, and what drafts stand for."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        from compat.port.lua.modules import loaded
+
+        found = super().get(key)
+        return loaded(key) if found is None else found
 
 
 class _Function:

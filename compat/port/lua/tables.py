@@ -13,7 +13,7 @@ import torch
 from compat.lua_tables import List
 from compat.port.lua import kinds
 from compat.port.lua.objects import Object
-from compat.port.lua.runtime import Storage
+from compat.port.lua.runtime import Original, Storage, original_entries
 from compat.port.lua.tensors import Pointer, element, selected
 from compat.port.lua.text import Error, tostring
 from compat.port.lua.values import adjust, first, results, truth
@@ -216,9 +216,7 @@ def index(t: Any, key: Any) -> Any:
         return element(t, key)
     if isinstance(t, str):
         return string_methods.get(key) or getattr(str, str(key), None)
-    if kinds.is_of_lua(t):
-        return t[key]
-    if isinstance(t, Pointer):
+    if kinds.is_of_lua(t) or isinstance(t, (Pointer, Original)):
         return t[key]
     if t is None or isinstance(t, (bool, int, float, FunctionType)):
         raise TypeError(f"attempt to index a {kinds.type(t)} value")
@@ -303,6 +301,8 @@ def pairs(t: Any) -> Iterator[tuple[Any, Any]]:
         found = enumerate(list(t), 1)
     elif kinds.is_of_lua(t):
         found = t.items()
+    elif isinstance(t, Original):
+        found = original_entries(t)
     elif isinstance(t, type):
         names = [(METAMETHODS.get(name, name), name) for name in vars(t)]
         found = [(lua, getattr(t, n)) for lua, n in names if n in METAMETHODS or n[:2] != "__"]
