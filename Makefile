@@ -60,12 +60,12 @@ bench: $(READY)    ## run every benchmark
 	@for script in $$(grep -l __main__ benchmarks/*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 bench-quick: $(READY)    ## three minutes: the tables of steps, programs, copies, files, starts; TORCH7=... names a Lua Torch7
-	$(BIN)/python benchmarks/step.py --only bare --budget 3
-	$(BIN)/python benchmarks/step.py --only parallel --budget 3
+	$(BIN)/python benchmarks/step.py --only bare --budget 2
+	$(BIN)/python benchmarks/step.py --only parallel --budget 2
 	$(BIN)/python benchmarks/lua.py --budget 1 $(if $(TORCH7),--torch7 "$(TORCH7)")
 	$(BIN)/python benchmarks/ported.py --budget 1 $(if $(TORCH7),--torch7 "$(TORCH7)")
 	$(BIN)/python benchmarks/overhead.py --budget 1
-	$(BIN)/python benchmarks/comm.py --budget 3
+	$(BIN)/python benchmarks/comm.py --budget 2
 	$(BIN)/python benchmarks/t7.py --megabytes 50 --entries 300000 --seconds 1
 	$(BIN)/python benchmarks/start.py --rounds 3
 
