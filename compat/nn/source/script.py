@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from compat.nn.source.generator import Source
 from compat.nn.source.text import docstring, lines
@@ -38,7 +39,8 @@ def script(source: Source, doc: list[str], inputs: list[Tensor], outputs: list[T
         ]
     else:
         load += [f"    return {made}.eval()"]
-    scale = max((float(t.abs().max()) for t in outputs if t.numel()), default=1.0)
+    finite = [t.abs()[t.isfinite()] for t in outputs]
+    scale = max((float(t.max()) for t in finite if t.numel()), default=1.0)
     coarse = dtype in (torch.float16, torch.bfloat16)
     tolerance = f"{max(scale, 1e-3) * (1e-2 if coarse else 1e-5):.0e}"
     relative = "1e-2" if coarse else "1e-4"
@@ -53,6 +55,8 @@ def script(source: Source, doc: list[str], inputs: list[Tensor], outputs: list[T
         main += lines(f"wanted = {wanted}", 4)
         wanted = "wanted"
     bounds = f"rtol={relative}, atol={tolerance}"
+    if any(bool(t.isnan().any()) for t in outputs):
+        bounds += ", equal_nan=True"
     main += lines(f"torch.testing.assert_close(output, {wanted}, {bounds})", 4)
     imports = [
         "import torch",
@@ -75,6 +79,22 @@ def script(source: Source, doc: list[str], inputs: list[Tensor], outputs: list[T
 def keys(name: str, count: int) -> list[str]:
     """The names of a table's tensors in the file of the weights."""
     return [name] if count == 1 else [f"{name}{i + 1}" for i in range(count)]
+
+
+def prove(text: str, net: nn.Module, tensors: dict[str, Tensor]) -> None:
+    """Run the proof at the end of a file of Python, for an instance of its net.
+
+    Raises ValueError if the net's output is not the recorded one.
+    """
+    tree = ast.parse(text)
+    [main] = (part for part in tree.body if isinstance(part, ast.If))
+    names = {"torch": torch, "WEIGHTS": "", "load": lambda: net, "load_file": lambda _: tensors}
+    try:
+        with torch.random.fork_rng(devices=[]):
+            exec(compile(ast.Module(main.body, []), "proof", "exec"), names)
+    except AssertionError as error:
+        told = " ".join(str(error).split())
+        raise ValueError(f"the proof of the source written fails: {told}") from error
 
 
 def module_from(text: str, place: str) -> dict[str, Any]:

@@ -20,13 +20,14 @@ from compat.nn.source.proof import (
     GradientsDifferError,
     Proof,
     check,
+    check_weights,
     cloned,
     difference,
     is_close,
     of_torch7,
 )
 from compat.nn.source.recording import Recording
-from compat.nn.source.script import INPUT, OUTPUT, keys, module_from, script
+from compat.nn.source.script import INPUT, OUTPUT, keys, module_from, prove, script
 from compat.nn.source.sequences import gathered
 from compat.nn.source.special import SPECIAL
 from compat.nn.source.tidying import tidied
@@ -146,6 +147,7 @@ def _written(
     from_zero = [value in indices for value in given]
     forms = (recording.inputs, recording.results)
     outputs = [tensor.detach() for tensor in gathered(forms[1], output)]
+    check_weights(net, outputs)
     steps = recording.lengths.pop() if len(recording.lengths) == 1 else None
     result = Written("", {}, {}, 0.0, [], from_zero, plain, forms, stateful, steps)
     inputs = result.inputs = result.given(example)
@@ -175,6 +177,7 @@ def _written(
     proof.check_gradients(result.names)
     result.tensors |= dict(zip(keys(INPUT, len(inputs)), inputs, strict=True))
     result.tensors |= dict(zip(keys(OUTPUT, len(outputs)), outputs, strict=True))
+    prove(result.text, result.net.eval(), result.tensors)
     return result
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from compat import nn
 from compat.nn.source.input import inputs
-from compat.nn.source.script import module_from
+from compat.nn.source.script import module_from, prove
 from compat.nn.source.written import Written, write
 
 
@@ -225,3 +226,30 @@ def test_what_a_layer_in_place_changes_for_another_is_refused() -> None:
     write(nn.Sequential(nn.Linear(3, 4), branches), torch.randn(2, 3))
     alone = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.MulConstant(150, True))
     write(alone, torch.randn(2, 3))
+
+
+def test_outputs_that_are_no_numbers_are_proven() -> None:
+    net = nn.Sequential(nn.Linear(3, 2), nn.Log())
+    example = torch.randn(4, 3)
+    found = source(net, example)
+    assert net.forward(example).isnan().any()
+    assert "equal_nan=True" in found.text and "atol=nan" not in found.text
+    prove(found.text, found.net, found.tensors)
+    with pytest.raises(ValueError, match="the proof of the source written fails"):
+        prove(found.text, found.net, found.tensors | {"example.input": -example})
+
+
+@pytest.mark.parametrize(
+    ("number", "told"), [(math.nan, "NaN"), (math.inf, "infinite numbers")], ids=str
+)
+def test_weights_that_are_no_numbers_are_told_with_their_place(number: float, told: str) -> None:
+    net = nn.Sequential(nn.Tanh(), nn.Linear(3, 2))
+    net.modules[1].weight[0, 0] = number
+    with pytest.raises(ValueError, match=rf"^nn.Sequential\[2\] nn.Linear: weight holds {told}"):
+        source(net, torch.randn(2, 3))
+
+
+def test_infinite_weights_that_give_numbers_are_written() -> None:
+    net = nn.Sequential(nn.Linear(3, 2), nn.SoftMax())
+    net.modules[0].bias[0] = -math.inf
+    assert source(net, torch.randn(2, 3)).difference == 0
