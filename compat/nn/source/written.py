@@ -129,6 +129,10 @@ def _written(
     """The source; without ``in_place`` no layer overwrites what autograd may need."""
     conversion = Converted(net)
     plain = conversion(net)
+    if apart := conversion.apart():
+        raise ValueError(
+            f"{apart}, which a source does not; a net without such weights is accepted"
+        )
     if not in_place:
         _nothing_in_place(plain.modules())
     training = plain.training

@@ -72,6 +72,33 @@ def test_shared_parameters_are_one_parameter() -> None:
     assert len(list(net.parameters())) == 2
 
 
+def autoencoder() -> nn.Module:
+    encoder, decoder = nn.Linear(8, 3), nn.Linear(3, 8)
+    decoder.weight, decoder.gradWeight = encoder.weight.t(), encoder.gradWeight.t()
+    return nn.Sequential(encoder, nn.Sigmoid(), decoder)
+
+
+def test_a_transposed_weight_is_that_of_the_other_layer() -> None:
+    net, example = autoencoder(), torch.randn(4, 8)
+    found = source(net, example)
+    assert "self.weight.t()" in found.text
+    made = module_from(found.text, "net.py")["Net"]()
+    assert len(list(made.parameters())) == 3
+    made.load_state_dict({name: found.tensors[name] for name in made.state_dict()})
+    output = net.training().forward(example)
+    net.zeroGradParameters()
+    net.backward(example, torch.ones_like(output))
+    made(example).sum().backward()
+    torch.testing.assert_close(made.weight.grad, net.get(1).gradWeight)
+
+
+def test_weights_shared_as_other_views_are_refused() -> None:
+    net = nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2), nn.Linear(2, 3))
+    net.get(3).weight = net.get(1).weight.narrow(1, 0, 2)
+    with pytest.raises(ValueError, match=r"\[1\] nn.Linear and nn.Sequential\[3\] nn.Linear share"):
+        source(net, torch.randn(2, 4))
+
+
 def test_indices_count_from_zero_unless_told() -> None:
     net = nn.Sequential(nn.LookupTable(7, 3), nn.Mean(1, 2))
     words = torch.tensor([[1, 7], [3, 2]])
