@@ -280,3 +280,15 @@ def test_infinite_weights_that_give_numbers_are_written() -> None:
     net = nn.Sequential(nn.Linear(3, 2), nn.SoftMax())
     net.modules[0].bias[0] = -math.inf
     assert source(net, torch.randn(2, 3)).difference == 0
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_a_normalisation_without_eps_is_exact_in_both_modes(dtype: torch.dtype) -> None:
+    net = nn.Sequential(nn.Linear(4, 5), nn.BatchNormalization(5, 0, 0.1, False)).type(dtype)
+    example = torch.randn(6, 4, dtype=dtype)
+    found = source(net, example)
+    for training in (True, False):
+        net.training() if training else net.evaluate()
+        found.net.train(training)
+        wanted = net.forward(example)
+        torch.testing.assert_close(found.net(example), wanted, rtol=1e-6, atol=1e-6)
