@@ -129,6 +129,12 @@ class Proof:
             not torch.equal(one, own) for one, *rest in zip(*found, strict=True) for own in rest
         )
 
+    def drawn(self, seed: int) -> list[Tensor]:
+        """What the source's net gives for the example in evaluation with a seed."""
+        with self._mode(False), torch.no_grad():
+            torch.manual_seed(seed)
+            return self._of_source(cloned(self.inputs), going_on=False)
+
     def _of_plain(self, example: Any, going_on: bool = True) -> list[Tensor]:
         """The outputs, with a state also those of a second call, which goes on."""
         forget(self.plain)

@@ -27,7 +27,7 @@ from compat.nn.source.proof import (
     of_torch7,
 )
 from compat.nn.source.recording import Recording
-from compat.nn.source.script import INPUT, OUTPUT, keys, module_from, prove, script
+from compat.nn.source.script import INPUT, OUTPUT, SEED, keys, module_from, prove, script
 from compat.nn.source.sequences import gathered
 from compat.nn.source.special import SPECIAL
 from compat.nn.source.tidying import tidied
@@ -142,7 +142,9 @@ def _written(
             module.remember = "always"  # its caller decides by the state that it gives
     try:
         recording = Recording(plain, SPECIAL, called(net, conversion))
+        before = torch.get_rng_state()
         output = recording.run(cloned(example))
+        draws = not torch.equal(before, torch.get_rng_state())
     finally:
         plain.train(training)
     body, indices = tidied(recording.body, recording.shapes, not indices_from_one)
@@ -157,7 +159,8 @@ def _written(
     inputs = result.inputs = result.given(example)
     about = _about(given, indices, inputs, outputs, indices_from_one, steps, batched)
     source = source_of(name, body, indices, about)
-    result.text = script(source, [f"The net of {origin} as PyTorch source."], inputs, outputs)
+    doc = [f"The net of {origin} as PyTorch source."]
+    result.text = script(source, doc, inputs, outputs)
     result.tensors = dict(source.tensors)
     result.names = _names(plain, source)
     result.net = _instance(result.text, source)
@@ -179,9 +182,12 @@ def _written(
             raise ValueError(_OVERWRITTEN)
     check(result.difference, source)
     proof.check_gradients(result.names)
+    if draws:
+        outputs = proof.drawn(SEED)
+        result.text = script(source, doc, inputs, outputs, draws)
     result.tensors |= dict(zip(keys(INPUT, len(inputs)), inputs, strict=True))
     result.tensors |= dict(zip(keys(OUTPUT, len(outputs)), outputs, strict=True))
-    prove(result.text, result.net.eval(), result.tensors)
+    prove(result.text, result.net, result.tensors)
     return result
 
 

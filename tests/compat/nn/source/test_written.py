@@ -156,6 +156,19 @@ def test_compile_and_export_take_the_net() -> None:
     [
         (nn.Sequential(nn.SpatialConvolution(3, 4, 5, 5), nn.View(4 * 20 * 20)), "2x3x24x24"),
         (nn.Sequential(nn.SpatialConvolution(3, 4, 5, 5)), "2x3x28x28"),
+        (nn.Parallel(2, 2).add(nn.Linear(4, 2)).add(nn.Linear(4, 3)), "2x2x4"),
+        (nn.Sequential(nn.Cosine(4, 6), nn.Linear(6, 2)), "2x4"),
+        (nn.Sequential(nn.Euclidean(5, 3), nn.Linear(3, 2)), "2x5"),
+        (nn.Sequential(nn.PartialLinear(5, 3), nn.Linear(3, 2)), "2x5"),
+        (nn.SpatialConvolutionLocal(2, 3, 9, 8, 3, 3), "2x2x8x9"),
+        (nn.Sequential(nn.Bottle(nn.Linear(4, 5)), nn.Transpose((1, 2))), "2x5x4"),
+        (
+            nn.Sequential(
+                nn.SpatialFullConvolution(4, 3, 4, 4, 2, 2, 1, 1),
+                nn.SpatialContrastiveNormalization(3, torch.ones(3)),
+            ),
+            "2x4x28x28",
+        ),
         (nn.Sequential(nn.Dropout(), nn.Linear(7, 2)), "2x7"),
         (nn.ParallelTable(nn.Linear(2, 3), nn.LookupTable(5, 3)), "2x2,long:2x5"),
         (
@@ -292,3 +305,13 @@ def test_a_normalisation_without_eps_is_exact_in_both_modes(dtype: torch.dtype) 
         found.net.train(training)
         wanted = net.forward(example)
         torch.testing.assert_close(found.net(example), wanted, rtol=1e-6, atol=1e-6)
+
+
+def test_a_net_that_draws_numbers_is_proven_with_a_seed() -> None:
+    net = nn.Sequential(
+        nn.SpatialConvolution(1, 2, 3, 3), nn.SpatialFractionalMaxPooling(2, 2, 4, 4)
+    )
+    found = source(net, torch.randn(2, 1, 16, 16))
+    assert "    torch.manual_seed(1)\n" in found.text
+    for _ in range(3):
+        prove(found.text, found.net, found.tensors)
