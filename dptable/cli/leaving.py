@@ -156,8 +156,8 @@ def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
             *(net, example.value, name, origin, wish.from_one, example.batched, example.output)
         )
     except (RuntimeError, TypeError, IndexError, AttributeError) as error:
-        told = _objection(net, example.value) or str(error)
-        given = f"for an input of {example.text}: {told.splitlines()[0]}"
+        cause = _objection(net, example.value) or str(error)
+        given = f"for an input of {example.text}: {cause.splitlines()[0]}"
         kind = ", of indices as in --input long:2x5" if isinstance(error, IndexError) else ""
         raise ValueError(f"the net fails {given}; --input gives another{kind}") from error
     told = Result("", result.difference, result.names, example.text)

@@ -129,6 +129,7 @@ def test_many_files(folder, capsys):
 
 def test_json(folder, capsys):
     from safetensors import safe_open
+    from safetensors.torch import load_file
 
     t7.save("table.t7", {"epoch": 3})
     assert main(["convert", "net.t7", "net.py", "--json"]) == 0
@@ -136,7 +137,7 @@ def test_json(folder, capsys):
     assert (row["file"], row["out"], row["result"]) == ("net.t7", "net.py", "written")
     with safe_open("net.safetensors", "pt") as file:
         assert json.loads(file.metadata()["names"]) == row["names"]
-        assert row["names"]["4.weight"] in file.keys()
+        assert row["names"]["4.weight"] in load_file("net.safetensors")
     assert row["difference"] < 1e-5 and row["bytes"] == os.stat("net.py").st_size
     assert main(["convert", "table.t7", "table.py", "--json"]) == 1
     told = capsys.readouterr()

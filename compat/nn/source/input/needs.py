@@ -220,8 +220,8 @@ def _of_container(module: Any, after: Need) -> Need:
     if isinstance(module, Concat):
         return merged([need_of(child) for child in module])
     if isinstance(module, Parallel):
-        each = merged([need_of(child) for child in module])
-        return _with(each, module.dim, len(module)) if isinstance(each, Sizes) else None
+        inner = merged([need_of(child) for child in module])
+        return _with(inner, module.dim, len(module)) if isinstance(inner, Sizes) else None
     children = list(module.children())
     inner = need_of(children[0]) if len(children) == 1 else None
     if isinstance(module, Bottle) and isinstance(inner, Sizes):
