@@ -130,9 +130,7 @@ def _written(
     conversion = Converted(net)
     plain = conversion(net)
     if apart := conversion.apart():
-        raise ValueError(
-            f"{apart}, which a source does not; a net without such weights is accepted"
-        )
+        raise ValueError(f"{apart}; layers with the same weight, or its transposed, are accepted")
     if not in_place:
         _nothing_in_place(plain.modules())
     training = plain.training
@@ -176,9 +174,9 @@ def _written(
     if is_close(from_torch7, source) or not proof.draws():
         result.difference = max(result.difference, from_torch7)
     if not is_close(result.difference, source):
-        apart = net.clone()
-        _nothing_in_place(apart.listModules())
-        if not is_close(_farthest(result.wanted(apart, example), wanted), source):
+        copy = net.clone()
+        _nothing_in_place(copy.listModules())
+        if not is_close(_farthest(result.wanted(copy, example), wanted), source):
             raise ValueError(_OVERWRITTEN)
     check(result.difference, source)
     proof.check_gradients(result.names)

@@ -315,3 +315,12 @@ def test_a_net_that_draws_numbers_is_proven_with_a_seed() -> None:
     assert "    torch.manual_seed(1)\n" in found.text
     for _ in range(3):
         prove(found.text, found.net, found.tensors)
+
+
+def test_layers_keep_the_names_that_annotations_give() -> None:
+    """Not those of methods: a layer of such a name would hide it."""
+    node = input = nn.Identity()()
+    for name in ("encoder", "modules", "decoder"):
+        node = nn.Linear(3, 3)(node).annotate({"name": name})
+    found = source(nn.gModule([input], [node]), torch.randn(2, 3))
+    assert "return self.decoder(self.modules2(self.encoder(x)))" in found.text
