@@ -26,6 +26,11 @@ class Options(dict[str, Any]):
         self[name] = value
 
 
+def now() -> str:
+    """The time as logs show it."""
+    return time.strftime("%c")
+
+
 @dataclass
 class Declared:
     """An option, or an argument if it has no default."""
@@ -194,7 +199,7 @@ class CmdLine:
             The log, for ``close()`` or a ``with`` statement.
         """
         log = Log(file, self.dateformat, lambda: self.silentio)
-        print(f"[program started on {time.strftime('%c')}]")
+        print(f"[program started on {now()}]")
         print("[command line arguments]")
         for key, value in (params or {}).items():
             print(key, value, sep="\t")

@@ -286,6 +286,12 @@ def by_number(fields: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]
     return {name: dict(items(entries)) for name, entries in lists.items()}
 
 
+def by_position(table: dict[Any, Any]) -> list[Any]:
+    """Return the values of a dict with the keys 1…n; nothing of one with others."""
+    places = range(1, len(table) + 1)
+    return [table[i] for i in places] if all(i in table for i in places) else []
+
+
 def plain(value: Any) -> Any:
     """Return ``value`` with plain lists and dicts in place of the tables in it.
 

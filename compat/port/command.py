@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from compat.port.check import checking
+from compat.port.check.comparing import TOLERANCE
 from compat.port.check.copies import FOLDER, copied, copy_of
 from compat.port.program import make, planned, started, summary
 from compat.port.project import status
@@ -31,6 +32,7 @@ def run(
     path: Sequence[str] = (),
     force: bool = False,
     show_status: bool = False,
+    tolerance: float = TOLERANCE,
 ) -> int:
     """Convert a program, its script first, and say what was made. Returns the exit code.
 
@@ -51,6 +53,7 @@ def run(
         force: write into a folder that has files; edited ones stay as they are.
         show_status: say what is still Lua in the folder of a program in Python, and nothing else;
             ``run`` then measures how much of the time that is.
+        tolerance: how much printed numbers may differ, relatively.
 
     Raises:
         PortError: a file cannot be converted, arguments cannot be read, the script fails in its
@@ -71,7 +74,7 @@ def run(
         missing = [str(path) for path in paths if not path.is_file()]
         if missing:
             raise PortError(f"{missing[0]} does not exist; without --keep it is written")
-        return _compared(made, paths, checks, ignore, seconds)
+        return _compared(made, paths, checks, ignore, seconds, tolerance)
     with tempfile.TemporaryDirectory() as folder:
         if runs:
             copied(program.root, Path(folder))
@@ -84,7 +87,7 @@ def run(
     for target, new in written.kept.items():
         say(f"{printable(target)} was edited and stays; the new draft is {printable(new.name)}")
     _tell(made)
-    return _compared(made, written.files, checks, ignore, seconds)
+    return _compared(made, written.files, checks, ignore, seconds, tolerance)
 
 
 def _tell(made: Made) -> None:
@@ -112,6 +115,7 @@ def _compared(
     checks: Sequence[Sequence[str]],
     ignore: str | None,
     seconds: float | None,
+    tolerance: float,
 ) -> int:
     """Compare script and drafts, and say what was found. Returns the exit code."""
     program = made.program
@@ -120,7 +124,8 @@ def _compared(
             number, arguments = started([one.source for one in made.files], words)
             outcome = checking.check(
                 made.files[number].source, paths[number], arguments,
-                ignore=ignore, seconds=seconds, place=place, root=program.root, home=program.home,
+                tolerance=tolerance, ignore=ignore, seconds=seconds, place=place,
+                root=program.root, home=program.home,
             )  # fmt: skip
             if outcome.difference is not None:
                 say(outcome.difference)

@@ -151,6 +151,13 @@ def _add_port(subparsers: Any) -> None:
         help="with --check, leave out what matches, such as times: a regular expression",
     )
     parser.add_argument(
+        "--tolerance",
+        type=float,
+        metavar="SHARE",
+        default=1e-9,
+        help="with --check, how much printed numbers may differ; 1e-6 where they have 32 bits",
+    )
+    parser.add_argument(
         "--path",
         type=_path,
         metavar="FOLDER",

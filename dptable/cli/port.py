@@ -20,4 +20,5 @@ def run(args: Any) -> int:
         path=args.path,
         force=args.force,
         show_status=args.status,
+        tolerance=args.tolerance,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import linecache
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,7 @@ class Outcome:
 
 def draft_of(source: bytes, path: str = "piece.lua") -> str:
     """The draft of one file as it is written, before ruff lays it out."""
+    from compat.port.know.attempts import attempts
     from compat.port.know.files import File
     from compat.port.know.inference import Inference
     from compat.port.know.scopes import Scopes
@@ -41,7 +43,9 @@ def draft_of(source: bytes, path: str = "piece.lua") -> str:
 
     block = parse(source, path)
     file = File(path, "piece", block, Scopes(block, {}), source, is_script=True)
-    return written(Draft(file, Inference([file], {}).infer(), set()))
+    draft = Draft(file, Inference([file], {}).infer(), set())
+    draft.in_lua = dict.fromkeys(attempts(file, draft.types), "")
+    return written(draft)
 
 
 class SideBySide:
@@ -81,6 +85,7 @@ class SideBySide:
     def __call__(self, source: str) -> Outcome:
         """Run a piece both ways. The output of one that fails ends where it fails, in both."""
         from compat import torch as torch7
+        from compat.port.lua.errors import _tree
 
         draft = draft_of(source.encode())
         torch7.setdefaulttensortype("torch.DoubleTensor")
@@ -89,6 +94,13 @@ class SideBySide:
         out = io.StringIO()
         problem: str | None = None
         names: dict[str, Any] = {"__name__": "__main__"}
+        linecache.cache["piece.py"] = (
+            len(draft),
+            None,
+            draft.splitlines(keepends=True),
+            "piece.py",
+        )
+        _tree.cache_clear()
         with contextlib.redirect_stdout(out):
             try:
                 exec(compile(draft, "piece.py", "exec"), names)

@@ -26,7 +26,6 @@ D = TypeVar("D", bound="DpnnMethods")
 Scalar = float
 
 # What a pass and momentum leave behind.
-_RESULTS = ("output", "gradInput", "momGradParams", "dpnn_input")
 
 
 class Batched:
@@ -58,6 +57,10 @@ class DpnnMethods(Batched):
     shared_by_clones: ClassVar[tuple[str, ...]] = ()
     dpnn_stepclone: bool = False
     dpnn_serialEmpty: list[str] = []
+    dpnn_parameters: ClassVar[list[str]] = ["weight", "bias"]
+    dpnn_gradParameters: ClassVar[list[str]] = ["gradWeight", "gradBias"]
+    dpnn_mediumEmpty: ClassVar[list[str]] = ["output", "gradInput", "momGradParams", "dpnn_input"]
+    dpnn_lightEmpty: ClassVar[list[str]] = dpnn_gradParameters
     momGradParams: list[Tensor] | None = None
     # Set by `compat.nn.containers.serial`.
     serial_decorator: ClassVar[Any]
@@ -114,11 +117,16 @@ class DpnnMethods(Batched):
 
     def mediumSerial(self: D) -> D:
         """Leave ``output``, ``gradInput`` and the momentum of gradients out of files."""
-        return self.serialMode(_RESULTS)
+        return self._leave_out("dpnn_mediumEmpty")
 
     def lightSerial(self: D) -> D:
-        """Leave the gradients out of files, too; after loading they are zero."""
-        return self.serialMode((*_RESULTS, "gradWeight", "gradBias"))
+        """Leave the gradients out of files as well; they are zero after loading."""
+        return self._leave_out("dpnn_mediumEmpty", "dpnn_lightEmpty")
+
+    def _leave_out(self: D, *kinds: str) -> D:
+        for module in _module(self).listModules():
+            module.dpnn_serialEmpty = [name for kind in kinds for name in getattr(module, kind)]
+        return self
 
     def Serial(self, tensortype: str | None = None) -> Any:
         """Return this module in an ``nn.Serial``."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, TypeVar
 
 from compat import t7
 from compat.checks import whole, wrong_type
+from compat.lua_tables import by_position
 
 T = TypeVar("T")
 
@@ -64,6 +65,8 @@ class Node:
         """Return a node of ``module`` whose inputs are a node, a list of nodes, or none."""
         if isinstance(input, Node):
             input = [input]
+        if isinstance(input, dict):
+            input = by_position(input)
         return Node({"module": module}, input if isinstance(input, (list, tuple)) else ())
 
     def add(self, child: Node, domap: bool = True) -> None:
@@ -145,7 +148,9 @@ class Graph:
 
 
 def symbolic(input: Any) -> bool:
-    """Return whether ``input`` is a node or a list of nodes."""
+    """Return whether ``input`` is a node or a list of nodes, which may be a dict from 1 to n."""
+    if isinstance(input, dict):
+        input = by_position(input)
     if isinstance(input, (list, tuple)):
         return bool(input) and all(isinstance(item, Node) for item in input)
     return isinstance(input, Node)

@@ -1,4 +1,4 @@
-"""A file of Python: the classes of a net, what loads its weights, and a proof."""
+"""Writes a Python file: the classes of a net, code that loads its weights, and a check."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def script(
     outputs: list[Tensor],
     draws: bool = False,
 ) -> str:
-    """The text of the file; the weights are beside it, in a file of the same name.
+    """Return the text of the file; the weights lie beside it in a file of the same name.
 
     Args:
-        source: the net's.
+        source: the source of the net.
         doc: the lines of its docstring.
-        inputs, outputs: of the proof; they are in the file of the weights.
+        inputs, outputs: the example of the check, which lies in the file of the weights.
         draws: whether outputs are random, so that the proof begins with a seed.
     """
     name = source.name
@@ -88,7 +88,7 @@ def script(
 
 
 def keys(name: str, count: int) -> list[str]:
-    """The names of a table's tensors in the file of the weights."""
+    """Return the names of a table's tensors in the file of the weights."""
     return [name] if count == 1 else [f"{name}{i + 1}" for i in range(count)]
 
 
@@ -115,7 +115,7 @@ def _assert_close(output: Any, wanted: Any, **bounds: Any) -> None:
 
 
 def module_from(text: str, place: str) -> dict[str, Any]:
-    """The names that a file of Python defines, without running its proof."""
+    """Return the names that a Python file defines, without running its check."""
     names: dict[str, Any] = {"__name__": "written", "__file__": place}
     exec(compile(text, place, "exec"), names)
     return names

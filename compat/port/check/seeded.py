@@ -81,6 +81,7 @@ def _lua(arguments: list[str], overwrites: bool) -> int:
 
 
 def _python(draft: str, arguments: list[str]) -> int:
+    from compat import cmdline
     from compat.port import lua
 
     seconds, at, shown = _Clock(), lua.time, lua.date
@@ -92,6 +93,7 @@ def _python(draft: str, arguments: list[str]) -> int:
         return shown(template, seconds() if when is None else when)
 
     lua.time, lua.date = moment, date
+    cmdline.now = date
     sys.argv = [draft, *arguments]
     sys.path[0] = os.path.dirname(draft)
     runpy.run_path(draft, run_name="__main__")

@@ -54,6 +54,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         klass = known.seen_class(known.facts.get((known.file.path, node.start, node.end), []))
         if callee.signature is None and klass is not None:
             return _construct(known, klass, arguments)
+        _note_open(node, callee.signature, 0)
         return known.call(callee.signature, _given(known, node, callee.signature, arguments))
     owner = known.owner_of_method(node)
     if node.method == "option" and owner.only(Kind.MODULE) and len(node.arguments) > 1:
@@ -62,6 +63,9 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         return [Type(Kind.OPTIONS, table=_options(known, node))]
     if owner.is_tensor or owner.only(Kind.MASK):
         found = given.tensor_method(owner, node, arguments)
+        taken = {"apply": 1, "map": 2, "map2": 3}.get(node.method)
+        if taken and arguments and arguments[-1].signature is not None:
+            arguments[-1].signature.calls.add(taken)
         if node.method in ("resize", "resizeAs", "set"):
             _reshaped(known, node.function, found[0])
         return found
@@ -88,8 +92,10 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         inherited = klass.method(node.method, known.classes) if klass is not None else None
         if inherited is not None:
             signature = known.signature(inherited.function)
+            _note_open(node, signature, 1)
             return known.call(signature, [owner, *arguments])
         kind = known.entry(owner, owner.shape, s.Constant(node.method))
+        _note_open(node, kind.signature, 1)
         return known.call(kind.signature, [owner, *arguments])
     return [Type()]
 
@@ -204,6 +210,12 @@ def call(known: Inference, signature: Signature | None, arguments: list[Type]) -
     return signature.results or [Type()]
 
 
+def _note_open(node: s.Call, signature: Signature | None, own: int) -> None:
+    """Note that ``f(a, ...)`` may give nothing but ``a``."""
+    if signature is not None and node.arguments and isinstance(node.arguments[-1], s.Vararg):
+        signature.root().calls.add(len(node.arguments) - 1 + own)
+
+
 def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -> list[Type] | None:
     heir = next((k for k in known.classes.values() if k.deriving is node), None)
     if heir is not None:
@@ -257,6 +269,9 @@ def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -
     if path in ("assert",):
         return [arguments[0].without(Kind.NIL), *arguments[1:]] if arguments else [Type()]
     if path in ("pcall", "xpcall") and arguments:
+        for kind in arguments[1:]:
+            if kind.signature is not None:
+                kind.signature.escapes = True
         if arguments[0].signature is None:
             return [Type(Kind.BOOLEAN), Type()]
         rest = arguments[1:] if path == "pcall" else []

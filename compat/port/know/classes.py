@@ -19,6 +19,7 @@ _OF_TWO = {"__add", "__sub", "__eq", "__lt", "__le"}
 
 def find_classes(known: Inference, file: File) -> None:
     """Classes, and their methods: the first of a name that stands in the class's own block."""
+    known.prototypes |= _prototypes(file.block)
     for block in [n for n in s.walk(file.block) if isinstance(n, s.Block)]:
         for statement in block.statements:
             _find_class(known, statement)
@@ -47,6 +48,7 @@ def _give_self(known: Inference, name: str, define: s.Define, klass: Class) -> N
 def find_namespaces(known: Inference, file: File) -> None:
     """Tables that only hold functions: ``local M = {}``, ``function M.f() … end``."""
     empty = {}
+    prototypes = _prototypes(file.block)
     for node in file.block.statements:
         if isinstance(node, (s.Local, s.Assign)) and len(node.values) == 1:
             target = node.names[0] if isinstance(node, s.Local) else node.targets[0]
@@ -58,8 +60,24 @@ def find_namespaces(known: Inference, file: File) -> None:
             owner = node.target.object
             if isinstance(owner, s.Name) and owner.variable in empty:
                 made = empty.pop(owner.variable)
-                if not _is_data(known, file.block, owner.variable):
+                is_data = _is_data(known, file.block, owner.variable)
+                if not is_data and owner.variable not in prototypes:
                     _add_class(known, owner, made)
+
+
+def _prototypes(block: s.Block) -> set[Variable]:
+    """Tables whose objects are given methods: ``B = A:new()``, ``function B:f() … end``."""
+    extended, made = set(), []
+    for node in s.walk(block):
+        if isinstance(node, s.Define) and isinstance(node.target, s.Index):
+            extended.add(getattr(node.target.object, "variable", None))
+        elif isinstance(node, (s.Local, s.Assign)):
+            targets = node.names if isinstance(node, s.Local) else node.targets
+            for target, value in zip(targets, node.values, strict=False):
+                if isinstance(target, s.Name) and isinstance(value, s.Call) and value.method:
+                    made.append((target.variable, getattr(value.function, "variable", None)))
+    found = {base for variable, base in made if base is not None and variable in extended}
+    return found - {None}
 
 
 def _is_data(known: Inference, block: s.Block, variable: Variable) -> bool:
@@ -154,6 +172,7 @@ def _find_class(known: Inference, node: s.Statement) -> None:
         and node.values[0].variable is owner.variable
         and len(owner.variable.writes) == 1
         and not owner.variable.is_parameter  # a prototype, of which objects are made
+        and owner.variable not in known.prototypes
     ) and all(klass.variable is not owner.variable for klass in known.classes.values()):
         _add_class(known, owner, node)
 

@@ -42,6 +42,7 @@ class Inference:
         absent: packages that files ask for and nobody has.
         replaced: functions of packages for which the program has its own.
         metatables: variables that ``torch.class`` gave.
+        prototypes: tables whose objects are given methods.
         variables: the type of each.
         namesakes: variables that are known by what else has their name.
         guessed_nodes: what expressions are taken for that are no variable or field.
@@ -106,6 +107,7 @@ class Inference:
         self.absent: set[str] = set()
         self.replaced: set[str] = set()
         self.metatables: set[Variable] = set()
+        self.prototypes: set[Variable] = set()
         self.variables: dict[Variable, Type] = {}
         self.namesakes: set[Variable] = set()
         self.by_function: dict[s.Function, Signature] = {}

@@ -93,6 +93,17 @@ def followed(block: s.Block) -> Iterator[s.Index]:
 
 def tested(block: s.Block) -> Iterator[s.Index]:
     """The entries that are conditions or compared with nil: these may be missing."""
+    return (node for node in _conditions(block) if isinstance(node, s.Index))
+
+
+def tested_later(block: s.Block) -> set[s.Node]:
+    """The entries that are put into a variable that is tested: ``local v = t[i]; if v then``."""
+    asked = {node.variable for node in _conditions(block) if isinstance(node, s.Name)}
+    found = sources(block)
+    return {value for variable, value in found if variable in asked and isinstance(value, s.Index)}
+
+
+def _conditions(block: s.Block) -> Iterator[s.Node | None]:
     for node in s.walk(block):
         conditions: list[s.Node | None] = []
         if isinstance(node, s.If):
@@ -105,7 +116,7 @@ def tested(block: s.Block) -> Iterator[s.Index]:
             is_nil = isinstance(node.right, s.Constant) and node.right.value is None
             if node.operator in ("and", "or") or (node.operator in ("==", "~=") and is_nil):
                 conditions = [node.left, node.right]
-        yield from (c for c in conditions if isinstance(c, s.Index))
+        yield from conditions
 
 
 def captures(pattern: s.Node) -> int:

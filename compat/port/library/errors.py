@@ -21,7 +21,9 @@ def pcall(node: s.Call, draft: Draft) -> Code:
     """``pcall``."""
     bound = _bound(node, draft)
     made = code.call("lua.pcall", *(draft.arguments(node) if bound is None else bound))
-    return Code(made.text, spread=None, tells=True)
+    tried = node.arguments[0] if node.arguments else None
+    is_told = isinstance(tried, s.Function) and draft.in_lua.get(tried) == ""  # by Lua itself
+    return Code(made.text, spread=None, tells=not is_told)
 
 
 def _bound(node: s.Call, draft: Draft) -> list[Code] | None:

@@ -22,7 +22,8 @@ def basename(node: s.Call, draft: Draft) -> Code | None:
 
 def join(node: s.Call, draft: Draft) -> Code | None:
     """``paths.concat``, of nothing the folder where one is."""
-    return None if node.arguments else code.call("os.getcwd")
+    joined = code.call("os.path.join", *draft.arguments(node))
+    return code.call("os.path.abspath", joined) if node.arguments else code.call("os.getcwd")
 
 
 def open_(node: s.Call, draft: Draft) -> Code | None:

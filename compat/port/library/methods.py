@@ -55,7 +55,8 @@ def method(node: s.Call, draft: Draft) -> Code:
         made = code.call(f"{owner.atom}.{method_name(name)}", *fitting(node, known, draft, own=1))
         if results.gives_total(kind, name):
             return replace(made, every=f"({made}, {owner.atom}.total_weight_tensor.item())")
-        return Code(made.text, spread=count if count is not None or klass else 1)
+        is_own = klass is not None or known is not None
+        return Code(made.text, spread=count if count is not None or is_own else 1)
     if kind.only(Kind.STORAGE) and name in ("size", "fill", "totable") and len(node.arguments) < 2:
         return code.call(f"{owner.atom}.{name}", *draft.arguments(node))
     if kind.only(Kind.SIZES):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import importlib
 import keyword
@@ -132,14 +133,25 @@ def found(package: str, name: str) -> Any:
 
 
 @functools.cache
-def names_of_modules() -> frozenset[str]:
-    """The names that compat's modules have for fields and methods; others a program gave them."""
-    from compat import nn
-
+def _fields() -> set[str]:
+    """The names of fields and methods that classes of compat have or set."""
+    classes = {
+        base
+        for package in ("nn", "optim", "cmdline", "timer", "threads")
+        for value in vars(importlib.import_module(f"compat.{package}")).values()
+        if isinstance(value, type)
+        for base in value.__mro__
+    }
     found: set[str] = set()
-    for kind in [value for value in vars(nn).values() if isinstance(value, type)]:
-        for base in (b for b in kind.__mro__ if b.__module__.startswith("compat.")):
-            found |= {*vars(base), *vars(base).get("__annotations__", ())}
-            for method in vars(base).values():
-                found |= {*getattr(getattr(method, "__code__", None), "co_names", ())}
-    return frozenset(found)
+    for cls in classes - {object}:
+        told = vars(cls).get("__annotations__")
+        found.update(vars(cls), told if isinstance(told, dict) else ())
+        codes = (getattr(f, "__code__", None) for f in vars(cls).values())
+        steps = (step for code in codes if code is not None for step in dis.get_instructions(code))
+        found.update(step.argval for step in steps if step.opname == "STORE_ATTR")
+    return found
+
+
+def is_field(name: str) -> bool:
+    """Whether some object of compat's has a field or method of this name."""
+    return name in _fields()

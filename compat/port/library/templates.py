@@ -77,7 +77,6 @@ TEMPLATES = {
     "os.date": "lua.date({*})",
     "os.getenv": "os.environ.get({1})",
     "os.execute": "os.system({1})",
-    "paths.concat": "os.path.join({*})",
     "path.join": "os.path.join({*})",
     "paths.filep": "os.path.isfile({1})",
     "paths.dirp": "os.path.isdir({1})",
@@ -142,6 +141,8 @@ def filled(template: str, arguments: list[Code]) -> Code:
     level = code.ATOM
     if " * " in template:
         level = code.MULTIPLY
+    elif " or " in template:
+        level = code.OR
     elif " is " in template:
         level = code.COMPARE
     return Code(text, level, spread=spread)

@@ -111,5 +111,20 @@ def _constructor(name: str, node: s.Call, kinds: list[Type], draft: Draft) -> Co
         items = draft.value(arguments[0])
         if not extra:
             return code.call("torch.Tensor", items)
+        if plain in _RANGES and _is_past(arguments[0], _RANGES[plain]):  # in C it wraps around
+            return code.call(f"torch.tensor({items}).to", tensors.DTYPES[plain])
         return code.call("torch.tensor", items, *extra)
     return None
+
+
+_RANGES = {"Byte": (0, 255), "Char": (-128, 127), "Short": (-(2**15), 2**15 - 1)}
+
+
+def _is_past(node: s.Node, ends: tuple[int, int]) -> bool:
+    """Whether a table has a number that is none of a type's."""
+    for part in s.walk(node):
+        number = s.constant(part.operand if isinstance(part, s.Unary) else part)
+        number = -number if isinstance(part, s.Unary) and isinstance(number, int) else number
+        if isinstance(number, int) and not ends[0] <= number <= ends[1]:
+            return True
+    return False

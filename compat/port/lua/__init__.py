@@ -98,7 +98,7 @@ from compat.port.lua.tensors import (
     set_to,
     text_at,
 )
-from compat.port.lua.text import Error, tostring
+from compat.port.lua.text import Error, text, tostring
 from compat.port.lua.values import (
     Box,
     adjust,
@@ -213,6 +213,7 @@ __all__ = [
     "sub",
     "sub_",
     "succeeds",
+    "text",
     "text_at",
     "threadid",
     "threads",

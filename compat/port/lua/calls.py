@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import re
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
@@ -12,6 +10,7 @@ from typing import Any
 
 import torch
 
+from compat.port.lua.errors import GIVES_NIL, is_library, value_of
 from compat.port.lua.modules import module
 from compat.port.lua.objects import script_classes
 from compat.port.lua.runtime import Storage, call_method, package
@@ -21,8 +20,6 @@ from compat.port.lua.values import results, truth, values
 from compat.port.write.python_names import module_name
 from compat.t7.objects import registry
 from compat.threads import Threads
-
-_LIBRARIES = (Path(__file__).parents[2], Path(torch.__file__).parent)
 
 
 def instance(fields: dict[Any, Any], typename: str) -> Any:
@@ -83,7 +80,7 @@ def method(owner: Any, name: str, *args: Any) -> Any:
 
 def error(value: Any = None, level: int = 1) -> Any:
     """``error`` as an expression."""
-    raise Error(value)
+    raise Error(value, is_placed=level > 0)
 
 
 def check(value: Any = None, message: Any = "assertion failed!", *rest: Any) -> Any:
@@ -98,7 +95,8 @@ def pcall(function: Any, *args: Any) -> tuple[Any, ...]:
     try:
         found = function(*args)
     except Exception as problem:
-        return False, _value_of(problem)
+        said = value_of(problem)
+        return (True, None) if said is GIVES_NIL else (False, said)
     return _succeeded(function, found)
 
 
@@ -107,36 +105,14 @@ def xpcall(function: Any, handler: Any) -> tuple[Any, ...]:
     try:
         found = function()
     except Exception as problem:
-        return (False, *values(handler(_value_of(problem))))
+        return (False, *values(handler(value_of(problem))))
     return _succeeded(function, found)
 
 
 def _succeeded(function: Any, found: Any) -> tuple[Any, ...]:
     """True and results. A function of a draft gives ``()`` for none, one of Python's None."""
-    is_own = isinstance(function, FunctionType) and not _is_library(function.__code__.co_filename)
+    is_own = isinstance(function, FunctionType) and not is_library(function.__code__.co_filename)
     return (True,) if found is None and not is_own else (True, *values(found))
-
-
-def _value_of(problem: Exception) -> Any:
-    """What Lua would have as the error: of its own, and of a text for ``error``, with the place."""
-    if isinstance(problem, Error):
-        return problem.value
-    text = str(problem)
-    if isinstance(problem, AssertionError) and not problem.args:
-        text = "assertion failed!"
-    frames = list(traceback.walk_tb(problem.__traceback__))
-    own = [(f.f_code.co_filename, n) for f, n in frames if not _is_library(f.f_code.co_filename)]
-    # The Lua runtime, which runs no file here, knows no line.
-    text, is_of_lua = re.subn(r"^python:\d+: ", "", text)
-    raises = type(problem) in (RuntimeError, AssertionError)
-    if own and (is_of_lua or (raises and frames[-1][0].f_code.co_filename == own[-1][0])):
-        return f"{Path(own[-1][0]).name}:{own[-1][1]}: {text}"
-    return text
-
-
-def _is_library(path: str) -> bool:
-    """Whether a file is one of this package's or of PyTorch's."""
-    return any(Path(path).is_relative_to(root) for root in _LIBRARIES)
 
 
 def require(name: str) -> Any:

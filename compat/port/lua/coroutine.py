@@ -7,6 +7,9 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from compat.port.lua.errors import value_of
+from compat.port.lua.text import Error
+
 _here = threading.local()
 
 
@@ -73,7 +76,7 @@ class Coroutine:
         """Go on until it stops; what it gives then."""
         turns = self._turns
         if turns.state == "dead":
-            raise RuntimeError("cannot resume dead coroutine")
+            raise Error("cannot resume dead coroutine")
         if not turns.thread.is_alive():
             turns.thread.start()
         turns.passed, turns.state = args, "running"
@@ -103,7 +106,7 @@ def resume(one: Coroutine, *args: Any) -> tuple[Any, ...]:
     try:
         return (True, *one.resume(*args))
     except Exception as problem:
-        return False, getattr(problem, "value", None) or str(problem)
+        return False, value_of(problem)
 
 
 def yield_(*args: Any) -> Any:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from compat.lua import LuaTable, Runtime
+from compat.port.lua.errors import is_library
 from compat.port.lua.objects import Object
 from compat.t7.objects import registry
 
@@ -41,6 +43,10 @@ class Instance(LuaTable):
         super().__init__(state, table)
         self.__dict__["__has__"] = lambda name: state.access("has", table, name)
 
+    def __iter__(self) -> Iterator[Any]:
+        """Go through the values of a list, such as Penlight's, and the keys of all else."""
+        return iter(self.entries() or self.keys())
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
@@ -59,6 +65,21 @@ class _ScriptClasses(metaclass=_ScriptClass):
     """All classes of drafts are of this kind."""
 
 
+def _taking(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a draft as Lua calls it: it ignores further arguments, and lacks none."""
+    code = getattr(function, "__code__", None)
+    if code is None or code.co_flags & inspect.CO_VARARGS or is_library(code.co_filename):
+        return function
+    owner = getattr(function, "__self__", None)
+    count = code.co_argcount - (owner is not None)
+    needed = count - len(function.__defaults__ or ())
+
+    def taking(*args: Any) -> Any:
+        return function(*args[:count], *[None] * (needed - len(args)))
+
+    return taking
+
+
 class DraftRuntime(Runtime):
     """A runtime whose objects have methods in Python, and that knows the classes of drafts."""
 
@@ -72,7 +93,10 @@ class DraftRuntime(Runtime):
 
     def _helpers(self) -> dict[str, Callable[..., Any]]:
         made = super()._helpers()
-        return made | {"make_table": lambda table: Instance(self, self._at_home(table))}
+        return made | {
+            "make_table": lambda table: Instance(self, self._at_home(table)),
+            "watched": lambda function: self.exchange.watched(_taking(function)),
+        }
 
     def know_objects(self) -> None:
         """Have objects of drafts' classes be objects in Lua; after ``require 'nn'``."""

@@ -62,7 +62,7 @@ def typename(value: Any) -> str | None:
 
 def type_name(value: Any) -> str:
     """``torch.type``: the class, or Lua's name of the type."""
-    return typename(value) or type(value)
+    return "table" if isinstance(value, _type) else typename(value) or type(value)
 
 
 def is_type_of(value: Any, name: Any) -> bool:

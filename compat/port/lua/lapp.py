@@ -61,12 +61,18 @@ def lapp(text: str, words: Sequence[str] | None = None) -> Options:
     options, arguments = declared(text)
     left = list(sys.argv[1:] if words is None else words)
     found = Options((o.name, o.default) for o in options)
-    named = {f"--{o.name}": o for o in options} | {f"-{o.short}": o for o in options if o.short}
+    named = {f"{dashes}{o.name}": o for o in options for dashes in ("-", "--")}
+    named |= {f"-{o.short}": o for o in options if o.short}
     waiting = iter(arguments)
     while left:
         word = left.pop(0)
         name, equals, given = word.partition("=")
         option = named.get(name.replace("_", "-")) or named.get(name)
+        if option is None and word[:2] in named:  # -abc is -a -b -c, -n5 is -n 5
+            option, name = named[word[:2]], word[:2]
+            is_flag = option.kind == "boolean"
+            left.insert(0, f"-{word[2:]}" if is_flag else word[2:].removeprefix("="))
+            equals = ""
         if option is None and word.startswith("-") and len(word) > 1:
             sys.exit(f"unknown option {word}\n\n{text}")
         option = option or next(waiting, None)

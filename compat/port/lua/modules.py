@@ -19,21 +19,23 @@ from typing import Any
 from compat import torch as torch7
 from compat.port.lua.kinds import is_of_lua
 from compat.port.lua.objects import Object
-from compat.port.lua.runtime import draft_runtime
+from compat.port.lua.runtime import called, draft_runtime
 from compat.port.lua.values import results
 
 MANIFEST = "port.json"
+PACKAGES = {"nn", "optim", "cunn", "cudnn", "cutorch", "nngraph", "rnn"}
 
 # What files in Lua have for global variables: those of the drafts, then Lua's own. What they set
 # stays in Lua, until a draft sets it. A function has names of its draft's module besides.
 _ENVIRONMENT = """
-local read, write, has = ...
+local read, write, has, is_imported = ...
 local G, common = _G, {}
 setmetatable(common, {
    __index = function(_, key)
       local value = rawget(G, key)
       if value == nil then value = read(key) end
-      if value == nil then return G[key] end
+      if value == nil then value = G[key] end
+      if value == nil and is_imported(key) then value = require(key) end
       return value
    end,
    __newindex = function(self, key, value)
@@ -223,13 +225,16 @@ def main(lua: str, beside: str) -> Any:
     return module(lua, beside, *sys.argv[1:])
 
 
-def function(text: str, names: dict[str, Any], given: str = "") -> Callable[..., Any]:
+def function(
+    text: str, names: dict[str, Any], given: str = "", place: str = "function:1"
+) -> Callable[..., Any]:
     """A function in Lua, whose free variables are those of a module.
 
     Args:
         text: a chunk that returns it.
         names: the module's ``globals()``.
         given: which of them it takes, with blanks between; ``l=l_`` where Python has another name.
+        place: its file and line, for errors.
     """
     words = dict((word.split("=") * 2)[:2] for word in given.split())
     found: list[Any] = []
@@ -244,8 +249,10 @@ def function(text: str, names: dict[str, Any], given: str = "") -> Callable[...,
         if not found:  # what it needs of Lua is there when it is called first
             source = text.encode("utf-8", "surrogateescape").decode("latin-1")
             part = _prepared()["part"]
-            found.append(part(list(words), take, put, source, f"={names.get('__name__')}"))
-        return found[0](*args)
+            path, _, line = place.rpartition(":")
+            source = "\n" * (int(line) - 1) + source
+            found.append(part(list(words), take, put, source, f"@{path}"))
+        return called(found[0], *args)
 
     return call
 
@@ -283,7 +290,8 @@ def _prepared() -> Any:
     except ModuleNotFoundError:
         shared = types.ModuleType("shared")
     kept = vars(shared)
-    made = runtime.execute(_ENVIRONMENT, kept.get, kept.__setitem__, kept.__contains__)
+    names = kept.get, kept.__setitem__, kept.__contains__
+    made = runtime.execute(_ENVIRONMENT, *names, _is_imported)
 
     class Shared(types.ModuleType):
         def __setattr__(self, name: str, value: Any) -> None:
@@ -293,6 +301,11 @@ def _prepared() -> Any:
     shared.__class__ = Shared
     kept["__getattr__"] = lambda name: None if name.startswith("__") else made["get"](name)
     return made
+
+
+def _is_imported(name: Any) -> bool:
+    """Whether drafts have a package of Torch7's, which they import from ``compat``."""
+    return name in PACKAGES and f"compat.{name}" in sys.modules
 
 
 @functools.cache
@@ -306,15 +319,27 @@ def _manifest() -> tuple[Path, dict[str, Any]] | None:
     return None
 
 
-def _find_draft(name: str, is_required: bool) -> Any:
-    """Whether a file of the program has this name in Lua, and what its draft gives."""
+def _place(name: str, is_required: bool) -> list[str] | None:
+    """The module of the draft that has this name in Lua, and where its result is."""
     found = _manifest()
     if found is None:
-        return False
+        return None
     names: dict[str, list[str]] = found[1]["names"]
     plain = name.removeprefix("./").removesuffix(".lua")
-    entry = names.get(name) or names.get(plain.replace(".", "/") if is_required else plain)
+    return names.get(name) or names.get(plain.replace(".", "/") if is_required else plain)
+
+
+def _find_draft(name: str, is_required: bool) -> Any:
+    """Whether a file of the program has this name in Lua, and what its draft gives."""
+    entry = _place(name, is_required)
     if entry is None:
         return False
     made = importlib.import_module(entry[0])
     return results((True, getattr(made, entry[1], None)))
+
+
+def loaded(name: Any) -> Any:
+    """``package.loaded[name]`` of a file of the program; None if it was not loaded."""
+    entry = _place(name, True) if isinstance(name, str) else None
+    made = sys.modules.get(entry[0]) if entry else None
+    return None if entry is None or made is None else getattr(made, entry[1], True)

@@ -12,6 +12,7 @@ import torch
 
 from compat.port.lua.runtime import call_operator
 from compat.port.lua.tables import metamethod
+from compat.port.lua.text import Error
 from compat.port.lua.values import first
 
 _range = range
@@ -19,6 +20,9 @@ _range = range
 
 def range(first: float, last: float, step: float = 1) -> Iterator[Any]:
     """The numbers of ``for i = first, last, step``."""
+    for name, value in (("initial value", first), ("limit", last), ("step", step)):
+        if not isinstance(value, (int, float)):
+            raise Error(f"'for' {name} must be a number", True)
     if isinstance(first, int) and isinstance(step, int) and math.isfinite(last):
         yield from _range(
             first, (math.floor(last) + 1) if step > 0 else (math.ceil(last) - 1), step

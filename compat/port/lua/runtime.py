@@ -36,6 +36,16 @@ end
 """
 _FIELD = "function(object, name) return object[name] end"
 
+_ENTRIES = """
+function(object)
+   local keys, values = {}, {}
+   for key, value in pairs(object) do
+      keys[#keys + 1], values[#values + 1] = key, value
+   end
+   return keys, values
+end
+"""
+
 # What Lua prints goes where Python prints.
 _PRINT = """
 local write = ...
@@ -140,7 +150,7 @@ def _taken(value: Any, is_storage: bool) -> Any:
     return Original(value) if type(value).__module__.startswith("lupa") else value
 
 
-def _called(function: Any, *args: Any) -> Any:
+def called(function: Any, *args: Any) -> Any:
     """Call a function, or the method of this name of the first argument."""
     draft_runtime()
     storages = " ".join(
@@ -156,13 +166,13 @@ def _called(function: Any, *args: Any) -> Any:
 
 def call_method(owner: Any, name: str, *args: Any) -> Any:
     """``owner:name(…)`` in Lua."""
-    return _called(name, owner, *args)
+    return called(name, owner, *args)
 
 
 def method_of(owner: Any, name: str) -> Callable[..., Any] | None:
     """``owner.name`` in Lua, which takes ``owner`` or another object first; None: no such."""
-    found = _called(_function(_FIELD), owner, name)
-    return None if found is None else functools.partial(_called, found)
+    found = called(_function(_FIELD), owner, name)
+    return None if found is None else functools.partial(called, found)
 
 
 class Original:
@@ -174,23 +184,39 @@ class Original:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        found = _called(_function(_FIELD), self, name)
+        found = called(_function(_FIELD), self, name)
         return functools.partial(call_method, self, name) if callable(found) else found
 
+    def __getitem__(self, key: Any) -> Any:
+        return called(_function(_FIELD), self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        called(
+            _function("function(object, name, value) object[name] = value end"), self, key, value
+        )
+
+    __setattr__ = __setitem__
+
     def __len__(self) -> int:
-        return int(_called(_function("function(x) return #x end"), self))
+        return int(called(_function("function(x) return #x end"), self))
 
     def __bool__(self) -> bool:
         return True
 
     def __str__(self) -> str:
-        return str(_called(_function("tostring"), self))
+        return str(called(_function("tostring"), self))
 
 
 def original_typename(owner: Original) -> str | None:
     """``torch.typename`` of an object that only Lua has."""
-    found: str | None = _called(_function("torch.typename"), owner)
+    found: str | None = called(_function("torch.typename"), owner)
     return found
+
+
+def original_entries(owner: Original) -> list[tuple[Any, Any]]:
+    """What Lua's ``pairs`` goes through."""
+    keys, values = called(_function(_ENTRIES), owner)
+    return list(zip(keys, values, strict=True))
 
 
 def call_operator(operator: str, a: Any, b: Any) -> Any:
@@ -212,7 +238,7 @@ class Package:
             draft_runtime().require("cutorch")
         found = _function(f"function(name) return ({self._found()})[name] end")(name)
         if isinstance(found, dict):
-            return _Entries(found)
+            return (_Loaded if (self._name, name) == ("package", "loaded") else _Entries)(found)
         return _Function(found) if callable(found) else found
 
     def _found(self) -> str:
@@ -230,12 +256,22 @@ class _Entries(dict[Any, Any]):
         return self.get(name)
 
 
+class _Loaded(_Entries):
+    """``package.loaded``: Lua's own, and what drafts stand for."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        from compat.port.lua.modules import loaded
+
+        found = super().get(key)
+        return loaded(key) if found is None else found
+
+
 class _Function:
     def __init__(self, function: Any) -> None:
         self._function = function
 
     def __call__(self, *args: Any) -> Any:
-        return _called(self._function, *args)
+        return called(self._function, *args)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._function, name)

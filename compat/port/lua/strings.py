@@ -130,7 +130,11 @@ def _replacement(hit: patterns.Match, new: Any) -> str:
 
         return re.sub(r"%(.)", capture, tostring(new), flags=re.S)
     value = first(new(*hit.captures)) if callable(new) else index(new, hit.captures[0])
-    return tostring(value) if truth(value) else hit.whole
+    if not truth(value):
+        return hit.whole
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise Error(f"invalid replacement value (a {kinds.type(value)})", is_placed=True)
+    return tostring(value)
 
 
 string_methods.update(

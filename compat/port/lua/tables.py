@@ -13,16 +13,18 @@ import torch
 from compat.lua_tables import List
 from compat.port.lua import kinds
 from compat.port.lua.objects import Object
-from compat.port.lua.runtime import Storage
+from compat.port.lua.runtime import Original, Storage, original_entries
 from compat.port.lua.tensors import Pointer, element, selected
 from compat.port.lua.text import Error, tostring
 from compat.port.lua.values import adjust, first, results, truth
+from compat.port.write.python_names import METAMETHODS
 
 string_methods: dict[str, Callable[..., Any]] = {}  # those of Lua's, from package string
 
 
 def unpack(t: Any, first: int = 1, last: int | None = None) -> Any:
     """The entries of a list."""
+    _need_table(t, "unpack")
     last = length(t) if last is None else int(last)
     return results(index(t, i) for i in range(int(first), last + 1))
 
@@ -214,12 +216,10 @@ def index(t: Any, key: Any) -> Any:
         return element(t, key)
     if isinstance(t, str):
         return string_methods.get(key) or getattr(str, str(key), None)
-    if kinds.is_of_lua(t):
+    if kinds.is_of_lua(t) or isinstance(t, (Pointer, Original)):
         return t[key]
-    if isinstance(t, Pointer):
-        return t[key]
-    if t is None:
-        raise TypeError("attempt to index a nil value")
+    if t is None or isinstance(t, (bool, int, float, FunctionType)):
+        raise TypeError(f"attempt to index a {kinds.type(t)} value")
     if isinstance(key, str):
         found = getattr(t, key, None)
         return _private(t, key) if found is None and key.startswith("__") else found
@@ -265,8 +265,8 @@ def put(t: Any, key: Any, value: Any) -> None:
         t[selected(key)] = value
     elif isinstance(t, Storage):
         t.tensor[int(key) - 1] = value
-    elif t is None:
-        raise TypeError("attempt to index a nil value")
+    elif t is None or isinstance(t, (bool, int, float, FunctionType)):
+        raise TypeError(f"attempt to index a {kinds.type(t)} value")
     elif isinstance(key, str):
         setattr(t, key, value)
     elif isinstance(t, Object):
@@ -293,6 +293,7 @@ def length(t: Any) -> Any:
 
 def pairs(t: Any) -> Iterator[tuple[Any, Any]]:
     """All keys and values."""
+    _need_table(t, "pairs")
     found: Iterable[tuple[Any, Any]]
     if isinstance(t, dict):
         found = list(t.items())
@@ -300,8 +301,11 @@ def pairs(t: Any) -> Iterator[tuple[Any, Any]]:
         found = enumerate(list(t), 1)
     elif kinds.is_of_lua(t):
         found = t.items()
+    elif isinstance(t, Original):
+        found = original_entries(t)
     elif isinstance(t, type):
-        found = [(name, getattr(t, name)) for name in vars(t) if not name.startswith("__")]
+        names = [(METAMETHODS.get(name, name), name) for name in vars(t)]
+        found = [(lua, getattr(t, n)) for lua, n in names if n in METAMETHODS or n[:2] != "__"]
     elif hasattr(t, "t7_fields") and not isinstance(t, Object):
         found = list(t.t7_fields().items())
     else:
@@ -311,6 +315,16 @@ def pairs(t: Any) -> Iterator[tuple[Any, Any]]:
 
 def ipairs(t: Any) -> Iterator[tuple[int, Any]]:
     """Numbers and values from 1 to the first that is nil."""
+    _need_table(t, "ipairs")
+    return _counted(t)
+
+
+def _need_table(t: Any, name: str) -> None:
+    if t is None or isinstance(t, (bool, int, float, str)):
+        raise Error(f"bad argument #1 to '{name}' (table expected, got {kinds.type(t)})", True)
+
+
+def _counted(t: Any) -> Iterator[tuple[int, Any]]:
     i = 1
     while True:
         if isinstance(t, (list, tuple)) and i > len(t):
@@ -352,6 +366,7 @@ def iterate(count: int, function: Any, state: Any = None, control: Any = None) -
 
 def concat(t: Any, glue: Any = "", begin: int = 1, last: int | None = None) -> str:
     """``table.concat``."""
+    _need_table(t, "concat")
     last = length(t) if last is None else int(last)
     parts = [index(t, i) for i in range(int(begin), last + 1)]
     for i, part in enumerate(parts, int(begin)):
@@ -362,6 +377,7 @@ def concat(t: Any, glue: Any = "", begin: int = 1, last: int | None = None) -> s
 
 def insert(t: Any, *args: Any) -> None:
     """``table.insert``."""
+    _need_table(t, "insert")
     if isinstance(t, list):
         t.insert(len(t) if len(args) == 1 else int(args[0]) - 1, args[-1])
         return
@@ -374,6 +390,7 @@ def insert(t: Any, *args: Any) -> None:
 
 def remove(t: Any, place: int | None = None) -> Any:
     """``table.remove``."""
+    _need_table(t, "remove")
     if isinstance(t, list):
         if place is None:
             return t.pop() if t else None

@@ -15,11 +15,11 @@ from compat.port.lua.runtime import Storage
 
 
 class Error(Exception):
-    """An error with a value that may be no text."""
+    """An error with a value that may be no text; where ``is_placed``, its place is told, too."""
 
-    def __init__(self, value: Any = None) -> None:
+    def __init__(self, value: Any = None, is_placed: bool = False) -> None:
         super().__init__(value)
-        self.value = value
+        self.value, self.is_placed = value, is_placed
 
     def __str__(self) -> str:
         return tostring(self.value)
@@ -51,6 +51,21 @@ def tostring(value: Any = None, *_: Any) -> str:
     if callable(value) and not hasattr(value, "typename"):
         return f"function: 0x{id(value):08x}"
     return str(value)
+
+
+def text(value: Any) -> str:
+    """A value between ``..``: a string or a number.
+
+    Raises:
+        TypeError: it is anything else.
+    """
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if is_number or isinstance(value, (str, bytes)):
+        return tostring(value)
+    if isinstance(value, torch.Tensor) and not value.dim():
+        return tostring(value)
+    kind = {"NoneType": "nil", "bool": "boolean", "function": "function", "Tensor": "userdata"}
+    raise TypeError(f"attempt to concatenate a {kind.get(type(value).__name__, 'table')} value")
 
 
 def _shown(value: float) -> str:

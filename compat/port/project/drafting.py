@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from compat.port.know.attempts import attempts
 from compat.port.know.files import File
 from compat.port.know.inference import Inference
 from compat.port.know.scopes import FunctionScope, Variable
@@ -60,7 +61,7 @@ def convert_file(
 ) -> Converted:
     """The draft of a file; ``reason`` is why it must stay Lua, if it must."""
     path = Path(file.path)
-    in_lua: dict[s.Function, str] = {}
+    in_lua = {} if reason else dict.fromkeys(attempts(file, types), "")
     while not reason and not source.is_data:
         leading = _leading(file)
         draft = Draft(file, types, shared)
@@ -76,7 +77,7 @@ def convert_file(
             else:
                 in_lua[where] = told
             continue
-        names = [function.name or "function" for function in in_lua]
+        names = [function.name or "function" for function, why in in_lua.items() if why]
         return Converted(
             path, file.module, text, draft.page.report, file.is_script, "", names, returned(file)
         )

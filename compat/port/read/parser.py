@@ -60,19 +60,19 @@ def without_shell_line(source: bytes) -> bytes:
 # Long comments, comments of one line, and strings, where no comment begins.
 _COMMENTS_AND_STRINGS = re.compile(
     rb"--\[(=*)\[.*?\]\1\]|(?P<line>--[^\n]*)"
-    rb"|\[(=*)\[.*?\]\3\]|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'",
+    rb"|\[(=*)\[.*?\]\3\]|(?P<text>\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')",
     re.S,
 )
 
 
 def _without_brackets(source: bytes) -> bytes:
-    """A file, as long, with blanks for brackets in comments of one line.
+    """A file, as long, with blanks for brackets in comments of one line and in short strings.
 
-    The grammar takes ``----[[`` for the beginning of a long comment.
+    The grammar takes ``----[[`` and ``'--[['`` for the beginning of a long comment.
     """
 
     def part(match: re.Match[bytes]) -> bytes:
-        return match[0].replace(b"[", b" ") if match["line"] else match[0]
+        return match[0].replace(b"[", b" ") if match["line"] or match["text"] else match[0]
 
     return _COMMENTS_AND_STRINGS.sub(part, source)
 

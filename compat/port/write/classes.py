@@ -13,12 +13,11 @@ from compat.port.read import syntax as s
 from compat.port.write.assignments import store_code
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
-from compat.port.write.functions import define_function
+from compat.port.write.functions import called_by_nn, define_function
 from compat.port.write.names import class_name
 from compat.port.write.python_names import is_metamethod, method_name, python_attribute
 
 # What nn calls methods of layers with at most.
-_GIVEN = {"accGradParameters": 3, "backward": 3, "accUpdateGradParameters": 3, "type": 2}
 
 
 def class_made(node: s.Statement, draft: Draft) -> Class | None:
@@ -163,13 +162,45 @@ def name_of_method(name: str, klass: Class, draft: Draft) -> str:
 
 def _method(method: str, define: s.Define, klass: Class, draft: Draft) -> None:
     function = define.function
-    if klass.parent and len(function.parameters) < _GIVEN.get(method, 0):
-        draft.types.signature(function).root().is_hook = True
+    if klass.parent:
+        called_by_nn(method, function, draft)
     name = name_of_method(method, klass, draft)
-    if define.is_method or is_self(function) or is_metamethod(method):
+    if _is_maker(define):
+        define_function(name, function, draft, "staticmethod", skip=1)
+    elif define.is_method or is_self(function) or is_metamethod(method):
         define_function(name, function, draft)
     else:
         define_function(name, function, draft, "staticmethod")
+
+
+def _is_maker(define: s.Define) -> bool:
+    """Whether a method is only given its class: ``function C:new() return setmetatable({}, self)``.
+
+    The objects that it makes are of the class, so it needs no ``self``.
+    """
+    parameters = define.function.parameters
+    if not define.is_method or not parameters:
+        return False
+    own = parameters[0].variable
+    body = list(s.walk(define.function.body))
+    given = {
+        n.arguments[1]
+        for n in body
+        if isinstance(n, s.Call) and getattr(n.function, "id", "") == "setmetatable"
+        if len(n.arguments) == 2
+    }
+    linked = {
+        part
+        for n in body
+        if isinstance(n, s.Assign) and isinstance(n.targets[0], s.Index)
+        if s.constant(n.targets[0].key) == "__index"
+        for part in (n.targets[0].object, n.values[0])
+    }
+    return (
+        bool(own.reads)
+        and all(n in given | linked for n, _ in own.reads)
+        and bool(given & {n for n, _ in own.reads})
+    )
 
 
 def _has_field(cls: Any, name: str) -> bool:

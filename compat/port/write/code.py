@@ -166,7 +166,7 @@ def _sum(pieces: list[str | tuple[str, str]]) -> Code:
         elif piece[1]:
             parts.append(f'format({piece[0]}, "{piece[1]}")')
         else:
-            is_text = piece[0].startswith("lua.tostring(") or piece[0].startswith(('"', "'"))
+            is_text = piece[0].startswith(("lua.tostring(", "lua.text(", '"', "'"))
             parts.append(piece[0] if is_text else f"str({piece[0]})")
     return Code(" + ".join(parts), ADD)
 
@@ -184,10 +184,10 @@ def quoted(value: str) -> str:
 def shifted(index: Code, by: int = -1) -> Code:
     """An index counted from 0 instead of 1."""
     text = index.text
-    if text.lstrip("-").isdigit() and index.level >= UNARY:
+    if text.startswith("-") and index.level >= UNARY:
+        return index  # counted from the end, in both languages
+    if text.isdigit() and index.level >= UNARY:
         number = int(text)
-        if number < 0:
-            return index
         return Code(str(number + by), ATOM if number + by >= 0 else UNARY)
     if index.level == ADD:
         for sign, tail in ((1, " + "), (-1, " - ")):

@@ -16,7 +16,7 @@ from compat.port.know.inference import Inference
 from compat.port.know.kept_results import carried
 from compat.port.know.loop_variables import box
 from compat.port.know.scopes import FunctionScope, Variable
-from compat.port.know.shapes import is_open
+from compat.port.know.shapes import is_open, tested_later
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
@@ -69,6 +69,7 @@ class Draft:
         self.file, self.types, self.shared = file, types, shared
         self.kept = carried(file, types)
         self.existing = overwritten(file, types)
+        self.tested_later = tested_later(file.block)
         self.flattened_again = flattened_again(file, types)
         box(file, types)
         types.file = file

@@ -14,10 +14,15 @@ from compat.port.write.assignments import store_code, target_of
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft, expression, statement
 from compat.port.write.heads import IMPORTS
-from compat.port.write.in_lua import source_of
+from compat.port.write.in_lua import in_lua
 from compat.port.write.names import global_name, name_of
 from compat.port.write.python_names import python_name
 
+# How many arguments nn gives methods.
+_GIVEN = {
+    **dict.fromkeys(("accGradParameters", "backward", "accUpdateGradParameters"), 3),
+    **{"updateOutput": 1, "updateGradInput": 2, "type": 2},
+}
 _SCALED = ("accGradParameters", "backward")  # whose last argument is a scale, in nn 1
 _LONGEST = 72  # of what a lambda computes
 
@@ -38,6 +43,8 @@ def define(node: s.Define, draft: Draft) -> None:
         return
     assert isinstance(target, s.Index)
     name = str(target.key.value) if isinstance(target.key, s.Constant) else "f"
+    if (klass := draft.types.class_of(target.object)) is not None and klass.parent:
+        called_by_nn(name, function, draft)
     place = target_of(target, draft)
     inner = _free_name(name, draft)
     if draft.types.dotted(target.object) is not None:
@@ -49,6 +56,12 @@ def define(node: s.Define, draft: Draft) -> None:
         draft.page.write(f"{place} = {inner}")
 
 
+def called_by_nn(name: str, node: s.Function, draft: Draft) -> None:
+    """A method of a layer takes all that ``nn`` gives it, though its function names less."""
+    if len(node.parameters) < _GIVEN.get(name, 0):
+        draft.types.signature(node).root().is_hook = True
+
+
 def _free_name(name: str, draft: Draft) -> str:
     name = python_name(name)
     taken = {v.python for v in draft.visible()} | set(IMPORTS)
@@ -58,6 +71,8 @@ def _free_name(name: str, draft: Draft) -> str:
 @expression(s.Function)
 def function(node: s.Function, draft: Draft, name: str) -> Code:
     """A function as an expression: a lambda where it is one expression, else its name."""
+    if draft.in_lua.get(node) == "":
+        return Code(in_lua(node, draft))
     simple = lambda_of(node, draft)
     if simple is not None:
         return simple
@@ -181,18 +196,16 @@ def _bound(node: s.Function, draft: Draft) -> list[str]:
 
 
 def define_function(
-    name: str, node: s.Function, draft: Draft, decorator: str | None = None
+    name: str, node: s.Function, draft: Draft, decorator: str | None = None, skip: int = 0
 ) -> None:
-    """``def``; a function that has no draft runs in Lua."""
+    """``def``, of all parameters but the first ones; a function without draft runs in Lua."""
     if node in draft.in_lua:
-        text, names = source_of(node, draft)
-        draft.page.mark(f"this function runs in Lua: {draft.in_lua[node]}", "lua")
-        made = f"lua.function({text}, globals(), {names})"
+        made = in_lua(node, draft)
         draft.page.write(f"{name} = {decorator}({made})" if decorator else f"{name} = {made}")
         return
     if decorator:
         draft.page.write(f"@{decorator}")
-    draft.page.write(f"def {name}({_parameters(node, draft)}):")
+    draft.page.write(f"def {name}({_parameters(node, draft, skip)}):")
     _function_body(node, draft)
 
 

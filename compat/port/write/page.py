@@ -11,7 +11,12 @@ from dataclasses import dataclass, field
 from compat.port.read import syntax as s
 
 GUIDE = "docs/porting.md"
-_ONCE = {"packages", "globals", "flat"}  # what is marked where it is met first in a file
+_ONCE = {
+    "packages",
+    "globals",
+    "flat",
+    "attempts",
+}  # what is marked where it is met first in a file
 _WITH_BODY = (s.If, s.While, s.ForEach, s.ForRange, s.Define, s.Scope, s.Repeat)
 
 

@@ -33,6 +33,8 @@ def stop(node: s.Node, draft: Draft) -> Code:
         return Code("")
     if re.fullmatch(r"-\d+", made.text):
         return Code(str(int(made.text) + 1))
+    if made.text.startswith("-") and made.level >= code.UNARY:
+        return Code(f"{made} + 1 or None")
     if isinstance(node, s.Name) and node.variable.zero_based:
         return code.shifted(Code(node.variable.python), 1)
     is_whole = draft.types.is_whole(node) or made.text.isdigit()

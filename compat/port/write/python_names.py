@@ -92,6 +92,10 @@ _METAMETHODS = {
 }  # fmt: skip
 
 
+# What Lua calls those of a class.
+METAMETHODS = {python: lua for lua, python in _METAMETHODS.items() if not lua.endswith("__")}
+
+
 def python_name(name: str) -> str:
     """A name of Lua in Python."""
     if keyword.iskeyword(name) or name in TAKEN or name in _AMBIGUOUS:

@@ -93,7 +93,7 @@ def with_comments(node: s.Table, items: list[str], draft: Draft) -> str:
 @expression(s.Index)
 def entry(node: s.Index, draft: Draft, _hint: str) -> Code:
     """``object[key]``."""
-    return index(node, draft)
+    return index(node, draft, node in draft.tested_later)
 
 
 def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
@@ -181,7 +181,7 @@ def of_module(
     name = s.constant(node.key)
     if is_name(name):
         kind = draft.types.type(node)
-        is_given = not is_prefix and name not in packages.names_of_modules()
+        is_given = not is_prefix and not packages.is_field(python_attribute(name))
         if is_test or is_given or (draft.types.was_seen(node) and Kind.NIL in kind.atoms):
             return Code(f'getattr({owner}, "{python_attribute(name)}", None)')
         made = f"{owner.atom}.{python_attribute(name)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from compat.port.know.types import Kind, Type
+from compat.port.know.types import Kind
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
@@ -18,7 +18,7 @@ def concatenation(node: s.Binary, draft: Draft) -> Code:
     shapes = [k.shape for k in kinds if k.has_meta and k.shape is not None]
     is_own = draft.types.operator_of("..", *kinds) is not None
     if not is_own and not any(shape.event("__concat").atoms for shape in shapes):
-        return formatted(parts, draft)
+        return formatted([node], draft)
     made = draft.value(parts[-1])
     for part in reversed(parts[:-1]):
         made = code.call("lua.joined", draft.value(part), made)
@@ -27,33 +27,37 @@ def concatenation(node: s.Binary, draft: Draft) -> Code:
 
 def formatted(parts: list[s.Node], draft: Draft, separator: str = "") -> Code:
     """An f-string of expressions, as Lua's ``tostring`` shows them."""
-    kinds = [draft.types.type(p) for p in parts]
-    constant = any(isinstance(p, s.Constant) for p in parts)
-    if len(parts) == 2 and all(k.is_string for k in kinds) and not (separator or constant):
-        return code.binary(draft.value(parts[0]), "+", draft.value(parts[1]))
+    inner = _put_together(parts[0])
+    are_texts = all(
+        draft.types.type(part).is_string and not isinstance(part, s.Constant) for part in inner
+    )
+    if len(parts) == 1 and len(inner) == 2 and are_texts:
+        return code.binary(draft.value(inner[0]), "+", draft.value(inner[1]))
     pieces: list[str | tuple[str, str]] = []
     for i, whole in enumerate(parts):
         if i and separator:
             pieces.append(separator)
-        for part in _put_together(whole):
+        inner = _put_together(whole)
+        function = "lua.text" if len(inner) > 1 else "lua.tostring"  # of nil `..` makes an error
+        for part in inner:
             if isinstance(part, s.Constant) and isinstance(part.value, str):
                 pieces.append(code.text_of(part.value))
             else:
-                pieces.append(shown(part, draft.types.type(part), draft))
+                pieces.append(_shown(part, function, draft))
     return code.f_string(pieces)
 
 
-def shown(node: s.Node, kind: Type, draft: Draft) -> tuple[str, str]:
+def _shown(node: s.Node, function: str, draft: Draft) -> tuple[str, str]:
     """An expression in the braces of an f-string, and its format."""
-    made = draft.value(node)
+    kind, made = draft.types.type(node), draft.value(node)
     text = f"({made})" if made.level <= code.LAMBDA else made.text
     if may_be_nil(node, made, draft) or may_be_sizes(node, draft):
-        return f"lua.tostring({text})", ""
+        return f"{function}({text})", ""
     if kind.is_string or (kind.is_int and not grows(node)):
         return text, ""
     if kind.is_number:
         return text, ".14g"
-    return f"lua.tostring({text})", ""
+    return f"{function}({text})", ""
 
 
 def may_be_nil(node: s.Node, made: Code, draft: Draft) -> bool:

@@ -12,7 +12,8 @@ from compat.port.write.draft import Draft
 def may_be_zero(node: s.Node, draft: Draft) -> bool:
     """Whether the program says that a number is zero at times.
 
-    It does of 0 itself, of ``#t``, and of a variable or field that it sets to 0 somewhere.
+    It does of 0 itself, of ``#t``, of a quotient that is rounded down, and of a variable or field
+    that it sets to 0 somewhere.
     """
     if isinstance(node, s.Paren):
         return may_be_zero(node.inner, draft)
@@ -24,7 +25,14 @@ def may_be_zero(node: s.Node, draft: Draft) -> bool:
         return "…" not in s.describe(node) and s.describe(node) in _zeros(draft.file.block)[1]
     if isinstance(node, s.Binary) and node.operator == "*":
         return may_be_zero(node.left, draft) or may_be_zero(node.right, draft)
-    return _is_zero(node)
+    return _is_zero(node) or _is_rounded_quotient(node)
+
+
+def _is_rounded_quotient(node: s.Node) -> bool:
+    if not isinstance(node, s.Call) or s.describe(node.function) != "math.floor":
+        return False
+    given = node.arguments[0] if len(node.arguments) == 1 else None
+    return isinstance(given, s.Binary) and given.operator == "/"
 
 
 def _is_zero(node: s.Node) -> bool:

@@ -91,6 +91,50 @@ PIECES = {
         table.sort(names)
         print(table.concat(names, ' '))
     """,
+    "a package calls the program's functions, and gives lists of its own": """
+        local tablex, List = require 'pl.tablex', require 'pl.List'
+        local seen = {}
+        local function put(v) seen[#seen + 1] = v end
+        tablex.foreachi({5, 6}, put)
+        tablex.foreachi({7}, function(a, b, c) put(type(c)) end)
+        for _, word in ipairs(List.split('a b c')) do seen[#seen + 1] = word end
+        print(table.concat(seen, ' '))
+    """,
+    "hashes outside Lua's memory": """
+        local tds = require 'tds'
+        local counts, list = tds.Hash(), tds.Vec()
+        counts['the'] = 2
+        counts.cat = (counts.cat or 0) + 1
+        list[#list + 1] = 'a'
+        local sum = 0
+        for k, v in pairs(counts) do sum = sum + v + #k end
+        print(sum, counts.the, counts['dog'], #list, list[1])
+    """,
+    "every so often of a short run": """
+        local n = tonumber('50')
+        local shown = 0
+        for i = 1, n do if i % math.floor(n / 100) == 0 then shown = shown + 1 end end
+        print(shown)
+    """,
+    "a table of nodes that is no list": """
+        require 'nngraph'
+        local n, x = 2, nn.Identity()()
+        local h = {}
+        for layer = 1, n do
+          h[layer] = layer > 1 and nn.Tanh()(h[layer - 1]) or nn.Identity()(x)
+        end
+        local net = nn.gModule({x}, {nn.CAddTable()(h)})
+        print(net:forward(torch.ones(2)))
+    """,
+    "places from the end": """
+        local x = torch.range(1, 9)
+        local found = {}
+        for j = 1, 3 do
+          found[#found + 1] = x[-j]
+          found[#found + 1] = x[{{1, -j}}]:sum()
+        end
+        print(table.concat(found, ' '))
+    """,
     "an object that becomes one of a class below": """
         local A = {}
         A.__index = A

@@ -1,0 +1,396 @@
+"""What Lua says of an error: the value that ``pcall`` gives.
+
+Errors of Python get Lua's words, with the name of what was nil: the place in the draft tells it.
+Errors of ``compat`` are Torch7's, which the Lua runtime tells.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import inspect
+import itertools
+import linecache
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import CodeType, FrameType, ModuleType, TracebackType
+from typing import Any
+
+import torch
+
+from compat.lua.errors import LuaError
+from compat.port.lua.kinds import typename
+from compat.port.lua.runtime import draft_runtime
+from compat.port.lua.text import Error
+
+_LIBRARIES = tuple(
+    str(Path(path).parent) for path in (Path(__file__).parents[1], torch.__file__, ast.__file__)
+)
+_KINDS = {
+    "NoneType": "nil", "int": "number", "float": "number", "str": "string", "bool": "boolean",
+    "builtin_function_or_method": "function", "method": "function", "type": "table",
+    "function": "function", "dict": "table", "list": "table", "Table": "table",
+}  # fmt: skip
+GIVES_NIL: Any = object()  # where Torch7 gives nil, and ``compat`` makes an error
+
+
+def value_of(problem: Exception) -> Any:
+    """What Lua would have as the error, with the place before a text."""
+    is_value = isinstance(problem, Error) and not (
+        problem.is_placed and isinstance(problem.value, str)
+    )
+    if isinstance(problem, Error) and is_value and not _is_rethrown(problem):
+        return problem.value
+    if isinstance(problem, AssertionError) and not isinstance((*problem.args, "")[0], str):
+        return problem.args[0]
+    entries = list(_entries(problem))
+    own = [k for k, e in enumerate(entries) if not is_library(e.tb_frame.f_code.co_filename)]
+    site = _Site(entries[own[-1]] if own else None)
+    around = "".join(vars(problem).get("places", ()))
+    text = str(problem)[len(around) :]
+    words = _in_lua(problem, text, site)
+    called = [e.tb_frame for e in entries[own[-1] + 1 if own else 0 :]]
+    called = [f for f in called if not str(f.f_globals.get("__name__")).startswith("compat.port.")]
+    told = _of_torch7(problem, called, site)
+    if told is not None:
+        place = vars(problem).get("places", [""])[-1] + text
+        return told if called else told.replace(place, f"{site.place}{words or text}")
+    text = "assertion failed!" if repr(problem) == "AssertionError()" else text
+    # The Lua runtime, which runs no file here, knows no line.
+    shown, has_place = re.subn(r"^python:\d+: ", "", words or text)
+    is_left = words is None and not isinstance(problem, Error) and site.is_last_call
+    is_left = is_left or (isinstance(problem, LuaError) and not has_place and words is None)
+    return shown if is_left else f"{site.place}{shown}"
+
+
+def _is_rethrown(problem: Exception) -> bool:
+    """Whether a container has put its place before the error."""
+    origin = vars(problem).get("origin")
+    return origin is not None and bool(origin.way)
+
+
+def is_library(path: str) -> bool:
+    """Whether a file is one of this package's, of PyTorch's or of Python's."""
+    return path.startswith(_LIBRARIES)
+
+
+class _Site:
+    """Where a draft failed; None: in no function of a draft's.
+
+    Attributes:
+        place: the file and the line.
+        node: the expression that failed; None where Python does not tell (before 3.11).
+        around: what stands around it, from the inside.
+    """
+
+    def __init__(self, entry: TracebackType | None) -> None:
+        self.frame = None if entry is None else entry.tb_frame
+        self.place, self.node = "", None
+        self.around: list[ast.AST] = []
+        if entry is not None:
+            code = entry.tb_frame.f_code
+            self.place = f"{Path(code.co_filename).name}:{entry.tb_lineno}: "
+            self.around = _around(code, entry.tb_lasti)
+            self.node = self.around.pop(0) if self.around else None
+
+    @property
+    def arguments(self) -> list[ast.expr]:
+        """Those of the failing call."""
+        return self.node.args if isinstance(self.node, ast.Call) else []
+
+    def is_of_lua(self, node: ast.Call) -> bool:
+        """Whether it calls ``lua.name``."""
+        function = node.func
+        owner = function.value if isinstance(function, ast.Attribute) else None
+        return isinstance(owner, ast.Name) and owner.id == "lua"
+
+    def called(self, node: ast.AST | None, kind: str) -> str:
+        """``method 'x' (a nil value)`` of what a call calls."""
+        if not isinstance(node, ast.Call):
+            return self.value_of(None, kind)
+        function = node.func
+        told = self.value_of(function, kind)
+        owner = getattr(function, "value", None)
+        takes_owner = bool(node.args) and owner is not None and _same(node.args[0], owner)
+        if isinstance(owner, ast.Call) and owner.args and self.is_of_lua(owner):  # lua.package
+            words = {"_G": "global", "string": "method"}
+            return told.replace("field", words.get(getattr(owner.args[0], "value", ""), "field"), 1)
+        is_package = owner is not None and _is_package(ast.unparse(owner))
+        if takes_owner or (isinstance(function, ast.Attribute) and not is_package):
+            return told.replace("field", "method", 1)
+        return told
+
+    @property
+    def is_last_call(self) -> bool:
+        """Whether a function gives what the failing call gives: Lua has left it by then."""
+        around = self.around[0] if self.around else None
+        return isinstance(self.node, ast.Call) and isinstance(around, (ast.Return, ast.Lambda))
+
+    def call(self) -> Iterator[list[Any]]:
+        """How Lua names the function that is called where that tells nothing by running."""
+        if isinstance(self.node, ast.Call) and isinstance(self.node.func, ast.Attribute):
+            with contextlib.suppress(LookupError, AttributeError, AssertionError):
+                owner = self.known(self.node.func.value)
+                given = [self.known(argument) for argument in self.node.args]
+                name = self.node.func.attr
+                if isinstance(owner, ModuleType):
+                    package = owner.__name__.split(".")[-1]
+                    yield [package, f"{package}.{name}", *given]
+                else:
+                    yield ["torch", f":{name}", owner, *given]
+
+    def known(self, node: ast.AST) -> Any:
+        """What a name or a constant stands for."""
+        if isinstance(node, ast.Constant):
+            return node.value
+        assert isinstance(node, ast.Name)
+        assert self.frame is not None
+        found = self.frame.f_locals.get(node.id)
+        return self.frame.f_globals[node.id] if found is None else found
+
+    def value_of(self, node: ast.AST | None, kind: str) -> str:
+        """``local 'x' (a nil value)`` of an expression, as Lua tells it."""
+        name = self.name_of(node)
+        return f"{name} (a {kind} value)" if name else f"a {kind} value"
+
+    def name_of(self, node: ast.AST | None) -> str:
+        """``local 'x'`` of an expression; empty where it has no name."""
+        if isinstance(node, ast.Name):
+            assert self.frame is not None
+            code = self.frame.f_code
+            if node.id in code.co_freevars:
+                kind = "upvalue"
+            elif node.id in code.co_varnames or node.id in code.co_cellvars:
+                kind = "local"
+            else:
+                kind = "local" if code.co_name == "<module>" else "upvalue"
+            return f"{kind} '{node.id}'"
+        if isinstance(node, ast.Attribute):
+            return f"field '{node.attr}'"
+        key: ast.AST | None = None
+        if isinstance(node, ast.Subscript):
+            key = node.slice
+        elif isinstance(node, ast.Call):
+            function = node.func
+            name = function.attr if isinstance(function, ast.Attribute) else ""
+            places = {"get": 0, "index": 1, "method": 1}
+            arguments = node.args[places.get(name, 9) :]
+            key = arguments[0] if arguments else None
+        if key is None:
+            return ""
+        is_text = isinstance(key, ast.Constant) and isinstance(key.value, str)
+        if not is_text and isinstance(node, ast.Call):
+            return ""
+        return f"field '{key.value if is_text else '?'}'"  # type: ignore[attr-defined]
+
+
+def _entries(problem: Exception) -> Iterator[TracebackType]:
+    entry = problem.__traceback__
+    while entry is not None:
+        yield entry
+        entry = entry.tb_next
+
+
+def _is_package(name: str) -> bool:
+    """Whether a draft means a package by this name."""
+    return name == "lua.torch" or f"compat.{name}" in sys.modules or name == "torch"
+
+
+def _same(a: ast.AST, b: ast.AST) -> bool:
+    return ast.dump(a) == ast.dump(b)
+
+
+@functools.lru_cache(8)
+def _tree(path: str) -> ast.AST | None:
+    try:
+        return ast.parse("".join(linecache.getlines(path)))
+    except SyntaxError:
+        return None
+
+
+def _around(code: CodeType, instruction: int) -> list[ast.AST]:
+    """The expression that an instruction belongs to, and what stands around it."""
+    positions = getattr(code, "co_positions", lambda: iter(()))()  # of Python 3.11
+    place = next(itertools.islice(positions, instruction // 2, None), (None,))
+    if None in place:
+        return []
+    return _way(_tree(code.co_filename), place)
+
+
+def _way(node: ast.AST | None, place: tuple[Any, ...]) -> list[ast.AST]:
+    """The smallest node around a place, and those around that; parts of f-strings overlap."""
+    if node is None:
+        return []
+    inner = [_way(n, place) for n in ast.iter_child_nodes(node) if _holds(n, place)]
+    return [*max(inner, key=len, default=[]), node]
+
+
+def _holds(node: Any, place: tuple[Any, ...]) -> bool:
+    line, end_line, start, end = place
+    return (
+        hasattr(node, "lineno")
+        and (node.lineno, node.col_offset) <= (line, start)
+        and (node.end_lineno, node.end_col_offset) >= (end_line, end)
+    )
+
+
+# Words --------------------------------------------------------------------------------------------
+
+
+def _kind(name: str) -> str:
+    return _KINDS.get(name, "userdata" if name == "Tensor" else "table")
+
+
+def _missing(site: _Site) -> str | None:
+    """What a draft reads is not there, and something is to be done with it."""
+    node, around = site.node, site.around[0] if site.around else None
+    if isinstance(around, ast.Call) and around.func is node:
+        return f"attempt to call {site.called(around, 'nil')}"
+    is_argument = isinstance(around, ast.Call) and around.args[:1] == [node]
+    if isinstance(around, (ast.Attribute, ast.Subscript)) or is_argument:
+        return f"attempt to index {site.value_of(node, 'nil')}"
+    if isinstance(around, ast.BinOp):
+        return f"attempt to perform arithmetic on {site.value_of(node, 'nil')}"
+    return None
+
+
+def _attribute(match: re.Match[str], site: _Site) -> str | None:
+    if match[1] not in ("NoneType", "int", "float", "bool", "function"):
+        return _missing(site)
+    node = site.node
+    if isinstance(node, ast.Call):
+        node = node.args[0] if site.is_of_lua(node) else node.func
+    node = node.value if isinstance(node, ast.Attribute) else node
+    return f"attempt to index {site.value_of(node, _kind(match[1]))}"
+
+
+def _called(match: re.Match[str], site: _Site) -> str | None:
+    if match[1] == "Tensor":
+        return "torch.DoubleTensor has no call operator"
+    return f"attempt to call {site.called(site.node, _kind(match[1]))}"
+
+
+def _subscripted(match: re.Match[str], site: _Site) -> str:
+    node = site.node.value if isinstance(site.node, ast.Subscript) else None
+    return f"attempt to index {site.value_of(node, _kind(match[1]))}"
+
+
+def _arithmetic(match: re.Match[str], site: _Site) -> str:
+    kinds = [_kind(kind) for kind in match.groups()]
+    culprit = 1 if len(kinds) > 1 and kinds[0] == "number" else 0
+    operands: list[Any] = site.arguments
+    if isinstance(site.node, ast.BinOp):
+        operands = [site.node.left, site.node.right]
+    elif isinstance(site.node, ast.AugAssign):
+        operands = [site.node.target, site.node.value]
+    elif isinstance(site.node, ast.UnaryOp):
+        operands = [site.node.operand]
+    node = operands[culprit] if culprit < len(operands) else None
+    return f"attempt to perform arithmetic on {site.value_of(node, kinds[culprit])}"
+
+
+def _compared(match: re.Match[str], _site: _Site) -> str:
+    a, b = _kind(match[1]), _kind(match[2])
+    return f"attempt to compare two {a} values" if a == b else f"attempt to compare {a} with {b}"
+
+
+def _counted(match: re.Match[str], site: _Site) -> str:
+    node = site.arguments[0] if site.arguments else None
+    return f"attempt to get length of {site.value_of(node, _kind(match[1]))}"
+
+
+def _told(match: re.Match[str], site: _Site) -> str:
+    """What a function of these rooms says: its first argument is meant."""
+    node = site.arguments[0] if site.arguments else None
+    return f"attempt to {match[1]} {site.value_of(node, match[2])}"
+
+
+_WORDS: tuple[tuple[str, Callable[[re.Match[str], _Site], str | None]], ...] = (
+    (r"^attempt to (index|concatenate) a (\w+) value$", _told),
+    (r"^attempt to ", lambda match, _: match.string),
+    (r"^'(\w+)' object has no attribute", _attribute),
+    (r"^(\w+) has no (?:field|method)", _attribute),
+    (r"^(?:module|type object) '(\S+)' has no attribute", _attribute),
+    (r"^'(\w+)' object is not callable", _called),
+    (r"^'(\w+)' object is not subscriptable", _subscripted),
+    (r"^'(\w+)' object does not support item assignment", _subscripted),
+    (r"^unsupported operand type\(s\) for \S+(?: or pow\(\))?: '(\w+)' and '(\w+)'", _arithmetic),
+    (r"^bad operand type for unary \S+: '(\w+)'", _arithmetic),
+    (r"^'\S+' not supported between instances of '(\w+)' and '(\w+)'", _compared),
+    (r"^object of type '(\w+)' has no len\(\)", _counted),
+)
+
+
+def _in_lua(problem: Exception, text: str, site: _Site) -> str | None:
+    """Lua's words for an error of Python's."""
+    if not isinstance(problem, (TypeError, AttributeError, LookupError)):
+        return None
+    if isinstance(problem, KeyError) or text == "list index out of range":
+        return _missing(site)
+    for pattern, words in _WORDS:
+        match = re.match(pattern, text)
+        if match is not None:
+            return words(match, site)
+    return None
+
+
+def _of_torch7(problem: Exception, called: list[FrameType], site: _Site) -> str | None:
+    """What Torch7 says of an error that arose in ``compat``: as if Lua had called that."""
+    if isinstance(problem, (Error, LuaError)) and not _is_rethrown(problem):
+        return None
+    if "origin" in vars(problem):  # a net's, which knows how Torch7 tells it
+
+        def again(*_: Any) -> None:
+            raise problem
+
+        found = draft_runtime().eval("function(f) return select(2, pcall(f)) end")(again)
+    else:  # of the functions that run the first that Lua has
+        repeated = draft_runtime().eval(_REPEATED)
+        calls = [_call_of(f) for f in called if f.f_code.co_name not in ("__getattr__", "__call__")]
+        attempts = (repeated(*call) for call in [*calls, *site.call()])
+        found = next((told for told in attempts if told is not False), None)
+        if found == "":  # nil, which cannot be indexed
+            words = _missing(site)
+            return GIVES_NIL if words is None else f"{site.place}{words}"
+    return found if isinstance(found, str) else None
+
+
+# Calls again what has failed: a method of its first argument, or what a path leads to.
+_REPEATED = """
+function(package, path, ...)
+   pcall(require, package)
+   local place = _G
+   if path:sub(1, 1) == ':' then place, path = (...), path:sub(2) end
+   for part in path:gmatch('[^.]+') do
+      local found, entry = pcall(function() return place[part] end)
+      if not found or entry == nil then return false end
+      place = entry
+   end
+   local ok, problem = pcall(place, ...)
+   if not ok then return tostring(problem) end
+   return problem == nil and '' or nil
+end
+"""
+
+
+def _call_of(frame: FrameType) -> list[Any]:
+    """How Lua names a function of ``compat`` that runs, and what it was given."""
+    code, name = frame.f_code, frame.f_code.co_name
+    given = [frame.f_locals.get(name) for name in code.co_varnames[: code.co_argcount]]
+    owner = given[0] if code.co_varnames[:1] == ("self",) and given else None
+    package = str(frame.f_globals.get("__name__")).partition("compat.")[2].split(".")[0]
+    function = frame.f_globals.get(name) if owner is None else getattr(type(owner), name, None)
+    defaults = list(getattr(function, "__defaults__", None) or ())
+    if code.co_flags & inspect.CO_VARARGS:
+        given += frame.f_locals.get(code.co_varnames[code.co_argcount + code.co_kwonlyargcount], ())
+    while defaults and given and given[-1] is defaults.pop():
+        given.pop()
+    if owner is None:
+        package = package.replace("t7", "torch")
+        return [package, f"{package}.{name}", *given]
+    if name == "__init__":
+        return [package, str(typename(type(owner))), *given[1:]]
+    return [package, f":{name}", *given]
