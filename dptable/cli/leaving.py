@@ -170,7 +170,7 @@ def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
 
 
 def _objection(net: nn.Module, value: Any) -> str:
-    """What the net itself says of an input, which tells the place; empty if it takes it."""
+    """Return what the net itself says of an input, which tells the place; empty if it takes it."""
     try:
         proof.of_torch7(net, value)
     except Exception as error:

@@ -28,7 +28,7 @@ class Place:
 
     @classmethod
     def of(cls, owner: Any, tensor: Tensor) -> Place:
-        """The place of a tensor that has elements."""
+        """Return the place of a tensor that has elements."""
         pairs = zip(tensor.shape, tensor.stride(), strict=True)
         last = sum((size - 1) * stride for size, stride in pairs)
         start, each = tensor.data_ptr(), tensor.element_size()
@@ -36,7 +36,7 @@ class Place:
         return cls(owner, start, end, tuple(tensor.shape), tensor.stride(), each)
 
     def meets(self, other: Place) -> bool:
-        """Whether an element of both is the same."""
+        """Return whether an element of both is the same."""
         first = min(self.start, other.start)
         size = (max(self.end, other.end) - first) // self.bytes
         taken = torch.zeros(size, dtype=torch.bool)
@@ -48,7 +48,7 @@ class Place:
 
 
 def overlapping(places: Iterable[Place]) -> tuple[Any, Any] | None:
-    """The owners of two places that meet, if any do; those of one owner may."""
+    """Return the owners of two places that meet, if any do; those of one owner may."""
     live: list[Place] = []
     for place in sorted(places, key=lambda place: place.start):
         live = [other for other in live if other.end > place.start]

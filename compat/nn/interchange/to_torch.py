@@ -158,7 +158,7 @@ class ToTorch:
 
 
 def _key(tensor: Tensor, value: Tensor) -> Any:
-    """What tells a parameter from others: where it is, and its form."""
+    """Return what tells a parameter from others: where it is, and its form."""
     return (tensor.data_ptr(), value.shape, value.stride(), value.dtype, value.device)
 
 

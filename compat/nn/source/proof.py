@@ -130,7 +130,7 @@ class Proof:
         )
 
     def drawn(self, seed: int) -> list[Tensor]:
-        """What the source's net gives for the example in evaluation with a seed."""
+        """Return what the source's net gives for the example in evaluation with a seed."""
         with self._mode(False), torch.no_grad():
             torch.manual_seed(seed)
             return self._of_source(cloned(self.inputs), going_on=False)

@@ -108,7 +108,7 @@ def prove(text: str, net: nn.Module, tensors: dict[str, Tensor]) -> None:
 
 
 def _assert_close(output: Any, wanted: Any, **bounds: Any) -> None:
-    """What ``torch.testing.assert_close`` does, with a ValueError."""
+    """Do what ``torch.testing.assert_close`` does, with a ValueError."""
     pairs = list(zip(tensors_in(output), tensors_in(wanted), strict=True))
     if not all(a.shape == b.shape and torch.allclose(a, b, **bounds) for a, b in pairs):
         raise ValueError("the proof of the source written fails: outputs are not the recorded ones")

@@ -140,7 +140,7 @@ def _of_computed(layer: Any) -> Need:
 
 
 def _of_matrix(module: nn.Module) -> Need:
-    """Of a layer that has a matrix: so many features as one of its sizes says, if it takes them."""
+    """Return so many features as a size of the layer's matrix says, if it takes them."""
     own = [p for p in module.parameters(recurse=False) if p.dim() == 2]
     for matrix in own:
         for size in reversed(matrix.shape):
@@ -230,7 +230,7 @@ def _of_container(module: Any, after: Need) -> Need:
 
 
 def _with(need: Sizes, dim: int, size: int) -> Sizes:
-    """A need with one more dimension."""
+    """Return a need with one more dimension."""
     dim = dim % (len(need.sizes) + 1)
     return replace(need, sizes=(*need.sizes[:dim], size, *need.sizes[dim:]))
 
