@@ -156,7 +156,8 @@ def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
             *(net, example.value, name, origin, wish.from_one, example.batched, example.output)
         )
     except (RuntimeError, TypeError, IndexError, AttributeError) as error:
-        given = f"for an input of {example.text}: {str(error).splitlines()[0]}"
+        cause = _objection(net, example.value) or str(error)
+        given = f"for an input of {example.text}: {cause.splitlines()[0]}"
         kind = ", of indices as in --input long:2x5" if isinstance(error, IndexError) else ""
         raise ValueError(f"the net fails {given}; --input gives another{kind}") from error
     told = Result("", result.difference, result.names, example.text)
@@ -166,6 +167,15 @@ def write(value: Any, out: str, origin: str, wish: Wish) -> Result:
         told.difference = export(net, result, example.value, out)
     told.text = f"for {example.text}, largest difference {told.difference:.1e}"
     return told
+
+
+def _objection(net: nn.Module, value: Any) -> str:
+    """Return what the net itself says of an input, which tells the place; empty if it takes it."""
+    try:
+        proof.of_torch7(net, value)
+    except Exception as error:
+        return str(error)
+    return ""
 
 
 def _check_types(net: nn.Module) -> None:

@@ -6,6 +6,7 @@ file, and is imported when needed. ``@converts(Class)`` adds a converter, there 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ from compat.nn.checks.error_place import locate
 from compat.nn.core.module import Module
 from compat.nn.criterions.base import Criterion
 from compat.nn.interchange import counterparts
+from compat.nn.interchange.overlaps import Place, overlapping
 from compat.nn.interchange.saving import warn_when_saved
 from compat.nn.unknown import Unknown, UnknownCriterion
 from compat.t7.base.types import LuaFunction
@@ -64,11 +66,14 @@ class ToTorch:
         self._shared = shared
         self._modules: dict[int, tuple[Any, torch.nn.Module]] = {}
         self._parameters: dict[Any, tuple[Tensor, torch.nn.Parameter]] = {}
+        self._places: list[Place] = []
+        self._open: list[Any] = []
 
     def __call__(self, module: Any) -> torch.nn.Module:
         """Return the counterpart of ``module``."""
         known = self._modules.get(id(module))
         if known is None:
+            self._open.append(module)
             try:
                 _check_methods(module)
                 convert = self.converter(type(module))
@@ -76,6 +81,8 @@ class ToTorch:
             except Exception as error:
                 locate(error, module)
                 raise
+            finally:
+                self._open.pop()
             warn_when_saved(type(converted))
             if isinstance(module, Module):
                 converted.training = module.train
@@ -118,19 +125,41 @@ class ToTorch:
         value = tensor.detach()
         if form is not None:
             value = form(value)
-        key = (tensor.data_ptr(), value.shape, value.stride(), value.dtype, value.device)
+        key = _key(tensor, value)
         known = self._parameters.get(key) if tensor.numel() else None
         if known is None:
             kept = value.contiguous() if self._shared else value.clone(**_CONTIGUOUS)
             parameter = torch.nn.Parameter(kept, tensor.grad is not None)
             known = self._parameters[key] = (tensor, parameter)
+            if tensor.numel():
+                own = value.untyped_storage().data_ptr() == tensor.untyped_storage().data_ptr()
+                self._places.append(Place.of(self._open[-1], value if own else tensor))
         return known[1]
+
+    def transposed(self, tensor: Tensor) -> torch.nn.Parameter | None:
+        """Return the parameter of which a matrix is the transposed, if one is known."""
+        known = self._parameters.get(_key(tensor, tensor.detach().t())) if tensor.numel() else None
+        return None if known is None or tensor.t().stride() == tensor.stride() else known[1]
+
+    def apart(self) -> str:
+        """Return which modules share weights as parameters of their own do not; empty for none."""
+        found = overlapping(self._places)
+        if found is None:
+            return ""
+        names = {id(module): place for place, module in self.whole.named_modules()}
+        one, other = (names.get(id(module), module.typename) for module in found)
+        return f"{one} and {other} share weights as views of the same memory"
 
     def filled(self, layer: L, module: Any, form: Callable[[Tensor], Tensor] | None = None) -> L:
         """Return ``layer`` with the weight, laid out by ``form``, and the bias of ``module``."""
         layer.weight = self.parameter(module.weight, form)
         layer.bias = self.parameter(module.bias)
         return layer
+
+
+def _key(tensor: Tensor, value: Tensor) -> Any:
+    """Return what tells a parameter from others: where it is, and its form."""
+    return (tensor.data_ptr(), value.shape, value.stride(), value.dtype, value.device)
 
 
 def converter_of(cls: type) -> Converter | None:
@@ -167,7 +196,11 @@ def _refusal(module: Any) -> ValueError:
 
 def to_torch(whole: Module | Criterion) -> torch.nn.Module:
     """Return a net or criterion as a ``torch.nn`` module."""
-    return ToTorch(whole)(whole)
+    conversion = ToTorch(whole)
+    converted = conversion(whole)
+    if apart := conversion.apart():
+        warnings.warn(f"{apart}; in the result they have parameters of their own", stacklevel=3)
+    return converted
 
 
 Module.torch_converter = staticmethod(to_torch)

@@ -66,7 +66,7 @@ class Writer:
         self.paths: dict[int, str] = {}
         self.made: list[str] = []
         self.kept: dict[str, None] = {}
-        self.attributes = Names("forward", "train", "eval", "training", "type", "float", "half")
+        self.attributes = Names("training", *dir(torch.nn.Module))
 
     def write(self) -> Class:
         """Return the class with its text."""

@@ -99,6 +99,7 @@ class Forward:
         self.own = cells.names(body)
         self.makers = {value: s for s in body.statements for value in values(s.results)}
         self.text: list[str] = []
+        self.last = ("", "", 0)  # name that was given, to what, in which line
         self.open: list[_Loop | _Branches] = []
         # The names that values should get: those of the states that they are next.
         self.wanted: dict[Value, str] = {}
@@ -113,7 +114,12 @@ class Forward:
         for value in list(self.waiting):
             if len(self._result()) > _WIDEST:
                 self._settle_one(value)
-        self._add(f"return {self._result()}")
+        result = self._result()
+        name, expression, place = self.last
+        if name == result and self.text[place:] == lines(f"{name} = {expression}", 8):
+            del self.text[place:]
+            result = expression
+        self._add(f"return {result}")
         return self.text
 
     def _is_result(self, last: Statement) -> bool:
@@ -151,6 +157,7 @@ class Forward:
     def _assign(self, value: Value, expression: str, name: str) -> None:
         self.known[value] = Text(name)
         if expression != name:
+            self.last = (name, expression, len(self.text))
             self._add(f"{name} = {expression}")
 
     def _settle_one(self, value: Value) -> None:

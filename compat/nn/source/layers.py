@@ -49,6 +49,8 @@ def layer_of(module: Any, cls: Any) -> Layer:
     for name, default in _signature(cls).items():
         value = getattr(module, name, default)
         if name == "bias":
+            if not getattr(module, "affine", True):
+                continue  # PyTorch's older normalisations have no such argument
             value = module.bias is not None
         own = cls in STANDING_ALONE
         arguments[name] = value if own else simple(value)

@@ -112,7 +112,8 @@ def of_block(block: Block) -> str:
         and not _GENERIC.match(given)
         and block.name not in ("Concat", "DepthConcat", "gModule")
     ):
-        return block.name
+        step = block.keeps and not block.name.endswith("Step")
+        return f"{block.name}Step" if step else block.name
     if "cat" in found:
         return "Branches"
     if "add" in found:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from compat.nn.core.module import Module
+from compat.nn.core.net_tensors import named_tensors
 from compat.nn.interchange.recurrent.memory import forget
 from compat.nn.source.generator import Source
 from compat.nn.source.sequences import gathered
@@ -128,6 +129,12 @@ class Proof:
             not torch.equal(one, own) for one, *rest in zip(*found, strict=True) for own in rest
         )
 
+    def drawn(self, seed: int) -> list[Tensor]:
+        """Return what the source's net gives for the example in evaluation with a seed."""
+        with self._mode(False), torch.no_grad():
+            torch.manual_seed(seed)
+            return self._of_source(cloned(self.inputs), going_on=False)
+
     def _of_plain(self, example: Any, going_on: bool = True) -> list[Tensor]:
         """Return the outputs of the plain net; with a state, also those of a second call."""
         forget(self.plain)
@@ -195,7 +202,8 @@ class Proof:
             outputs = self._of_source([tensor.clone() for tensor in inputs], going_on=False)
             two = _gradients(outputs, [*inputs, *(other for _, other in pairs)])
         # A bias before a normalisation has a gradient of rounding alone.
-        least = 1e-3 * max((float(g.abs().max()) for g in one if g.numel()), default=0.0)
+        sizes = [float(g.abs().nan_to_num(0, 0, 0).max()) for g in one if g.numel()]
+        least = 1e-3 * max(sizes, default=0.0)
         for wanted, actual in zip(one, two, strict=True):
             largest = difference(actual, wanted, least)
             if not largest <= _GRADIENTS.get(actual.dtype, 5e-2):
@@ -235,6 +243,22 @@ def check(largest: float, source: Source) -> None:
     """Raise ValueError if the source's output differs by more than rounding."""
     if not is_close(largest, source):
         raise ValueError(f"the source written differs from the net by {largest:.1e}")
+
+
+def check_weights(net: Module, outputs: list[Tensor]) -> None:
+    """Refuse a net whose weights are no numbers, so that nothing that it gives proves a source.
+
+    Raises ValueError with the place. Infinite weights of nets that give numbers are accepted.
+    """
+    if any(not tensor.isfinite().all() for tensor in outputs):
+        for name, tensor in named_tensors(net):
+            held = "NaN" if tensor.isnan().any() else "infinite numbers"
+            if not tensor.isfinite().all():
+                place, _, own = name.rpartition(".")
+                raise ValueError(
+                    f"{place}: {own} holds {held}, so that outputs prove nothing; a net of finite "
+                    "weights, such as an earlier checkpoint, is accepted"
+                )
 
 
 def of_torch7(net: Module, example: Any) -> Any:

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from compat.nn.source.generator import Source
 from compat.nn.source.text import docstring, lines
+from compat.tensor_tables import tensors as tensors_in
 
+SEED = 1  # of a proof, where the net draws numbers in evaluation
 INPUT, OUTPUT = "example.input", "example.output"
 _STANDARD = {"import math": r"\bmath\.", "from typing import Any": r"\bAny\b"}
 _TYPES = {torch.float64: ".double()", torch.float16: ".half()", torch.bfloat16: ".bfloat16()"}
 
 
-def script(source: Source, doc: list[str], inputs: list[Tensor], outputs: list[Tensor]) -> str:
+def script(
+    source: Source,
+    doc: list[str],
+    inputs: list[Tensor],
+    outputs: list[Tensor],
+    draws: bool = False,
+) -> str:
     """Return the text of the file; the weights lie beside it in a file of the same name.
 
     Args:
         source: the source of the net.
         doc: the lines of its docstring.
         inputs, outputs: the example of the check, which lies in the file of the weights.
+        draws: whether outputs are random, so that the proof begins with a seed.
     """
     name = source.name
     body = "\n\n\n".join("\n".join(text) for text in source.classes)
@@ -38,11 +48,14 @@ def script(source: Source, doc: list[str], inputs: list[Tensor], outputs: list[T
         ]
     else:
         load += [f"    return {made}.eval()"]
-    scale = max((float(t.abs().max()) for t in outputs if t.numel()), default=1.0)
+    finite = [t.abs()[t.isfinite()] for t in outputs]
+    scale = max((float(t.max()) for t in finite if t.numel()), default=1.0)
     coarse = dtype in (torch.float16, torch.bfloat16)
     tolerance = f"{max(scale, 1e-3) * (1e-2 if coarse else 1e-5):.0e}"
     relative = "1e-2" if coarse else "1e-4"
     main = ['if __name__ == "__main__":', "    tensors = load_file(WEIGHTS)"]
+    if draws:
+        main += [f"    torch.manual_seed({SEED})"]
     given, wanted = f'tensors["{INPUT}"]', f'tensors["{OUTPUT}"]'
     if len(inputs) > 1:
         given = f'*(tensors[f"{INPUT}{{i}}"] for i in range(1, {len(inputs) + 1}))'
@@ -53,6 +66,8 @@ def script(source: Source, doc: list[str], inputs: list[Tensor], outputs: list[T
         main += lines(f"wanted = {wanted}", 4)
         wanted = "wanted"
     bounds = f"rtol={relative}, atol={tolerance}"
+    if any(bool(t.isnan().any()) for t in outputs):
+        bounds += ", equal_nan=True"
     main += lines(f"torch.testing.assert_close(output, {wanted}, {bounds})", 4)
     imports = [
         "import torch",
@@ -75,6 +90,28 @@ def script(source: Source, doc: list[str], inputs: list[Tensor], outputs: list[T
 def keys(name: str, count: int) -> list[str]:
     """Return the names of a table's tensors in the file of the weights."""
     return [name] if count == 1 else [f"{name}{i + 1}" for i in range(count)]
+
+
+def prove(text: str, net: nn.Module, tensors: dict[str, Tensor]) -> None:
+    """Run the proof at the end of a file of Python, for an instance of its net.
+
+    Raises ValueError if the net's output is not the recorded one.
+    """
+    [main] = (part for part in ast.parse(text).body if isinstance(part, ast.If))
+    # In the place of torch.testing's, which imports sympy, twice as long as the rest takes.
+    call: Any = main.body[-1]
+    call.value.func = ast.Name("assert_close", ast.Load())
+    program: Any = ast.fix_missing_locations(ast.Module(main.body, []))
+    names = {"torch": torch, "WEIGHTS": "", "load": lambda: net, "load_file": lambda _: tensors}
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        exec(compile(program, "proof", "exec"), {**names, "assert_close": _assert_close})
+
+
+def _assert_close(output: Any, wanted: Any, **bounds: Any) -> None:
+    """Do what ``torch.testing.assert_close`` does, with a ValueError."""
+    pairs = list(zip(tensors_in(output), tensors_in(wanted), strict=True))
+    if not all(a.shape == b.shape and torch.allclose(a, b, **bounds) for a, b in pairs):
+        raise ValueError("the proof of the source written fails: outputs are not the recorded ones")
 
 
 def module_from(text: str, place: str) -> dict[str, Any]:

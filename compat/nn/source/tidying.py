@@ -176,4 +176,5 @@ def _links(statement: Statement) -> bool:
         and isinstance(statement.results, Value)
         and not statement.keywords
         and not statement.function
+        and not getattr(statement.layer, "called", "")  # who named a layer will look for it
     )

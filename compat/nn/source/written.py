@@ -20,13 +20,14 @@ from compat.nn.source.proof import (
     GradientsDifferError,
     Proof,
     check,
+    check_weights,
     cloned,
     difference,
     is_close,
     of_torch7,
 )
 from compat.nn.source.recording import Recording
-from compat.nn.source.script import INPUT, OUTPUT, keys, module_from, script
+from compat.nn.source.script import INPUT, OUTPUT, SEED, keys, module_from, prove, script
 from compat.nn.source.sequences import gathered
 from compat.nn.source.special import SPECIAL
 from compat.nn.source.tidying import tidied
@@ -128,6 +129,8 @@ def _written(
     """Write the source; without ``in_place`` no layer overwrites tensors that autograd may need."""
     conversion = Converted(net)
     plain = conversion(net)
+    if apart := conversion.apart():
+        raise ValueError(f"{apart}; layers with the same weight, or its transposed, are accepted")
     if not in_place:
         _nothing_in_place(plain.modules())
     training = plain.training
@@ -137,7 +140,9 @@ def _written(
             module.remember = "always"  # its caller decides by the state that it gives
     try:
         recording = Recording(plain, SPECIAL, called(net, conversion))
+        before = torch.get_rng_state()
         output = recording.run(cloned(example))
+        draws = not torch.equal(before, torch.get_rng_state())
     finally:
         plain.train(training)
     body, indices = tidied(recording.body, recording.shapes, not indices_from_one)
@@ -146,12 +151,14 @@ def _written(
     from_zero = [value in indices for value in given]
     forms = (recording.inputs, recording.results)
     outputs = [tensor.detach() for tensor in gathered(forms[1], output)]
+    check_weights(net, outputs)
     steps = recording.lengths.pop() if len(recording.lengths) == 1 else None
     result = Written("", {}, {}, 0.0, [], from_zero, plain, forms, stateful, steps)
     inputs = result.inputs = result.given(example)
     about = _about(given, indices, inputs, outputs, indices_from_one, steps, batched)
     source = source_of(name, body, indices, about)
-    result.text = script(source, [f"The net of {origin} as PyTorch source."], inputs, outputs)
+    doc = [f"The net of {origin} as PyTorch source."]
+    result.text = script(source, doc, inputs, outputs)
     result.tensors = dict(source.tensors)
     result.names = _names(plain, source)
     result.net = _instance(result.text, source)
@@ -167,14 +174,18 @@ def _written(
     if is_close(from_torch7, source) or not proof.draws():
         result.difference = max(result.difference, from_torch7)
     if not is_close(result.difference, source):
-        apart = net.clone()
-        _nothing_in_place(apart.listModules())
-        if not is_close(_farthest(result.wanted(apart, example), wanted), source):
+        copy = net.clone()
+        _nothing_in_place(copy.listModules())
+        if not is_close(_farthest(result.wanted(copy, example), wanted), source):
             raise ValueError(_OVERWRITTEN)
     check(result.difference, source)
     proof.check_gradients(result.names)
+    if draws:
+        outputs = proof.drawn(SEED)
+        result.text = script(source, doc, inputs, outputs, draws)
     result.tensors |= dict(zip(keys(INPUT, len(inputs)), inputs, strict=True))
     result.tensors |= dict(zip(keys(OUTPUT, len(outputs)), outputs, strict=True))
+    prove(result.text, result.net, result.tensors)
     return result
 
 

@@ -75,7 +75,9 @@ def test_files_that_exist_are_replaced_by_force_alone(folder, capsys):
         (["two.t7", "a.py", "--net", "c"], "net is c; a, b is accepted"),
         (["unknown.t7", "a.py"], "nn.Sequential[1] nn.MadeUp"),
         (["types.t7", "a.py"], "parameters are of the types float32, float64; --float makes"),
+        (["wrapper.t7", "a.py"], "nn.Sequential[2] nn.FunctionWrapper"),
         (["net.t7", "a.py", "--input", "1x2x8x8"], "--input gives another"),
+        (["net.t7", "a.py", "--input", "1x1x9x9"], "nn.Sequential[4] nn.View(72): input has"),
         (["net.t7", "a.py", "--input", "1x1x8x8,1x1x8x8"], "--input gives another"),
         (["net.t7", "a.py", "--input", "long:1x1x8x8"], "--input gives another"),
         (["net.t7", "a.py", "--input", "0x1x8x8"], "sizes like 1x3x224x224"),
@@ -98,6 +100,10 @@ def test_an_error_is_one_line_and_leaves_no_file(folder, arguments, message, cap
     unknown = nn.Sequential()
     unknown.modules.append(t7.TorchObject("nn.MadeUp", 1, {"weight": torch.ones(2, 3)}))
     t7.save("unknown.t7", unknown)
+    fields = {"forward_fn": t7.LuaFunction(b""), "backward_fn": t7.LuaFunction(b"")}
+    wrapper = t7.TorchObject("nn.FunctionWrapper", 1, fields)
+    unknown.modules = [nn.Tanh(), wrapper]
+    t7.save("wrapper.t7", unknown)
     t7.save("types.t7", nn.Sequential(nn.Linear(2, 2).float(), nn.Linear(2, 2).double()))
     before = sorted(os.listdir())
     status = main(["convert", *arguments])
@@ -122,10 +128,16 @@ def test_many_files(folder, capsys):
 
 
 def test_json(folder, capsys):
+    from safetensors import safe_open
+    from safetensors.torch import load_file
+
     t7.save("table.t7", {"epoch": 3})
     assert main(["convert", "net.t7", "net.py", "--json"]) == 0
     row = json.loads(capsys.readouterr().out)
     assert (row["file"], row["out"], row["result"]) == ("net.t7", "net.py", "written")
+    with safe_open("net.safetensors", "pt") as file:
+        assert json.loads(file.metadata()["names"]) == row["names"]
+        assert row["names"]["4.weight"] in load_file("net.safetensors")
     assert row["difference"] < 1e-5 and row["bytes"] == os.stat("net.py").st_size
     assert main(["convert", "table.t7", "table.py", "--json"]) == 1
     told = capsys.readouterr()

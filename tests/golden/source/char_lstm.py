@@ -28,9 +28,8 @@ class CharLstm(nn.Module):
         self.lstm = LSTMStep(65)
         self.dropout = nn.Dropout(0.5)
         self.lstm2 = LSTMStep(128)
-        self.classifier = nn.Sequential(
-            nn.Dropout(0.5), nn.Linear(128, 65), nn.LogSoftmax(dim=1)
-        )
+        self.dropout2 = nn.Dropout(0.5)
+        self.decoder = nn.Linear(128, 65)
 
     def forward(
         self, indices: Tensor, c1: Tensor, h1: Tensor, c2: Tensor, h2: Tensor
@@ -39,7 +38,8 @@ class CharLstm(nn.Module):
         y = functional.one_hot(indices, 65).to(torch.float32)
         next_c, next_h = self.lstm(y, h1, c1)
         next_c2, next_h2 = self.lstm2(self.dropout(next_h), h2, c2)
-        return next_c, next_h, next_c2, next_h2, self.classifier(next_h2)
+        y2 = functional.log_softmax(self.decoder(self.dropout2(next_h2)), 1)
+        return next_c, next_h, next_c2, next_h2, y2
 
 
 def load() -> CharLstm:

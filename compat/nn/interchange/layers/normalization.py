@@ -52,6 +52,9 @@ _BATCH_NORMS = {
     nn.BatchNorm2d: torch7.SpatialBatchNormalization,
     nn.BatchNorm3d: torch7.VolumetricBatchNormalization,
 }
+# In the place of eps = 0, which PyTorch refuses in training. No variance above 1e-21, in
+# double precision too, is changed by it: adding it rounds to the variance itself.
+_LEAST = 1e-37
 _OF_DIMS = {cls.nDim: layer for layer, cls in _BATCH_NORMS.items()}
 
 
@@ -59,7 +62,7 @@ _OF_DIMS = {cls.nDim: layer for layer, cls in _BATCH_NORMS.items()}
 def _batch_normalization(module: Any, convert: ToTorch) -> nn.Module:
     affine = module.weight is not None
     layer = _OF_DIMS[module.nDim](
-        module.running_mean.numel(), module.eps, module.momentum, affine, device="meta"
+        module.running_mean.numel(), module.eps or _LEAST, module.momentum, affine, device="meta"
     )
     convert.filled(layer, module)
     layer.running_mean = module.running_mean.clone()

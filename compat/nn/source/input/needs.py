@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from torch import fx, nn
+import torch
+from torch import Tensor, fx, nn
 
 from compat.nn.interchange.computed import Computed
-from compat.nn.interchange.containers.branches import Concat, ConcatTable, ParallelTable
+from compat.nn.interchange.containers.branches import Concat, ConcatTable, Parallel, ParallelTable
+from compat.nn.interchange.containers.decorators import Bottle
 from compat.nn.interchange.containers.map_table import MapTable
 from compat.nn.interchange.layers.lookup import LookupTable
 from compat.nn.interchange.layers.one_hot import OneHot
@@ -123,7 +125,7 @@ def need_of(module: Any, after: Need = None) -> Need:
     if isinstance(module, (View, Reshape)):
         return None if -1 in module.size else Sizes((BATCH, module.elements))
     if isinstance(module, Computed):
-        return _of_computed(module.layer)
+        return _of_computed(module.layer) or _of_matrix(module)
     recurrent = _of_recurrent(module, after)
     return _of_container(module, after) if recurrent is ANY else recurrent
 
@@ -133,7 +135,23 @@ def _of_computed(layer: Any) -> Need:
         weight = layer.weight if layer.bias is None else layer.bias
         return Sizes((BATCH, weight.numel())) if weight.dim() == 1 < weight.numel() else None
     planes = getattr(layer, "nInputPlane", None)
-    return Sizes((BATCH, planes, ANY, ANY)) if planes else None
+    sides = (getattr(layer, name, ANY) for name in ("iH", "iW"))
+    return Sizes((BATCH, planes, *sides)) if planes else None
+
+
+def _of_matrix(module: nn.Module) -> Need:
+    """Return so many features as a size of the layer's matrix says, if it takes them."""
+    own = [p for p in module.parameters(recurse=False) if p.dim() == 2]
+    for matrix in own:
+        for size in reversed(matrix.shape):
+            try:
+                with torch.no_grad():
+                    output = module(matrix.new_zeros(2, size))
+            except (RuntimeError, ValueError, IndexError):
+                continue
+            if isinstance(output, Tensor) and output.dim() and output.size(0) == 2:
+                return Sizes((BATCH, size))
+    return None
 
 
 def _of_recurrent(module: Any, after: Need) -> Need:
@@ -147,10 +165,7 @@ def _of_recurrent(module: Any, after: Need) -> Need:
     if isinstance(module, SplitTable) and isinstance(after, Several):
         step = after.entries[0]
         if isinstance(step, Sizes):
-            dim = module.dim + (module.sample_dims == len(step.sizes))
-            dim = dim % (len(step.sizes) + 1)
-            sizes = (*step.sizes[:dim], STEPS, *step.sizes[dim:])
-            return Sizes(sizes, step.highest, step.lowest)
+            return _with(step, module.dim + (module.sample_dims == len(step.sizes)), STEPS)
     if isinstance(module, Repeater):
         return need_of(module.module)
     if isinstance(module, OfCell):
@@ -204,8 +219,20 @@ def _of_container(module: Any, after: Need) -> Need:
         return merged([need_of(child, entries.get(i)) for i, child in enumerate(module)])
     if isinstance(module, Concat):
         return merged([need_of(child) for child in module])
+    if isinstance(module, Parallel):
+        inner = merged([need_of(child) for child in module])
+        return _with(inner, module.dim, len(module)) if isinstance(inner, Sizes) else None
     children = list(module.children())
-    return need_of(children[0]) if len(children) == 1 else None
+    inner = need_of(children[0]) if len(children) == 1 else None
+    if isinstance(module, Bottle) and isinstance(inner, Sizes):
+        return _with(inner, 1, STEPS) if len(inner.sizes) == module.dims else inner
+    return inner if children else _of_matrix(module)
+
+
+def _with(need: Sizes, dim: int, size: int) -> Sizes:
+    """Return a need with one more dimension."""
+    dim = dim % (len(need.sizes) + 1)
+    return replace(need, sizes=(*need.sizes[:dim], size, *need.sizes[dim:]))
 
 
 def merged(needs: list[Need]) -> Need:

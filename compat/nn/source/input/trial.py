@@ -80,14 +80,19 @@ def _convolved(
     func: Any,
     input: Tensor,
     weight: Tensor,
-    bias: Tensor | None,
-    stride: Any,
-    padding: Any,
-    more: Any,
-    groups: int,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    more: Any = None,
+    groups: int = 1,
     *last: Any,
 ) -> Tensor:
-    """Return zeros of a convolution's size, found by a convolution of one plane."""
+    """Return zeros of a convolution's size, found by a convolution of one plane.
+
+    ``more`` is the dilation, of a transposed one the output's padding.
+    """
+    if more is None:
+        more = 0 if func in _TRANSPOSED else 1
     planes = [weight.size(1) * groups, weight.size(0)]
     if func in _TRANSPOSED:
         planes.reverse()

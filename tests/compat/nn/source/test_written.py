@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from compat import nn
 from compat.nn.source.input import inputs
-from compat.nn.source.script import module_from
+from compat.nn.source.script import module_from, prove
 from compat.nn.source.written import Written, write
 
 
@@ -71,6 +72,33 @@ def test_shared_parameters_are_one_parameter() -> None:
     assert len(list(net.parameters())) == 2
 
 
+def autoencoder() -> nn.Module:
+    encoder, decoder = nn.Linear(8, 3), nn.Linear(3, 8)
+    decoder.weight, decoder.gradWeight = encoder.weight.t(), encoder.gradWeight.t()
+    return nn.Sequential(encoder, nn.Sigmoid(), decoder)
+
+
+def test_a_transposed_weight_is_that_of_the_other_layer() -> None:
+    net, example = autoencoder(), torch.randn(4, 8)
+    found = source(net, example)
+    assert "self.weight.t()" in found.text
+    made = module_from(found.text, "net.py")["Net"]()
+    assert len(list(made.parameters())) == 3
+    made.load_state_dict({name: found.tensors[name] for name in made.state_dict()})
+    output = net.training().forward(example)
+    net.zeroGradParameters()
+    net.backward(example, torch.ones_like(output))
+    made(example).sum().backward()
+    torch.testing.assert_close(made.weight.grad, net.get(1).gradWeight)
+
+
+def test_weights_shared_as_other_views_are_refused() -> None:
+    net = nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2), nn.Linear(2, 3))
+    net.get(3).weight = net.get(1).weight.narrow(1, 0, 2)
+    with pytest.raises(ValueError, match=r"\[1\] nn.Linear and nn.Sequential\[3\] nn.Linear share"):
+        source(net, torch.randn(2, 4))
+
+
 def test_indices_count_from_zero_unless_told() -> None:
     net = nn.Sequential(nn.LookupTable(7, 3), nn.Mean(1, 2))
     words = torch.tensor([[1, 7], [3, 2]])
@@ -128,6 +156,19 @@ def test_compile_and_export_take_the_net() -> None:
     [
         (nn.Sequential(nn.SpatialConvolution(3, 4, 5, 5), nn.View(4 * 20 * 20)), "2x3x24x24"),
         (nn.Sequential(nn.SpatialConvolution(3, 4, 5, 5)), "2x3x28x28"),
+        (nn.Parallel(2, 2).add(nn.Linear(4, 2)).add(nn.Linear(4, 3)), "2x2x4"),
+        (nn.Sequential(nn.Cosine(4, 6), nn.Linear(6, 2)), "2x4"),
+        (nn.Sequential(nn.Euclidean(5, 3), nn.Linear(3, 2)), "2x5"),
+        (nn.Sequential(nn.PartialLinear(5, 3), nn.Linear(3, 2)), "2x5"),
+        (nn.SpatialConvolutionLocal(2, 3, 9, 8, 3, 3), "2x2x8x9"),
+        (nn.Sequential(nn.Bottle(nn.Linear(4, 5)), nn.Transpose((1, 2))), "2x5x4"),
+        (
+            nn.Sequential(
+                nn.SpatialFullConvolution(4, 3, 4, 4, 2, 2, 1, 1),
+                nn.SpatialContrastiveNormalization(3, torch.ones(3)),
+            ),
+            "2x4x28x28",
+        ),
         (nn.Sequential(nn.Dropout(), nn.Linear(7, 2)), "2x7"),
         (nn.ParallelTable(nn.Linear(2, 3), nn.LookupTable(5, 3)), "2x2,long:2x5"),
         (
@@ -225,3 +266,61 @@ def test_what_a_layer_in_place_changes_for_another_is_refused() -> None:
     write(nn.Sequential(nn.Linear(3, 4), branches), torch.randn(2, 3))
     alone = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.MulConstant(150, True))
     write(alone, torch.randn(2, 3))
+
+
+def test_outputs_that_are_no_numbers_are_proven() -> None:
+    net = nn.Sequential(nn.Linear(3, 2), nn.Log())
+    example = torch.randn(4, 3)
+    found = source(net, example)
+    assert net.forward(example).isnan().any()
+    assert "equal_nan=True" in found.text and "atol=nan" not in found.text
+    prove(found.text, found.net, found.tensors)
+    with pytest.raises(ValueError, match="the proof of the source written fails"):
+        prove(found.text, found.net, found.tensors | {"example.input": -example})
+
+
+@pytest.mark.parametrize(
+    ("number", "told"), [(math.nan, "NaN"), (math.inf, "infinite numbers")], ids=str
+)
+def test_weights_that_are_no_numbers_are_told_with_their_place(number: float, told: str) -> None:
+    net = nn.Sequential(nn.Tanh(), nn.Linear(3, 2))
+    net.modules[1].weight[0, 0] = number
+    with pytest.raises(ValueError, match=rf"^nn.Sequential\[2\] nn.Linear: weight holds {told}"):
+        source(net, torch.randn(2, 3))
+
+
+def test_infinite_weights_that_give_numbers_are_written() -> None:
+    net = nn.Sequential(nn.Linear(3, 2), nn.SoftMax())
+    net.modules[0].bias[0] = -math.inf
+    assert source(net, torch.randn(2, 3)).difference == 0
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_a_normalisation_without_eps_is_exact_in_both_modes(dtype: torch.dtype) -> None:
+    net = nn.Sequential(nn.Linear(4, 5), nn.BatchNormalization(5, 0, 0.1, False)).type(dtype)
+    example = torch.randn(6, 4, dtype=dtype)
+    found = source(net, example)
+    for training in (True, False):
+        net.training() if training else net.evaluate()
+        found.net.train(training)
+        wanted = net.forward(example)
+        torch.testing.assert_close(found.net(example), wanted, rtol=1e-6, atol=1e-6)
+
+
+def test_a_net_that_draws_numbers_is_proven_with_a_seed() -> None:
+    net = nn.Sequential(
+        nn.SpatialConvolution(1, 2, 3, 3), nn.SpatialFractionalMaxPooling(2, 2, 4, 4)
+    )
+    found = source(net, torch.randn(2, 1, 16, 16))
+    assert "    torch.manual_seed(1)\n" in found.text
+    for _ in range(3):
+        prove(found.text, found.net, found.tensors)
+
+
+def test_layers_keep_the_names_that_annotations_give() -> None:
+    """Not those of methods: a layer of such a name would hide it."""
+    node = input = nn.Identity()()
+    for name in ("encoder", "modules", "decoder"):
+        node = nn.Linear(3, 3)(node).annotate({"name": name})
+    found = source(nn.gModule([input], [node]), torch.randn(2, 3))
+    assert "return self.decoder(self.modules2(self.encoder(x)))" in found.text
