@@ -191,7 +191,9 @@ class Original:
         return called(_function(_FIELD), self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        called(_function("function(object, name, value) object[name] = value end"), self, key, value)
+        called(
+            _function("function(object, name, value) object[name] = value end"), self, key, value
+        )
 
     __setattr__ = __setitem__
 

@@ -126,6 +126,29 @@ PIECES = {
         local net = nn.gModule({x}, {nn.CAddTable()(h)})
         print(net:forward(torch.ones(2)))
     """,
+    "text that is run": """
+        local opt_name = 'kernels'
+        opt = {kernels = '{3,4}', size = 2}
+        function show() print(#opt.kernels, opt.size) end
+        loadstring('opt.' .. opt_name .. ' = ' .. opt.kernels)()
+        assert(loadstring('opt.size = opt.size + 1'))()
+        show()
+        print(loadstring('return 1 + 1, ...')(5), (loadstring('x = =')))
+    """,
+    "a constructor that no call tells": """
+        Data = {}
+        local L = torch.class('Data.Loader')
+        function L:__init(x, n) self.x, self.n = x, n or 3 end
+        local made = {Data['Loader']('a'), Data['Loader']('b', 4)}
+        print(made[1].n, made[2].n)
+    """,
+    "a constructor's method that asks for what is not set yet": """
+        require 'nn'
+        local L, parent = torch.class('nn.Shared', 'nn.Module')
+        function L:__init() parent.__init(self); self.one = self:made() end
+        function L:made() return self.one ~= nil and 'two' or 'one' end
+        print(nn.Shared().one)
+    """,
     "places from the end": """
         local x = torch.range(1, 9)
         local found = {}
