@@ -149,6 +149,22 @@ PIECES = {
         function L:made() return self.one ~= nil and 'two' or 'one' end
         print(nn.Shared().one)
     """,
+    "fewer arguments than a method has, from who does not know it": """
+        require 'nn'
+        local L, parent = torch.class('nn.Both', 'nn.Module')
+        function L:__init() parent.__init(self) end
+        function L:forward(x, reverse) self.output = x return reverse and -x or x end
+        local kept = {L = nn.Both()}
+        local function run(owner) return owner.net:forward(torch.ones(1)) end
+        print(run({net = kept[('l'):upper()]}), nn.Both():forward(torch.ones(1), true))
+    """,
+    "fields that a program gives layers": """
+        require 'nn'
+        local function is_left(layer) return layer._left == true end
+        local one, two = nn.Tanh(), nn.Tanh()
+        two._left = true
+        print(is_left(one), is_left(two))
+    """,
     "places from the end": """
         local x = torch.range(1, 9)
         local found = {}
@@ -191,6 +207,13 @@ def test_fields_that_are_asked_for_before_they_are_set(draft: Callable[[str], st
     """)
     assert "    count = None\n    scale = None\n\n    def __init__(self):" in made
     assert "set = None" not in made and "output = None" not in made
+
+
+def test_a_script_that_runs_without_arguments_has_them_all_the_same(
+    draft: Callable[[str], str],
+) -> None:
+    made = draft("if not arg then arg = {} end\nprint(#arg)")
+    assert made.startswith("arg = sys.argv[1:]\n")
 
 
 def test_functions_are_left_out_of_what_is_saved(draft: Callable[[str], str]) -> None:
