@@ -98,7 +98,7 @@ verbose = False
 
 
 class _Flags(types.ModuleType):
-    """The module's attributes that stand for settings of PyTorch."""
+    """The module's attributes that map to PyTorch settings."""
 
     @property
     def benchmark(self) -> bool:

@@ -36,7 +36,7 @@ class ReLU(Cudnn, nn.ReLU, typename="cudnn.ReLU"):
 
 
 class ClippedReLU(Cudnn, Elementwise, typename="cudnn.ClippedReLU"):
-    """The input between 0 and ``ceiling`` (cudnn.torch: ``cudnn.ClippedReLU``).
+    """A ReLU with an upper bound (cudnn.torch: ``cudnn.ClippedReLU``).
 
     Args:
         ceiling: the upper bound.
@@ -93,10 +93,10 @@ class Sigmoid(Cudnn, nn.Sigmoid, typename="cudnn.Sigmoid"):
 
 
 class _SoftMax(Cudnn, Elementwise):
-    """Softmax over planes, and over all of a sample where a class says so.
+    """The base of softmax layers: over planes, or in some classes over all of a sample.
 
     Args:
-        fast: asks for an algorithm; it has no effect.
+        fast: Torch7's choice of an algorithm, without effect.
     """
 
     # How many dimensions a sample has that has planes.

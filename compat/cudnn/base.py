@@ -1,4 +1,4 @@
-"""What all of cudnn.torch's classes have in common."""
+"""The base of cudnn.torch's classes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ C = TypeVar("C", bound="Cudnn")
 
 
 class Cudnn(Layer, abstract=True):
-    """The base of all: files without cudnn's descriptors."""
+    """The base of all classes, whose files hold none of cudnn's descriptors."""
 
     _descriptors = (
         "LRNDesc",

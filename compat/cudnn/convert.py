@@ -1,4 +1,4 @@
-"""Turning a net's layers into those of the other package."""
+"""Turns a net's layers from ``nn`` into ``cudnn`` classes and back."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def convert(net: Any, dst: Any, exclusion_fn: Callable[[Any], Any] | None = None
     Args:
         net: a module.
         dst: ``compat.nn`` or ``compat.cudnn``.
-        exclusion_fn: told a module, whether to leave it (and not what is inside it) as it is.
+        exclusion_fn: returns True for a module to leave as it is; modules inside it are converted.
 
     Differs from cudnn.torch: average poolings keep whether padding counts; a ``cudnn`` convolution
     in groups, which ``nn`` does not have, is left as it is, with a warning.

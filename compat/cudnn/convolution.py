@@ -13,7 +13,7 @@ A = TypeVar("A", bound="_Algorithms")
 
 
 class _Algorithms(Cudnn):
-    """Convolutions: the choice of algorithms, which has no effect."""
+    """The base of convolutions: methods that choose algorithms, without effect."""
 
     def fastest(self: A, mode: bool | None = True) -> A:
         """Ask for the fastest algorithms."""
@@ -24,7 +24,7 @@ class _Algorithms(Cudnn):
         return self
 
     def resetMode(self: A) -> A:
-        """Take back what ``setMode`` asked for."""
+        """Undo ``setMode``."""
         return self
 
     def resetWeightDescriptors(self: A) -> A:
@@ -36,7 +36,7 @@ class SpatialConvolution(_Algorithms, nn.SpatialConvolution, typename="cudnn.Spa
     """``nn.SpatialConvolution`` with groups (cudnn.torch: ``cudnn.SpatialConvolution``).
 
     Args:
-        nInputPlane, nOutputPlane, kW, kH, dW, dH, padW: as there.
+        nInputPlane, nOutputPlane, kW, kH, dW, dH, padW: as in ``nn.SpatialConvolution``.
         padH: 0 by default.
         groups: how many groups the planes are split into; it divides both numbers of planes.
 

@@ -34,7 +34,7 @@ class SpatialCrossMapLRN(Cudnn, nn.SpatialCrossMapLRN, typename="cudnn.SpatialCr
 
 
 class _OfAnyBatch(nn.BatchNormalization, abstract=True):
-    """cuDNN takes the statistics of a batch of one row too."""
+    """The base of batch normalisations that use the statistics even of a batch of one row."""
 
     def _has_statistics(self, input: Tensor) -> bool:
         # Of a single value for each feature PyTorch computes none.

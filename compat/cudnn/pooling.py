@@ -22,8 +22,8 @@ class SpatialAveragePooling(
     """``nn.SpatialAveragePooling`` (cudnn.torch: ``cudnn.SpatialAveragePooling``).
 
     Args:
-        kW, kH, padW, padH: as there.
-        dW, dH: step, by default the window's size, unlike there.
+        kW, kH, padW, padH: as in ``nn.SpatialAveragePooling``.
+        dW, dH: step, by default the window's size, unlike in ``nn``.
 
     PyTorch: ``torch.nn.AvgPool2d``.
     """

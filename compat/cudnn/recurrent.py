@@ -109,7 +109,7 @@ class RNN(Cudnn, typename="cudnn.RNN"):
         self.reset()
 
     def reset(self: R, stdv: Scalar | None = None) -> R:
-        """Draw the weight evenly from ±``stdv``, by default one over the root of hiddenSize."""
+        """Draw the weight uniformly from ±``stdv``, by default ±1/√hiddenSize."""
         size = sum(math.prod(shape) for shape in self._shapes())
         if self.weight is None or self.weight.numel() != size:
             self.weight = torch.empty(size) if self.weight is None else self.weight.new_empty(size)
@@ -172,14 +172,15 @@ class RNN(Cudnn, typename="cudnn.RNN"):
         return [part for i in starts for part in (*matrices[i : i + 2], *biases[i : i + 2])]
 
     def weights(self) -> list[list[Tensor]]:
-        """For each layer and direction the matrices of the gates, as vectors.
+        """Return the matrices of the gates for each layer and direction, as vectors.
 
-        First those for the input, then those for the state; they share the memory of ``weight``.
+        The matrices for the input come first, then those for the state; both share ``weight``'s
+        memory.
         """
         return self._per_gate(self._parts(self.weight)[0])
 
     def biases(self) -> list[list[Tensor]]:
-        """For each layer and direction the biases that belong to ``weights``."""
+        """Return the biases for each layer and direction, in the order of ``weights``."""
         return self._per_gate(self._parts(self.weight)[1])
 
     def _per_gate(self, parts: list[Tensor]) -> list[list[Tensor]]:
@@ -302,7 +303,7 @@ class RNNTanh(RNN, typename="cudnn.RNNTanh"):
 class LSTM(RNN, typename="cudnn.LSTM"):
     """``RNN`` of long short-term memory without peepholes (cudnn.torch: ``cudnn.LSTM``).
 
-    Its gates are, in this order, those of the input, of forgetting, of the cell and of the output.
+    The order of the gates is input, forget, cell, output.
 
     PyTorch: ``torch.nn.LSTM``.
     """
@@ -313,7 +314,7 @@ class LSTM(RNN, typename="cudnn.LSTM"):
 class GRU(RNN, typename="cudnn.GRU"):
     """``RNN`` of gated recurrent units (cudnn.torch: ``cudnn.GRU``).
 
-    Its gates are, in this order, those of resetting, of updating and of the new state.
+    The order of the gates is reset, update, new state.
 
     PyTorch: ``torch.nn.GRU``.
     """
@@ -322,7 +323,7 @@ class GRU(RNN, typename="cudnn.GRU"):
 
 
 class _Both(RNN):
-    """An ``RNN`` that also goes from the end to the beginning."""
+    """The base of bidirectional ``RNN`` layers."""
 
     _directions = 2
 

@@ -1,4 +1,4 @@
-"""What is in a file or a net, as a page for a browser or a notebook."""
+"""Shows what is in a file or a net, as a page for a browser or a notebook."""
 
 from compat.viewer.limits import Limits
 from compat.viewer.page import page, snippet

@@ -1,4 +1,4 @@
-"""What lies in a value, and what of that is told in a line."""
+"""Lists what a value holds, and writes short values in one line."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _STRUCTURE = ("modules", "steps", "fg", "bg", "innode", "outnode", "forwardnodes
 
 @dataclass
 class Contents:
-    """What lies in a value, by how it is told.
+    """The contents of a value, sorted by how the page shows them.
 
     Attributes:
-        fields: what is a line, with its names: the first of them.
-        more: how many lines there are besides.
-        tensors: those of an object, with the names of their fields.
-        parts: how many things there are that are told apart.
+        fields: the first contents that fit in a line, as pairs of name and text.
+        more: the number of further contents that fit in a line.
+        tensors: the tensors of an object, with the names of their fields.
+        parts: the number of contents that are items of their own.
     """
 
     fields: list[tuple[str, str]] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Contents:
 
 
 def contents(value: Any) -> Contents:
-    """What lies in a value."""
+    """Return the contents of a value."""
     found = Contents()
     if isinstance(value, Native):
         found.tensors += value.module.named_parameters()
@@ -73,7 +73,7 @@ def contents(value: Any) -> Contents:
 
 
 def parts(value: Any) -> Iterator[tuple[Any, Any]]:
-    """The entries that are told apart: more than a line, and no tensors of an object."""
+    """Yield the entries that become items: longer than a line, and no tensors of an object."""
     is_table = isinstance(value, _TABLES)
     for key, item in entries(value):
         if (is_table or not isinstance(item, Tensor)) and line(item) is None:
@@ -81,7 +81,7 @@ def parts(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def entries(value: Any) -> Iterator[tuple[Any, Any]]:
-    """All that lies in a value, with what leads to it: of a module its modules first.
+    """Yield all entries of a value with their keys; of a module its modules first.
 
     Modules and the entries of lists count from 1. A container of replicas holds its net once for
     each device.
@@ -101,7 +101,7 @@ def entries(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def line(value: Any) -> str | None:
-    """A value in a line; None for what is more than that."""
+    """Return a value in one line; None if it takes more."""
     if isinstance(value, _SCALARS):
         return scalar(value)
     if isinstance(value, (list, tuple)):
@@ -120,14 +120,14 @@ def line(value: Any) -> str | None:
 
 
 def _is_short(value: Any) -> bool:
-    """Whether a list is told in a line, as sizes are; a few losses are the beginning of a curve."""
+    """Return whether a list is shown in one line. A list of three or more floats is a curve."""
     if len(value) > _SHORT or not all(isinstance(item, _SCALARS) for item in value):
         return False
     return len(value) < 3 or not any(isinstance(item, float) for item in value)
 
 
 def scalar(value: Any) -> str:
-    """A number, a string or nil as Lua writes it; what cannot be printed is escaped."""
+    """Return a number, a string or nil as Lua writes it, with unprintable characters escaped."""
     if value is None:
         return "nil"
     if isinstance(value, bool):
@@ -138,7 +138,7 @@ def scalar(value: Any) -> str:
 
 
 def name_of(key: Any) -> str:
-    """What leads to an entry, as text that can be printed."""
+    """Return the key of an entry as printable text."""
     if isinstance(key, t7.Key):
         key = key.value
         return scalar(key) if isinstance(key, bool) else "(a table)"
@@ -148,12 +148,12 @@ def name_of(key: Any) -> str:
 
 
 def shortened(text: str) -> str:
-    """The text, or its beginning."""
+    """Return the text, or its beginning if it is long."""
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
 def described(value: Any) -> str:
-    """What kind of thing a value is, and how large."""
+    """Return a value's kind and size as text."""
     if isinstance(value, Tensor):
         return f"{kind(value)} {sizes(value)}"
     if isinstance(value, _TABLES):
@@ -164,7 +164,7 @@ def described(value: Any) -> str:
 
 
 def kind(value: Any) -> str:
-    """Torch7's name of a value's class, or Python's."""
+    """Return Torch7's name of a value's class, or Python's."""
     if isinstance(value, Tensor):
         try:
             return tensor_type(value)
@@ -180,19 +180,19 @@ def kind(value: Any) -> str:
 
 
 def sizes(tensor: Tensor) -> str:
-    """The sizes of a tensor: ``64×3×7×7``."""
+    """Return the sizes of a tensor as text, such as ``64×3×7×7``."""
     return "×".join(map(str, tensor.shape)) or "a number"
 
 
 def replicas_of(module: Module) -> list[Any]:
-    """The devices of a container of replicas; of other modules none."""
+    """Return the devices of a container of replicas; an empty list for other modules."""
     if module.typename != "nn.DataParallelTable":
         return []
     return list(getattr(module, "gpuAssignments", ()))
 
 
 def _placed(module: Module, children: list[Module]) -> Iterator[tuple[Any, Module]]:
-    """The modules in a module with their places."""
+    """Yield the modules in a module with their places."""
     replicas = replicas_of(module)
     if not (replicas and children):
         yield from enumerate(children, 1)
@@ -202,7 +202,7 @@ def _placed(module: Module, children: list[Module]) -> Iterator[tuple[Any, Modul
 
 
 def _fields(thing: Any, children: list[Module]) -> Iterator[tuple[Any, Any]]:
-    """The fields of an object but for its modules and what passes leave behind."""
+    """Yield the fields of an object, without its modules and the buffers of its passes."""
     cls: Any = type(thing)
     hidden = _hidden(cls)
     places = set(map(id, children))
@@ -218,7 +218,7 @@ def _fields(thing: Any, children: list[Module]) -> Iterator[tuple[Any, Any]]:
 
 @cache
 def _hidden(cls: type) -> frozenset[str]:
-    """The fields of a class that computes that are no settings of it."""
+    """Return the names of a class's fields that are not settings."""
     if not issubclass(cls, Convertible):
         return frozenset()
     passing = (*cls.transient_fields, *cls.pass_fields, *cls.scratch_fields)

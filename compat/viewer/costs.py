@@ -1,4 +1,4 @@
-"""What nets compute for an input: the sizes of results, and multiply-adds."""
+"""Measures what nets compute for an input: the sizes of results, and multiply-adds."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _PATIENCE = 10.0  # seconds in which an input is sought for
 
 @dataclass
 class Cost:
-    """What a module does for the net's input.
+    """The result sizes and multiply-adds of a module for the net's input.
 
     Attributes:
-        output: the sizes of its latest result.
-        multiply_adds: those of matrix products and convolutions in all its calls.
+        output: the sizes of the module's latest result.
+        multiply_adds: the multiply-adds of matrix products and convolutions in all its calls.
     """
 
     output: str = ""
@@ -34,11 +34,11 @@ class Cost:
 
 @dataclass
 class Costs:
-    """What the modules of a net do.
+    """The costs of the modules of a net.
 
     Attributes:
-        input: the net's input, as ``--input`` takes it; empty where there is none.
-        reason: why there is none.
+        input: the net's input, in the form that ``--input`` takes; empty if none was found.
+        reason: why no input was found.
         modules: the costs by the ``id`` of modules.
     """
 
@@ -48,11 +48,11 @@ class Costs:
 
 
 def costs(net: Module, input: str = "", most: int = 2000) -> Costs:
-    """What a net computes for ``input``, sizes such as ``1x3x224x224``.
+    """Return the costs of a net for an input of sizes such as ``1x3x224x224``.
 
-    Without, an input is found by what the layers need, in ten seconds or not at all. The net itself
-    is not run: the sizes are those of ``to_torch``, without elements where that is possible. Nets
-    of more than ``most`` modules are left out.
+    Without ``input``, an input that fits the layers is searched for, for at most ten seconds. The
+    net's ``to_torch`` conversion is run, if possible on tensors without elements. Nets of more than
+    ``most`` modules are left out.
     """
     if not _has_at_most(most, net):
         return Costs(reason=f"the net has more than {most:,} modules")
@@ -82,7 +82,7 @@ def _has_at_most(most: int, net: Module) -> bool:
 
 
 def _run(conversion: Converted, plain: torch.nn.Module, value: Any) -> dict[int, Cost]:
-    """The costs of one run of what the modules of a net were converted to."""
+    """Return the costs of one run of a converted net, by the ``id`` of the original modules."""
     modules = defaultdict(list)
     for module, converted in conversion.pairs():
         modules[converted].append(id(module))

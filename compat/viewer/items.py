@@ -1,4 +1,4 @@
-"""What the page tells of one thing in a file."""
+"""Describes one value of a file for the page."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _NUMBERED = 20  # entries of a table whose curve is shown
 
 @dataclass
 class Item:
-    """What is told of a thing.
+    """The description of one value.
 
     Attributes:
-        look: for JSON; without its name, which is that of its place.
-        parts: whether what lies in it is to be told.
+        look: the description for JSON, without the value's name.
+        parts: whether the value's contents are described, too.
         sums: see ``Items.sums``.
-        apart: how many bytes of the look are of what has room of its own.
+        apart: the bytes of the look that count for limits other than ``items``.
     """
 
     look: dict[str, Any] = field(default_factory=dict)
@@ -37,14 +37,14 @@ class Item:
 
 
 class Items:
-    """What is told of the things in one file.
+    """Describes the values of one file.
 
     Args:
-        limits: how much is told.
-        input: sizes of an input for the nets, such as ``1x3x224x224``; found out by default.
+        limits: how many bytes the descriptions may take.
+        input: sizes of an input for the nets, such as ``1x3x224x224``; searched for by default.
 
     Attributes:
-        room: what is left of the limits.
+        room: the bytes left of the limits.
     """
 
     def __init__(self, limits: Limits, input: str = "") -> None:
@@ -55,7 +55,7 @@ class Items:
         self._counted: set[tuple[int, int]] = set()
 
     def head(self, value: Any) -> dict[str, Any]:
-        """What is told of a thing wherever it is."""
+        """Return the description that a value has in each of its places."""
         look: dict[str, Any] = {"kind": contents.kind(value), "type": _type(value)}
         if isinstance(value, Module):
             look["text"] = settings(value)
@@ -68,7 +68,7 @@ class Items:
         return look
 
     def item(self, value: Any, is_net: bool) -> Item:
-        """What is told of a thing in its first place; ``is_net`` of a module in no other."""
+        """Describe a value in its first place; ``is_net`` of a module inside no other."""
         item = Item(self.head(value))
         if is_net:
             self._tell_net(item.look, value)
@@ -92,9 +92,9 @@ class Items:
         self._costs.update(found.modules)
 
     def sums(self, value: Any, tensors: list[tuple[str, Tensor]]) -> tuple[int, int]:
-        """How many numbers a thing's tensors train, and their bytes.
+        """Return the number of trained elements in a value's tensors, and the bytes.
 
-        Memory counts where it comes first.
+        Shared memory counts once, where it occurs first.
         """
         if not tensors:
             return 0, 0
@@ -125,7 +125,7 @@ class Items:
         item.look["tensors"] = told
 
     def _tell_table(self, item: Item, value: Any, inside: contents.Contents) -> None:
-        """Fields and entries; a table of numbers as a curve, and one of records as such."""
+        """Describe a table: fields and entries, a curve of numbers, or rows of records."""
         records = self._fitting(item, "numbers", numbers.records(value))
         if records is not None:
             item.look["records"] = records
@@ -136,7 +136,7 @@ class Items:
             item.look |= {"fields": inside.fields, "moreFields": inside.more}
 
     def _fitting(self, item: Item, kind: str, made: dict[str, Any] | None) -> dict[str, Any] | None:
-        """What was made, if there is room for it."""
+        """Return the description made, if there is room for it, or None."""
         size = len(json.dumps(made))
         if made is None or not self.room.take(kind, size):
             return None
@@ -145,7 +145,7 @@ class Items:
 
 
 def _type(value: Any) -> str:
-    """What the page tells apart."""
+    """Return the type of a value, by which the page draws it."""
     if isinstance(value, Module):
         return "module"
     if isinstance(value, (Tensor, t7.Storage)):

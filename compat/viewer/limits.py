@@ -1,4 +1,4 @@
-"""How much of a file a page tells."""
+"""Limits how much of a file a page shows."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """How many bytes of the page are for what; what is nearest the top comes first.
+    """The bytes of a page for each kind of content; values nearest the top come first.
 
     Attributes:
-        modules: not bytes: those of the largest net whose multiply-adds are counted.
-        items: for names, classes and fields of what lies in the file.
-        numbers: for statistics, histograms and curves.
-        pictures: for images.
+        modules: the number of modules of the largest net whose multiply-adds are counted.
+        items: bytes for names, classes and fields of values.
+        numbers: bytes for statistics, histograms and curves.
+        pictures: bytes for images.
     """
 
     modules: int = 2000
@@ -26,10 +26,10 @@ NOTEBOOK = Limits(modules=200, items=150_000, numbers=100_000, pictures=150_000)
 
 
 class Room:
-    """What is left of the limits.
+    """The bytes left of the limits.
 
     Attributes:
-        left_out: how many things of each kind there was no room for.
+        left_out: the number of values of each kind that found no room.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -37,9 +37,9 @@ class Room:
         self.left_out = dict.fromkeys(self._left, 0)
 
     def take(self, kind: str, amount: int = 0) -> bool:
-        """Whether there is room for a thing of ``amount`` bytes, which is taken then.
+        """Take ``amount`` bytes if there is room; return whether there was.
 
-        What there is no room for is counted.
+        Values without room are counted in ``left_out``.
         """
         fits = self._left[kind] > amount
         self._left[kind] -= amount * fits
@@ -47,5 +47,5 @@ class Room:
         return fits
 
     def spend(self, kind: str, amount: int) -> None:
-        """Take the room for what is told in any case."""
+        """Take the room for content that is always shown."""
         self._left[kind] -= amount

@@ -1,4 +1,4 @@
-"""What a module is called, and how its modules are connected."""
+"""Describes modules: their settings, parameters, connections and labels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PARAMETERS = ("weight", "bias")  # of classes that nobody knows
 
 
 def settings(module: Module) -> str:
-    """What a module prints of itself beside its class: ``3 -> 64, 7x7, 2,2``."""
+    """Return what a module prints beside its class, such as ``3 -> 64, 7x7, 2,2``."""
     if type(module).__repr__ is Module.__repr__ or module.children():
         return ""  # printing a container prints all that is in it
     try:
@@ -34,7 +34,7 @@ def settings(module: Module) -> str:
 
 
 def parameters(module: Module) -> list[Tensor]:
-    """A module's own parameters, without those of the modules in it."""
+    """Return a module's own parameters, without those of its children."""
     if isinstance(module, Native):
         return list(module.module.parameters())
     unknown = isinstance(module, TorchObject)
@@ -44,7 +44,7 @@ def parameters(module: Module) -> list[Tensor]:
 
 
 def flow(module: Module) -> dict[str, Any]:
-    """How the modules in a module are connected.
+    """Return how the modules in a module are connected.
 
     ``flow`` is ``chain``, ``branches``, which all get the input or a part of it, ``graph``, or
     ``loose`` where it is not known or too large to draw; ``modules`` their number. Of a graph,
@@ -66,7 +66,7 @@ def flow(module: Module) -> dict[str, Any]:
 
 
 def labels(module: Module) -> dict[int, str]:
-    """What the script that made a net calls the modules of a graph, by their numbers from 1."""
+    """Return the labels that a script gave the modules of a graph, by their numbers from 1."""
     if not isinstance(module, gModule):
         return {}
     return {step.module + 1: _noted(step.data) for step in module.steps if step.module is not None}
@@ -89,7 +89,7 @@ def _noted(data: dict[str, Any]) -> str:
 
 
 def _done(data: dict[str, Any], number: int, last: int) -> str:
-    """What a step without module does."""
+    """Return the label of a step without module."""
     if "selectindex" in data:
         return f"entry {name_of(data['selectindex'])}"
     if number in (0, last):

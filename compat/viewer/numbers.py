@@ -1,4 +1,4 @@
-"""Numbers told in short: statistics and histograms of tensors, curves, tables of records."""
+"""Summarises numbers: statistics and histograms of tensors, curves, tables of records."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _COLUMNS = 12
 
 
 def tensor(name: str, value: Tensor) -> dict[str, Any]:
-    """What a tensor is."""
+    """Return the description of a tensor: name, type, sizes, memory."""
     about = {"name": name, "kind": kind(value), "sizes": sizes(value)}
     return {**about, "bytes": memory(value)}
 
 
 def statistics(value: Tensor) -> dict[str, Any] | None:
-    """What the elements of a tensor are; None for one without any.
+    """Return statistics of a tensor's elements; None for an empty tensor.
 
-    Of a few, ``values``. Of others statistics of up to 65,536 of them, evenly spread: ``counts``
-    are those of a histogram from ``low`` to ``high``; ``odd`` is the number of elements that are
-    infinite or no numbers.
+    A small tensor has ``values``. Others have statistics of up to 65,536 elements, evenly spread:
+    ``counts`` is a histogram from ``low`` to ``high``; ``odd`` is the number of elements that are
+    infinite or NaN.
     """
     if not value.numel() or value.device.type == "meta" or value.is_complex():
         return None
@@ -52,14 +52,14 @@ def statistics(value: Tensor) -> dict[str, Any] | None:
 
 
 def memory(value: Tensor) -> int:
-    """The bytes that a tensor takes: of one that repeats its elements, those of its storage."""
+    """Return the bytes of a tensor; an expanded tensor counts the bytes of its storage."""
     return min(value.nbytes, value.untyped_storage().nbytes())
 
 
 def curve(value: Any) -> dict[str, Any] | None:
-    """The numbers of a table, or of a vector, over their keys; None for anything else.
+    """Return the numbers of a table or vector over their keys; None for other values.
 
-    Of many, the least and the largest of each stretch are kept.
+    A long curve keeps the least and the largest number of each stretch.
     """
     if isinstance(value, Tensor):
         fits = value.dim() == 1 and value.is_floating_point() and 2 <= value.numel() <= _LONGEST
@@ -76,7 +76,7 @@ def curve(value: Any) -> dict[str, Any] | None:
 
 
 def records(value: Any) -> dict[str, Any] | None:
-    """A list of tables with the same keys and a line each, as a table; None for anything else."""
+    """Return a list of tables with the same keys as one table; None for other values."""
     if not isinstance(value, (list, tuple)) or len(value) < 2:
         return None
     rows = list(iter(value))
@@ -106,13 +106,13 @@ def records(value: Any) -> dict[str, Any] | None:
 
 
 def _counts(column: list[Any]) -> bool:
-    """Whether these are whole numbers, each larger than the one before, as epochs are."""
+    """Return whether a column holds increasing whole numbers, as epochs are."""
     whole = all(isinstance(item, int) and not isinstance(item, bool) for item in column)
     return whole and all(before < after for before, after in pairwise(column))
 
 
 def _sample(value: Tensor) -> Tensor:
-    """Elements of a tensor, of which no copy is made: files may tell of any number of them."""
+    """Return a sample of a tensor's elements without copying the tensor, which may be huge."""
     step = -(-value.numel() // _SAMPLE) | 1  # odd, so as not to meet one column of a matrix only
     if value.is_contiguous():
         return value.view(-1)[::step]
@@ -143,7 +143,7 @@ def _thinned(x: Any, y: Any) -> dict[str, Any]:
 
 
 def _short(number: float) -> float | None:
-    """A number as JSON has it, in six digits; None for what JSON lacks."""
+    """Return a number in six digits for JSON; None for infinity and NaN."""
     return float(f"{number:.6g}") if _is_known(number) else None
 
 

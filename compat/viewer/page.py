@@ -1,4 +1,4 @@
-"""A value as one page for a browser, which loads nothing and runs nothing but its own script."""
+"""Writes a value as one HTML page, which loads nothing and runs only its own script."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _HEIGHT = 480  # pixels in a notebook
 
 
 def page(value: Any, name: str, limits: Limits | None = None, input: str = "") -> str:
-    """The page about what a file holds.
+    """Return the page that shows what a file holds.
 
     No text of the file is read as HTML or run: it is in the page as JSON, and becomes text of
     elements. A policy in the page lets the browser run only the page's script and load nothing.
 
     Args:
-        value: what ``compat.t7.load`` returns, or any net, table or tensor.
+        value: the result of ``compat.t7.load``, or any net, table or tensor.
         name: the page's title.
-        limits: how much of the value is told.
-        input: sizes of an input for the nets, such as ``1x3x224x224``; found out by default.
+        limits: how much of the value the page shows.
+        input: sizes of an input for the nets, such as ``1x3x224x224``; searched for by default.
     """
     style = (_HERE / "page.css").read_text()
     script = "\n".join((_HERE / f"{part}.js").read_text() for part in _SCRIPTS)
@@ -63,7 +63,7 @@ def page(value: Any, name: str, limits: Limits | None = None, input: str = "") -
 
 
 def snippet(value: Any) -> str:
-    """The page, smaller, for a notebook: in a frame that can reach nothing around it."""
+    """Return a smaller page for a notebook, in a sandboxed frame."""
     inner = html.escape(page(value, "", NOTEBOOK))
     return (
         f'<iframe srcdoc="{inner}" sandbox="allow-scripts" width="100%" height="{_HEIGHT}" '
@@ -72,11 +72,11 @@ def snippet(value: Any) -> str:
 
 
 def _json(data: Any) -> str:
-    """JSON that HTML takes for text whatever is in it."""
+    """Return JSON that is safe inside HTML, whatever text it holds."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _hash(text: str) -> str:
-    """What a policy calls the one script, or style, that it allows."""
+    """Return the hash by which a content security policy allows one script or style."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

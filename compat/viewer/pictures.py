@@ -1,4 +1,4 @@
-"""Tensors as pictures: filters of convolutions, and images."""
+"""Draws tensors as pictures: filters of convolutions, and images."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SMALLEST = 8  # pixels of what counts as an image
 
 
 def of_module(module: Module, name: str, tensor: Tensor) -> Tensor | None:
-    """The filters of a convolution as pictures (n, 1 or 3, height, width), or None.
+    """Return the filters of a convolution as pictures (n, 1 or 3, height, width), or None.
 
     Filters of one or three planes are grey or coloured; others are shown plane by plane.
     """
@@ -44,7 +44,7 @@ def of_module(module: Module, name: str, tensor: Tensor) -> Tensor | None:
 
 
 def of_data(tensor: Tensor) -> Tensor | None:
-    """A tensor of a data file as pictures (n, 1 or 3, height, width), or None."""
+    """Return a tensor of a data file as pictures (n, 1 or 3, height, width), or None."""
     if tensor.dim() == 2 and tensor.dtype == torch.uint8:
         tensor = tensor[None, None]
     elif tensor.dim() == 3:
@@ -59,7 +59,7 @@ def of_data(tensor: Tensor) -> Tensor | None:
 
 
 def sheet(pictures: Tensor) -> dict[str, Any]:
-    """Pictures beside each other, as the address of a PNG image, with its sizes in pixels."""
+    """Return pictures side by side as the data URL of a PNG image, with its size in pixels."""
     alone = pictures.size(0) == 1
     pictures = pictures[:MOST].detach()
     step = -(-max(pictures.shape[2:]) // (_LARGEST if alone else _WIDEST))
@@ -80,10 +80,10 @@ def sheet(pictures: Tensor) -> dict[str, Any]:
 
 
 def _bytes(pictures: Tensor) -> Tensor:
-    """Pictures as red, green and blue from 0 to 255.
+    """Return pictures as red, green and blue from 0 to 255.
 
-    What is from 0 to 1, or to 255, is so; other numbers are scaled from the least of all pictures
-    to the greatest.
+    Numbers from 0 to 1 or from 0 to 255 keep their meaning. Other numbers are scaled from the least
+    to the greatest of all pictures.
     """
     numbers = pictures.double().nan_to_num(0, 0, 0)
     low, high = float(numbers.min()), float(numbers.max())
@@ -95,7 +95,7 @@ def _bytes(pictures: Tensor) -> Tensor:
 
 
 def _png(image: Tensor) -> bytes:
-    """A PNG file of an image (4, height, width) of bytes."""
+    """Return a PNG file of an image (4, height, width) of bytes."""
     height, width = image.shape[1:]
     rows = image.permute(1, 2, 0).reshape(height, width * 4)
     plain = torch.cat([torch.zeros(height, 1, dtype=torch.uint8), rows], 1)

@@ -1,4 +1,4 @@
-"""One walk through all that lies in a value."""
+"""Walks once through everything in a value."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _ESCAPE = 5  # bytes that an escaped letter takes more
 
 
 class Walk:
-    """The walk: breadth first, and each thing is told once, in the first of its places.
+    """A breadth-first walk that describes each value once, in the first of its places.
 
     Args:
-        value: what a file holds.
-        limits: how much is told.
-        input: sizes of an input for the nets, such as ``1x3x224x224``; found out by default.
+        value: the value to describe, such as the content of a file.
+        limits: how many bytes the descriptions may take.
+        input: sizes of an input for the nets, such as ``1x3x224x224``; searched for by default.
     """
 
     def __init__(self, value: Any, limits: Limits, input: str = "") -> None:
@@ -47,14 +47,15 @@ class Walk:
                 self._go_on(number, each)
 
     def data(self) -> dict[str, Any]:
-        """All that was told, for JSON.
+        """Return all descriptions for JSON.
 
-        * ``looks``: what is told of an item. Equal ones are there once.
-        * ``rows``: ``[look, below, rest, parameters, bytes]``: the place of its look, how many
-          items lie in it, how many more are not told, and what is in it that no item before has.
+        * ``looks``: the descriptions of items. Equal ones are stored once.
+        * ``rows``: ``[look, below, rest, parameters, bytes]``: the place of the item's look, the
+          number of items in it, the number of items left out, and the parameters and bytes in it
+          that no earlier item has.
         * ``nodes``: the places of the items' rows, the value's first. Those that lie in an item
           stand together, in the order of the items.
-        * ``leftOut``: how many items, statistics and pictures there was no room for.
+        * ``leftOut``: the numbers of items, statistics and pictures that found no room.
         """
         for number in range(len(self._values) - 1, 0, -1):
             self._parameters[self._parent[number]] += self._parameters[number]
@@ -67,7 +68,7 @@ class Walk:
         return {"looks": looks, "rows": list(rows), "nodes": nodes, "leftOut": left_out}
 
     def _go_on(self, number: int, value: Any) -> None:
-        """Add what lies in an item."""
+        """Add the contents of an item."""
         named = labels(value) if isinstance(value, Module) else {}
         for position, (key, part) in enumerate(parts(value), 1):
             if self._room.take("items"):
@@ -80,7 +81,7 @@ class Walk:
                 self._pass(part, number)
 
     def _pass(self, value: Any, number: int) -> None:
-        """Count what there is no room for to the item that it lies in."""
+        """Count a value without room for the item that holds it."""
         stack = [value]
         while stack:
             each = stack.pop()
@@ -114,7 +115,7 @@ class Walk:
         self._count(number, *item.sums)
 
     def _interned(self, look: dict[str, Any], item: Item) -> int:
-        """The place of a look, which is added if it is new."""
+        """Return the place of a look; add the look if it is new."""
         told = {key: value for key, value in look.items() if value not in ("", [], 0, None)}
         text = json.dumps(told)
         is_new = text not in self._looks

@@ -20,7 +20,11 @@ from compat.nn.graph.gmodule import gModule
 from compat.t7.base.types import Storage
 
 _GRAPH_FIELDS = ("fg", "bg", "innode", "outnode", "backwardnodes")
-_UNSET_IN_LUA = ("train", "shared", "keep_results")
+# Of a class in Python alone; what dpnn's lists are in Lua is in the classes there.
+_UNSET_IN_LUA = (
+    *("train", "shared", "keep_results", "dpnn_parameters", "dpnn_gradParameters"),
+    *("dpnn_mediumEmpty", "dpnn_lightEmpty"),
+)
 _RESULTS = ("output", "gradInput")
 
 

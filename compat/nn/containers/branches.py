@@ -1,4 +1,4 @@
-"""Containers of modules beside one another."""
+"""Containers that run their modules side by side."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _OUTPUT = "the output of module {}"
 
 
 class Branches(Relaying, abstract=True):
-    """Containers of children beside one another, each with a part of the input and gradients.
+    """The base of containers whose children run side by side, each on its part of the input.
 
-    A class says which: ``_parts(value)`` of the input, ``_gradients(gradOutput)``, and what becomes
-    of the children's results, in ``updateOutput`` and ``_joined_back``. ``copies`` tells whether
-    the gradients of the children are put into memory of this one's.
+    A class defines ``_parts(value)``, the parts of the input; ``_gradients(gradOutput)``, the parts
+    of the gradient; and ``updateOutput`` and ``_joined_back``, which join the children's results.
+    ``copies``: whether the children's gradients are copied into memory of the container.
     """
 
     copies: ClassVar[bool] = True
 
     def _parts(self, input: Any) -> Sequence[Any]:
-        """Return what each child gets of the input; by default all of it."""
+        """Return each child's part of the input; by default all of it."""
         return [input] * len(self.modules)
 
     def _gradients(self, gradOutput: Any) -> Sequence[Any]:
@@ -50,7 +50,7 @@ class Branches(Relaying, abstract=True):
         return gradOutput
 
     def _joined_back(self, input: Any, gradients: list[Any]) -> Any:
-        """Return the gradInput of those of the children; by default their sum."""
+        """Return the gradInput made of the children's; by default their sum."""
         return summed(input, gradients)
 
     def _outputs(self, input: Any) -> list[Any]:
@@ -112,7 +112,7 @@ def summed(input: Any, gradients: Sequence[Any]) -> Any:
     """Return the sum of what several modules give as the gradient of ``input``, in memory of its
     own.
 
-    None where none gives any. Those that give None are left out.
+    Modules that return None are left out; if all do, the sum is None.
     """
     gradients = [gradient for gradient in gradients if gradient is not None]
     if not gradients:
@@ -136,7 +136,7 @@ def summed(input: Any, gradients: Sequence[Any]) -> Any:
 
 
 class Concat(Branches):
-    """Every child gets the input; the outputs are joined along ``dimension`` (``nn.Concat``).
+    """Children on the same input, with outputs joined along ``dimension`` (Torch7: ``nn.Concat``).
 
     Args:
         dimension: the dimension to join along, counted from 1. Scripts leave it out where the
@@ -182,9 +182,9 @@ class Concat(Branches):
 
 
 class DepthConcat(Concat):
-    """``Concat`` of outputs of different sizes (Torch7: ``nn.DepthConcat``).
+    """A ``Concat`` of outputs of different sizes (Torch7: ``nn.DepthConcat``).
 
-    The smaller ones are padded with zeros on all sides, the odd zero last.
+    Smaller outputs are padded with zeros on all sides, the odd zero last.
 
     Args:
         dimension: the dimension to join along, counted from 1.
@@ -213,7 +213,7 @@ class DepthConcat(Concat):
 
 
 def _centered(tensor: Tensor, sizes: list[int], but: int) -> Tensor:
-    """Return ``tensor`` between zeros, so that it gets ``sizes``, in all dimensions but one."""
+    """Return ``tensor`` padded with zeros to ``sizes`` in all dimensions but one."""
     padding: list[int] = []
     for dim, size in reversed(list(enumerate(tensor.shape))):
         missing = 0 if dim == but else sizes[dim] - size
@@ -222,7 +222,7 @@ def _centered(tensor: Tensor, sizes: list[int], but: int) -> Tensor:
 
 
 def _center(tensor: Tensor, sizes: Sequence[int], but: int) -> Tensor:
-    """Return the part of ``tensor`` that ``_centered`` has put something of ``sizes`` into."""
+    """Return the part of ``tensor`` into which ``_centered`` put a tensor of ``sizes``."""
     for dim, size in enumerate(sizes):
         if dim != but and tensor.size(dim) != size:
             tensor = tensor.narrow(dim, (tensor.size(dim) - size) // 2, size)
@@ -230,14 +230,14 @@ def _center(tensor: Tensor, sizes: Sequence[int], but: int) -> Tensor:
 
 
 class _Halved(Branches, abstract=True):
-    """Branches that go back as two halves, as in Torch7: first all updateGradInput."""
+    """Branches whose backward calls ``updateGradInput`` of all children first, as in Torch7."""
 
     backward = Module.backward
     backward_parameters = Module.backward_parameters
 
 
 class Parallel(_Halved):
-    """Child i gets the i-th slice of the input; the outputs are joined (``nn.Parallel``).
+    """Children on one slice of the input each, with joined outputs (Torch7: ``nn.Parallel``).
 
     Args:
         inputDimension: the dimension that is sliced, counted from 1.
@@ -288,7 +288,7 @@ class Parallel(_Halved):
 
 
 class ConcatTable(Branches):
-    """Every child gets the input; the output is the list of theirs (``nn.ConcatTable``)."""
+    """Children on the same input, with a list of outputs (Torch7: ``nn.ConcatTable``)."""
 
     table_fields = ("output",)
 
@@ -300,7 +300,7 @@ class ConcatTable(Branches):
 
 
 class ParallelTable(_Halved):
-    """Child i gets the i-th entry of the input; the output is a list (``nn.ParallelTable``)."""
+    """Children on one entry of a table each, with a list of outputs (``nn.ParallelTable``)."""
 
     table_fields = ("output", "gradInput")
     copies = False

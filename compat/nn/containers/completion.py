@@ -1,7 +1,7 @@
-"""The listener that is told, during backward, which part of a net has complete gradients.
+"""Tells a listener, during backward, which parts of a net have complete gradients.
 
-Containers that call each of their modules once in a pass tell so after each. A reducer listens, to
-sum gradients of replicas while backward still computes others.
+Containers that call each module once in a pass notify the listener after each module. A reducer
+listens, to sum the replicas' gradients while backward still computes others.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def listener() -> Listener | None:
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Within it, ``listener`` hears what containers that go back in this thread tell."""
+    """Let ``listener`` receive the notes of this thread's containers within the block."""
     outer, _state.listener = _state.listener, listener
     try:
         yield

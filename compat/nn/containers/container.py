@@ -59,7 +59,7 @@ class Container(Module):
         return self
 
     def get(self, index: int) -> Any:
-        """Return the child of that number, counted from 1; negative numbers count from the end."""
+        """Return child number ``index``, counted from 1; negative numbers count from the end."""
         return self.modules[self._position(index)]
 
     def size(self) -> int:
@@ -103,28 +103,28 @@ class Container(Module):
             raise
 
     def _located(self, error: Exception, position: int, method: str, *arguments: Any) -> Exception:
-        """Return the error to raise for one of a child, with its place."""
+        """Return the error to raise for a child's error, with the child's place."""
         error = explained(error, self.modules[position], method, *arguments)
         locate(error, self.modules[position])
         locate(error, self, position + 1)
         return error
 
     def set_gradInput(self, value: Any) -> Any:
-        """Make ``value`` the gradInput, also where that was None: it counts in layers alone."""
+        """Set gradInput to ``value``. In containers this also holds if gradInput was None."""
         if results.buffer_reuse.on:
             value = results.copy_to_buffer(self.__dict__.get("gradInput"), value)
         self.gradInput = value
         return value
 
     def set_gradInput_view(self, value: Any) -> Any:
-        """Return the same for ``value`` in memory of somebody else."""
+        """Set gradInput to ``value``, whose memory another module owns."""
         if results.buffer_reuse.on:
             value = results.view_in_buffer(self.__dict__.get("gradInput"), value)
         self.gradInput = value
         return value
 
     def goes_back_as(self, cls: type[Container]) -> bool:
-        """Return whether its ``backward`` is that of ``cls``, and not compiled."""
+        """Return whether ``backward`` is the uncompiled one of ``cls``."""
         is_plain = type(self).backward is cls.backward and "backward" not in self.__dict__
         return is_plain and self.compilation is None
 
@@ -156,7 +156,7 @@ class Container(Module):
     def updateParameters(self: C, learningRate: Scalar) -> C:
         """Subtract ``learningRate`` times its gradient from each parameter.
 
-        Modules with an ``updateParameters`` of their own do what that says.
+        Modules with their own ``updateParameters`` are updated by that method.
         """
         pairs: list[tuple[Tensor, Tensor | None]] = []
         for module in self.ordinary("updateParameters", learningRate):
@@ -165,8 +165,8 @@ class Container(Module):
         return self
 
     def ordinary(self, name: str, *arguments: Any) -> list[Module]:
-        """Return the modules below whose method ``name`` is Module's; calls the method of the
-        others.
+        """Return the modules below that inherit method ``name`` of Module; call the method of the
+        other modules.
         """
         found: list[Module] = []
         ordinary, of_containers = getattr(Module, name), getattr(Container, name)
@@ -227,7 +227,7 @@ class Container(Module):
 
     @classmethod
     def prints_every_module(cls) -> bool:
-        """Tell whether the class prints as ``Container`` does here; Torch7's prints its name."""
+        """Return whether the class prints its modules, where Torch7's class prints its name."""
         return cls.__repr__ is Container.__repr__ and cls._body is Container._body
 
     def __repr__(self) -> str:
@@ -236,10 +236,10 @@ class Container(Module):
 
 
 class Relaying(Container, abstract=True):
-    """Containers that leave it to the modules in them what becomes of gradients of parameters.
+    """The base of containers whose modules handle the gradients of parameters.
 
-    A class says which module is called with what, for either method, in ``_relay(method, input,
-    gradOutput, factor)``.
+    A class defines ``_relay(method, input, gradOutput, factor)``, which calls ``method`` of the
+    modules with their inputs and gradients.
     """
 
     def _relay(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:

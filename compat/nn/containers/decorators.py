@@ -1,4 +1,4 @@
-"""Containers of one module that change what goes in and out, or watch it."""
+"""Containers of one module that change or watch its inputs and outputs."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from compat.tensor_types import parse_type
 
 
 class Decorator(Relaying):
-    """A module around another, which does what that does (Torch7: ``nn.Decorator``).
+    """A wrapper that computes what its module computes (Torch7: ``nn.Decorator``).
 
     Args:
-        module: the other.
+        module: the wrapped module.
 
-    A class that changes what goes in or out says how: ``inward`` and ``outward`` for input and
-    output, ``gradient_inward`` and ``gradient_outward`` for gradOutput and gradInput.
+    Subclasses may change input and output in ``inward`` and ``outward``, and gradOutput and
+    gradInput in ``gradient_inward`` and ``gradient_outward``.
     """
 
     def __init__(self, module: Module | torch.nn.Module) -> None:
@@ -40,19 +40,19 @@ class Decorator(Relaying):
         self.add(module)
 
     def inward(self, input: Any) -> Any:
-        """Return what the module gets for ``input``."""
+        """Return the module's input for ``input``."""
         return input
 
     def outward(self, output: Any, input: Any) -> Any:
-        """Return the output for that of the module."""
+        """Return the output for the module's output."""
         return output
 
     def gradient_inward(self, gradOutput: Any) -> Any:
-        """Return what the module gets for ``gradOutput``."""
+        """Return the module's gradOutput for ``gradOutput``."""
         return gradOutput
 
     def gradient_outward(self, gradInput: Any, input: Any) -> Any:
-        """Return the gradInput for that of the module, which is not None."""
+        """Return the gradInput for the module's gradInput, which is not None."""
         return gradInput
 
     def updateOutput(self, input: Any) -> Any:
@@ -90,14 +90,14 @@ class Decorator(Relaying):
 
 
 class SpatialClassifier(Decorator):
-    """A module for features applied at each place of an image (``nn.SpatialClassifier`` of nnx).
+    """A module applied to the features at each pixel (Torch7: ``nn.SpatialClassifier`` of nnx).
 
     Args:
         classifier: the module, an empty ``Sequential`` by default. ``add`` adds to it.
 
     Field: ``spatialOutput``; where it is False the output is that of the module, ``H * W x N``.
 
-    Shapes: input ``K x H x W``, output ``N x H x W``; the module makes N features of K.
+    Shapes: input ``K x H x W``, output ``N x H x W``; the module computes N features from K.
     """
 
     takes = TENSOR
@@ -137,14 +137,14 @@ class SpatialClassifier(Decorator):
 
 
 class Bottle(Decorator):
-    """A module for inputs with more dimensions than it takes (Torch7: ``nn.Bottle``).
+    """A module applied to inputs with more dimensions than it takes (Torch7: ``nn.Bottle``).
 
     The leading dimensions are merged into the first that the module takes, and restored after.
 
     Args:
-        module: the other.
-        nInputDim: how many dimensions it takes.
-        nOutputDim: how many its output has; as many by default.
+        module: the wrapped module.
+        nInputDim: the number of dimensions that the module takes.
+        nOutputDim: the number of dimensions of its output; ``nInputDim`` by default.
 
     Raises:
         ValueError: where the output has another number of dimensions.
@@ -207,7 +207,7 @@ class DontCast(Decorator):
     Torch7: ``nn.DontCast``.
 
     Args:
-        module: the other.
+        module: the wrapped module.
         castin: convert inputs to the module's type.
         castout: convert outputs to the type of the net around; as ``castin`` by default.
         moduleType: the module's type, by default taken from the module.
@@ -275,10 +275,10 @@ def _cast(value: Any, typename: Any) -> Any:
 
 
 class NaN(Decorator):
-    """Raises an error when a module's output or gradInput has a NaN (Torch7: ``nn.NaN``).
+    """A wrapper that raises an error on NaN in output or gradInput (Torch7: ``nn.NaN``).
 
     Args:
-        module: the other.
+        module: the wrapped module.
         id: a name for the messages; a number by default.
 
     The error, a ValueError, says whether the NaN came with the input, is in the parameters, or was
@@ -323,14 +323,14 @@ def _has_nan(value: Any) -> bool:
 
 
 class Profile(Decorator):
-    """Prints the time that a module's calls take (Torch7: ``nn.Profile``).
+    """A wrapper that prints the time of a module's calls (Torch7: ``nn.Profile``).
 
     Args:
-        module: the other.
-        print_interval: after how many calls, 100 by default.
-        name: what is printed; the module's class by default.
+        module: the wrapped module.
+        print_interval: the number of calls from print to print, 100 by default.
+        name: the name to print; the module's class by default.
 
-    The time is that of the machine, not of a GPU.
+    Times are in seconds of wall-clock time on the CPU; GPU kernels may still run.
 
     PyTorch: ``torch.profiler.profile``.
     """

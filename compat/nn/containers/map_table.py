@@ -81,7 +81,7 @@ class MapTable(Relaying):
         return gradInput
 
     def _each(self, method: str, *tables: Any, scale: tuple[Scalar, ...] = ()) -> list[Any]:
-        """Call ``method`` of each module with the entries of the tables that are its."""
+        """Call ``method`` of each module with the module's entries of the tables."""
         count = len(tables[0])
         self._extend(count)
         for gradOutput in tables[1:]:

@@ -16,7 +16,7 @@ from compat.nn.core.native import as_module
 
 
 class Sequential(Relaying):
-    """Children one after the other (Torch7: ``nn.Sequential``).
+    """A chain of children, each on the output of the one before (Torch7: ``nn.Sequential``).
 
     PyTorch: ``torch.nn.Sequential``.
     """
@@ -27,7 +27,7 @@ class Sequential(Relaying):
         return self
 
     def _take_over(self) -> None:
-        """Have the results of the first and the last module, as Torch7 does when these change."""
+        """Take over gradInput of the first and output of the last module, as Torch7 does."""
         last = self.modules[-1] if self.modules else None
         self.output = self._empty() if last is None else last.output
         first = self.modules[0] if self.modules else None

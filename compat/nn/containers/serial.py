@@ -13,8 +13,8 @@ from compat.tensor_types import parse_type
 class Serial(Decorator):
     """A module that is saved, and copied, as another tensor type (Torch7: ``nn.Serial`` of dpnn).
 
-    What else is left out of files and copies, ``heavySerial``, ``mediumSerial`` and ``lightSerial``
-    say.
+    ``heavySerial``, ``mediumSerial`` and ``lightSerial`` set what else is left out of files and
+    copies.
 
     Args:
         module: the module.

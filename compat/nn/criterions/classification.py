@@ -27,7 +27,7 @@ def class_weights(weights: Any) -> Tensor | None:
 
 
 def check_weights(weights: Tensor | None, input: Tensor, axis: int = -1) -> None:
-    """Raise where ``weights`` are not as many as the classes of ``input``, or of another type."""
+    """Raise unless ``weights`` has the type of ``input`` and one factor per class."""
     if weights is None:
         return
     if weights.numel() != input.size(axis):
@@ -39,7 +39,7 @@ def check_weights(weights: Tensor | None, input: Tensor, axis: int = -1) -> None
 
 
 class _NLL(Averaged):
-    """The negative log likelihood of the right class, for inputs of some numbers of dimensions."""
+    """The base of negative log likelihoods, for inputs with given numbers of dimensions."""
 
     newer_fields = ("ignoreIndex",)
     ignoreIndex: int = -100
@@ -68,7 +68,7 @@ class _NLL(Averaged):
         return self.set_gradInput(slopes)
 
     def _of_labels(self, input: Tensor, target: Any, mean: bool) -> tuple[Tensor, Tensor, Tensor]:
-        """PyTorch's labels, the loss and the sum of the weights of the labels."""
+        """Return PyTorch's labels, the loss and the sum of the labels' weights."""
         check_dims(input, *self._dims)
         if input.dim() == 1 and isinstance(target, Tensor) and target.dim() == 1:
             target = target[:1]
@@ -233,12 +233,12 @@ class BCECriterion(Averaged):
 
 
 class ClassSimplexCriterion(MSECriterion):
-    """Squared distances from a corner of a regular simplex (Torch7: ``nn.ClassSimplexCriterion``).
+    """The squared distance from a corner of a simplex (Torch7: ``nn.ClassSimplexCriterion``).
 
     Each of the ``nClasses`` classes is one corner, a row of the field ``simplex``.
 
     Args:
-        nClasses: how many, at least 2.
+        nClasses: the number of classes, at least 2.
 
     Shapes: input ``nClasses`` or ``N x nClasses``; target a label from 1 on, or a vector of ``N``.
     """
@@ -273,7 +273,7 @@ class ClassSimplexCriterion(MSECriterion):
 
 
 def _regular_simplex(corners: int) -> Tensor:
-    """As many unit vectors as dimensions, all at the same distance; the last dimension is 0."""
+    """Return as many equidistant unit vectors as dimensions; the last coordinate is 0."""
     points = torch.zeros(corners, corners, dtype=torch.float64)
     inner = -1 / (corners - 1)
     for k in range(corners - 1):
@@ -321,7 +321,7 @@ class SoftMarginCriterion(Matched):
 
 
 class MultiMarginCriterion(Averaged):
-    """A hinge for every wrong class (Torch7: ``nn.MultiMarginCriterion``).
+    """The mean hinge loss over the wrong classes (Torch7: ``nn.MultiMarginCriterion``).
 
     Args:
         p: the power of the hinge, 1 or 2.
@@ -366,7 +366,7 @@ class MultiMarginCriterion(Averaged):
 
 
 class MultiLabelMarginCriterion(Averaged):
-    """A hinge for every pair of a right and a wrong class.
+    """The mean hinge loss over pairs of a right and a wrong class.
 
     Torch7: ``nn.MultiLabelMarginCriterion``.
 
@@ -391,7 +391,7 @@ class MultiLabelMarginCriterion(Averaged):
         return self.set_gradInput(slopes)
 
     def _of_labels(self, input: Tensor, target: Any) -> tuple[Tensor, Tensor, Tensor]:
-        """PyTorch's labels, the loss, and which classes are right."""
+        """Return PyTorch's labels, the loss, and which classes are right."""
         check_dims(input, 1, 2)
         labels = zero_based_labels(target, input.shape, input.device)
         check_for_kernel(labels, input.size(-1), ignored=-1)

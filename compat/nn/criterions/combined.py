@@ -1,4 +1,4 @@
-"""Criterions made of criterions, and those without a target."""
+"""Criterions made of other criterions, and criterions without a target."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _zeros(tensor: Tensor) -> Tensor:
 
 
 class ModuleCriterion(Criterion):
-    """A criterion of what modules make of input and target (Torch7: ``nn.ModuleCriterion``).
+    """A criterion of the outputs of modules (Torch7: ``nn.ModuleCriterion``).
 
     Args:
         criterion: the loss.
@@ -236,7 +236,7 @@ class CriterionTable(Layer):
         return self.gradInput
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: float = 1) -> None:
-        """A criterion has no parameters."""
+        """Do nothing: a criterion has no parameters."""
 
     def t7_fields(self) -> dict[str, Any]:
         return {**super().t7_fields(), "gradInput": [self.criterion.gradInput]}

@@ -31,13 +31,13 @@ def signs(target: Any, input: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 class HingeEmbeddingCriterion(Averaged):
-    """Small distances for the alike, large ones for the others.
+    """A hinge loss of distances: small for alike inputs, large for others.
 
     Torch7: ``nn.HingeEmbeddingCriterion``. The loss is the mean of ``x`` where the target is 1 and
     of ``max(0, margin - x)`` where it is -1.
 
     Args:
-        margin: how large the distance of the others should be.
+        margin: the smallest wanted distance of inputs that are not alike.
 
     Shapes: input, of distances, and target have the same size; the target may be a number where
     there is one distance.
@@ -64,7 +64,7 @@ class L1HingeEmbeddingCriterion(Stated):
     from Torch7's generator.
 
     Args:
-        margin: how large the distance of those not alike should be.
+        margin: the smallest wanted distance of inputs that are not alike.
 
     Shapes: input, a table of two tensors of the same size; the target is 1 or -1.
     """
@@ -89,13 +89,13 @@ class L1HingeEmbeddingCriterion(Stated):
 
 
 class CosineEmbeddingCriterion(Averaged):
-    """A cosine of 1 for the alike, a small one for the others.
+    """A loss of the cosine: 1 for alike inputs, small for others.
 
     Torch7: ``nn.CosineEmbeddingCriterion``. The loss is the mean of ``1 - cos`` where the target is
     1 and of ``max(0, cos - margin)`` where it is -1.
 
     Args:
-        margin: how large the cosine of the others may be, from -1 to 1.
+        margin: the largest wanted cosine of inputs that are not alike, from -1 to 1.
 
     Shapes: input, a table of two tensors ``D`` or ``N x D``; the target is 1 or -1, or ``N`` of
     them.
@@ -124,7 +124,7 @@ class CosineEmbeddingCriterion(Averaged):
 
 
 class DistanceRatioCriterion(Averaged):
-    """The probability that the first distance is the smaller one, as a loss.
+    """The negative log probability that the first of two distances is smaller.
 
     Torch7: ``nn.DistanceRatioCriterion``. The loss is the mean of
     ``-log(exp(-x) / (exp(-x) + exp(-y)))``.
@@ -146,13 +146,13 @@ class DistanceRatioCriterion(Averaged):
 
 
 class MarginRankingCriterion(Averaged):
-    """The first input should be larger where the target is 1, the second where it is -1.
+    """A hinge loss that ranks the first input above the second where the target is 1.
 
     Torch7: ``nn.MarginRankingCriterion``. The loss is the sum of
     ``max(0, margin - target * (x - y))``, divided by the first size of the target.
 
     Args:
-        margin: by how much.
+        margin: the smallest wanted difference.
 
     Shapes: input, a table of two tensors of the same size; the target has that size, or is a
     number where the tensors have one element.

@@ -11,12 +11,12 @@ from compat.checks import wrong_type
 
 
 def zero_based_labels(target: Any, shape: tuple[int, ...], device: torch.device) -> Tensor:
-    """PyTorch's numbers of the classes in ``target``.
+    """Return PyTorch's numbers of the classes in ``target``.
 
     Args:
         target: a number, or a tensor of any type; a single label may stand in any shape.
         shape: the shape the labels should have.
-        device: where they are needed.
+        device: the device of the result.
 
     Raises:
         ValueError: where the number of labels does not fit.
@@ -57,10 +57,10 @@ def check_labels(labels: Tensor, classes: int, ignored: int | None = None) -> No
 
 
 def check_for_kernel(labels: Tensor, classes: int, ignored: int | None = None) -> None:
-    """``check_labels`` before a loss that checks them itself, except on the CPU.
+    """Call ``check_labels`` before a loss on a GPU; on the CPU the loss checks labels itself.
 
-    A kernel's failed assertion leaves a GPU unusable. Nor is there time lost by waiting for the
-    labels: the loss, a number, is waited for as soon as it is computed.
+    A kernel's failed assertion leaves a GPU unusable. Waiting for the labels costs no extra time,
+    because the loss, a number, is waited for anyway.
     """
     if labels.device.type != "cpu":
         check_labels(labels, classes, ignored)

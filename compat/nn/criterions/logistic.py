@@ -13,7 +13,7 @@ from compat.nn.functional import criterions_classification as f
 
 
 class _Logistic(Averaged):
-    """The sum over ``log(1 + exp(-target * input))``, times what each element counts."""
+    """The base: the sum of ``log(1 + exp(-target * input))`` times each element's weight."""
 
     _loss = staticmethod(f.logistic_loss)
     _slopes = staticmethod(f.logistic_loss_backward)

@@ -14,7 +14,7 @@ from compat.nn.functional import criterions_noise_contrastive as f
 
 
 class NCECriterion(Stated):
-    """How well a model tells the right classes from noise (Torch7: ``nn.NCECriterion`` of dpnn).
+    """The noise contrastive estimation loss (Torch7: ``nn.NCECriterion`` of dpnn).
 
     Chen et al., Recurrent neural network language model training with noise contrastive estimation
     for speech recognition, 2015.

@@ -14,7 +14,7 @@ from compat.nn.functional import criterions_regression as f
 
 
 def matching(input: Any, target: Any) -> Tensor:
-    """``target`` in the shape of ``input``. Raises for another number of elements or type."""
+    """Return ``target`` in the shape of ``input``; refuse another number of elements or type."""
     check_tensor(input)
     check_tensor(target, "target")
     if input.dtype != target.dtype or input.device != target.device:
@@ -33,7 +33,7 @@ def matching(input: Any, target: Any) -> Tensor:
 
 
 class Averaged(Stated, abstract=True):
-    """Criterions that take the mean of something where ``sizeAverage`` is set, else the sum."""
+    """The base of criterions that take a mean if ``sizeAverage`` is set, else a sum."""
 
     takes = TENSOR
 
@@ -47,7 +47,7 @@ class Averaged(Stated, abstract=True):
 
 
 class Matched(Averaged, abstract=True):
-    """Losses of an input and a target of as many elements, and of ``sizeAverage``."""
+    """The base of averaged losses whose input and target have the same number of elements."""
 
     def _target_for(self, input: Tensor, target: Any) -> Tensor:
         """Return the target in the shape of the input."""

@@ -1,7 +1,7 @@
 """Rewards for nets with ``nn.Reinforce`` layers: 1 for a right answer, 0 for a wrong one.
 
-Backward tells the net its reward, less what was expected: that makes for a smaller variance. What
-to expect, the baseline, is the second entry of the input, and is trained by a criterion of its own.
+Backward gives the net the reward minus the baseline, which lowers the variance. The baseline, the
+expected reward, is the second entry of the input and is trained by a criterion of its own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from compat.nn.criterions.regression import MSECriterion
 
 
 class _ClassReward(Criterion):
-    """A reward for each sample that a class says is right. A class states which as ``is_right``."""
+    """The base of class rewards. A class defines ``is_right``, the samples that get the reward."""
 
     takes = ANYTHING
     scratch_fields = (
@@ -44,7 +44,7 @@ class _ClassReward(Criterion):
         self.sizeAverage = True
 
     def is_right(self, scores: Tensor, target: Tensor) -> Tensor:
-        """For each sample whether its class is the target. Classes define it."""
+        """Return for each sample whether its class is the target. Classes define it."""
         raise TypeError(f"{self.typename} does not define is_right(scores, target)")
 
     def _scores(self, input: Any) -> Tensor:
@@ -126,10 +126,10 @@ class VRClassReward(_ClassReward):
 class BinaryClassReward(_ClassReward):
     """The reward for the right one of two classes (Torch7: ``nn.BinaryClassReward`` of dpnn).
 
-    As ``VRClassReward``, for one score of each sample, which above 0.5 means class 1.
+    Like ``VRClassReward``, with one score for each sample; a score above 0.5 means class 1.
 
     Args:
-        module, scale, criterion: as there.
+        module, scale, criterion: as in ``VRClassReward``.
 
     Shapes: input a table of scores, ``N``, and baseline rewards, ``N`` or ``N x 1``; target ``N``
     labels, 0 or 1.

@@ -1,4 +1,4 @@
-"""Layers that ``torch.nn`` has nothing like, as what their own forward computes."""
+"""Converts layers without ``torch.nn`` equivalent: they run their own forward."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _LEFT_BEHIND = ("output", "grad", "_", "finput", "fgradInput", "noise")
 
 
 class Computed(nn.Module):
-    """A layer of Torch7's that computes by its own ``updateOutput``, under autograd.
+    """A Torch7 layer that runs its own ``updateOutput`` under autograd.
 
-    It has the layer's parameters, and as buffers its other tensors, under their names.
+    Its parameters are the layer's; the layer's other tensors are buffers.
     """
 
     def __init__(self, layer: Any, convert: ToTorch) -> None:
@@ -47,7 +47,7 @@ class Computed(nn.Module):
 
     @property
     def name_of_torch7(self) -> str:
-        """The name of the layer's class."""
+        """The Torch7 name of the layer's class."""
         return type(self.layer).__name__
 
     def _get_name(self) -> str:

@@ -1,4 +1,4 @@
-"""Which file here belongs to which of ``compat.nn``: that of the same place and name."""
+"""Finds the file here for a file of ``compat.nn``: it has the same place and name."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ def load(module: str) -> None:
 
 
 def load_all() -> None:
-    """Import all."""
+    """Import all counterparts."""
     for name in sorted(counterparts()):
         importlib.import_module(name)

@@ -1,6 +1,6 @@
-"""The way into Torch7: ``torch.nn`` modules as modules of ``compat.nn``, for .t7 files.
+"""Converts ``torch.nn`` modules to modules of ``compat.nn``, for .t7 files.
 
-``@converts_from(Class)`` makes a converter, in the file of this package that has the opposite one.
+``@converts_from(Class)`` marks a converter. It stands in the file with the opposite converter.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _converters: dict[type, Converter] = {}
 def converts_from(*classes: type) -> Callable[[Converter], Converter]:
     """Let a function ``convert(module, conversion)`` convert modules of ``torch.nn`` classes.
 
-    Subclasses are others: a forward of their own may compute something else.
+    Subclasses are not converted: their own forward may compute something else.
     """
 
     def register(converter: Converter) -> Converter:
@@ -103,7 +103,7 @@ class FromTorch:
         return self._tensors[id(parameter)]
 
     def filled(self, target: M, source: Any, form: Callable[[Any], Any] | None = None) -> M:
-        """``target`` with the weight, in the layout of ``form``, and the bias of ``source``."""
+        """Return ``target`` with the weight, laid out by ``form``, and the bias of ``source``."""
         target.weight = self.tensor(source.weight, form)
         target.bias = self.tensor(source.bias)
         if source.weight is not None:

@@ -1,4 +1,4 @@
-"""What the ``torch.nn`` modules of this package share."""
+"""The bases and helpers of the ``torch.nn`` modules of this package."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def at_least_1d(output: Tensor) -> Tensor:
 
 
 class WithSettings(nn.Module):
-    """A module that prints the settings that it was made of."""
+    """A module that prints its constructor's settings."""
 
     shown: tuple[str, ...] = ()
 
@@ -48,7 +48,7 @@ STANDING_ALONE: set[type[nn.Module]] = set()
 
 
 def stands_alone(cls: type[M]) -> type[M]:
-    """Have the sources of nets that need a class hold its own source.
+    """Mark a class whose source is copied into the sources of nets that need it.
 
     It and what it uses of this package import torch alone, under the names ``torch``, ``Tensor``,
     ``nn`` and ``functional``; its attributes are its arguments; its lines have at most 88 letters.

@@ -1,4 +1,4 @@
-"""Both ways in a line, for layers without tensors that are made of the same settings."""
+"""Converts both ways, in one line per pair, layers without tensors that have equal settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compat.nn.interchange.to_torch import converts_simply
 
 
 class Setting(NamedTuple):
-    """A setting under its two names, and what makes a value of the one that of the other."""
+    """A setting with its two names and the functions that convert its values."""
 
     torch7: str
     pytorch: str
@@ -53,12 +53,12 @@ def known_dims(dims: int) -> int | None:
 
 
 def counted(torch7: str, pytorch: str) -> Setting:
-    """Return a number that counts from 1, and from 0."""
+    """Return the setting for a number that Torch7 counts from 1 and PyTorch from 0."""
     return Setting(torch7, pytorch, zero_based, from_one)
 
 
 def of_samples(torch7: str = "nInputDims") -> Setting:
-    """Return how many dimensions a sample has."""
+    """Return the setting for the number of dimensions of a sample."""
     return Setting(torch7, "sample_dims", sample_dims, known_dims)
 
 

@@ -1,4 +1,4 @@
-"""What is told when a converted net is saved that only this package can load."""
+"""Warns when a converted net is saved that only this package can load."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _told: set[type] = set()
 
 
 def warn_when_saved(cls: type[nn.Module]) -> None:
-    """Have modules of a class of this package say so when they are pickled; copies say nothing."""
+    """Make modules of a class of this package warn when they are pickled, but not when copied."""
     if cls.__module__.startswith("torch.") or cls in _told:
         return
     _told.add(cls)

@@ -1,7 +1,7 @@
-"""The way out of Torch7: nets and criterions as plain ``torch.nn`` modules, ``Module.to_torch``.
+"""Converts nets and criterions to plain ``torch.nn`` modules: ``Module.to_torch``.
 
-What converts a class stands in the file of this package that has the place and name of the class's
-own, and is imported when such a module is met. ``@converts(Class)`` adds one, there or anywhere.
+The converter of a class stands in the file of this package with the place and name of the class's
+file, and is imported when needed. ``@converts(Class)`` adds a converter, there or anywhere.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class ToTorch:
 
     Args:
         whole: the net or criterion.
-        shared: whether parameters of the result lie in the memory of the net's, for who only reads
-            them.
+        shared: whether parameters of the result share the net's memory, for callers that only
+            read them.
     """
 
     def __init__(self, whole: Module | Criterion, shared: bool = False) -> None:
@@ -83,7 +83,7 @@ class ToTorch:
         return known[1]
 
     def converter(self, cls: type) -> Converter | None:
-        """Return what converts the modules of a class."""
+        """Return the converter of a class."""
         return converter_of(cls)
 
     def pairs(self) -> Iterator[tuple[Any, torch.nn.Module]]:
@@ -91,7 +91,7 @@ class ToTorch:
         yield from self._modules.values()
 
     def missing(self, module: Any) -> torch.nn.Module:
-        """Return what stands for a module that nothing converts."""
+        """Return the replacement of a module without converter; here an error is raised."""
         raise _refusal(module)
 
     def child(self, container: Any, position: int) -> torch.nn.Module:
@@ -127,7 +127,7 @@ class ToTorch:
         return known[1]
 
     def filled(self, layer: L, module: Any, form: Callable[[Tensor], Tensor] | None = None) -> L:
-        """``layer`` with the weight, which ``form`` gives its layout, and bias of ``module``."""
+        """Return ``layer`` with the weight, laid out by ``form``, and the bias of ``module``."""
         layer.weight = self.parameter(module.weight, form)
         layer.bias = self.parameter(module.bias)
         return layer
@@ -147,7 +147,7 @@ def converter_of(cls: type) -> Converter | None:
 
 
 def _check_methods(module: Any) -> None:
-    """Refuse a module whose file replaces what it computes by functions, which are not run."""
+    """Refuse a module whose file replaces its methods by functions, which are not run."""
     for name in ("forward", "updateOutput", "backward", "updateGradInput", "accGradParameters"):
         if isinstance(vars(module).get(name), LuaFunction):
             raise ValueError(
@@ -166,7 +166,7 @@ def _refusal(module: Any) -> ValueError:
 
 
 def to_torch(whole: Module | Criterion) -> torch.nn.Module:
-    """Return what ``to_torch`` of modules and criterions does."""
+    """Return a net or criterion as a ``torch.nn`` module."""
     return ToTorch(whole)(whole)
 
 

@@ -16,7 +16,7 @@ from compat.nn.layers.table_layers import FromTable, table
 
 
 class Bilinear(Drawn, FromTable):
-    """``x W_k y + b_k`` for every output k (Torch7: ``nn.Bilinear``).
+    """Compute ``x W_k y + b_k`` for every output k (Torch7: ``nn.Bilinear``).
 
     Args:
         inputSize1, inputSize2, outputSize: numbers of features.

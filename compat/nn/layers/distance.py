@@ -47,7 +47,7 @@ def torch7_lengths(rows: Tensor) -> Tensor:
 
 
 def drawn_signs(tensor: Tensor) -> Tensor:
-    """1 and -1; where there is no sign, as of 0, drawn from Torch7's generator."""
+    """Return signs as 1 and -1; the sign of 0 is drawn from Torch7's generator."""
     found = tensor.sign()
     none = found == 0
     if found.device.type != "cpu":

@@ -22,14 +22,14 @@ D = TypeVar("D", bound="Dropout")
 
 
 def source(tensor: Tensor) -> Any:
-    """Return what draws numbers for a tensor: has ``bernoulli_(tensor, p)``, ``uniform_``,
+    """Return the generator for a tensor, with methods ``bernoulli_(tensor, p)``, ``uniform_``,
     ``normal_``.
     """
     return Tensor if accelerators.holds(tensor) else random
 
 
 def check_share(p: float) -> float:
-    """Refuse what is no share, or all."""
+    """Raise ValueError unless the share is at least 0 and below 1."""
     if not 0 <= number(p, "p") < 1:
         raise ValueError(f"p is {p}; 0 <= p < 1 is accepted")
     return p
@@ -50,7 +50,7 @@ class Noisy(Elementwise, abstract=True):
 
 
 class _Dropout(Noisy):
-    """What the dropouts have in common: when they draw, and the probability ``p``."""
+    """The base of dropouts: the probability ``p``, and the modes in which they draw."""
 
     p: float
     stochastic_inference: bool = False
@@ -79,7 +79,7 @@ class _Dropout(Noisy):
 
 
 class Dropout(_Dropout):
-    """Sets each element to 0 at probability ``p`` in training (Torch7: ``nn.Dropout``).
+    """Set each element to 0 with probability ``p`` in training (Torch7: ``nn.Dropout``).
 
     Hinton et al., Improving Neural Networks by Preventing Co-adaptation of Feature Detectors, 2012.
 
@@ -140,7 +140,7 @@ class Dropout(_Dropout):
         return self._scaled(gradOutput)
 
     def _scaled(self, tensor: Tensor) -> Tensor:
-        """Return what is not dropped is scaled in evaluation, by files of the first version."""
+        """Scale kept elements in evaluation, for files of the first version."""
         if self.p > 0 and not self.v2:
             return f.mul(tensor, 1 - self.p, self.inplace)
         return tensor if self.inplace else tensor.clone()
@@ -152,7 +152,7 @@ class Dropout(_Dropout):
 
 
 class _PlaneDropout(_Dropout):
-    """Sets whole planes to 0, for inputs with ``_places`` dimensions after that of the planes.
+    """Set whole planes to 0, for inputs with ``_places`` dimensions after that of the planes.
 
     Differs from Torch7: backward works in evaluation.
     """
@@ -172,7 +172,7 @@ class _PlaneDropout(_Dropout):
 
 
 class SpatialDropout(_PlaneDropout):
-    """Sets each plane to 0 at probability ``p`` in training (Torch7: ``nn.SpatialDropout``).
+    """Set each plane to 0 with probability ``p`` in training (Torch7: ``nn.SpatialDropout``).
 
     In evaluation the input is multiplied with 1 - p. Tompson et al., Efficient Object Localization
     Using Convolutional Networks, 2014.
@@ -195,7 +195,7 @@ class VolumetricDropout(_PlaneDropout):
     """``SpatialDropout`` for ``D x T x H x W`` or ``N x D x T x H x W`` (``nn.VolumetricDropout``).
 
     Args:
-        p, stochasticInference: as there.
+        p, stochasticInference: as in ``SpatialDropout``.
 
     Differs from Torch7: backward works in evaluation.
 
@@ -206,7 +206,7 @@ class VolumetricDropout(_PlaneDropout):
 
 
 class TotalDropout(Elementwise):
-    """Sets the whole input to 0 at probability ``p`` in training (``nn.TotalDropout`` of dpnn).
+    """Set the whole input to 0 with probability ``p`` in training (``nn.TotalDropout`` of dpnn).
 
     Args:
         p: the probability, at least 0 and below 1.
@@ -241,7 +241,7 @@ class TotalDropout(Elementwise):
 
 
 class SpatialRegionDropout(Noisy):
-    """Sets the outermost rows or columns on one side to 0 in training.
+    """Set the outermost rows or columns on one side to 0 in training.
 
     Torch7: ``nn.SpatialRegionDropout`` of dpnn. What is left is divided by 1 - p.
 
@@ -288,7 +288,7 @@ class SpatialRegionDropout(Noisy):
 
 
 class WhiteNoise(Noisy):
-    """Adds normal noise in training, and its mean in evaluation (Torch7: ``nn.WhiteNoise``).
+    """Add normal noise in training, and its mean in evaluation (Torch7: ``nn.WhiteNoise``).
 
     Args:
         mean, std: of the noise.

@@ -8,10 +8,10 @@ from compat.nn.core.layer import Layer
 
 
 class Elementwise(Layer, abstract=True):
-    """A function whose output has the size of its input, of each element by itself as a rule.
+    """The base of layers whose output has the size of the input, usually element by element.
 
     A class states it as ``apply_to(input)`` and its gradient as ``gradient(input, gradOutput)``,
-    which may read ``self.output``. Working in place, they return what they were given, overwritten.
+    which may read ``self.output``. In-place functions overwrite and return their argument.
     """
 
     inplace: bool = False
@@ -42,7 +42,7 @@ class Elementwise(Layer, abstract=True):
 
 
 def shaped(gradOutput: Tensor, like: Tensor) -> Tensor:
-    """``gradOutput`` in the shape of ``like``: as in Torch7 only the number of elements counts."""
+    """Return ``gradOutput`` in the shape of ``like``; only the number of elements must match."""
     if gradOutput.shape == like.shape:
         return gradOutput
     if gradOutput.numel() != like.numel():

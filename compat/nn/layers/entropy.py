@@ -1,4 +1,4 @@
-"""``nn.CategoricalEntropy``: a layer that spreads what a net chooses."""
+"""``nn.CategoricalEntropy``: a layer whose gradient raises the entropy of a net's choices."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _LEAST = 0.000001
 
 
 class CategoricalEntropy(Layer):
-    """The input itself; backward makes the entropy of the batch larger.
+    """The identity, whose backward raises the entropy of the batch.
 
     Torch7: ``nn.CategoricalEntropy`` of dpnn. The entropy is that of the mean of the rows, which
-    are probabilities. To the gradient of the output is added ``-scale`` times that of the entropy.
+    are probabilities. Backward adds ``-scale`` times the gradient of the entropy to gradOutput.
 
     Args:
         scale: the factor.
-        minEntropy: only where the entropy is smaller than this is its gradient added.
+        minEntropy: the gradient is added only while the entropy is below this.
 
     Shapes: input ``N x K``.
 

@@ -22,7 +22,7 @@ from compat.tensor_types import default_type, empty_tensor, parse_type, tensor_t
 
 
 class Identity(Layer):
-    """The input itself, a tensor or a table (Torch7: ``nn.Identity``).
+    """The identity of a tensor or a table (Torch7: ``nn.Identity``).
 
     PyTorch: ``torch.nn.Identity``.
     """
@@ -67,7 +67,7 @@ class Constant(Layer):
 
 
 class GradientReversal(Layer):
-    """The input itself; backward multiplies by ``-lambda`` (Torch7: ``nn.GradientReversal``).
+    """The identity, whose backward multiplies by ``-lambda`` (Torch7: ``nn.GradientReversal``).
 
     Ganin and Lempitsky, Unsupervised Domain Adaptation by Backpropagation, 2015.
 
@@ -97,7 +97,7 @@ class GradientReversal(Layer):
 
 
 class L1Penalty(Layer):
-    """The input itself; backward adds the gradient of its 1-norm (Torch7: ``nn.L1Penalty``).
+    """The identity, whose backward adds the gradient of the 1-norm (Torch7: ``nn.L1Penalty``).
 
     Args:
         l1weight: the weight of the norm.
@@ -139,7 +139,7 @@ class L1Penalty(Layer):
 
 
 class ZeroGrad(Layer):
-    """The input itself, a tensor or a table, with zero gradient (Torch7: ``nn.ZeroGrad``)."""
+    """The identity of a tensor or a table, with zero gradient (Torch7: ``nn.ZeroGrad``)."""
 
     def updateOutput(self, input: Any) -> Any:
         return self.set_output_view(input)
@@ -149,12 +149,12 @@ class ZeroGrad(Layer):
 
 
 class PrintSize(Layer):
-    """The input itself; prints its size, and in backward that of gradOutput (``nn.PrintSize``).
+    """The identity; prints the sizes of input and gradOutput (Torch7: ``nn.PrintSize``).
 
-    Of a table the sizes of what is in it.
+    For a table, the sizes of its entries are printed.
 
     Args:
-        prefix: comes before each size.
+        prefix: the text before each size.
     """
 
     passes_on = True
@@ -195,7 +195,7 @@ class _Size:
 
 
 class Copy(Layer):
-    """The input converted to another tensor type (Torch7: ``nn.Copy``).
+    """Convert the input to another tensor type (Torch7: ``nn.Copy``).
 
     Args:
         intype, outtype: Torch7's names of tensor types, of the gradient and of the output.
@@ -265,7 +265,7 @@ class Copy(Layer):
 
 
 class Convert(Container):
-    """Converts between named layouts, and to the type of the module (Torch7: ``nn.Convert``).
+    """Convert between named layouts, and to the type of the module (Torch7: ``nn.Convert``).
 
     Args:
         inputShape, outputShape: one letter for each dimension: ``b`` for the batch, and for
@@ -390,7 +390,7 @@ class Convert(Container):
 
 
 def moved(tensor: Tensor, type: str, copy: bool = False) -> Tensor:
-    """``tensor`` as Torch7's tensor type ``type``; a CUDA type is on the current device."""
+    """Return ``tensor`` as Torch7's tensor type ``type``; a CUDA type is on the current device."""
     dtype, device = cutorch.place(type, tensor)
     return tensor.to(device=device, dtype=dtype, copy=copy)
 

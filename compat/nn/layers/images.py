@@ -32,7 +32,7 @@ def _copy(tensor: Tensor) -> Tensor:
 
 
 class SpatialFeatNormalization(Layer):
-    """Each plane less its mean, over its standard deviation.
+    """Normalisation of each plane by a given mean and standard deviation.
 
     Torch7: ``nn.SpatialFeatNormalization`` of dpnn.
 
@@ -70,7 +70,7 @@ class _ColorNoise(Noisy):
     inputChannels: int
 
     def draw(self, images: int, like: Tensor) -> Tensor:
-        """Return numbers for so many images, ``images x planes``. Classes define it."""
+        """Return random numbers, ``images x planes``. Classes define it."""
         raise TypeError(f"{self.typename} does not define draw(images, like)")
 
     def updateOutput(self, input: Tensor) -> Tensor:
@@ -85,7 +85,7 @@ class _ColorNoise(Noisy):
 
 
 class SimpleColorTransform(_ColorNoise):
-    """Adds to each plane of an image a number of its own, in training.
+    """Add a random number to each plane of an image, in training.
 
     Torch7: ``nn.SimpleColorTransform`` of dpnn.
 
@@ -118,7 +118,7 @@ class SimpleColorTransform(_ColorNoise):
 
 
 class PCAColorTransform(_ColorNoise):
-    """Adds to each image a random colour along the principal components, in training.
+    """Add a random colour along the principal components to each image, in training.
 
     Torch7: ``nn.PCAColorTransform`` of dpnn. Krizhevsky et al., ImageNet Classification with Deep
     Convolutional Neural Networks, 2012.
@@ -176,9 +176,9 @@ def _check_elements(value: Tensor, name: str, planes: int) -> None:
 
 
 class SpatialUniformCrop(Layer):
-    """A part of each image, from a random place in training (``nn.SpatialUniformCrop`` of dpnn).
+    """A random crop of each image in training (Torch7: ``nn.SpatialUniformCrop`` of dpnn).
 
-    In evaluation it is the middle.
+    In evaluation the centre is cropped.
 
     Args:
         oheight: the height of the output.

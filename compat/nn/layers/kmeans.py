@@ -18,7 +18,7 @@ from compat.nn.functional import kmeans as f
 
 
 class Kmeans(Layer):
-    """The nearest of some centers, which move to the middle of what is theirs.
+    """The number of the nearest cluster center; training moves centers to their samples' mean.
 
     Torch7: ``nn.Kmeans``.
 

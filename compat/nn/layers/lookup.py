@@ -25,7 +25,7 @@ class LookupTable(Layer):
         nIndex: the number of rows.
         nOutput: the size of a row.
         paddingValue: the index, from 1, of a row that is not trained; 0 for none.
-        maxNorm: rows that are used get at most this norm, before they are used.
+        maxNorm: the largest norm of a row; longer rows are scaled down before use.
         normType: which norm; 2 by default.
 
     Shapes: input ``L`` or ``N x L`` of indices from 1 to ``nIndex``, of any tensor type; output
@@ -134,7 +134,7 @@ class LookupTable(Layer):
             raise
 
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
-        """Zeros: indices have no gradient."""
+        """Return zeros: indices have no gradient."""
         if self.gradInput is None:
             return None
         return self.set_gradInput(torch.zeros_like(input))
@@ -156,7 +156,7 @@ class LookupTable(Layer):
     def renormalise_as(self, copy: LookupTable) -> None:
         """Bound the norms of the rows that a copy with a ``weight`` of its own has just bounded.
 
-        For whoever computes with copies of this one and goes on training it.
+        A container that computes with copies of this layer calls it, so that training goes on.
         """
         rows = copy.__dict__.get("renormalised")
         if rows is not None and self.maxNorm is not None:

@@ -1,4 +1,4 @@
-"""``nn.NCEModule``: the last layer of a net with many classes, which learns to tell noise."""
+"""``nn.NCEModule``: a last layer for many classes, trained by noise contrastive estimation."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class NCEModule(Linear):
     ``sampleidx``, the classes of the latest batch: ``k`` of noise and ``N`` right ones, or without
     ``batchnoise`` ``N x (1 + k)``; ``Z``, a tensor of one number.
 
-    ``multicuda``, which splits the weight between two GPUs, is not there.
+    Differs from Torch7: ``multicuda``, which splits the weight between two GPUs, does not exist.
     """
 
     takes = MIXED
@@ -144,7 +144,7 @@ class NCEModule(Linear):
         return self.set_output(parts)
 
     def _constant(self, exponentials: Tensor) -> float:
-        """``Z``, which the first batch may have to tell."""
+        """Return ``Z``; estimate it from the first batch if it is not set."""
         if self.Z.item() <= 0:
             self.Z.fill_(exponentials.mean() * len(self.weight))
             print(f"normalization constant Z approximated to {self.Z.item():.14g}")
@@ -242,5 +242,5 @@ class NCEModule(Linear):
 
 
 def _both(ofTarget: Tensor, ofNoise: Tensor) -> Tensor:
-    """``N x (1 + k)`` of ``N`` and ``N x k``."""
+    """Join ``N`` and ``N x k`` to ``N x (1 + k)``."""
     return torch.cat([ofTarget.unsqueeze(1), ofNoise], 1)

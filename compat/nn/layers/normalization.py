@@ -120,7 +120,7 @@ class BatchNormalization(Layer):
     def _gradients(
         self, input: Tensor, gradOutput: Tensor, scale: Scalar, to_input: bool, to_parameters: bool
     ) -> Tensor | None:
-        """Return those of the input, as gradInput, and of the parameters, which are added."""
+        """Return gradInput; add the gradients of the parameters."""
         self._check(input)
         batch, gradOutput = self._batch(input), self._batch(gradOutput)
         check_gradOutput(gradOutput, batch)

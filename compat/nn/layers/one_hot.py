@@ -13,10 +13,10 @@ from compat.nn.core.layer import Layer
 
 
 class OneHot(Layer, typename="OneHot"):
-    """For every number of the input, zeros with a 1 at its place (char-rnn: ``OneHot``).
+    """The one-hot vector of each number of the input (char-rnn: ``OneHot``).
 
     Args:
-        outputSize: how many places there are.
+        outputSize: the size of the vectors.
 
     Shapes: input ``N``, of numbers from 1 to ``outputSize`` of any tensor type; output
     ``N x outputSize`` of the module's type. There is no ``gradInput``: it is empty.

@@ -46,7 +46,7 @@ class EdgePadding(Layer, abstract=True):
         return self.set_gradInput(self._pad_backward(gradOutput, input, self._amounts(input)))
 
     def _check_rest(self, input: Tensor, amounts: list[int]) -> None:
-        """Refuse an input of which nothing is left when what is negative has been cut off."""
+        """Raise ValueError if negative padding leaves nothing of the input."""
         ends = zip(reversed(input.shape), amounts[::2], amounts[1::2], strict=False)
         for i, (size, near, far) in enumerate(ends):
             least = 1 - min(near, 0) - min(far, 0)

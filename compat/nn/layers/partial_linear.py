@@ -20,14 +20,15 @@ from compat.nn.layers.table_products import MM
 
 
 class PartialLinear(Layer):
-    """``Linear`` of which some outputs are computed (Torch7: ``nn.PartialLinear``).
+    """A ``Linear`` that computes only chosen outputs (Torch7: ``nn.PartialLinear``).
 
     Args:
         inputsize, outputsize: numbers of features.
         bias: whether to add one.
 
-    Shapes: input ``N x inputsize``; output ``N x outputsize``, or as many as ``setPartition``
-        names.
+    Shapes: input ``N x inputsize``; output ``N x outputsize``, or ``N x`` the number of outputs
+    that ``setPartition`` named.
+
     The weights are in a ``LookupTable`` inside the field ``network``.
 
     Differs from Torch7: it also trains without a bias.

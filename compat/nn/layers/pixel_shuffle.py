@@ -11,7 +11,7 @@ from compat.nn.functional import pixel_shuffle as f
 
 
 class PixelShuffle(Layer):
-    """Planes as pixels: ``D·r² x H x W`` becomes ``D x H·r x W·r`` (Torch7: ``nn.PixelShuffle``).
+    """Upscaling that turns ``D·r² x H x W`` into ``D x H·r x W·r`` (Torch7: ``nn.PixelShuffle``).
 
     Shi et al., Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel
     Convolutional Neural Network, 2016.

@@ -200,7 +200,7 @@ class _PerElement(Drawn):
 
     @staticmethod
     def fitted(parameter: Tensor, input: Tensor) -> Tensor:
-        """``parameter`` in a shape that meets ``input``, which may be a sample or a batch."""
+        """Return ``parameter`` in a shape that broadcasts to ``input``, a sample or a batch."""
         check_type(input, parameter)
         if parameter.numel() == 1:
             return parameter.view(-1)

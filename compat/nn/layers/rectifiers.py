@@ -307,7 +307,7 @@ class PReLU(Layer):
             f.prelu_acc_(shaped(gradOutput, input), input, gradSlopes, scale)
 
     def _placed(self, slopes: Tensor, input: Tensor) -> Tensor:
-        """One slope, or those of the planes, in a shape that meets ``input``."""
+        """Return one slope, or one per plane, in a shape that broadcasts to ``input``."""
         planes = self.nOutputPlane
         if planes == 0:
             return slopes

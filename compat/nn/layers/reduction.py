@@ -16,12 +16,12 @@ from compat.nn.functional import reduction as f
 
 
 class _Reduction(Layer):
-    """A function over one dimension.
+    """The base of reductions over one dimension.
 
     Args:
         dimension: the dimension, counted from 1, or from the end with negative numbers.
-        nInputDims: the number of dimensions of a sample; given an input with one more, a batch,
-            ``dimension`` means that of the samples. A negative one is none.
+        nInputDims: the number of dimensions of a sample. An input with one more is a batch, and
+            ``dimension`` counts within a sample. A negative number is ignored.
 
     Shapes: the output lacks the dimension; that of a vector has one element.
     """
@@ -42,12 +42,12 @@ class _Reduction(Layer):
 class Max(_Reduction):
     """The largest element along one dimension (Torch7: ``nn.Max``).
 
-    The gradient goes to the first of equal ones.
+    The gradient goes to the first of equal elements.
 
     Args:
         dimension: the dimension, counted from 1, or from the end with negative numbers.
-        nInputDims: the number of dimensions of a sample; given an input with one more, a batch,
-            ``dimension`` means that of the samples. A negative one is none.
+        nInputDims: the number of dimensions of a sample. An input with one more is a batch, and
+            ``dimension`` counts within a sample. A negative number is ignored.
 
     PyTorch: ``torch.max``.
     """

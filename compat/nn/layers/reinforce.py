@@ -86,11 +86,11 @@ class Reinforce(Layer):
         return [*given, second]
 
     def draw(self, *parameters: Any) -> Tensor:
-        """One draw for each element of the first of the parameters. Classes define it."""
+        """Return one draw for each element of the first parameter. Classes define it."""
         return self.expected(*parameters)
 
     def expected(self, *parameters: Any) -> Tensor:
-        """Return what stands for a draw in evaluation. Classes define it, if it is not
+        """Return the output in evaluation. Classes define it, if it is not
         the input.
         """
         expected: Tensor = parameters[0].clone(memory_format=torch.contiguous_format)
@@ -123,7 +123,7 @@ class Reinforce(Layer):
 
 
 class ReinforceBernoulli(Reinforce):
-    """Draws 0 or 1 (Torch7: ``nn.ReinforceBernoulli`` of dpnn).
+    """Draw 0 or 1 (Torch7: ``nn.ReinforceBernoulli`` of dpnn).
 
     Args:
         stochastic: draw in evaluation, too; the output is the input there otherwise.
@@ -143,7 +143,7 @@ class ReinforceBernoulli(Reinforce):
 
 
 class ReinforceCategorical(Reinforce):
-    """Draws one of several categories (Torch7: ``nn.ReinforceCategorical`` of dpnn).
+    """Draw one of several categories (Torch7: ``nn.ReinforceCategorical`` of dpnn).
 
     Args:
         stochastic: draw in evaluation, too; the output is the input there otherwise.
@@ -165,7 +165,7 @@ class ReinforceCategorical(Reinforce):
 
 
 class ReinforceNormal(Reinforce):
-    """Draws from normal distributions (Torch7: ``nn.ReinforceNormal`` of dpnn).
+    """Draw from normal distributions (Torch7: ``nn.ReinforceNormal`` of dpnn).
 
     Args:
         stdev: the standard deviation, a number or a tensor of the size of the input or of one
@@ -197,7 +197,7 @@ class ReinforceNormal(Reinforce):
 
 
 class ReinforceGamma(Reinforce):
-    """Draws from gamma distributions (Torch7: ``nn.ReinforceGamma`` of dpnn).
+    """Draw from gamma distributions (Torch7: ``nn.ReinforceGamma`` of dpnn).
 
     Args:
         scale: the scale, a number or a tensor of the size of the input or of one sample; None if
@@ -237,7 +237,7 @@ class ReinforceGamma(Reinforce):
 
 
 def check_parameter(value: Any, first: Tensor, name: str) -> Any:
-    """Refuse a second parameter that is neither a number nor of the size of the first, or a sample.
+    """Check that a second parameter is a number, or has the size of the first or of a sample.
 
     A number is that of a tensor of the first's type.
     """

@@ -30,7 +30,7 @@ class _OfSamples(Layer, abstract=True):
 
 
 class _InShape(Layer, abstract=True):
-    """The input in another shape, and gradOutput in that of the input: views where there can be.
+    """The base of layers that give their input another shape, as a view where possible.
 
     A class states ``shape_of(input)``.
     """
@@ -49,13 +49,13 @@ class _InShape(Layer, abstract=True):
 
 
 class View(_InShape, _OfSamples):
-    """The input in another shape (Torch7: ``nn.View``).
+    """View the input in another shape (Torch7: ``nn.View``).
 
     Args:
         size: the sizes of a sample, one of which may be -1 to be inferred: several numbers, or one
             list of them.
 
-    What the input holds more than one sample is a batch; with -1, it is so only after
+    An input with more elements than one sample is a batch; with a -1 in ``size``, only after
     ``setNumInputDims``.
 
     Differs from Torch7: inputs need not be contiguous.
@@ -107,7 +107,7 @@ class View(_InShape, _OfSamples):
 
 
 class Reshape(_InShape):
-    """The input in another shape (Torch7: ``nn.Reshape``).
+    """Give the input another shape (Torch7: ``nn.Reshape``).
 
     Args:
         size: the sizes of a sample: several numbers, or one list of them.
@@ -158,7 +158,7 @@ class Reshape(_InShape):
 
 
 class Collapse(_InShape):
-    """All dimensions of a sample as one (Torch7: ``nn.Collapse``).
+    """Merge all dimensions of a sample into one (Torch7: ``nn.Collapse``).
 
     Args:
         nInputDim: the number of dimensions of a sample; the first of an input with more is the
@@ -181,10 +181,10 @@ class Collapse(_InShape):
 
 
 class Squeeze(_InShape, _OfSamples):
-    """Drops dimensions of size 1 (Torch7: ``nn.Squeeze``).
+    """Drop dimensions of size 1 (Torch7: ``nn.Squeeze``).
 
     Args:
-        dim: the one to drop if its size is 1, counted from 1; by default all such.
+        dim: the dimension to drop if its size is 1, counted from 1; by default all of size 1.
         numInputDims: the number of dimensions of a sample; given an input with one more, a batch,
             ``dim`` means that of the samples.
 
@@ -210,7 +210,7 @@ class Squeeze(_InShape, _OfSamples):
 
 
 class Unsqueeze(_InShape, _OfSamples):
-    """Inserts a dimension of size 1 (Torch7: ``nn.Unsqueeze``).
+    """Insert a dimension of size 1 (Torch7: ``nn.Unsqueeze``).
 
     Args:
         pos: the number that the new dimension gets, counted from 1.
@@ -243,7 +243,7 @@ class Unsqueeze(_InShape, _OfSamples):
 
 
 class Transpose(_OfSamples):
-    """Swaps dimensions (Torch7: ``nn.Transpose``). The output is contiguous.
+    """Swap dimensions (Torch7: ``nn.Transpose``). The output is contiguous.
 
     Args:
         permutations: pairs of dimensions, counted from 1, swapped one pair after the other.
@@ -272,7 +272,7 @@ class Transpose(_OfSamples):
 
 
 class Contiguous(Layer):
-    """The input with its elements side by side in memory (Torch7: ``nn.Contiguous``).
+    """Make the input contiguous in memory (Torch7: ``nn.Contiguous``).
 
     PyTorch: ``torch.Tensor.contiguous``.
     """
@@ -287,10 +287,10 @@ class Contiguous(Layer):
 
 
 class Replicate(Layer):
-    """Repeats the input along a new dimension (Torch7: ``nn.Replicate``).
+    """Repeat the input along a new dimension (Torch7: ``nn.Replicate``).
 
     Args:
-        nf: how often.
+        nf: the number of repeats.
         dim: the number that the new dimension gets, counted from 1.
         ndim: the number of dimensions of a sample; an input with more is a batch of samples.
 

@@ -24,7 +24,7 @@ class Narrow(Layer):
         dimension: counted from 1, or from the end with negative numbers.
         offset: the first index of the range, counted from 1. As in Torch7, a negative one means
             instead that ``length`` entries are left out at the end.
-        length: how many there are; -1 means up to the last, -2 up to the last but one, and so on.
+        length: the number of entries; -1 means up to the last, -2 up to the last but one, etc.
 
     PyTorch: ``torch.narrow``.
     """
@@ -61,7 +61,7 @@ class Narrow(Layer):
 
 
 class Select(Layer):
-    """One index of one dimension, which is dropped (Torch7: ``nn.Select``).
+    """The entry at one index of a dimension, which is dropped (Torch7: ``nn.Select``).
 
     Args:
         dimension, index: counted from 1, or from the end with negative numbers.
@@ -107,13 +107,13 @@ class _OfIndices(Layer):
 
 
 class Index(_OfIndices):
-    """Chosen indices of one dimension (Torch7: ``nn.Index``).
+    """The entries at chosen indices of one dimension (Torch7: ``nn.Index``).
 
     Args:
         dimension: counted from 1, or from the end with negative numbers.
 
-    The input is a table of a tensor and a vector of indices, which count from 1. In the gradient
-    the second is zero.
+    The input is a table of a tensor and a vector of indices, which count from 1. The
+    indices get a zero gradient.
 
     PyTorch: ``torch.index_select``.
     """
@@ -188,7 +188,7 @@ class MaskedSelect(Layer):
 
 
 class OneHot(_OfIndices):
-    """Each number as a vector with a 1 in its place (Torch7: ``nn.OneHot``).
+    """The one-hot vector of each number (Torch7: ``nn.OneHot``).
 
     Args:
         outputSize: the size of the vectors.
@@ -223,7 +223,7 @@ class OneHot(_OfIndices):
 
 
 class Padding(Layer):
-    """Inserts constant entries into one dimension (Torch7: ``nn.Padding``).
+    """Insert constant entries into one dimension (Torch7: ``nn.Padding``).
 
     Args:
         dim: the dimension, counted from 1.

@@ -20,7 +20,7 @@ def features_dim(input: Tensor) -> int:
 
 
 class SoftMax(Elementwise):
-    """``exp(x_i) / sum_j exp(x_j)`` over the features (Torch7: ``nn.SoftMax``).
+    """Compute ``exp(x_i) / sum_j exp(x_j)`` over the features (Torch7: ``nn.SoftMax``).
 
     Shapes: ``D``, ``N x D``, ``D x H x W`` or ``N x D x H x W``, features in the dimension ``D``.
 
@@ -35,7 +35,7 @@ class SoftMax(Elementwise):
 
 
 class SoftMin(Elementwise):
-    """The ``SoftMax`` of the negative input (Torch7: ``nn.SoftMin``). Shapes as there.
+    """The ``SoftMax`` of the negative input, in the same shapes (Torch7: ``nn.SoftMin``).
 
     PyTorch: ``torch.nn.Softmin``.
     """
@@ -50,7 +50,7 @@ class SoftMin(Elementwise):
 
 
 class LogSoftMax(Elementwise):
-    """The logarithm of ``SoftMax`` (Torch7: ``nn.LogSoftMax``). Shapes as there.
+    """The logarithm of ``SoftMax``, in the same shapes (Torch7: ``nn.LogSoftMax``).
 
     PyTorch: ``torch.nn.LogSoftmax``.
     """
@@ -63,14 +63,14 @@ class LogSoftMax(Elementwise):
 
 
 class SpatialSoftMax(SoftMax):
-    """``SoftMax``, named for its use on images (Torch7: ``nn.SpatialSoftMax``). Shapes as there.
+    """``SoftMax`` under a name for its use on images (Torch7: ``nn.SpatialSoftMax``).
 
     PyTorch: ``torch.nn.Softmax``.
     """
 
 
 class SpatialLogSoftMax(LogSoftMax):
-    """``LogSoftMax``, named for its use on images (Torch7: ``nn.SpatialLogSoftMax``).
+    """``LogSoftMax`` under a name for its use on images (Torch7: ``nn.SpatialLogSoftMax``).
 
     PyTorch: ``torch.nn.LogSoftmax``.
     """

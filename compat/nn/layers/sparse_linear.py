@@ -23,7 +23,7 @@ _NEVER, _ONCE, _OFTEN = range(3)
 
 
 class _Sparse(Layer):
-    """What the two have in common: the sum over the features, weight decay, gradInput."""
+    """The base of both layers: the sum over the features, weight decay, gradInput."""
 
     takes = TABLE
     table_fields = ("gradInput",)
@@ -38,11 +38,11 @@ class _Sparse(Layer):
         return self
 
     def dense_weight(self) -> Tensor:
-        """``weight`` as ``outputSize x inputSize``."""
+        """Return ``weight`` as ``outputSize x inputSize``."""
         raise TypeError(f"{self.typename} does not define dense_weight()")
 
     def dense_gradient(self, input: Any, gradient: Tensor) -> Any:
-        """``gradient``, ``N x inputSize``, in the form of the input, with every feature."""
+        """Return ``gradient``, ``N x inputSize``, in the form of the input, with every feature."""
         raise TypeError(f"{self.typename} does not define dense_gradient()")
 
     def updateGradInput(self, input: Any, gradOutput: Tensor) -> Any:
@@ -56,7 +56,7 @@ class _Sparse(Layer):
 
 
 class SparseLinear(_Sparse):
-    """``Linear`` for sparse inputs (Torch7: ``nn.SparseLinear``).
+    """A ``Linear`` for sparse inputs (Torch7: ``nn.SparseLinear``).
 
     Args:
         inputSize, outputSize: numbers of features.
@@ -183,7 +183,7 @@ def _rows(weight: Tensor, keys: Tensor, offset: int = -1) -> Tensor:
 
 
 class IndexLinear(_Sparse):
-    """``Linear`` for sparse inputs given as keys and values (Torch7: ``nn.IndexLinear``).
+    """A ``Linear`` for sparse inputs given as keys and values (Torch7: ``nn.IndexLinear``).
 
     Args:
         inputSize, outputSize: numbers of features.
@@ -282,7 +282,7 @@ class IndexLinear(_Sparse):
         return rows, values, f.owners_of(_whole(sizes, rows.device)), len(sizes)
 
     def objection(self, input: Any) -> Exception | None:
-        """There is nothing left to find: the input is checked piece by piece."""
+        """Return no objection: the input is checked piece by piece."""
         return None
 
     def dense_weight(self) -> Tensor:

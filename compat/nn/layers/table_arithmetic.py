@@ -179,11 +179,11 @@ class CAddTensorTable(FromTable):
 
 
 class MixtureTable(FromTable):
-    """The sum of what experts say, weighted by a gater (Torch7: ``nn.MixtureTable``).
+    """The sum of the experts' outputs, weighted by a gater (Torch7: ``nn.MixtureTable``).
 
     Args:
         dim: the dimension of the experts' tensor that counts the experts, from 1; by default 2 in
-            batches and 1 otherwise. Of no importance where the experts are a table.
+            batches and 1 otherwise. Not used if the experts are a table.
 
     Shapes: a table of the gater's output, ``E`` or ``N x E``, and of the experts': a table of ``E``
     tensors, or one tensor with all.

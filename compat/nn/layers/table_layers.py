@@ -94,7 +94,7 @@ class SelectTable(FromTable):
     """One entry of a table (Torch7: ``nn.SelectTable``).
 
     Args:
-        index: its number from 1, or from the end with negative ones, or its key.
+        index: the entry's number, from 1 or, if negative, from the end; or its key.
     """
 
     passes_on = True
@@ -185,7 +185,7 @@ class SplitTable(Layer):
 
 
 class _ToTable(FromTable):
-    """Tables in, tables out: what these hold is what the input holds, and the gradients so."""
+    """The base of layers from table to table whose output holds entries of the input."""
 
     takes = ANYTHING
     table_fields = ("output", "gradInput")

@@ -47,7 +47,7 @@ class Resampling(Layer, abstract=True):
                 )
 
     def _axes(self, input: Tensor) -> int:
-        """Return how many axes its planes or volumes have; refuses all else. Classes define it."""
+        """Return the number of axes of the planes or volumes; refuse other inputs."""
         raise TypeError(f"{self.typename} does not define _axes(input)")
 
     def _size(self, input: Tensor) -> list[int]:
@@ -95,10 +95,10 @@ class _SpatialUpSampling(Resampling):
 
 
 class SpatialUpSamplingNearest(_SpatialUpSampling):
-    """Every pixel repeated (Torch7: ``nn.SpatialUpSamplingNearest``).
+    """Enlarge planes by repeating pixels (Torch7: ``nn.SpatialUpSamplingNearest``).
 
     Args:
-        scale: how often, in both directions.
+        scale: the factor in both directions.
 
     Shapes: input ``[N x] planes x H x W``.
 

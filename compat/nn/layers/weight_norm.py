@@ -78,7 +78,7 @@ class LinearWeightNorm(Linear):
 
     @property
     def weight(self) -> Any:
-        """The weights in use. What is written into them serves ``initFromWeight`` alone."""
+        """The weights in use. Only ``initFromWeight`` reads values written into them."""
         if self._shown is None or version(self._shown[0]) == self._shown[1]:
             weight = self._normalised()
             self._shown = weight, version(weight)

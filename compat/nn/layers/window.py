@@ -21,10 +21,10 @@ E = TypeVar("E", bound="Emptied")
 
 
 class Emptied(Layer, abstract=True):
-    """Poolings of all kinds: they have an older name for ``clearState``."""
+    """The base of poolings, which have an older name for ``clearState``."""
 
     def empty(self: E) -> E:
-        """``clearState``."""
+        """Call ``clearState``."""
         return self.clearState()
 
 
@@ -71,11 +71,11 @@ class Windowed(Layer, abstract=True):
             self._set("pad", padding, 0)
 
     def _shown_window(self) -> list[list[int]]:
-        """Size, step and padding in the order of Torch7's arguments."""
+        """Return size, step and padding in the order of Torch7's arguments."""
         return [[getattr(self, kind + axis) for axis in self.axes] for kind in ("k", "d", "pad")]
 
     def _check_sample(self, input: Any, planes: int | None = None) -> None:
-        """Refuse what is neither a sample, with ``planes`` planes, nor a batch of them."""
+        """Raise ValueError unless the input is a sample, with ``planes`` planes, or a batch."""
         # Asked of every input, so what is wrong is looked for only if something is.
         if not isinstance(input, Tensor) or input.dim() - len(self.axes) not in (1, 2):
             check_sample(check_tensor(input), self._sample_form)
@@ -162,5 +162,5 @@ class Dilated(Windowed, abstract=True):
 
 
 def shown(*groups: Sequence[int]) -> str:
-    """``", 1,1, 2,2"``: groups of numbers in a print."""
+    """Return groups of numbers in the form of a print: ``", 1,1, 2,2"``."""
     return "".join(", " + ",".join(str(number) for number in group) for group in groups)

@@ -18,10 +18,10 @@ from compat.tensor_tables import map_tensors
 
 
 class RecurrentAttention(AbstractSequencer, Relaying):
-    """Looks at one input several times (Torch7: ``nn.RecurrentAttention`` of the package rnn).
+    """A net that looks at one input several times (Torch7: ``nn.RecurrentAttention`` of rnn).
 
-    In each step ``action`` says from the output of the step before, of zeros in the first, where to
-    look, and ``rnn`` takes ``[input, action]``. The output is the list of the outputs of ``rnn``.
+    In each step ``action`` computes where to look from the previous output (zeros at first), and
+    ``rnn`` takes ``[input, action]``. The output is the list of the outputs of ``rnn``.
     Mnih and others, Recurrent Models of Visual Attention, 2014.
 
     Args:
@@ -30,7 +30,7 @@ class RecurrentAttention(AbstractSequencer, Relaying):
         nStep: the number of steps.
         hiddenSize: the size of one sample of the output of ``rnn``, a list of numbers.
 
-    Shapes: input a batch, of what size ``rnn`` takes. As in Torch7, no gradient goes from ``rnn``
+    Shapes: input a batch that ``rnn`` takes. As in Torch7, no gradient goes from ``rnn``
     to ``action``, which is given zeros as gradOutput.
 
     Fields: ``actions``, the outputs of ``action`` in the latest sequence; ``forwardActions``,
@@ -89,7 +89,7 @@ class RecurrentAttention(AbstractSequencer, Relaying):
             self.call(0, method, given, self.gradHidden[step], factor)
 
     def _hidden(self, step: int) -> Tensor:
-        """Return what ``action`` was given in a step, from 0."""
+        """Return the input of ``action`` in a step, counted from 0."""
         if step == 0:
             return self._initInput
         before = self.output[step - 1]

@@ -1,4 +1,4 @@
-"""Modules that go through a sequence in both directions."""
+"""Modules that process a sequence in both directions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _merging(merge: Module | torch.nn.Module | int | None) -> Module:
 
 
 def _both_ways(forward: Module, backward: Module | None) -> tuple[Module, Module]:
-    """Return the modules that go through a sequence forwards and backwards."""
+    """Return the modules that process a sequence forwards and backwards."""
     forward = as_module(forward, "forward")
     if backward is None:
         return forward, forward.clone().reset()
@@ -43,8 +43,8 @@ class BiSequencer(AbstractSequencer, Decorator):
     Args:
         forward: the module that goes forwards.
         backward: the module that goes backwards; by default a copy, with parameters of its own.
-        merge: makes one output of the two for every step; a number says how many dimensions they
-            have for a ``JoinTable`` of the first, 1 by default.
+        merge: the module that joins both outputs of a step; a number, 1 by default, is the
+            number of dimensions of the outputs for a ``JoinTable`` along the first.
     """
 
     def __init__(
@@ -62,10 +62,10 @@ class BiSequencer(AbstractSequencer, Decorator):
 class BiSequencerLM(AbstractSequencer, Relaying):
     """A ``BiSequencer`` for language models (Torch7: ``nn.BiSequencerLM`` of the package rnn).
 
-    Step i sees what comes before entry i forwards, and what comes after it backwards.
+    Step i sees the entries before entry i forwards, and the entries after it backwards.
 
     Args:
-        forward, backward, merge: as in ``BiSequencer``; what is no recurrent module takes
+        forward, backward, merge: as in ``BiSequencer``; modules that are not recurrent must take
             sequences.
     """
 

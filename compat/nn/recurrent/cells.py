@@ -35,7 +35,7 @@ from compat.nn.recurrent.states import CELL, OUTPUT, Stateful
 class _Cell(Stateful):
     """A recurrent layer from ``inputSize`` to ``outputSize`` features that starts with zeros.
 
-    With ``p`` what the matrices are given is dropped out, by one mask until backward.
+    With ``p`` the inputs of the matrices are dropped out, with one mask until backward.
     """
 
     inputSize: int
@@ -55,11 +55,11 @@ class _Cell(Stateful):
         return Dropout(self.p, lazy=True, mono=self.mono)
 
     def _dropped(self, layer: Module) -> Module:
-        """Return a layer with dropout before it, where there is to be any."""
+        """Return a layer, with dropout before it if ``p`` is not 0."""
         return Sequential(self._dropout(), layer) if self.p else layer
 
     def _gates(self, kind: type[Linear], inputs: int, count: int) -> Module:
-        """Return a layer that gives the sums of several gates side by side.
+        """Return a layer that computes the sums of several gates side by side.
 
         With dropout each has a mask and a matrix of its own, and the input must be a batch.
         """
@@ -82,7 +82,7 @@ class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
     Graves et al., Speech Recognition with Deep Recurrent Neural Networks, 2013.
 
     Args:
-        inputSize, outputSize: numbers of features; as many by default.
+        inputSize, outputSize: numbers of features; ``outputSize`` is ``inputSize`` by default.
         rho: as in ``AbstractRecurrent``.
         cell2gate: whether the gates see the cell.
         p: the probability of dropout, for each gate by a mask of its own (Gal, A Theoretically

@@ -33,9 +33,9 @@ class LanguageModel(Module, fits=lambda fields: "net" in fields and "idx_to_toke
         idx_to_token: the vocabulary, a table from the numbers 1 to V to characters; or a dict of
             all arguments, as in Lua.
         model_type: ``lstm`` or ``rnn``.
-        wordvec_size: how many features a character has.
-        rnn_size: how many each recurrent layer has.
-        num_layers: how many recurrent layers there are.
+        wordvec_size: the number of features of a character.
+        rnn_size: the number of features of each recurrent layer.
+        num_layers: the number of recurrent layers.
         dropout: the probability that a feature is dropped after each of them; 0 for none.
         batchnorm: 1 for a ``BatchNormalization`` after each of them; 0 for none.
 
@@ -193,11 +193,11 @@ class LanguageModel(Module, fits=lambda fields: "net" in fields and "idx_to_toke
         """Return a text from the model; the states are reset before and after.
 
         Args:
-            length: of the text, ``start_text`` included; or a dict of all arguments, as in Lua.
-            start_text: what it begins with; without it, the first character is any.
-            verbose: 1 to print what is done.
+            length: the length of the text with ``start_text``; or a dict of all arguments.
+            start_text: the beginning of the text; without it, the first character is random.
+            verbose: 1 to print progress.
             sample: 1 to draw characters, by Torch7's random numbers, 0 to take the likeliest.
-            temperature: by which scores are divided before they are drawn from.
+            temperature: the divisor of the scores before characters are drawn.
         """
         if isinstance(length, Mapping):
             return self.sample(**length)
@@ -234,12 +234,12 @@ class LanguageModel(Module, fits=lambda fields: "net" in fields and "idx_to_toke
 
 
 def _merging() -> View:
-    """From ``N x T x H`` to ``NT x H``, once its sizes are set."""
+    """Return a ``View`` from ``N x T x H`` to ``NT x H``; its sizes are set later."""
     return View(1, 1, -1).setNumInputDims(3)
 
 
 def _dividing() -> View:
-    """From ``NT x H`` to ``N x T x H``, once its sizes are set."""
+    """Return a ``View`` from ``NT x H`` to ``N x T x H``; its sizes are set later."""
     return View(1, -1).setNumInputDims(2)
 
 

@@ -27,16 +27,16 @@ def zero_rows(input: Tensor, dims: int) -> Tensor:
 
 
 class MaskZero(Decorator):
-    """A module whose output is zero where the input is (Torch7: ``nn.MaskZero`` of rnn).
+    """A module whose output is zero where its input is zero (Torch7: ``nn.MaskZero`` of rnn).
 
     Args:
         module: the module.
         nInputDim: how many dimensions a sample of the input has, or of its first tensor.
         silent: Lua's module prints no warning then; here there is none to print.
 
-    Where a sample of a batch is all zero, so is that of the output, and no gradient flows to the
-    input. As in Torch7, what the gradOutput has there still counts for the parameters of the layer
-    that gives the output, as for the bias of a last ``Linear``.
+    Where a sample of a batch is all zero, the output is zero and no gradient flows to the input. As
+    in Torch7, the gradOutput there still counts for the parameters of the layer that computes the
+    output, such as the bias of a last ``Linear``.
     """
 
     module = Inner(0)
@@ -69,7 +69,7 @@ class MaskZero(Decorator):
         self.call(0, "accGradParameters", input, gradOutput, scale)
 
     def _masked(self, value: Any) -> Any:
-        """Return tensors with zeros where those of the input are."""
+        """Return tensors with zeros where samples of the input are zero."""
         rows = self.zeroMask
 
         def masked(tensor: Tensor) -> Tensor:
@@ -79,7 +79,7 @@ class MaskZero(Decorator):
 
 
 class TrimZero(MaskZero):
-    """``MaskZero`` (Torch7: ``nn.TrimZero`` of rnn, which leaves such samples out to save time).
+    """A ``MaskZero`` (Torch7: ``nn.TrimZero`` of rnn, which skips zero samples to save time).
 
     Differs from Torch7: backward also works for a batch where samples are left out and the last
     layer has parameters.
@@ -111,7 +111,7 @@ class MaskZeroCriterion(Criterion):
     """A criterion of the samples that are not zero (Torch7: ``nn.MaskZeroCriterion`` of rnn).
 
     Args:
-        criterion: gets those samples of the input and of the target; if all are zero, the loss is.
+        criterion: computes the loss of the remaining samples; if all are zero, the loss is 0.
         nInputDim: how many dimensions a sample of the input has, or of its first tensor.
 
     Shapes: input and target batches, or lists of them.
@@ -150,5 +150,5 @@ class MaskZeroCriterion(Criterion):
         return self.set_gradInput(found)
 
     def _kept(self, value: Any) -> Any:
-        """Return the samples that are not zero, of all tensors."""
+        """Return the samples of all tensors whose input is not zero."""
         return map_tensors(lambda t: t.index_select(0, self.zeroMask.to(t.device)), value)

@@ -1,4 +1,4 @@
-"""Modules with a memory: what they output depends on what they were given before."""
+"""Modules with a memory: their output depends on earlier inputs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class AbstractRecurrent(Container):
     for the steps before ``updateGradInputStep`` and ``accGradParametersStep``.
 
     Args:
-        rho: backward can go through one call more.
+        rho: backward can go through ``rho + 1`` calls.
 
     Fields: ``step``, the number from 1 of the next call since it forgot; ``outputs`` and
     ``gradInputs``, by step; ``gradOutputs``, the gradients of the outputs from the step after each,
@@ -87,7 +87,7 @@ class AbstractRecurrent(Container):
 
     @property
     def recurrentModule(self) -> Any:
-        """What is computed in each step."""
+        """The module that computes each step."""
         return self.modules[0]
 
     @recurrentModule.setter
@@ -95,13 +95,13 @@ class AbstractRecurrent(Container):
         self.modules = [module]
 
     def set_recurrent_module(self, module: Module) -> None:
-        """Make ``module`` what is computed in each step, the first one with itself."""
+        """Make ``module`` the recurrent module; it computes the first step itself."""
         self.modules = [module]
         self.sharedClones = {1: module}
 
     @property
     def nSharedClone(self) -> int:
-        """How many modules of a step there are."""
+        """The number of step modules."""
         return len(self.sharedClones)
 
     def getStepModule(self, step: int) -> Any:
@@ -230,7 +230,7 @@ class AbstractRecurrent(Container):
         self.rho = rho
 
     def reinforce(self, reward: Any) -> None:
-        """Give the ``nn.Reinforce`` in it a reward.
+        """Give the ``nn.Reinforce`` layers of each step a reward.
 
         Args:
             reward: one for all steps; or a list, or matrix, of one for each of the latest steps.

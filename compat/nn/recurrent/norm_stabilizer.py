@@ -15,7 +15,7 @@ from compat.nn.recurrent.parts import CopyGrad
 
 
 class NormStabilizer(AbstractRecurrent):
-    """Passes its input on, and its gradient with that of a penalty (``nn.NormStabilizer`` of rnn).
+    """The identity; backward adds a penalty's gradient (Torch7: ``nn.NormStabilizer`` of rnn).
 
     The penalty is ``beta`` times the mean over the batch of the squared difference of the norms of
     its inputs in successive steps. Krueger and Memisevic, Regularizing RNNs by Stabilizing
@@ -26,7 +26,7 @@ class NormStabilizer(AbstractRecurrent):
 
     Shapes: ``N x D``.
 
-    Field: ``loss``, what ``updateLoss`` has computed.
+    Field: ``loss``, the penalty that ``updateLoss`` computed.
     """
 
     state_fields = ()

@@ -57,7 +57,7 @@ class SAdd(Layer):
 
 
 class CopyGrad(Identity):
-    """The input itself, and a copy of its gradient (Torch7: ``nn.CopyGrad`` of the package rnn)."""
+    """The identity, which copies its gradient (Torch7: ``nn.CopyGrad`` of the package rnn)."""
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         return self.set_gradInput(copied(gradOutput))

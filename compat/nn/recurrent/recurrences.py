@@ -1,4 +1,4 @@
-"""Any modules as recurrent ones: nn.Recursor, nn.Recurrence and nn.Recurrent."""
+"""Makes any module recurrent: nn.Recursor, nn.Recurrence and nn.Recurrent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from compat.nn.recurrent.states import Stateful
 
 
 class Recursor(AbstractRecurrent):
-    """Any module as a recurrent one (Torch7: ``nn.Recursor`` of the package rnn).
+    """A recurrent module made of any module (Torch7: ``nn.Recursor`` of the package rnn).
 
     The recurrent modules in it keep their memories, and backward goes through its calls.
 
@@ -242,7 +242,7 @@ class Recurrent(Stateful):
         return fields
 
     def _restore_recurrent(self, module: Any) -> None:
-        """The modules tell all."""
+        """Rebuild the recurrent module from the modules in the fields."""
         self._build()
 
     def _body(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""``nn.SeqBRNN``, and what turns a sequence around."""
+"""``nn.SeqBRNN``, and the layer that reverses a sequence."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class SeqReverseSequence(Layer):
 
 
 class SeqBRNN(Decorator):
-    """Two ``SeqLSTM``, forwards and backwards (Torch7: ``nn.SeqBRNN`` of the package rnn).
+    """A bidirectional ``SeqLSTM`` (Torch7: ``nn.SeqBRNN`` of the package rnn).
 
     Args:
         inputDim, hiddenDim: numbers of features.
         batchFirst: whether the batch is the first dimension.
-        merge: makes one output of the two; by default their sum.
+        merge: the module that joins the two outputs; by default their sum.
     """
 
     module = Inner(0)

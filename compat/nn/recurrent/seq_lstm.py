@@ -59,7 +59,7 @@ class SeqLSTM(SequenceLayer):
         return at_gates, [grad_c, grad_h]
 
     def _projection(self) -> Tensor | None:
-        """Return what the hidden states are multiplied with."""
+        """Return the matrix that the hidden states are multiplied with."""
         return None
 
     def toFastLSTM(self) -> FastLSTM:

@@ -17,7 +17,7 @@ from compat.tensor_tables import map_tensors
 
 
 class _OverSequence(Criterion):
-    """A criterion of sequences, which has a copy of another for each of their entries."""
+    """The base of criterions of sequences, with a copy of one criterion for each entry."""
 
     takes = ANYTHING
     sizeAverage: bool = False

@@ -75,7 +75,7 @@ class SequenceLayer(Remembers, WholeSequence, abstract=True):
         return self.hasMemory()
 
     def resetStates(self) -> None:
-        """``forget``."""
+        """Call ``forget``."""
         self.forget()
 
     def maskZero(self: Q, nInputDim: int | None = None) -> Q:
@@ -125,13 +125,13 @@ class SequenceLayer(Remembers, WholeSequence, abstract=True):
         return super()._first(i, name, size, like)
 
     def _blank(self, steps: Tensor) -> Sequence[Tensor] | None:
-        """For each step which samples of the batch are zeros and to give zeros."""
+        """Return for each step which samples of the batch are zeros and give zeros."""
         return (steps == 0).all(-1, keepdim=True).unbind(0) if self.maskzero else None
 
     def _give(
         self, from_input: Sequence[Any], from_output: Sequence[Any], gates: list[list[int]]
     ) -> None:
-        """Give layers the values and gradients of the ``gates`` that each has side by side."""
+        """Copy the values and gradients of the ``gates`` that each layer holds side by side."""
         size = self.bias.numel() // self._gates
         for layer, feedback, own in zip(from_input, from_output, gates, strict=True):
             columns = torch.cat([torch.arange(i * size, (i + 1) * size) for i in own])

@@ -22,7 +22,7 @@ S = TypeVar("S", bound="Remembers")
 
 
 class Remembers:
-    """What can go on with the memory of the sequence before."""
+    """The base of modules that can keep their memory from one sequence to the next."""
 
     train: bool
     _remember: str = "neither"
@@ -40,7 +40,7 @@ class Remembers:
 
     @property
     def remember_mode(self) -> str:
-        """When it goes on with the memory of the sequence before, as ``remember`` was told."""
+        """The mode, set by ``remember``, in which memory is kept from one sequence to the next."""
         return self._remember
 
     def hasMemory(self) -> bool:
@@ -201,7 +201,7 @@ class Repeater(AbstractSequencer, Relaying):
 
     Args:
         module: the module.
-        rho: how often.
+        rho: the number of repeats.
     """
 
     def __init__(self, module: Module | torch.nn.Module, rho: int) -> None:
@@ -239,7 +239,7 @@ class Repeater(AbstractSequencer, Relaying):
         return ["[  input,    input,  ...,  input  ]", flow, module, flow, outputs]
 
     def maxBPTTstep(self, rho: int) -> None:
-        """Set how often."""
+        """Set the number of repeats."""
         self.rho = rho
         self.modules[0].maxBPTTstep(rho)
 

@@ -1,4 +1,4 @@
-"""Recurrent modules whose step takes what the step before gave."""
+"""Recurrent modules whose step takes the output or state of the step before."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compat.tensor_tables import map_tensors
 
 
 class State(NamedTuple):
-    """The fields of a thing that goes from step to step.
+    """The names of the fields of a state that goes from step to step.
 
     ``values`` and ``gradients`` are tables by step; ``first`` is what the first step gets instead
     of zeros, ``last`` the gradient that the last step gets.
@@ -30,9 +30,10 @@ CELL = State("cells", "gradCells", "userPrevCell", "userNextGradCell")
 
 
 class Stateful(AbstractRecurrent, abstract=True):
-    """The base of those with a ``recurrentModule`` of ``[input, state, ...]``.
+    """The base of modules with a ``recurrentModule`` of ``[input, state, ...]``.
 
-    It gives the next states, of which the first is the output. A class defines ``first(input)``.
+    The ``recurrentModule`` returns the next states, of which the first is the output. A class
+    defines ``first(input)``.
 
     Fields: ``userPrevOutput``, what the first step gets instead of zeros; ``userNextGradOutput``,
     the gradient of the last output from a step after it, None for none; ``zeroTensor``, what the
@@ -96,12 +97,12 @@ class Stateful(AbstractRecurrent, abstract=True):
     # States and their gradients, by step.
 
     def getHiddenState(self, step: int | None = None, input: Any = None) -> Any:
-        """Return what a step left: the output, of an ``LSTM`` a list of output and cell.
+        """Return the state after a step: the output, for an ``LSTM`` a list of output and cell.
 
         Args:
-            step: the number of the step; 0 for what the first takes; by default the latest. None
-                where nothing is known of it.
-            input: what the first step will be given, which tells the size of its zeros.
+            step: the number of the step; 0 for the initial state; by default the latest step. The
+                result is None for an unknown state.
+            input: the input of the first step, which gives the size of the initial zeros.
         """
         step = self.step - 1 if step is None else step
         found = [getattr(self, state.values).get(step) for state in self.states]

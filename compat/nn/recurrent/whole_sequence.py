@@ -220,7 +220,7 @@ class WholeSequence(Module, abstract=True):
         return self
 
     def _drop_states(self) -> None:
-        """Be as before the first call."""
+        """Drop all states, as before the first call."""
         self.forget()
         self._outputs = None
         if len(self._states) == 2:

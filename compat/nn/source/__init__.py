@@ -1,5 +1,5 @@
 """Nets as PyTorch source that needs nothing of this package.
 
-What ``to_torch`` makes of a net runs once and is recorded: layers of ``torch.nn``, functions of
-torch between them. Repeated parts become classes, and the classes text.
+``to_torch`` converts the net. A recording of one run of the result lists the calls of ``torch.nn``
+layers and torch functions. Repeated parts become classes, and the classes are written as text.
 """

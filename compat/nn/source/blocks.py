@@ -1,4 +1,4 @@
-"""Repeated parts of a net as blocks: one body for all, whose differing constants are arguments."""
+"""Turns repeated parts of a net into blocks, with the differing constants as arguments."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LIGHT = {"torch.Tensor.size", "torch.Tensor.__getitem__", PACK, *CONTROL}
 
 
 class Blocks:
-    """The blocks of a net: ``found``, in the order in which their classes can be defined."""
+    """The blocks of a net; ``found`` lists them in the order of their definitions."""
 
     def __init__(self, body: Body) -> None:
         self.found: list[Block] = []
@@ -57,7 +57,7 @@ class Blocks:
                 self._dissolve(call.layer.block, [(body, call)])
 
     def _dissolve_small(self, block: Block) -> None:
-        """Put a block's statements back where it saves no lines any more."""
+        """Replace the calls of a block by its statements, if the block no longer saves lines."""
         if block.repeated is not None:
             return
         calls = [
@@ -80,7 +80,7 @@ class Blocks:
         self._bodies.remove(block.body)
 
     def _opened(self, call: Statement) -> list[Statement]:
-        """The statements of a block for one use of it."""
+        """Return copies of a block's statements for one use of the block."""
         instance = call.layer
         assert isinstance(instance, Instance)
         body = instance.block.body
@@ -122,7 +122,7 @@ class Blocks:
         return statements
 
     def _keeping(self) -> Iterator[Part]:
-        """What has a state."""
+        """Yield the modules that have a state, as parts."""
         for body in self._bodies:
             for scope in body.scopes:
                 if scope.keeps:
@@ -137,12 +137,12 @@ class Blocks:
                     yield Former(body, *scope).part
 
     def _open(self) -> list[Body]:
-        """The bodies in which equal parts are looked for."""
+        """Return the bodies to search for equal parts."""
         bodies = [body for body in self._bodies if id(body) not in self._closed]
         return bodies if sum(len(body.statements) for body in bodies) <= _MOST else []
 
     def _runs(self) -> Iterator[Part]:
-        """Every range of statements that may be equal to another."""
+        """Yield each range of statements that may equal another range."""
         bodies = self._open()
         ids: dict[Any, int] = {}
         kinds = [[ids.setdefault(_kind(s), len(ids)) for s in body.statements] for body in bodies]
@@ -164,7 +164,7 @@ class Blocks:
                 return
 
     def _groups(self, parts: Iterator[Part], least: int = 2) -> list[list[Part]]:
-        """The parts that are worth a block, with those that equal each: so many at least."""
+        """Group equal parts that may become a block; each group has ``least`` parts or more."""
         same: dict[Any, list[Part]] = defaultdict(list)
         for part in parts:
             same[part.key].append(part)
@@ -175,7 +175,7 @@ class Blocks:
         ]
 
     def _allowed(self, group: list[Part]) -> list[Part]:
-        """Those whose layers nothing else uses."""
+        """Return the parts whose layers are used nowhere outside the group."""
         total: dict[int, int] = defaultdict(int)
         for body in self._bodies:
             for statement in body.statements:
@@ -215,7 +215,7 @@ class Blocks:
         return gain > 0
 
     def _replace(self, group: list[Part]) -> None:
-        """Make a block of parts that are equal, and put it in their place."""
+        """Make one block of equal parts and replace the parts by calls of it."""
         names, fillers, constants = _arguments(group)
         outputs = sorted({i for part in group for i in _wanted(part)})
         block = self._block(group[0], outputs, fillers, names)
@@ -249,7 +249,7 @@ class Blocks:
     def _put(
         self, group: list[Part], blocks: list[Block], outputs: list[int], constants: list[Any]
     ) -> None:
-        """Put blocks in the place of parts."""
+        """Replace parts by calls of blocks."""
         shared: dict[tuple[int, ...], Instance] = {}
         for part, block, own in sorted(
             zip(group, blocks, constants, strict=True), key=lambda entry: -entry[0].first
@@ -262,7 +262,7 @@ class Blocks:
 
 
 def _is_run(body: Body, first: int, last: int) -> bool:
-    """Whether a range is several modules of several statements, one after the other."""
+    """Return whether a range of statements is a row of modules, one after the other."""
     place = first
     while place < last:
         inner = [
@@ -287,7 +287,7 @@ def _kind(statement: Statement) -> Any:
 
 
 def _apart(parts: list[Part]) -> list[Part]:
-    """Those of equal parts that do not overlap."""
+    """Return the equal parts that remain when overlapping ones are left out."""
     kept: list[Part] = []
     for part in sorted(parts, key=lambda part: (id(part.body), part.first)):
         if not kept or kept[-1].body is not part.body or kept[-1].last <= part.first:
@@ -296,7 +296,7 @@ def _apart(parts: list[Part]) -> list[Part]:
 
 
 def _columns(group: list[Part]) -> tuple[list[Any], list[Any]]:
-    """The constants at each place in all parts, and those of these that differ."""
+    """Return the constants of all parts by place, and the places' constants that differ."""
 
     def known(part: Part, constant: Any) -> Any:
         kind = type(constant).__name__
@@ -315,7 +315,7 @@ def _columns(group: list[Part]) -> tuple[list[Any], list[Any]]:
 
 
 def _arguments(group: list[Part]) -> tuple[list[str], list[Any], list[list[Any]]]:
-    """The names of a block's parameters, its constants, and what each part gives for the former."""
+    """Return a block's parameter names, its constants, and the arguments that each part passes."""
     columns, arguments = _columns(group)
     fillers = [
         Hole(arguments.index(column)) if column in arguments else constant
@@ -329,13 +329,13 @@ def _arguments(group: list[Part]) -> tuple[list[str], list[Any], list[list[Any]]
 
 
 def _gain_of(stages: Stages) -> float:
-    """About how many lines a function for stages saves."""
+    """Estimate how many lines a function for stages saves."""
     saved = sum(_weight(part.statements()) for part in stages.parts)
     return saved - _weight(stages.short[0].statements()) - 6.5 - len(_columns(stages.short)[1]) / 2
 
 
 def _gain(group: list[Part]) -> float:
-    """About how many lines a block saves."""
+    """Estimate how many lines a block saves."""
     part = group[0]
     weight = _weight(part.statements())
     wanted = len({i for each in group for i in _wanted(each)})
@@ -346,12 +346,12 @@ def _gain(group: list[Part]) -> float:
 
 
 def _repeats(kinds: tuple[int, ...]) -> bool:
-    """Whether a run is a shorter one three times or more, which then is the part to look at."""
+    """Return whether a run repeats a shorter run three times or more."""
     return any(kinds[size:] == kinds[:-size] for size in range(1, len(kinds) // 3 + 1))
 
 
 def _weight(statements: list[Statement]) -> float:
-    """About how many lines statements take."""
+    """Estimate how many lines statements take."""
     weight = 0.0
     for statement in statements:
         if statement.layer is not None:
@@ -362,7 +362,7 @@ def _weight(statements: list[Statement]) -> float:
 
 
 def _wanted(part: Part) -> list[int]:
-    """Which of the values that a part makes are used outside."""
+    """Return the places of the values that a part makes and statements outside it read."""
     outside = set(values(part.body.result))
     for i, statement in enumerate(part.body.statements):
         if not part.first <= i < part.last:
@@ -371,7 +371,7 @@ def _wanted(part: Part) -> list[int]:
 
 
 def _put(part: Part, call: Statement) -> None:
-    """Put a call of a block in the place of a part."""
+    """Replace a part by the call of a block."""
     body, saved = part.body, part.last - part.first - 1
     body.statements[part.first : part.last] = [call]
     scopes: list[Scope] = []
@@ -387,7 +387,7 @@ def _put(part: Part, call: Statement) -> None:
 
 
 def _reschedule(body: Body) -> None:
-    """Put the statements that each result needs next to each other."""
+    """Reorder the statements: those that one result needs stand next to each other."""
     if any(statement.pinned for statement in body.statements):
         return
     makers = {value: s for s in body.statements for value in values(s.results)}
@@ -410,7 +410,7 @@ def _reschedule(body: Body) -> None:
 
 
 def _unused(name: str, names: list[str]) -> str:
-    """``name``, with a number if it is one of ``names``."""
+    """Return ``name``, with a number appended if ``names`` has it."""
     found, count = name, 1
     while found in names:
         count += 1

@@ -1,4 +1,4 @@
-"""Names in the step of a recurrent layer, by what is done with each value."""
+"""Names values in the step of a recurrent layer, such as ``forget_gate``, by their use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SAME = {"Sigmoid": "sigmoid", "Tanh": "tanh", "__rsub__": "sub", "rsub": "sub"}
 
 
 def _kind(statement: Statement | None) -> str:
-    """What a statement does at last."""
+    """Return the name of the layer or function that gives a statement's result."""
     if statement is None:
         return ""
     if isinstance(statement.layer, Instance):
@@ -30,13 +30,13 @@ def _kind(statement: Statement | None) -> str:
 
 
 def is_gate(body: Body) -> bool:
-    """Whether a body is the sigmoid of a sum of several layers."""
+    """Return whether a body computes the sigmoid of a sum of several layers."""
     found = [_kind(statement) for statement in body.statements]
     return END_IF not in found and found[-1:] == ["sigmoid"] and found.count("Linear") > 1
 
 
 class Step:
-    """The step of an LSTM or of gated recurrent units, as far as a body is one.
+    """The step of an LSTM or GRU, as far as the body has that form.
 
     Attributes:
         names: of values: what it is given, sums of gates, results; none where it is something else.
@@ -64,7 +64,7 @@ class Step:
         return _kind(self.makers.get(value))
 
     def _products(self) -> list[tuple[Value, list[Value], list[Value]]]:
-        """The results of products, with their factors that are gates and those that are not."""
+        """Return the result of each product, its factors that are gates, and its other factors."""
         found = []
         for statement in self.body.statements:
             if _kind(statement) == "mul" and isinstance(statement.results, Value):
@@ -76,7 +76,7 @@ class Step:
         return found
 
     def _gate(self, value: Value, name: str) -> None:
-        """Name a gate: its block, or the sum that it is the sigmoid of."""
+        """Name a gate: the block that computes it, or the sum inside its sigmoid."""
         maker = self.makers[value]
         if isinstance(maker.layer, Instance):
             self.gates.setdefault(id(maker.layer), f"{name}_gate")
@@ -84,13 +84,13 @@ class Step:
             self.names[reads(maker)[0]] = name
 
     def _of_gate(self) -> None:
-        """Name what a gate is given: the input, the output and the cell."""
+        """Name the inputs of a gate: the layer's input, its previous output and its cell."""
         known = [v for v in self.given if "Linear" in [_kind(u) for u in self.users.get(v, [])]]
         self.names.update(zip(known, ("x", "h"), strict=False))
         self.names.update((value, "c") for value in self.given if value not in known)
 
     def _name_matrices(self) -> None:
-        """Name the layers that the input and the output before go through."""
+        """Name the layers that the input and the previous output go through."""
         layers = {"x": "i2h", "h": "h2h"}
         for value, name in self.names.items():
             for user in self.users.get(value, []) if name in layers else []:
@@ -98,7 +98,7 @@ class Step:
                     self.gates[id(user.layer)] = layers[name]
 
     def _rest(self, *known: Value) -> None:
-        """Name what is given besides."""
+        """Name the remaining inputs of the body."""
         others = [value for value in self.given if value not in known]
         names = ("x", "h") if len(others) == 2 else ("x",) if len(others) == 1 else ()
         self.names.update(zip(others, names, strict=False))
@@ -130,11 +130,11 @@ class Step:
         return True
 
     def _squashed(self, value: Value) -> bool:
-        """Whether a value's hyperbolic tangent is taken."""
+        """Return whether a statement takes the hyperbolic tangent of a value."""
         return any(_kind(user) == "tanh" for user in self.users.get(value, []))
 
     def _from_gates(self, total: Value) -> bool:
-        """Whether a sum is one of products with gates."""
+        """Return whether a sum adds products with gates."""
         products = {result for result, _, _ in self._products()}
         return products.issuperset(reads(self.makers[total]))
 
@@ -155,5 +155,5 @@ class Step:
 
 
 def names(body: Body) -> dict[Value, str]:
-    """Names of inputs, gates and results; none where the body has another form."""
+    """Return the names of inputs, gates and results; none if the body has another form."""
     return Step(body).names

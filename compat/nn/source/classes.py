@@ -1,4 +1,4 @@
-"""Bodies as classes of Python: what is in ``__init__``, and a ``forward``."""
+"""Writes bodies as Python classes with ``__init__`` and ``forward``."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Writer:
         self.attributes = Names("forward", "train", "eval", "training", "type", "float", "half")
 
     def write(self) -> Class:
-        """The class."""
+        """Return the class with its text."""
         units = chains(self.body)
         whole = units[0] if len(units) == 1 else []
         function = bool(self.parameters or not self.forward_doc) and len(whole) > 1
@@ -121,7 +121,7 @@ class Writer:
         return f"nn.Sequential({', '.join(made)})"
 
     def _stage(self, run: list[Statement], place: int) -> str:
-        """A run with as many equal layers as the last parameter says."""
+        """Write a ``Sequential`` whose number of equal layers is the block's last parameter."""
         made = [self.construction(statement.layer) for statement in run]
         first, again = made[place : place + 2]
         end = place + 1
@@ -134,7 +134,7 @@ class Writer:
         return f"nn.Sequential({', '.join(layers)})"
 
     def _attribute(self, unit: list[Statement], units: list[list[Statement]]) -> str:
-        """Make what a unit calls an attribute; the text of the callee."""
+        """Make the layer of a unit an attribute; return the text of the callee."""
         for statement in unit:
             for member in members_of(statement):
                 if isinstance(member, Weight) and id(member) not in self.paths:
@@ -169,7 +169,7 @@ class Writer:
         self.paths[id(weight)] = name
 
     def construction(self, member: Member | None) -> str:
-        """The call that makes a layer or a block's module."""
+        """Return the call that makes a layer or a block's module."""
         if isinstance(member, Instance):
             return self._instance(member)
         assert isinstance(member, Layer)
@@ -205,7 +205,7 @@ class Writer:
         return f"{cls.name}({', '.join(parts)})"
 
     def _inside(self, leaf: Any) -> Text:
-        """A parameter within ``__init__``."""
+        """Return the text of a parameter within ``__init__``."""
         assert isinstance(leaf, Hole), leaf
         return Text(self.holes[leaf.number])
 
@@ -218,7 +218,7 @@ class Writer:
         return [*head, *docstring(self.forward_doc, 8), *text]
 
     def _written(self, leaf: Any) -> Text:
-        """What stands for a leaf of an expression that is no value."""
+        """Return the text of a leaf of an expression, such as a weight, that is no value."""
         if isinstance(leaf, Hole):
             self.kept[self.holes[leaf.number]] = None
             return Text(f"self.{self.holes[leaf.number]}")
@@ -238,7 +238,7 @@ def _type(tree: Any) -> str:
 
 
 def _declared(body: Body, names: list[str]) -> list[str]:
-    """The arguments of a forward; states, which may be None, need not be given at the end."""
+    """Return the parameters of a forward; trailing states default to None."""
     found: list[str] = []
     for value, name in reversed(list(zip(body.inputs, names, strict=True))):
         if not value.kind:

@@ -1,4 +1,4 @@
-"""Layers that ``torch.nn`` has nothing like, as what their own forward computes."""
+"""Converts layers without ``torch.nn`` equivalent to what their own forward computes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compat.nn.recurrent.cells import FastLSTM
 
 
 class OfCell(Remembering):
-    """A recurrent layer of single steps that ``torch.nn`` has."""
+    """A single-step recurrent layer around a ``torch.nn`` cell."""
 
     def __init__(self, cell: nn.LSTMCell) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class OfCell(Remembering):
 
 
 def _fast_lstm(module: Any, convert: ToTorch) -> nn.Module:
-    """``torch.nn.LSTMCell`` where it computes the same."""
+    """Convert to ``torch.nn.LSTMCell`` where it computes the same."""
     converter = converter_of(FastLSTM)
     assert isinstance(convert, Converted) and converter is not None
     plain: Any = converter(module, convert)
@@ -53,7 +53,7 @@ def _layer(convert: ToTorch, module: Any) -> Any:
 
 
 def _are_matrices(i2g: nn.Module, o2g: nn.Module) -> bool:
-    """Whether these are the matrices of an LSTM: of the four gates, side by side."""
+    """Return whether both layers hold an LSTM's matrices, four gates side by side."""
     if not isinstance(i2g, nn.Linear) or not isinstance(o2g, nn.Linear):
         return False
     sizes = 4 * o2g.in_features == o2g.out_features == i2g.out_features
@@ -61,9 +61,9 @@ def _are_matrices(i2g: nn.Module, o2g: nn.Module) -> bool:
 
 
 class Converted(ToTorch):
-    """The conversion of a net for its source, which has no need of PyTorch's classes.
+    """The conversion of a net to ``torch.nn`` modules whose runs are recorded as source.
 
-    Its parameters are only read: they stay in the net's memory.
+    The net's parameters are only read: they stay in their memory.
     """
 
     def __init__(self, whole: Any) -> None:
@@ -77,7 +77,7 @@ class Converted(ToTorch):
         return super().converter(cls)
 
     def in_order(self, gates: nn.Parameter) -> nn.Parameter:
-        """A parameter of a ``FastLSTM`` with its gates in the order that PyTorch has them in."""
+        """Return a parameter of a ``FastLSTM`` with its gates in PyTorch's order."""
         if id(gates) not in self._ordered:
             new, candidate, forget, out = gates.detach().chunk(4)
             rows = torch.cat([new, forget, candidate, out])
@@ -86,7 +86,7 @@ class Converted(ToTorch):
 
 
 class ConvTranspose2d(nn.ConvTranspose2d):
-    """``torch.nn``'s, which of two tensors takes the size of the second."""
+    """``torch.nn.ConvTranspose2d``; a second input tensor gives the output size."""
 
     def forward(self, input: Any) -> Tensor:  # type: ignore[override]
         if isinstance(input, Tensor):
@@ -95,7 +95,7 @@ class ConvTranspose2d(nn.ConvTranspose2d):
 
 
 class ConvTranspose3d(nn.ConvTranspose3d):
-    """The same of volumes."""
+    """``torch.nn.ConvTranspose3d``; a second input tensor gives the output size."""
 
     def forward(self, input: Any) -> Tensor:  # type: ignore[override]
         if isinstance(input, Tensor):
@@ -104,7 +104,7 @@ class ConvTranspose3d(nn.ConvTranspose3d):
 
 
 class AdaptiveMaxPool2d(nn.AdaptiveMaxPool2d):
-    """``torch.nn``'s with the windows of Torch7, which rounds them otherwise."""
+    """``torch.nn.AdaptiveMaxPool2d`` with Torch7's windows, which are rounded differently."""
 
     def forward(self, input: Tensor) -> Tensor:
         size: Any = self.output_size
@@ -112,7 +112,7 @@ class AdaptiveMaxPool2d(nn.AdaptiveMaxPool2d):
 
 
 def _of_class(own: Any) -> Any:
-    """A conversion whose result is of a class of this file."""
+    """Return a conversion whose result has a class of this file."""
 
     def convert(module: Any, conversion: ToTorch) -> nn.Module:
         converter: Any = converter_of(type(module))

@@ -1,4 +1,4 @@
-"""Calls of torch's functions as a person writes them."""
+"""Writes calls of torch functions as idiomatic Python expressions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ATOM, UNARY, PRODUCT, SUM, COMPARISON = 9, 7, 6, 5, 3
 
 
 class Text(NamedTuple):
-    """An expression, and how strongly its outermost operator binds."""
+    """The text of an expression and the precedence of its outermost operator."""
 
     text: str
     level: int = ATOM
@@ -26,7 +26,7 @@ class Text(NamedTuple):
     steps: str = ""
 
     def within(self, level: int) -> str:
-        """The expression as an operand of an operator of this level."""
+        """Return the expression as an operand at this precedence level, in brackets if needed."""
         return self.text if self.level >= level else f"({self.text})"
 
 
@@ -44,11 +44,11 @@ Write = Callable[[Any], Text]
 
 
 def call(function: str, arguments: tuple[Any, ...], keywords: dict[str, Any], write: Write) -> Text:
-    """A call of a function of torch.
+    """Return the expression for a call of a torch function.
 
     Args:
         function: its full name.
-        arguments, keywords: what it is given.
+        arguments, keywords: the arguments of the call.
         write: writes values, weights and arguments of the class.
     """
     module, _, name = function.rpartition(".")
@@ -80,7 +80,7 @@ def call(function: str, arguments: tuple[Any, ...], keywords: dict[str, Any], wr
 
 @functools.cache
 def _defaults(name: str) -> dict[str, Any]:
-    """What a function of ``torch.nn.functional`` takes where it is not told."""
+    """Return the default arguments of a function of ``torch.nn.functional``."""
     try:
         parameters = inspect.signature(getattr(functional, name)).parameters
     except (AttributeError, ValueError):  # those of C have no signature
@@ -109,7 +109,7 @@ def _binary(name: str, arguments: tuple[Any, ...], write: Write) -> Text:
 
 
 def _is_simple(text: str) -> bool:
-    """Whether an operand of a power stands without spaces: a name or a number."""
+    """Return whether an operand of ``**`` is a name or a number and needs no spaces."""
     return re.fullmatch(r"-?[\w.]+", text) is not None
 
 
@@ -117,7 +117,7 @@ _SPREAD = {"reshape", "view", "expand", "permute", "repeat", "new_zeros"}
 
 
 def _spread(name: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Sizes as arguments of their own."""
+    """Spread a tuple of sizes into separate arguments."""
     if name in _SPREAD and len(arguments) == 1 and type(arguments[0]) in (list, tuple):
         return tuple(arguments[0]) or arguments
     return arguments
@@ -142,7 +142,7 @@ def _index(index: Any, write: Write) -> str:
 
 
 def constant(value: Any, write: Write) -> Text:
-    """Anything as an expression."""
+    """Return any value as an expression."""
     if isinstance(value, (Value, Weight, Hole)):
         return write(value)
     if isinstance(value, torch.device):

@@ -1,4 +1,4 @@
-"""The lines of a ``forward``."""
+"""Writes the lines of a ``forward`` method."""
 
 from __future__ import annotations
 
@@ -37,14 +37,15 @@ _WIDEST = 72  # letters of one on a line
 
 @dataclass
 class _Loop:
-    """A loop whose end is not written yet.
+    """A loop that is still being written.
 
     Attributes:
-        outside: the values that are there before it; they stay.
-        first: the number of its first line, and ``head`` that line.
-        names: those that are given before it.
-        lists: what collects the outputs.
-        states: the names of what goes from step to step.
+        outside: the values known before the loop; they stay known.
+        first: the number of the loop's first line.
+        head: the ``for`` line.
+        names: the names that the ``for`` line introduces.
+        lists: the names of the lists that collect the outputs.
+        states: the names of the states that go from step to step.
     """
 
     outside: set[Value]
@@ -57,7 +58,7 @@ class _Loop:
 
 @dataclass
 class _Branches:
-    """A choice whose end is not written yet: its state, the names of its results, its place."""
+    """A branch that is still being written: its state, its result names and its first line."""
 
     state: Value
     outside: set[Value]
@@ -68,13 +69,13 @@ class _Branches:
 class Forward:
     """Writes the lines of a forward, one statement after the other.
 
-    What is read once stands where it is read, as long as lines are not too long for it.
+    An expression that is read once is written where it is read, unless the line becomes too long.
 
     Args:
         body: the statements.
-        inputs: the names of what it is given.
-        write: writes what is no value: weights, arguments of the class.
-        results: for each block, what the forward of its class calls its results.
+        inputs: the names of its inputs.
+        write: writes leaves that are no values: weights, arguments of the class.
+        results: the names of the results of each block, in the forward of its class.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class Forward:
         self.wanted: dict[Value, str] = {}
 
     def write(self, units: list[list[Statement]], calls: dict[int, str]) -> list[str]:
-        """The lines, from statements that are alone or straight runs of layers."""
+        """Return the lines for single statements and straight runs of layers."""
         if units and units[-1][0].layer is not None and self._is_result(units[-1][-1]):
             self._write(units[:-1], calls)
             self._add(f"return {self._called(units[-1][0], calls[id(units[-1])]).text}")
@@ -116,7 +117,7 @@ class Forward:
         return self.text
 
     def _is_result(self, last: Statement) -> bool:
-        """Whether a statement's results are those of the whole."""
+        """Return whether a statement's results are the results of the body."""
         return type(last.results) is tuple and last.results == self.body.result
 
     def _write(self, units: list[list[Statement]], calls: dict[int, str]) -> None:
@@ -131,7 +132,7 @@ class Forward:
             self._call(unit, calls[id(unit)], self._needed_late(unit, later), bool(later))
 
     def value(self, leaf: Any) -> Text:
-        """What stands for a leaf of an expression."""
+        """Return the text of a leaf of an expression."""
         if isinstance(leaf, Value):
             return self.waiting.get(leaf) or self.known[leaf]
         return self._other(leaf)
@@ -157,7 +158,7 @@ class Forward:
         self._assign(value, self.waiting.pop(value).text, name)
 
     def _wanted(self, value: Value) -> str:
-        """The name of the state that a value is next, if that is not read any more."""
+        """Return the name of the state that a value becomes, if its old value is read no more."""
         name = self.wanted.get(value, "")
         for other, text in self.known.items():
             if name and text.text == name and self.left.get(other):
@@ -165,18 +166,18 @@ class Forward:
         return "" if self._is_awaited(name, value) else name
 
     def _is_awaited(self, name: str, but: Value | None = None) -> bool:
-        """Whether what waits still reads a name, leaving out the expression for ``but``."""
+        """Return whether a waiting expression, other than that of ``but``, reads a name."""
         found = re.compile(rf"\b{re.escape(name)}\b")
         waiting = (text.text for value, text in self.waiting.items() if value is not but)
         return bool(name) and any(map(found.search, waiting))
 
     def _settle(self, but: set[Value]) -> None:
-        """Write all that waits, but for some."""
+        """Write all waiting expressions except those of ``but``."""
         for value in [value for value in self.waiting if value not in but]:
             self._settle_one(value)
 
     def _take(self, given: list[Value]) -> list[str]:
-        """Note that values have been read; the names that are free for others from now on."""
+        """Note that values have been read; return the names that are free now."""
         for value in given:
             self.left[value] -= 1
             if not self.left[value]:
@@ -222,7 +223,7 @@ class Forward:
         self._assign(results, found.text, self._free_for(results, wished, dying, len(given)))
 
     def _free_for(self, value: Value, wished: str, free: list[str], count: int) -> str:
-        """The name for a value, if possible one of those that are free."""
+        """Return a name for a value, if possible one that is free."""
         plain = [name for name in free if _PLAIN.fullmatch(name)]
         if value not in self.own and wished in ("x", "y") and plain:
             return plain[0]
@@ -231,7 +232,7 @@ class Forward:
         return self.scope.new(wished)
 
     def _called(self, statement: Statement, callee: str) -> Text:
-        """The call that a statement is; ``callee``, of a layer."""
+        """Return the call of a statement; a layer is called by the name ``callee``."""
         given = statement.arguments
         if statement.function == UNPACK:
             return expressions.constant(given[0], self.value)
@@ -250,7 +251,7 @@ class Forward:
 
     @staticmethod
     def _needed_late(unit: list[Statement], later: list[list[Statement]]) -> bool:
-        """Whether a layer's result is read much later than it is made."""
+        """Return whether a layer's result is first read three or more units later."""
         if unit[0].layer is None or type(unit[-1].results) is not Value:
             return False
         result = unit[-1].results
@@ -258,7 +259,7 @@ class Forward:
         return bool(places) and places[0] > 2
 
     def _unpack(self, statement: Statement, results: Any, found: Text, free: list[str]) -> None:
-        """Names for the entries of a tuple, or for those of it that are needed."""
+        """Name the entries of a tuple that are needed."""
         wishes = self.own
         if isinstance(statement.layer, Instance):
             names = self.results[id(statement.layer.block)]
@@ -400,7 +401,7 @@ class Forward:
             self.known[value] = Text(name)
 
     def _collect(self, whole: Value, steps: str) -> None:
-        """What a list of steps is for those that read it."""
+        """Let readers of a list of steps read the list, or the stacked tensor."""
         text = Text(f"torch.stack({steps})", steps=steps)
         readers = [s for s in self.body.statements if whole in reads(s)]
         if self.counts.get(whole, 0) == 1:
@@ -450,7 +451,7 @@ class Forward:
         self._take([branches.state])
 
     def _set(self, names: list[str], found: Any) -> None:
-        """Give names to values, which may have them already."""
+        """Write the assignment of values to names that do not hold them yet."""
         given = [self._expression(value) for value in found]
         pairs = [(n, g) for n, g in zip(names, given, strict=True) if n != g]
         if len(set(given)) == 1 < len(names):
@@ -465,7 +466,7 @@ class Forward:
 
 
 def _takes_lists(statement: Statement) -> bool:
-    """Whether a statement takes the steps of a sequence as a list, too."""
+    """Return whether a statement also accepts the steps of a sequence as a list."""
     if statement.function == "torch.Tensor.__getitem__":
         return isinstance(statement.arguments[1], int)
     return statement.function in (FOR, "torch.Tensor.unbind")

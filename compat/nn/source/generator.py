@@ -1,4 +1,4 @@
-"""The source of a net, and where in it each tensor of the net is."""
+"""Writes the source of a net and finds where each tensor of the net is in the source."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Source:
     """The source of a net.
 
     Attributes:
-        name: of its class.
+        name: the name of its class.
         classes: the text of the classes, the net's last.
-        tensors: its parameters and buffers by their names in it.
+        tensors: the net's parameters and buffers by their names in the source.
         body: what the net computes.
-        stateful: whether it takes and gives a state.
+        stateful: whether the source's net takes and returns a state.
     """
 
     name: str
@@ -80,7 +80,7 @@ def source_of(name: str, body: Body, indices: set[Value], forward_doc: list[str]
 
 
 def _own_classes(body: Body) -> list[type]:
-    """The classes of layers that are none of torch's."""
+    """Return the classes of layers that are not classes of torch."""
     members = flat(m for statement in body.statements for m in members_of(statement))
     own = [type(m.module) for m in members if isinstance(m, Layer) and m.own]
     return list(dict.fromkeys(own))
@@ -91,7 +91,7 @@ def _taken(classes: dict[int, Class]) -> dict[int, list[str]]:
 
 
 def _tie(cls: Class, tensors: dict[str, Tensor]) -> None:
-    """Have parameters of the net's class that share memory be one."""
+    """Write lines that make parameters with shared memory one parameter."""
     first: dict[Any, str] = {}
     tied = []
     for name, tensor in tensors.items():
@@ -102,7 +102,7 @@ def _tie(cls: Class, tensors: dict[str, Tensor]) -> None:
 
 
 def _freeze(cls: Class, trained: dict[str, bool]) -> None:
-    """Have the parameters of layers that the net does not train take no gradient."""
+    """Write lines that turn off gradients of the parameters that the net does not train."""
     below: dict[str, list[str]] = {}
     for name in trained:
         below.setdefault(name.partition(".")[0], []).append(name)
@@ -120,12 +120,12 @@ def _at_end_of_init(cls: Class, text: list[str]) -> None:
 
 
 def _path(name: str) -> str:
-    """The name of a tensor in a state as Python gets at it."""
+    """Return the Python expression for a tensor's name in a state dict."""
     return re.sub(r"\.(\d+)", r"[\1]", name)
 
 
 def _ordered(blocks: list[Block]) -> list[Block]:
-    """Blocks after those that they use."""
+    """Return blocks in an order in which each follows the blocks that it uses."""
     ordered: dict[int, Block] = {}
 
     def visit(block: Block) -> None:
@@ -143,7 +143,7 @@ def _ordered(blocks: list[Block]) -> list[Block]:
 
 
 def _constants(body: Body) -> dict[int, list[list[Any]]]:
-    """The constants of each use of each block."""
+    """Return the constants of each use of each block, by the ``id`` of blocks."""
     found: dict[int, list[list[Any]]] = {}
 
     def visit(part: Body, own: list[Any]) -> None:
@@ -159,7 +159,7 @@ def _constants(body: Body) -> dict[int, list[list[Any]]]:
 
 
 def _tensors(*given: Any) -> Iterator[tuple[str, Tensor]]:
-    """The parameters and buffers of a class's members by their names."""
+    """Yield the parameters and buffers of a class's members with their names."""
     for place, member in _members(*given):
         if isinstance(member, Layer):
             for name, tensor in member.module.state_dict().items():
@@ -169,7 +169,7 @@ def _tensors(*given: Any) -> Iterator[tuple[str, Tensor]]:
 
 
 def _trained(*given: Any) -> Iterator[tuple[str, bool]]:
-    """Whether parameters of layers are trained, by their names."""
+    """Yield the names of layer parameters, and whether each is trained."""
     for place, member in _members(*given):
         if isinstance(member, Layer):
             for name, parameter in member.module.named_parameters():
@@ -183,7 +183,7 @@ def _members(
     classes: dict[int, Class],
     prefix: str,
 ) -> Iterator[tuple[str, Layer | Weight]]:
-    """A class's layers and weights; ``actual`` are those in the place of a block's own."""
+    """Yield a class's layers and weights with their names."""
     members = {id(m): m for statement in body.statements for m in members_of(statement)}
     for key, path in cls.paths.items():
         member, place = members[key], f"{prefix}{path}"

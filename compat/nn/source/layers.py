@@ -1,4 +1,4 @@
-"""Layers of ``torch.nn`` as the calls that make them."""
+"""Writes layers of ``torch.nn`` as the calls that make them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.Module)
 
 
 def class_of(module: nn.Module) -> type[nn.Module] | None:
-    """The class of ``torch.nn`` that a module is of or extends; None for containers.
+    """Return the ``torch.nn`` class of a module, or the one it extends; None for containers.
 
-    Classes whose source stands in that of the net count as such.
+    Classes whose source is part of the net's source count, too.
     """
     if type(module) in STANDING_ALONE:
         return type(module)
@@ -32,7 +32,7 @@ def class_of(module: nn.Module) -> type[nn.Module] | None:
 
 @functools.cache
 def _signature(cls: Any) -> dict[str, Any]:
-    """The arguments of a class with their defaults."""
+    """Return the arguments of a class with their defaults."""
     found = inspect.signature(cls.__init__).parameters.values()
     return {
         p.name: p.default
@@ -42,7 +42,7 @@ def _signature(cls: Any) -> dict[str, Any]:
 
 
 def layer_of(module: Any, cls: Any) -> Layer:
-    """The call of ``cls`` that makes a module like this one."""
+    """Return the call of ``cls`` that makes a module like this one."""
     if issubclass(cls, nn.RNNBase):
         return _recurrent(module, cls)
     arguments, defaults = {}, {}
@@ -76,7 +76,7 @@ def _recurrent(module: Any, cls: type[nn.Module]) -> Layer:
 
 
 def simple(value: Any) -> Any:
-    """A number for a tuple of equal ones; whole numbers and others as Python writes them."""
+    """Simplify a setting: a tuple of equal numbers becomes one number."""
     if isinstance(value, (tuple, list)):
         value = tuple(simple(part) for part in value)
         return value[0] if len(value) > 0 and len(set(value)) == 1 else value
@@ -88,7 +88,7 @@ def simple(value: Any) -> Any:
 
 
 def same_result(module: nn.Module, cls: type[nn.Module], arguments: Any, output: Any) -> bool:
-    """Whether the forward of ``cls`` computes what the module's own did."""
+    """Return whether the forward of ``cls`` gives the same output as the module."""
     if not isinstance(output, torch.Tensor):
         return False
     try:

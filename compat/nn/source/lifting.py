@@ -1,4 +1,4 @@
-"""Loops with less in them: what treats all steps alike is done for all at once."""
+"""Moves out of a loop over steps what can be computed for all steps at once."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ _FUNCTIONS = {
 
 
 class Lifting:
-    """What a loop becomes.
+    """The result of moving statements out of a loop.
 
     Args:
-        begin, inner, end: its statements.
-        sizes: of values of a step; those for all steps are added.
-        length: how many steps there were.
-        new: makes a value.
-        together: the ``id`` of statements that stay where they are.
+        begin, inner, end: the statements of the loop.
+        sizes: the sizes of values of a step. The sizes of values for all steps are added.
+        length: the number of steps.
+        new: makes a new value.
+        together: the ``id`` of statements that stay in the loop.
 
     Attributes:
         before, after: statements for all steps, before the loop and after it.
-        inner: what is left in the loop; with nothing there is no loop.
-        wholes: for values of a step, those of all steps.
-        finals: the states at the end of loops that are no more, by those within.
+        inner: the statements left in the loop; without any the loop is dropped.
+        wholes: maps a value of a step to the value for all steps.
+        finals: maps the states in a dropped loop to the states at its end.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Lifting:
         self._rebuild()
 
     def _taken(self, inner: list[Statement]) -> list[Statement]:
-        """Take what depends on no state that has to be gone through step by step."""
+        """Take out the statements that depend on no state, and LSTM cells."""
         found: list[Statement] = []
         for statement in list(inner):
             own = [value for value in reads(statement) if value in self.own]
@@ -94,7 +94,7 @@ class Lifting:
         return found
 
     def _taken_last(self) -> list[Statement]:
-        """Take what no step needs of the one before."""
+        """Take out the statements whose results no later step needs."""
         found: list[Statement] = []
         for statement in reversed(self.inner):
             own = [value for value in reads(statement) if value in self.own]
@@ -114,7 +114,7 @@ class Lifting:
         return [self._lifted(statement) for statement in found]
 
     def _alike(self, statement: Statement, own: list[Value]) -> bool:
-        """Whether a statement treats all steps alike, so that it may get all of them."""
+        """Return whether a statement may compute all steps at once."""
         if id(statement) not in self.top or not own or statement.keywords:
             return False
         if not isinstance(statement.results, Value):
@@ -131,7 +131,7 @@ class Lifting:
         return len(dims) == 1 and all(len(self.sizes.get(v, ())) <= min(dims) for v in others)
 
     def _lifted(self, statement: Statement) -> Statement:
-        """A statement of a step as one of all steps."""
+        """Return a statement of one step as a statement for all steps."""
         layer = statement.layer
         if isinstance(layer, Layer) and "dim" in layer.arguments:
             dim = layer.arguments["dim"]
@@ -168,7 +168,7 @@ class Lifting:
         )
 
     def _over_all(self, statement: Statement) -> Statement:
-        """The layer over sequences in the place of a cell."""
+        """Return the call of a layer over sequences that replaces a cell."""
         assert isinstance(statement.layer, Layer)
         x, state = statement.arguments
         layer = over_sequences(statement.layer)
@@ -188,7 +188,7 @@ class Lifting:
     # The loop that is left.
 
     def _rebuild(self) -> None:
-        """Have the loop go over what is left in it, and give what is needed of it."""
+        """Reduce the loop's inputs, states and outputs to what is still needed."""
         entries: dict[Value, Value] = dict(
             zip(self.begin.results[0], self.begin.arguments[0], strict=True)
         )
@@ -215,7 +215,7 @@ class Lifting:
 
 
 def _outermost(statements: list[Statement]) -> set[int]:
-    """The ``id`` of statements that are in no loop or choice within these."""
+    """Return the ``id`` of the statements outside inner loops and branches."""
     found, depth = set(), 0
     for statement in statements:
         depth -= statement.function in (END_FOR, END_IF)
@@ -226,7 +226,7 @@ def _outermost(statements: list[Statement]) -> set[int]:
 
 
 def over_sequences(layer: Layer) -> Layer:
-    """The layer over sequences with the parameters of a cell."""
+    """Return the layer over sequences with the parameters of a cell."""
     cell: Any = layer.module
     module = nn.LSTM(cell.input_size, cell.hidden_size, device="meta")
     for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):

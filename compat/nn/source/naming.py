@@ -1,4 +1,4 @@
-"""Names for what a net consists of."""
+"""Chooses names for the attributes, blocks and values of a net."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _GENERIC = re.compile(r"^(sequential|concat_?table|parallel_?table|identity|modu
 
 
 def identifier(text: str) -> str:
-    """``text`` as a name in Python, or nothing if no name is in it."""
+    """Return ``text`` as a Python identifier; empty if it holds no name."""
     name = re.sub(r"\W+", "_", snake(text)).strip("_")
     name = re.sub(r"[^a-z0-9_]", "", name)
     if not name or name[0].isdigit() or keyword.iskeyword(name):
@@ -48,7 +48,7 @@ def identifier(text: str) -> str:
 
 
 def of_layer(layer: Member) -> str:
-    """For an attribute that holds one layer."""
+    """Return a name for an attribute that holds one layer."""
     if isinstance(layer, Layer):
         # The numbers that annotations end in tell repeated layers apart; these are blocks here.
         called = re.sub(r"_?\d+$", "", identifier(layer.called))
@@ -58,7 +58,7 @@ def of_layer(layer: Member) -> str:
 
 
 def kinds(body: Body) -> list[str]:
-    """The classes of a body's layers, with those in its blocks, and its functions."""
+    """Return the names of a body's layer classes and functions, those in its blocks included."""
     found = []
     for statement in body.statements:
         layer = statement.layer
@@ -72,7 +72,7 @@ def kinds(body: Body) -> list[str]:
 
 
 def of_run(run: list[Statement], body: Body, units: list[list[Statement]]) -> str:
-    """For an attribute that holds a straight run of layers."""
+    """Return a name for an attribute that holds a straight run of layers."""
     result = run[-1].results
     inner = kinds(Body([], run, result))
     taker = next((u[0] for u in units if result in values(u[0].arguments)), None)
@@ -93,7 +93,7 @@ def of_run(run: list[Statement], body: Body, units: list[list[Statement]]) -> st
 
 
 def of_block(block: Block) -> str:
-    """For the class or function of a block."""
+    """Return a name for the class or function of a block."""
     found = kinds(block.body)
     statements = block.body.statements
     straight = all(s.layer is not None and len(s.arguments) == 1 for s in statements)
@@ -123,7 +123,7 @@ def of_block(block: Block) -> str:
 
 
 def of_value(statement: Statement | None) -> str:
-    """For the variable that gets the result of a statement."""
+    """Return a name for the variable that gets the result of a statement."""
     if statement is None:
         return "y"
     layer = statement.layer
@@ -133,7 +133,7 @@ def of_value(statement: Statement | None) -> str:
 
 
 def of_inputs(body: Body, indices: set[Value], taken: dict[int, list[str]]) -> list[str]:
-    """For what a forward is given; ``taken``, what the forwards of blocks call what they get."""
+    """Return names for the inputs of a forward; ``taken`` holds those of the blocks' forwards."""
     known = cells.names(body)
     for statement in body.statements:
         if isinstance(statement.layer, Instance):
@@ -152,7 +152,7 @@ def of_inputs(body: Body, indices: set[Value], taken: dict[int, list[str]]) -> l
 
 
 def class_name(wished: str) -> str:
-    """For the class of the whole net, after its file."""
+    """Return a name for the class of the net, from the name wished, such as that of its file."""
     words = re.findall(r"[A-Za-z0-9]+", wished)
     name = "".join(word[0].upper() + word[1:] for word in words)
     return name if name and not name[0].isdigit() and not keyword.iskeyword(name) else f"Net{name}"

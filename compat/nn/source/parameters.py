@@ -1,4 +1,4 @@
-"""The classes of a source as others call them: their parameters, with types and defaults."""
+"""Finds the parameters of a source's classes, with types and defaults."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Class:
         name: its name.
         arguments: its parameters with their types and defaults, as text.
         text: the lines.
-        paths: where in a module of the class each member is.
-        inputs, results: what its forward calls them.
+        paths: the attribute path of each member in a module of the class, by the member's ``id``.
+        inputs, results: their names in the class's forward.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Parameter:
 
 
 def same(value: Any, default: Any) -> bool:
-    """Whether an argument is the default, so that it need not be given."""
+    """Return whether an argument equals the default and can be left out."""
     if isinstance(value, Hole) or default is inspect.Parameter.empty:
         return False
     return type(value) is type(default) and simple(value) == simple(default)
@@ -50,7 +50,7 @@ def same(value: Any, default: Any) -> bool:
 def block_parameters(
     block: Block, uses: list[list[Any]], classes: dict[int, Class]
 ) -> list[Parameter]:
-    """The parameters of a block's class, those with defaults last.
+    """Return the parameters of a block's class, those with defaults last.
 
     ``uses``: the constants of each use of the block.
     """
@@ -74,7 +74,7 @@ def _kind(value: Any) -> str:
 
 
 def _default(block: Block, place: int, classes: dict[int, Class]) -> Any:
-    """The default of the arguments that a parameter becomes."""
+    """Return the default that all layer arguments set by a parameter share, if they share one."""
     found: list[Any] = []
     for statement in block.body.statements:
         layer = statement.layer

@@ -1,4 +1,4 @@
-"""Ranges of statements in a form in which equal ones can be told, and one body for equal ones."""
+"""Compares ranges of statements by a key, and makes one body of equal ranges."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from compat.nn.source.program import (
 
 @dataclass
 class Part:
-    """A range of statements in a form in which equal ones can be told."""
+    """A range of statements; ranges with equal ``key`` differ at most in their ``constants``."""
 
     body: Body
     first: int
@@ -45,7 +45,7 @@ class Part:
 
 
 class Former:
-    """Puts a range of statements into that form."""
+    """Makes the ``Part`` of a range of statements."""
 
     def __init__(self, body: Body, first: int, last: int, name: str, keeps: bool = False) -> None:
         self.constants: list[Any] = []
@@ -117,7 +117,7 @@ class Former:
 def template(
     part: Part, outputs: list[int], fillers: list[Any]
 ) -> tuple[Body, list[Layer | Weight]]:
-    """The body of a block, whose constants are ``fillers``, and its layers."""
+    """Return the body of a block with ``fillers`` as its constants, and its layers and weights."""
     left = iter(fillers)
     made: dict[int, Member] = {}
     own: list[Member] = []

@@ -1,4 +1,4 @@
-"""Functions of torch in plainer words: without copies and changes in place that nobody sees."""
+"""Simplifies torch functions: removes copies and in-place changes that have no effect elsewhere."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OPERATORS = {"add", "sub", "mul", "div", "neg", "gt", "lt", "ge", "le", "eq", "
 
 
 def plainer(body: Body, shapes: dict[Value, tuple[int, ...]]) -> dict[Value, Any]:
-    """Make functions plainer, in place; which values are others of the body or weights now."""
+    """Simplify functions in place; return the values that now are other values or weights."""
     counts = uses(body)
     makers = {s.results: s for s in body.statements if isinstance(s.results, Value)}
     for statement in body.statements:
@@ -50,7 +50,7 @@ def plainer(body: Body, shapes: dict[Value, tuple[int, ...]]) -> dict[Value, Any
 def _out_of_place(
     statement: Statement, makers: dict[Any, Statement], counts: dict[Value, int]
 ) -> None:
-    """Have a change in place of what nobody else reads give a result of its own."""
+    """Replace an in-place function by the plain one, where its input is read nowhere else."""
     name = statement.function
     if not statement.pinned or not name.startswith(_TENSOR) or not name.endswith("_"):
         return
@@ -59,7 +59,7 @@ def _out_of_place(
 
 
 def _is_read_once(value: Any, makers: dict[Any, Statement], counts: dict[Value, int]) -> bool:
-    """Whether nobody else reads the memory that a value lies in."""
+    """Return whether no other statement reads the memory of a value."""
     maker = makers.get(value)
     if maker is None or counts.get(value) != 1:
         return False
@@ -74,7 +74,7 @@ def _is_read_once(value: Any, makers: dict[Any, Statement], counts: dict[Value, 
 
 
 def _same(statement: Statement, shapes: dict[Value, tuple[int, ...]], changes: bool) -> Any:
-    """What a statement only gives again, or None."""
+    """Return the input that a statement returns unchanged, or None."""
     name = statement.function.removeprefix(_TENSOR)
     given = statement.arguments[0] if statement.arguments else None
     if name == "clone" and not changes and isinstance(given, Value):

@@ -1,4 +1,4 @@
-"""What a net computes: statements, in bodies that are classes of the source or parts of one."""
+"""The program of a net: bodies of statements, each a class of the source or a part of one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 
 class Value(NamedTuple):
-    """The result of a statement, or an input: a tensor, or a number that is a size of one.
+    """The result of a statement or an input: a tensor, or a number that is a tensor's size.
 
     ``kind`` is the type of the state of a recurrent module, which may be None before it begins.
     """
@@ -20,7 +20,7 @@ class Value(NamedTuple):
 
 
 class Hole(NamedTuple):
-    """A constant that differs between the uses of a block: its argument of this number."""
+    """A constant that differs between the uses of a block: the block's argument of this number."""
 
     number: int
 
@@ -43,7 +43,7 @@ class Layer:
 
 @dataclass(eq=False)
 class Weight:
-    """A parameter or buffer that functions get as it is."""
+    """A parameter or buffer that functions take directly."""
 
     tensor: torch.Tensor
     name: str
@@ -53,7 +53,7 @@ class Weight:
 
 @dataclass(eq=False)
 class Instance:
-    """A use of a block, with the layers and weights that it has in the place of the block's own."""
+    """A use of a block, with the layers and weights that replace the block's own."""
 
     block: Block
     members: list[Layer | Weight]
@@ -65,9 +65,9 @@ Member = Layer | Weight | Instance
 
 @dataclass
 class Statement:
-    """A call of a layer or a function. ``results`` is a value, or a tuple where the call gives one.
+    """A call of a layer or a function. ``results`` is a value, or a tuple if the call returns one.
 
-    ``function`` is the name of one of torch, for instance ``torch.Tensor.view``.
+    ``function`` is the name of a torch function, for instance ``torch.Tensor.view``.
     """
 
     layer: Member | None
@@ -90,7 +90,7 @@ PACK, UNPACK, STATES = "pack", "unpack", "states"
 class Scope(NamedTuple):
     """A range of statements that was one module of the net, with the name of its class.
 
-    ``keeps``: whether it has a state, and becomes a class also where it is used once.
+    ``keeps``: whether the module has a state and therefore becomes a class, even if used once.
     """
 
     first: int
@@ -101,7 +101,7 @@ class Scope(NamedTuple):
 
 @dataclass
 class Body:
-    """Statements with what they are given and what of theirs is the result."""
+    """Statements with their inputs and their result."""
 
     inputs: list[Value]
     statements: list[Statement]
@@ -110,7 +110,7 @@ class Body:
 
 
 def balanced(statements: list[Statement]) -> bool:
-    """Whether statements hold both of each pair of control, or none."""
+    """Return whether each begin of a loop or branch has its end within the statements."""
     depth = 0
     for statement in statements:
         depth += statement.function in (FOR, IF)
@@ -122,9 +122,9 @@ def balanced(statements: list[Statement]) -> bool:
 
 @dataclass(eq=False)
 class Block:
-    """A body that stands for several; its parameters are those of its class.
+    """A body that replaces several equal parts; ``parameters`` are those of its class.
 
-    ``like``: the block whose function makes it, too, with another number of equal layers at the
+    ``like``: the block whose function also makes this one, with another number of equal layers at
     place ``repeated``. The last parameter is that number.
     """
 
@@ -138,7 +138,7 @@ class Block:
 
 
 def leaves(tree: Any) -> Iterator[Any]:
-    """What is in nested tuples, lists, dicts and slices."""
+    """Yield the leaves of nested tuples, lists, dicts and slices."""
     if type(tree) in (tuple, list):
         for part in tree:
             yield from leaves(part)
@@ -151,7 +151,7 @@ def leaves(tree: Any) -> Iterator[Any]:
 
 
 def mapped(change: Callable[[Any], Any], tree: Any) -> Any:
-    """The same nesting with ``change`` of everything in it."""
+    """Return the same nesting with ``change`` applied to each leaf."""
     if type(tree) in (tuple, list):
         return type(tree)(mapped(change, part) for part in tree)
     if isinstance(tree, dict):
@@ -162,24 +162,24 @@ def mapped(change: Callable[[Any], Any], tree: Any) -> Any:
 
 
 def values(tree: Any) -> list[Value]:
-    """The values in nested structures, in their order."""
+    """Return the values in nested structures, in their order."""
     return [leaf for leaf in leaves(tree) if isinstance(leaf, Value)]
 
 
 def reads(statement: Statement) -> list[Value]:
-    """The values that a statement takes."""
+    """Return the values that a statement takes."""
     return values([statement.arguments, statement.keywords])
 
 
 def members_of(statement: Statement) -> list[Member]:
-    """The layer that a statement calls, and the weights that it takes."""
+    """Return the layer that a statement calls and the weights that it takes."""
     own: list[Member] = [] if statement.layer is None else [statement.layer]
     given = leaves([statement.arguments, statement.keywords])
     return own + [leaf for leaf in given if isinstance(leaf, Weight)]
 
 
 def flat(members: Iterable[Member]) -> list[Layer | Weight]:
-    """Members with those of instances in the place of these."""
+    """Return members with each instance replaced by its own members."""
     found: list[Layer | Weight] = []
     for member in members:
         found += member.members if isinstance(member, Instance) else [member]
@@ -187,7 +187,7 @@ def flat(members: Iterable[Member]) -> list[Layer | Weight]:
 
 
 def uses(body: Body) -> dict[Value, int]:
-    """How often each value of a body is read."""
+    """Count how often each value of a body is read."""
     counts: dict[Value, int] = {}
     for statement in body.statements:
         for value in reads(statement):
@@ -198,7 +198,7 @@ def uses(body: Body) -> dict[Value, int]:
 
 
 def without_unused(body: Body) -> Body:
-    """The body without statements whose results nobody reads."""
+    """Return the body without the statements whose results are not read."""
     needed = set(values(body.result))
     kept = []
     for index in reversed(range(len(body.statements))):

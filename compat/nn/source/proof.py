@@ -1,4 +1,4 @@
-"""Whether a source computes what the net does, forward and back, in both modes."""
+"""Checks that a source computes what the net does, forward and backward, in both modes."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _MOST = 1 << 24  # parameters up to which gradients are compared
 
 
 class GradientsDifferError(ValueError):
-    """A gradient of the source is not that of the net."""
+    """Raised when a gradient of the source differs from the net's."""
 
 
 class Proof:
-    """The source's net and the one that it was written from, side by side.
+    """A comparison of the source's net with the net that it was written from.
 
     Args:
-        net: the source's.
-        plain: what ``to_torch`` gave.
-        example: an input for the net.
-        given: what the source's is given for an input of the net.
-        forms: those in which inputs and outputs of the one are those of the other.
-        stateful: whether the source's net takes and gives a state.
+        net: the net of the source.
+        plain: the net that ``to_torch`` returned.
+        example: an input of ``plain``.
+        given: converts an input of ``plain`` to the inputs of ``net``.
+        forms: the forms that map the inputs and the outputs of ``plain`` to those of ``net``.
+        stateful: whether ``net`` takes and returns a state.
     """
 
     def __init__(
@@ -53,12 +53,12 @@ class Proof:
         self.inputs = given(example)
 
     def quick(self, outputs: list[Tensor]) -> float:
-        """The largest relative difference of outputs, found in as few runs as tell of a mistake.
+        """Return the largest relative difference of outputs, from as few runs as possible.
 
-        It may be too large, for nets whose output is random or depends on what they were given.
+        The number may be too large for nets whose output is random or depends on earlier inputs.
 
         Args:
-            outputs: of the net, for the example in evaluation.
+            outputs: the outputs of ``plain`` for the example, in evaluation mode.
         """
         if self.stateful:
             return float("inf")
@@ -71,7 +71,7 @@ class Proof:
         return float("inf")
 
     def largest(self) -> float:
-        """The largest relative difference of outputs, in both modes and for other numbers."""
+        """Return the largest relative difference of outputs in both modes and for other inputs."""
         largest = max(self._difference(self.example, mode) for mode in (False, True))
         others = [self._difference(other, False) for other in self._taken()]
         if not all(other <= 100 * largest + 1e-3 for other in others):
@@ -87,7 +87,7 @@ class Proof:
         return self._compared(one, example, mode)
 
     def _compared(self, one: list[Tensor], example: Any, mode: bool) -> float:
-        """The largest difference of what the source's net gives from outputs of the other."""
+        """Return the largest difference of the source's outputs from ``one``, the plain net's."""
         try:
             with self._mode(mode), torch.no_grad():
                 two = self._of_source(cloned(self.given(example)))
@@ -96,7 +96,7 @@ class Proof:
         return max((difference(b, a) for a, b in zip(one, two, strict=True)), default=0.0)
 
     def _others(self) -> Iterator[Any]:
-        """The numbers of the example in other orders: of these the source must know none."""
+        """Yield the example with its numbers in other orders, to find stored numbers."""
         generator = torch.Generator().manual_seed(3)
 
         def mixed(tensor: Tensor) -> Tensor:
@@ -107,7 +107,7 @@ class Proof:
             yield map_tensors(change, self.example)
 
     def _taken(self) -> list[Any]:
-        """One of these, if the net takes any."""
+        """Return one example of ``_others`` that the net takes, or an empty list."""
         for example in self._others():
             try:
                 with self._mode(False), torch.no_grad():
@@ -118,7 +118,7 @@ class Proof:
         return []
 
     def draws(self) -> bool:
-        """Whether the net's output is random in evaluation, too."""
+        """Return whether the net's output is random in evaluation, too."""
         with self._mode(False), torch.no_grad():
             found = []
             for seed in range(8):
@@ -129,7 +129,7 @@ class Proof:
         )
 
     def _of_plain(self, example: Any, going_on: bool = True) -> list[Tensor]:
-        """The outputs, with a state also those of a second call, which goes on."""
+        """Return the outputs of the plain net; with a state, also those of a second call."""
         forget(self.plain)
         calls = [self.plain(example)]
         if self.stateful and going_on:
@@ -146,7 +146,7 @@ class Proof:
 
     @contextmanager
     def _mode(self, train: bool) -> Iterator[None]:
-        """While both are in a mode, draw the same noise and drop nothing."""
+        """Set both nets to a mode; within it they draw the same noise and drop nothing."""
         training = self.plain.training
         kept: list[tuple[Any, str, Any]] = []
         buffers = []
@@ -176,7 +176,7 @@ class Proof:
         """Compare the gradients of both nets in training.
 
         Args:
-            names: for tensors of the plain net, those of the same in the source.
+            names: maps names of tensors in the plain net to their names in the source.
         """
         if sum(p.numel() for p in self.net.parameters()) > _MOST:
             return
@@ -208,7 +208,7 @@ def _leaf(tensor: Tensor) -> Tensor:
 
 
 def _gradients(outputs: list[Tensor], wanted: list[Tensor]) -> list[Tensor]:
-    """The gradients of a random sum of outputs; zeros where there are none."""
+    """Return the gradients of a random weighted sum of outputs; zeros where there is none."""
     generator = torch.Generator().manual_seed(2)
     weights = [torch.randn(t.shape, generator=generator).to(t) for t in outputs]
     # Sums, since torch.autograd.grad imports sympy for what it is given beside outputs.
@@ -226,19 +226,19 @@ def _gradients(outputs: list[Tensor], wanted: list[Tensor]) -> list[Tensor]:
 
 
 def is_close(largest: float, source: Source) -> bool:
-    """Whether a difference is one of rounding, in the type of a source."""
+    """Return whether a difference is explained by rounding in the source's dtype."""
     dtypes = {t.dtype for t in source.tensors.values() if t.is_floating_point()}
     return largest <= max((_ALLOWED.get(dtype, 2e-2) for dtype in dtypes), default=1e-5)
 
 
 def check(largest: float, source: Source) -> None:
-    """Refuse a source that computes something else."""
+    """Raise ValueError if the source's output differs by more than rounding."""
     if not is_close(largest, source):
         raise ValueError(f"the source written differs from the net by {largest:.1e}")
 
 
 def of_torch7(net: Module, example: Any) -> Any:
-    """What the net itself computes, in evaluation, from the beginning."""
+    """Return the Torch7 net's output in evaluation mode, with its memory reset."""
     modes = [(module, module.train) for module in net.listModules()]
     try:
         net.evaluate().forget()
@@ -252,12 +252,12 @@ def of_torch7(net: Module, example: Any) -> Any:
 
 
 def cloned(example: Any) -> Any:
-    """An input that may be changed."""
+    """Return a copy of an input, which may be changed."""
     return map_tensors(Tensor.clone, example)
 
 
 def difference(one: Tensor, other: Tensor, least: float = 1e-30) -> float:
-    """The largest difference, relative to the largest element of ``other``, or to ``least``."""
+    """Return the largest difference relative to the largest of ``other``, or to ``least``."""
     if one.shape != other.shape:
         return float("inf")
     if not one.numel():
@@ -270,5 +270,5 @@ def difference(one: Tensor, other: Tensor, least: float = 1e-30) -> float:
 
 
 def listed(output: Any) -> Any:
-    """Nested lists in the place of tuples."""
+    """Return nested tuples as nested lists."""
     return list(map(listed, output)) if isinstance(output, (tuple, list)) else output

@@ -1,7 +1,7 @@
-"""Recording of what a net of ``torch.nn`` computes, from one run of it.
+"""Records what a net of ``torch.nn`` computes, from one run of it.
 
-Calls of ``torch.nn``'s own layers are statements; of what other modules do, each function of torch
-is one. Sizes are recorded as what they are sizes of, so that the batch stays free.
+Each call of a ``torch.nn`` layer is one statement. In other modules each torch function is one.
+Sizes are recorded as sizes of tensors, not as numbers, so that the batch size stays free.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from compat.torch_internals import is_operator
 
 
 class Size(int):
-    """A number that is known to be a size of a tensor, or to come from such."""
+    """A number known to be a size of a tensor or computed from sizes."""
 
     value: Value
     recording: Recording
 
     @staticmethod
     def of(number: int, value: Value, recording: Recording) -> Size:
-        """The number as the result of a statement."""
+        """Return the number as the result of a statement."""
         size = Size(number)
         size.value, size.recording = value, recording
         return size
@@ -80,9 +80,9 @@ class Recording(TorchFunctionMode):
     """Records one run of a net.
 
     Args:
-        net: what ``to_torch`` returns.
-        special: for classes whose calls are statements of their own kind, a function that gets the
-            recording, the module, its arguments and its output, and records them.
+        net: the result of ``to_torch``.
+        special: functions that record the calls of some classes; each gets the recording, the
+            module, its arguments and its output.
         called: names for modules, by their ``id``.
     """
 
@@ -121,10 +121,10 @@ class Recording(TorchFunctionMode):
                         self._weights[id(own)] = Weight(own, name, False, tuple(own.shape))
 
     def run(self, inputs: Any) -> Any:
-        """Run the net; its output.
+        """Run the net and return its output.
 
-        ``body`` has the statements then, ``inputs`` and ``results`` the forms in which its values
-        are what the net is given, and gives.
+        Afterwards ``body`` holds the statements, and ``inputs`` and ``results`` the forms that map
+        its values to the net's inputs and outputs.
         """
         handles = []
         units = self._begin(inputs)
@@ -153,7 +153,7 @@ class Recording(TorchFunctionMode):
         return output
 
     def _begin(self, inputs: Any) -> dict[Remembering, State]:
-        """Give the modules whose memory stays from call to call states to begin with."""
+        """Give initial states to the modules whose memory stays from call to call."""
         modules = list(self.net.modules())
         if not any(isinstance(module, Remembering) for module in modules):
             return {}
@@ -174,7 +174,7 @@ class Recording(TorchFunctionMode):
         return states
 
     def _result(self, output: Any) -> Any:
-        """The form of what the net gives: lists that are sequences are one value."""
+        """Return the form of the net's output; a list that is a sequence becomes one value."""
         if isinstance(output, (tuple, list)):
             if self.sequences.is_sequence(list(output)):
                 return Steps(self.sequences.whole(output))
@@ -182,7 +182,7 @@ class Recording(TorchFunctionMode):
         return self.reference(output)
 
     def _end(self, units: dict[Remembering, State]) -> None:
-        """Make the states at the end results, and those at the begin an input."""
+        """Make the final states a result and the initial states an input."""
         begin = [state.value for state in units.values()]
         ends = [end for unit in units if (end := self.flow.state(unit.memory)) is not None]
         if not begin:
@@ -202,7 +202,7 @@ class Recording(TorchFunctionMode):
         self.body.result = (self.body.result, final)
 
     def new(self, thing: Any, kind: str = "") -> Value:
-        """A new value; of a tensor, its."""
+        """Return a new value; if ``thing`` is a tensor, the value stands for it."""
         value = Value(self._count, kind)
         self._count += 1
         if isinstance(thing, Tensor):
@@ -210,23 +210,23 @@ class Recording(TorchFunctionMode):
         return value
 
     def name(self, tensor: Tensor, value: Value) -> None:
-        """Let a tensor be a value."""
+        """Let a value stand for a tensor."""
         self._numbers[id(tensor)] = (tensor, value)
         with self.paused():
             self.shapes[value] = tuple(tensor.shape)
 
     def known(self, tensor: Tensor) -> Value | None:
-        """The value that a tensor is, unless it is only a slice of one."""
+        """Return the value of a tensor; None for a slice of a value or an unknown tensor."""
         found = self._numbers.get(id(tensor))
         return None if found is None else found[1]
 
     def forget(self, tensor: Tensor) -> None:
-        """Know a tensor no more."""
+        """Forget a tensor."""
         self._numbers.pop(id(tensor), None)
 
     @contextmanager
     def paused(self, inside: int = 1) -> Iterator[None]:
-        """While calls of torch's functions are not recorded, but for ``inside`` 0."""
+        """Record no calls of torch functions within; with ``inside`` 0 record them."""
         before, self._inside = self._inside, inside
         try:
             yield
@@ -234,12 +234,12 @@ class Recording(TorchFunctionMode):
             self._inside = before
 
     def resumed(self) -> Any:
-        """While they are, within ``paused``."""
+        """Record calls again, within ``paused``."""
         return self.paused(0)
 
     @contextmanager
     def unrecorded(self) -> Iterator[None]:
-        """While nothing is recorded, of recurrent modules neither."""
+        """Record nothing within, not even steps of recurrent modules."""
         token = FLOW.set(Flow())
         try:
             with self.paused():
@@ -250,7 +250,7 @@ class Recording(TorchFunctionMode):
     def statement(
         self, function: str, arguments: Any = (), results: Any = (), layer: Layer | None = None
     ) -> Statement:
-        """Record a statement whose values are given."""
+        """Record a statement whose arguments and results are values."""
         pinned = function in CONTROL
         made = Statement(layer, function, arguments, {}, results, pinned)
         self.read.update(values(arguments))
@@ -258,7 +258,7 @@ class Recording(TorchFunctionMode):
         return made
 
     def call(self, function: str, arguments: Any, size: Any, kind: str = "") -> Value:
-        """Record a call of values, whose result has a size."""
+        """Record a call with values as arguments; return its result, of the given size."""
         value = self.new(None, kind)
         if size is not None:
             self.shapes[value] = size
@@ -266,7 +266,7 @@ class Recording(TorchFunctionMode):
         return value
 
     def move_scopes(self, first: int, before: list[Statement]) -> None:
-        """Find the scopes of the statements that were ``before`` after place ``first`` again."""
+        """Update the scopes after statements behind place ``first``, ``before``, have moved."""
         places = {id(s): place for place, s in enumerate(self.body.statements)}
         kept = []
         for scope in self.body.scopes:
@@ -280,13 +280,13 @@ class Recording(TorchFunctionMode):
         self.body.scopes = kept
 
     def number(self, function: str, arguments: tuple[Any, ...], number: int) -> Size:
-        """Record what computes a number."""
+        """Record the computation of a number."""
         value = self.new(None)
         self.statement(function, self.reference(arguments), value)
         return Size.of(number, value, self)
 
     def reference(self, tree: Any) -> Any:
-        """Arguments or results with values in the place of tensors."""
+        """Return arguments or results with tensors replaced by values."""
 
         def refer(leaf: Any) -> Any:
             if isinstance(leaf, Size):
@@ -325,14 +325,14 @@ class Recording(TorchFunctionMode):
             self._follow_slices(given, named, output)
 
     def _argument(self, argument: Any) -> Any:
-        """An argument with values in the place of tensors; what a loop made is one value."""
+        """Return an argument with values for tensors; the output of a loop is one value."""
         if isinstance(argument, (list, tuple)) and self.sequences.is_sequence(list(argument)):
             whole = self.sequences.whole(list(argument))
             return self.call("torch.Tensor.unbind", (whole,), None)
         return self.reference(argument)
 
     def _follow_slices(self, given: Any, named: Any, output: Any) -> None:
-        """Know what unbinding gives as the slices of what it was given."""
+        """Note that the results of ``unbind`` are slices of its input."""
         dim = named.get("dim", given[1] if len(given) > 1 else 0)
         source, size = given[0], (len(output), *output[0].shape)
         own = self.reference(list(output))
@@ -352,7 +352,7 @@ class Recording(TorchFunctionMode):
             self.name(tensor, value)
 
     def layer(self, module: nn.Module, cls: type[nn.Module]) -> Layer:
-        """The layer that a module is."""
+        """Return the layer of a module."""
         if id(module) not in self._layers:
             layer = self._layers[id(module)] = layers.layer_of(module, cls)
             layer.called = self.called.get(id(module), "")
@@ -429,7 +429,7 @@ class Recording(TorchFunctionMode):
         return output
 
     def _joined(self, join: Any, tensors: Any, dim: int = 0) -> Tensor:
-        """The slices of a sequence, stacked or joined along a dimension."""
+        """Return the slices of a sequence, stacked or joined along a dimension."""
         output: Tensor = join(tensors, dim)
         whole = self.sequences.whole(list(tensors))
         if join is torch.cat:
@@ -454,7 +454,7 @@ class Recording(TorchFunctionMode):
 
 
 def _plain(tree: Any) -> Any:
-    """Named tuples and torch's own sizes as tuples."""
+    """Return named tuples and ``torch.Size`` as plain tuples."""
     if isinstance(tree, tuple) and not isinstance(tree, Value):
         return tuple(_plain(part) for part in tree)
     if isinstance(tree, list):

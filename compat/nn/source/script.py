@@ -1,4 +1,4 @@
-"""A file of Python: the classes of a net, what loads its weights, and a proof."""
+"""Writes a Python file: the classes of a net, code that loads its weights, and a check."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _TYPES = {torch.float64: ".double()", torch.float16: ".half()", torch.bfloat16: 
 
 
 def script(source: Source, doc: list[str], inputs: list[Tensor], outputs: list[Tensor]) -> str:
-    """The text of the file; the weights are beside it, in a file of the same name.
+    """Return the text of the file; the weights lie beside it in a file of the same name.
 
     Args:
-        source: the net's.
+        source: the source of the net.
         doc: the lines of its docstring.
-        inputs, outputs: of the proof; they are in the file of the weights.
+        inputs, outputs: the example of the check, which lies in the file of the weights.
     """
     name = source.name
     body = "\n\n\n".join("\n".join(text) for text in source.classes)
@@ -73,12 +73,12 @@ def script(source: Source, doc: list[str], inputs: list[Tensor], outputs: list[T
 
 
 def keys(name: str, count: int) -> list[str]:
-    """The names of a table's tensors in the file of the weights."""
+    """Return the names of a table's tensors in the file of the weights."""
     return [name] if count == 1 else [f"{name}{i + 1}" for i in range(count)]
 
 
 def module_from(text: str, place: str) -> dict[str, Any]:
-    """The names that a file of Python defines, without running its proof."""
+    """Return the names that a Python file defines, without running its check."""
     names: dict[str, Any] = {"__name__": "written", "__file__": place}
     exec(compile(text, place, "exec"), names)
     return names

@@ -1,4 +1,4 @@
-"""Lists of tensors that are sequences: in the source one tensor, with the steps first."""
+"""Finds lists of tensors that are sequences; in the source each is one tensor, steps first."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
 
 
 class Unwritable(ValueError):
-    """Something that no source can be written for."""
+    """Raised for a net that no source can be written for."""
 
 
 @dataclass
 class Steps:
-    """A list of steps, as one value for each tensor of a step: ``entry`` has these."""
+    """A list of steps; ``entry`` has one value for each tensor of a step."""
 
     entry: Any
 
 
 @dataclass
 class Fixed:
-    """What is the same in all steps."""
+    """A value that is the same in all steps."""
 
     value: Value
 
 
 @dataclass(eq=False)
 class Sequence:
-    """A value whose slices tensors are.
+    """A value whose slices are tensors of the run.
 
     Attributes:
-        length: how many.
-        whole: gives the value, which may take a statement.
-        select: gives that of a slice.
-        looped: whether a loop made it.
+        length: the number of slices.
+        whole: returns the value; may record a statement.
+        select: returns the value of one slice.
+        looped: whether a loop made the value.
     """
 
     length: int
@@ -52,7 +52,7 @@ class Sequence:
 
 
 def gathered(form: Any, actual: Any) -> list[Tensor]:
-    """The tensors that the values of a form are, where ``actual`` are those of a net."""
+    """Return the tensors for the values of a form, from ``actual``, a net's inputs or outputs."""
     if isinstance(form, Steps):
         parts = [gathered(form.entry, entry) for entry in actual]
         return [torch.stack(list(column)) for column in zip(*parts, strict=True)]
@@ -63,7 +63,7 @@ def gathered(form: Any, actual: Any) -> list[Tensor]:
 
 
 def values_of(form: Any) -> list[Value]:
-    """The values of a form, in their order."""
+    """Return the values of a form, in their order."""
     if isinstance(form, Steps):
         form = form.entry
     if type(form) in (list, tuple):
@@ -83,7 +83,7 @@ class Sequences:
     # What the net is given.
 
     def begin(self, inputs: Any) -> None:
-        """Give everything in the net's inputs a value of its own."""
+        """Give each tensor in the net's inputs a value of its own."""
         self.inputs = [self._input(inputs, [])]
 
     def _input(self, part: Any, owners: list[Any]) -> Any:
@@ -97,11 +97,11 @@ class Sequences:
 
     @property
     def form(self) -> Any:
-        """The form of what the net is given."""
+        """The form of the net's inputs."""
         return _form(self.inputs[0])
 
     def _join(self, column: list[Value]) -> bool:
-        """Make sequences of the list that holds inputs, of which nothing has been read yet."""
+        """Turn the input list that holds ``column`` into sequences, if none of it was read yet."""
         owners = self._given[column[0]][0]
         for node, part in reversed(owners):
             found = [value for value in values_of(_form(node)) if value in self._given]
@@ -122,7 +122,7 @@ class Sequences:
     # Slices of sequences.
 
     def new(self, steps: Any, value: Value | None = None, looped: bool = False) -> Value:
-        """The value, a new one unless it is given, whose slices tensors are from now on."""
+        """Return a value whose slices are ``steps`` from now on; a new one by default."""
         rec, size = self.recording, steps[0].shape
         whole = rec.new(None) if value is None else value
         rec.shapes[whole] = (len(steps), *size)
@@ -134,18 +134,18 @@ class Sequences:
         return whole
 
     def follow(self, tensors: Any, sequence: Sequence) -> None:
-        """Know tensors as the slices of a sequence."""
+        """Note that tensors are the slices of a sequence."""
         for place, tensor in enumerate(tensors):
             self.recording.forget(tensor)
             self._entries[id(tensor)] = (tensor, sequence, place)
 
     def entry(self, tensor: Tensor) -> tuple[Sequence, int] | None:
-        """Of which sequence a tensor is a slice, and which."""
+        """Return the sequence that a tensor is a slice of, and its place, or None."""
         found = self._entries.get(id(tensor))
         return None if found is None else found[1:]
 
     def is_sequence(self, steps: list[Any]) -> bool:
-        """Whether a list is what a loop made, or all of it in another order."""
+        """Return whether a list holds all outputs of a loop, in order or reversed."""
         if not steps or not all(isinstance(step, (Tensor, list)) for step in steps):
             return False
         if not _alike(steps):
@@ -159,7 +159,7 @@ class Sequences:
         return found[0][0].looped and places in (_all(places), _all(places)[::-1])  # type: ignore[index]
 
     def whole(self, steps: Any) -> Any:
-        """The values that a list of steps is, a tree of the form of one step."""
+        """Return the values for a list of steps, nested like one step."""
         if isinstance(steps, Tensor):
             return self.recording.reference(steps)
         if not _alike(steps):
@@ -187,7 +187,7 @@ class Sequences:
         return rec.call("torch.cat", (pieces,), size)
 
     def _piece(self, steps: list[Tensor], first: int) -> tuple[Value, int]:
-        """The value of as many steps as possible, and how many they are."""
+        """Return one value for as many steps from ``first`` on as possible, and their number."""
         rec = self.recording
         found = self.entry(steps[first])
         if found is None:
@@ -229,7 +229,7 @@ def _form(node: Any) -> Any:
 
 
 def _alike(steps: Any) -> bool:
-    """Whether all steps have the same form and sizes."""
+    """Return whether all steps have the same form and sizes."""
 
     def form(part: Any) -> Any:
         if isinstance(part, Tensor):
@@ -244,7 +244,7 @@ def _all(places: list[int]) -> list[int]:
 
 
 def slots(whole: Any, entry: Any) -> list[tuple[Any, Tensor]]:
-    """The values of a sequence's steps with the tensors of one step."""
+    """Return pairs of a sequence's values and the tensors of one step."""
     if isinstance(entry, Tensor):
         return [(whole, entry)]
     return [pair for part, own in zip(whole, entry, strict=True) for pair in slots(part, own)]

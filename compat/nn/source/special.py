@@ -1,6 +1,6 @@
-"""Modules that are written otherwise than as what their forward does.
+"""Records modules whose source differs from what their forward does.
 
-Torch7's indices count from 1. Where they come from outside, the source has them count from 0.
+Torch7's indices count from 1. Indices that are inputs of the source count from 0.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from compat.nn.source.tidying import SHIFT
 
 
 def _from_zero(recording: Recording, indices: Tensor) -> Tensor:
-    """Record the indices as numbers from 0."""
+    """Record the shift of indices to numbers from 0; return them."""
     whole = indices
     if indices.dtype != torch.int64:
         whole = indices.long()
@@ -49,7 +49,7 @@ def _one_hot(recording: Recording, module: Any, arguments: Any, output: Tensor) 
 
 
 def _select(recording: Recording, module: Any, arguments: Any, output: Any) -> None:
-    """Count from the end of a sequence where the net does."""
+    """Record an index from the end of a sequence where the net has one."""
     found = recording.sequences.entry(output) if isinstance(output, Tensor) else None
     if found is not None and found[1] - found[0].length == module.index:
         recording.name(output, found[0].select(module.index))

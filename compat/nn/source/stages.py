@@ -1,4 +1,4 @@
-"""Straight runs that differ in how often they repeat a layer, as the stages of a VGG do."""
+"""Finds straight runs that differ only in how often they repeat a layer, as VGG stages do."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _LONGEST = 8  # layers of a stage, a repeated one counted once
 
 @dataclass
 class Stages:
-    """Runs that are equal but for the number of their equal layers at one place.
+    """Runs that are equal except for the number of repeated layers at one place.
 
     Attributes:
         parts: the runs.
-        short: the same with two of these layers each.
-        place: where the first of these layers is.
-        counts: their number in each run.
+        short: the same runs with two repeated layers each.
+        place: the place of the first repeated layer.
+        counts: the number of repeated layers in each run.
     """
 
     parts: list[Part]
@@ -32,7 +32,7 @@ class Stages:
     counts: list[int]
 
     def expanded(self, fillers: list[Any], count: int) -> list[Any]:
-        """The constants of a run with ``count`` layers, from those of the one with two."""
+        """Return the constants for ``count`` repeated layers, from those for two layers."""
         left = iter(fillers)
         own = self.short[0].statements()
         single = [len(Former(Body([], own, None), i, i + 1, "").constants) for i in range(len(own))]
@@ -43,9 +43,9 @@ class Stages:
 
 
 def stages_of(bodies: list[Body], wanted: Any) -> Iterator[Stages]:
-    """Runs of bodies that a function with a number of layers could make.
+    """Yield runs that one function with a number of layers could make.
 
-    ``wanted(part)`` gives the places of what a part makes and others read.
+    ``wanted(part)`` returns the places of the values that a part makes and others read.
     """
     found: dict[Any, list[tuple[Body, list[tuple[int, int]]]]] = defaultdict(list)
     for body in bodies:
@@ -69,7 +69,7 @@ def _counts(window: list[tuple[int, int]]) -> list[int]:
 
 
 def _varying(places: list[tuple[Body, list[tuple[int, int]]]]) -> list[int]:
-    """Where the numbers of layers differ."""
+    """Return the places where the numbers of layers differ."""
     columns = zip(*(_counts(window) for _, window in places), strict=True)
     return [place for place, column in enumerate(columns) if len(set(column)) > 1]
 
@@ -77,7 +77,7 @@ def _varying(places: list[tuple[Body, list[tuple[int, int]]]]) -> list[int]:
 def _formed(
     places: list[tuple[Body, list[tuple[int, int]]]], varying: int, wanted: Any
 ) -> Stages | None:
-    """The stages at these places, if they equal each other and do not overlap."""
+    """Return the stages at these places; None if they differ or overlap."""
     result = Stages([], [], sum(last - first for first, last in places[0][1][:varying]), [])
     for body, window in places:
         run = body.statements[window[0][0] : window[-1][1]]
@@ -98,7 +98,7 @@ def _formed(
 
 
 def _chained(run: list[Statement]) -> list[Statement]:
-    """The statements, each of which is given what the one before it gives."""
+    """Return the statements as a chain: each takes the result of the one before."""
     found = run[:1]
     for statement in run[1:]:
         found.append(dataclasses.replace(statement, arguments=(found[-1].results,)))
@@ -106,7 +106,7 @@ def _chained(run: list[Statement]) -> list[Statement]:
 
 
 def _grouped(body: Body) -> list[list[tuple[int, int]]]:
-    """The straight runs of a body, each as the ranges of its layers of the same kind."""
+    """Return the straight runs of a body, each as ranges of layers of the same kind."""
     runs: list[list[tuple[int, int]]] = [[]]
     before: Statement | None = None
     for place, statement in enumerate(body.statements):

@@ -1,4 +1,4 @@
-"""The source of classes and functions of this package, with what they use of it."""
+"""Collects the source of classes and functions of this package, with their dependencies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TORCH = {"torch", "Tensor", "nn", "functional", "Any", "math"}
 
 
 def with_needed(wanted: list[Any]) -> dict[str, list[str]]:
-    """The lines of classes and functions by their names, each after those that it uses."""
+    """Return the lines of classes and functions by name, each after its dependencies."""
     found: dict[str, list[str]] = {}
     for thing in wanted:
         _add(thing, found)
@@ -34,6 +34,6 @@ def _add(thing: Any, found: dict[str, list[str]]) -> None:
 
 
 def _names(text: str) -> list[str]:
-    """The names that a text reads, in their order."""
+    """Return the names that occur in a text, in their order."""
     nodes = ast.walk(ast.parse(text))
     return list(dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name)))

@@ -1,7 +1,7 @@
-"""Recording of recurrent modules: loops over steps, and states that go from call to call.
+"""Records recurrent modules: loops over steps, and states that go from call to call.
 
-The state of a module is one value in the source: a tensor, a tuple of these, or None before it has
-begun.
+In the source the state of a module is one value: a tensor, a tuple of tensors, or None before the
+first call.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class State:
-    """What a module remembers, while a run is recorded.
+    """The memory of a module while a run is recorded.
 
     Attributes:
         value: the state in the source.
-        now: the tensors that it is in this run; None where it has not begun.
-        like: tensors of such a state.
-        begun: whether it has begun wherever the source is run.
+        now: the tensors of the state in this run; None before the first step.
+        like: tensors with the sizes of the state.
+        begun: whether the state is never None when the source runs.
     """
 
     value: Value
@@ -54,25 +54,25 @@ class State:
 
 
 def real(memory: Any) -> Any:
-    """A memory as it is in this run."""
+    """Return a memory as the tensors of this run."""
     return memory.now if isinstance(memory, State) else memory
 
 
 def kind_of(memory: Any) -> str:
-    """The type of a state of such tensors, as text."""
+    """Return the type annotation of a state made of such tensors."""
     if isinstance(memory, Tensor):
         return "Tensor"
     return f"tuple[{', '.join(kind_of(part) for part in memory)}]"
 
 
 class RecordedFlow(Flow):
-    """Records how steps follow each other."""
+    """Records loops over steps and their states."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
 
     def state(self, memory: Any) -> State | None:
-        """A memory as a state."""
+        """Return a memory as a state."""
         if memory is None or isinstance(memory, State):
             return memory
         tree = self.recording.reference(memory)
@@ -81,7 +81,7 @@ class RecordedFlow(Flow):
         return State(tree, memory, memory, True)
 
     def tensors_of(self, state: State) -> Any:
-        """What a state holds."""
+        """Record the unpacking of a state; return its tensors."""
         rec = self.recording
         held = each(torch.clone, state.like if state.now is None else state.now)
         if isinstance(held, Tensor):
@@ -178,7 +178,7 @@ class RecordedFlow(Flow):
         return outputs, last
 
     def _inside(self, before: State | None, after: Any) -> State | None:
-        """A state within a loop, from what it is before, and the tensors that it is after it."""
+        """Return a state within a loop, from the state before the loop and the tensors after it."""
         if after is None:
             return None
         begun = before is not None and before.begun
@@ -189,7 +189,7 @@ class RecordedFlow(Flow):
     def _ended(
         self, begin: Statement, made: tuple[Value, ...], nexts: tuple[Value, ...], length: int
     ) -> tuple[list[Value], dict[Value, Value]]:
-        """End a loop; what it makes of values of a step, and the states at its end."""
+        """End a loop; return the values for all steps, and the final value of each state."""
         rec = self.recording
         statements = rec.body.statements
         first = next(place for place, s in enumerate(statements) if s is begin)
@@ -212,7 +212,7 @@ class RecordedFlow(Flow):
         return [lifting.wholes[value] for value in made], finals | lifting.finals
 
     def _collected(self, output: Any, outputs: Any, wholes: Iterator[Value]) -> None:
-        """Know what the outputs of all steps are, where ``output`` is that of one."""
+        """Note which values stand for the outputs of all steps; ``output`` is that of one step."""
         rec = self.recording
         if isinstance(outputs, Tensor):
             rec.name(outputs, next(wholes))

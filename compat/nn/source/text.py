@@ -1,4 +1,4 @@
-"""Lines of Python, broken as ``ruff format`` breaks them."""
+"""Breaks lines of Python as ``ruff format`` does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
 def docstring(doc: list[str], indent: int = 0) -> list[str]:
-    """The lines of a docstring; whatever is in them, such as the name of a file, stays text."""
+    """Return the lines of a docstring, with quotes and backslashes in the text escaped."""
     space = " " * indent
     first, *rest = [_quoted(line) for line in doc] or [""]
     if not doc:
@@ -28,7 +28,7 @@ def _quoted(line: str) -> str:
 
 
 def lines(text: str, indent: int = 0) -> list[str]:
-    """A statement at an indentation, in one line if it fits."""
+    """Return a statement at an indentation, in one line if it fits."""
     space = " " * indent
     if len(space + text) <= WIDTH:
         return [space + text]
@@ -58,7 +58,7 @@ def lines(text: str, indent: int = 0) -> list[str]:
 
 
 def _brackets(text: str) -> tuple[int, int] | None:
-    """Where the last brackets of a line are that hold something."""
+    """Return the places of a line's last non-empty brackets."""
     best, stack = None, []
     for place, letter in enumerate(text):
         if letter in _CLOSING:
@@ -71,7 +71,7 @@ def _brackets(text: str) -> tuple[int, int] | None:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between the commas that are in no brackets."""
+    """Split a text at the commas outside brackets."""
     parts, depth, begin = [], 0, 0
     for place, letter in enumerate(text):
         if letter in _CLOSING:
@@ -86,18 +86,18 @@ def _split(text: str) -> list[str]:
 
 
 def snake(name: str) -> str:
-    """A class's name as that of a variable."""
+    """Return a class's name as the name of a variable."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 class Names:
-    """Names of one namespace, each given once."""
+    """The names of one namespace; each is given once."""
 
     def __init__(self, *taken: str) -> None:
         self._taken = set(taken)
 
     def new(self, wished: str) -> str:
-        """The name wished, with the next number if it is taken."""
+        """Return the wished name, with the next free number appended if it is taken."""
         name, count = wished, 1
         while name in self._taken:
             count += 1
@@ -106,7 +106,7 @@ class Names:
         return name
 
     def free(self, names: Iterable[str]) -> None:
-        """Let names be given again."""
+        """Make names available again."""
         self._taken.difference_update(names)
 
     @property

@@ -1,4 +1,4 @@
-"""What was recorded, as a person would say it."""
+"""Simplifies recorded statements to the form that a person would write."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _OVER_DIM = {
 
 
 def tidied(body: Body, shapes: Shapes, from_zero: bool) -> tuple[Body, set[Value]]:
-    """The body in simpler words, and which inputs are indices that count from 0.
+    """Return the simplified body, and the inputs that are indices counted from 0.
 
-    ``from_zero``: whether indices that come from outside do.
+    ``from_zero``: whether indices that are inputs count from 0.
     """
     indices = _indices(body) if from_zero else set()
     names: dict[Value, Any] = plainer(body, shapes)
@@ -84,7 +84,7 @@ _MOVES = {
 
 
 def _indices(body: Body) -> set[Value]:
-    """The inputs that are used as indices and for nothing else, and what has their elements."""
+    """Return the inputs used only as indices, and the values made of their elements."""
     others: set[Value] = set(values(body.result))
     shifted: set[Value] = set()
     sources: dict[Value, Value] = {}
@@ -107,14 +107,14 @@ def _indices(body: Body) -> set[Value]:
 
 
 def _origin(value: Value, sources: dict[Value, Value]) -> Value:
-    """What a value is, or is a part of."""
+    """Return the input or first value that a value's elements come from."""
     while value in sources:
         value = sources[value]
     return value
 
 
 def _is_flatten(statement: Statement, shapes: Shapes) -> bool:
-    """Whether it makes one dimension of all but the first."""
+    """Return whether a statement flattens all dimensions but the first."""
     layer = statement.layer
     name = layer.name if isinstance(layer, Layer) else statement.function.rpartition(".")[2]
     if name not in ("Flatten", "reshape", "view", "flatten") or not statement.arguments:
@@ -132,7 +132,7 @@ def _is_flatten(statement: Statement, shapes: Shapes) -> bool:
 
 
 def as_function(statement: Statement, counts: dict[Value, int]) -> Statement:
-    """A layer without parameters that stands alone, as a function."""
+    """Return a single layer without parameters as a call of a function."""
     layer = statement.layer
     if not isinstance(layer, Layer) or len(statement.arguments) != 1:
         return statement
@@ -148,7 +148,7 @@ def as_function(statement: Statement, counts: dict[Value, int]) -> Statement:
 
 
 def chains(body: Body) -> list[list[Statement]]:
-    """The statements, those together that are a straight run of layers."""
+    """Group the statements; a straight run of layers is one group."""
     counts = uses(body)
     users: dict[int, int] = {}
     for statement in body.statements:

@@ -1,4 +1,4 @@
-"""From a net of Torch7's to its source, which is tried before it is given away."""
+"""Writes the source of a Torch7 net and checks it before returning it."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ _IN_PLACE = re.compile("in-?place")  # of what autograd says
 
 @dataclass
 class Written:
-    """A net's source with what stands in the file beside it.
+    """A net's source with the tensors of the file beside it.
 
     Attributes:
-        text: of the file of Python.
-        tensors: the weights, and the example that proves them.
-        names: for each name of ``net.to_torch().state_dict()`` that in the source.
+        text: the text of the Python file.
+        tensors: the weights, and the example of the check.
+        names: maps names of ``net.to_torch().state_dict()`` to names in the source.
         difference: the largest difference of an output from the net's own, relative to the largest
             element.
-        inputs: the example's.
-        from_zero: for each, whether it is indices that count from 0.
-        net: an instance of the source's class, with the weights, in the memory of the net's own.
-        forms: those in which the inputs and outputs of the net are the source's.
-        stateful: whether the source's net takes and gives a state besides.
+        inputs: the inputs of the example.
+        from_zero: for each input, whether it holds indices counted from 0.
+        net: an instance of the source's class; its weights share the memory of the net's.
+        forms: the forms that map the inputs and outputs of the net to the source's.
+        stateful: whether the source's net also takes and returns a state.
         steps: the length of the example's sequences, if it has any.
     """
 
@@ -68,13 +68,13 @@ class Written:
     steps: int | None = None
 
     def given(self, example: Any) -> list[Tensor]:
-        """What the source's net is given for an input of the net."""
+        """Convert an input of the Torch7 net to the inputs of the source's net."""
         tensors = gathered(self.forms[0], example)
         pairs = zip(tensors, self.from_zero, strict=True)
         return [tensor.long() - 1 if zero else tensor for tensor, zero in pairs]
 
     def wanted(self, net: Module, example: Any) -> list[Tensor]:
-        """What the source's net is to give for an input of the net."""
+        """Return the outputs expected of the source's net for an input of ``net``."""
         return gathered(self.forms[1], of_torch7(net, example))
 
 
@@ -90,13 +90,13 @@ def write(
     """Write a net's source.
 
     Args:
-        net: a net of Torch7's, which ``to_torch`` converts.
-        example: an input of it; a list for a table. Indices count from 1.
-        name: for the class.
-        origin: where the net is from, for the docstring.
-        indices_from_one: whether indices that the source's net is given count from 1.
-        batched: whether the example is several samples, of which any number may be given.
-        output: what the net gives for it in evaluation, if that is known.
+        net: a Torch7 net that ``to_torch`` can convert.
+        example: an input of the net; a list for a table. Indices count from 1.
+        name: the name of the class.
+        origin: the origin of the net, such as a file name, for the docstring.
+        indices_from_one: whether indices that are inputs of the source's net count from 1.
+        batched: whether the example is a batch, whose size may vary.
+        output: the net's output for the example in evaluation mode, if known.
 
     Raises ValueError for a net that no source can be written for, and if the source does not
     compute what the net does.
@@ -125,7 +125,7 @@ def _written(
     known: Any,
     in_place: bool,
 ) -> Written:
-    """The source; without ``in_place`` no layer overwrites what autograd may need."""
+    """Write the source; without ``in_place`` no layer overwrites tensors that autograd may need."""
     conversion = Converted(net)
     plain = conversion(net)
     if not in_place:
@@ -179,7 +179,7 @@ def _written(
 
 
 def _farthest(wanted: list[Tensor], outputs: list[Tensor]) -> float:
-    """The largest difference between two lists of outputs."""
+    """Return the largest difference between two lists of outputs."""
     pairs = zip(wanted, outputs, strict=True)
     return max((difference(_like(two, one), one) for one, two in pairs), default=0.0)
 
@@ -191,7 +191,7 @@ def _nothing_in_place(modules: Iterable[Any]) -> None:
 
 
 def called(net: Module, conversion: ToTorch) -> dict[int, str]:
-    """What the annotations of graphs call the modules of the converted net, by their ``id``."""
+    """Return the names of converted modules in graph annotations, by the ``id`` of modules."""
     names: dict[int, str] = {}
     for module in net.listModules():
         for step in getattr(module, "steps", []):
@@ -204,7 +204,7 @@ def called(net: Module, conversion: ToTorch) -> dict[int, str]:
 
 
 def _instance(text: str, source: Source) -> nn.Module:
-    """The source's net with the tensors of the net that it was written from."""
+    """Return the source's net with the tensors of the original net."""
     with torch.device("meta"):
         net: nn.Module = module_from(text, f"{source.name}.py")[source.name]()
     named = net.named_parameters(remove_duplicate=False)
@@ -222,14 +222,14 @@ def _instance(text: str, source: Source) -> nn.Module:
 
 
 def _names(plain: nn.Module, source: Source) -> dict[str, str]:
-    """The names of the converted net's tensors in the source."""
+    """Return the names of the converted net's tensors in the source."""
     places = {_key(tensor): name for name, tensor in source.tensors.items()}
     state = plain.state_dict()
     return {name: places[_key(t)] for name, t in state.items() if _key(t) in places}
 
 
 def _like(tensor: Tensor, other: Tensor) -> Tensor:
-    """A tensor in the size of another that has as many elements."""
+    """Return a tensor in the shape of another with as many elements."""
     return tensor.view(other.shape) if tensor.numel() == other.numel() else tensor
 
 
@@ -246,7 +246,7 @@ def _about(
     steps: int | None,
     batched: bool,
 ) -> list[str]:
-    """The docstring of ``forward``: shapes, and how indices count.
+    """Return the docstring of ``forward``: shapes, and how indices count.
 
     ``steps`` is the length of sequences.
     """
@@ -263,7 +263,7 @@ def _about(
 
 
 def _counted(shapes: list[str]) -> str:
-    """Shapes in a row, equal ones once with their number."""
+    """Return shapes separated by commas, equal neighbours once with their number."""
     found = []
     for shape, group in itertools.groupby(shapes):
         count = len(list(group))

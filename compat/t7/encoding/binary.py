@@ -33,7 +33,7 @@ _LARGEST_WINDOW = 1 << 18
 
 
 class Layout:
-    """How numbers lie in the file."""
+    """The layout of numbers in the file: byte order and size of longs."""
 
     def __init__(self, endian: str, long_size: int) -> None:
         self.order = "<" if endian == "little" else ">"
@@ -134,7 +134,7 @@ class BinaryCursor(Cursor):
         return done + self._entries_one_by_one(table, count - done) if count > done else done
 
     def _next_run(self, table: OpenTable, count: int, known: dict[int, Any] | None) -> bulk.Run:
-        """Return the entries that come next, as many as are decoded at once."""
+        """Return the next entries, as many as are decoded at once."""
         size = min(max(_WINDOW, 2 * table.credit), 64 * count, _LARGEST_WINDOW)
         window = self.data[self.pos : self.pos + size]
         run = bulk.decode(window, self._layout.order, count, table.is_plain)

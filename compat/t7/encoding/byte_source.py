@@ -1,4 +1,4 @@
-"""Where the bytes of a file come from: a map of the file, or what was read from a stream."""
+"""Sources of a file's bytes: a memory map, or the content of a stream."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DIRECT = 1 << 17
 
 
 class Source:
-    """Bytes that can be looked at anywhere, and copied into place."""
+    """A random-access source of bytes."""
 
     def __init__(self, data: Any, name: str = "", fd: int | None = None, mapped: bool = False):
         self.data = data

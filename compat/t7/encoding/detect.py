@@ -1,4 +1,4 @@
-"""What kind of file this is: which variant of .t7, or which common mistake."""
+"""Detects the variant of a .t7 file, or the kind of a file that is no .t7 file."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def possible_formats(head: bytes) -> list[tuple[str, str]]:
 def detect(head: bytes, format: str, endian: str) -> tuple[str, str]:
     """Return the format and endian to read with; what is not ``auto`` is only checked.
 
-    Raises T7Error, if possible with the kind of file that it is, where nothing fits.
+    Raises T7Error, if possible with the kind of the file, if no format fits.
     """
     candidates = possible_formats(head)
     for found_format, found_endian in candidates:
@@ -83,7 +83,7 @@ def _unfit(found: str, hint: str) -> T7Error:
 
 
 def _describe(head: bytes) -> tuple[str, str]:
-    """Return what a file that is no .t7 file seems to be, and what to do."""
+    """Return the likely kind of a file that is no .t7 file, and advice."""
     if not head:
         return "an empty file", "an interrupted download or save leaves one"
     for signature, found, hint in _SIGNATURES:

@@ -1,9 +1,8 @@
 """Decodes many similar table entries at once.
 
-The kinds of objects that the first entry consists of are its shape. A window of the file is
-searched for every place that could be the start of an entry of this shape. Those are taken that
-follow each other without a gap from the first one on, so that an entry is never read from the
-inside of another.
+The shape of an entry is the kinds of the objects in it. A window of the file is searched for every
+place where an entry of the first entry's shape could start. Only entries that follow each other
+without a gap are taken, so that no entry is read from the inside of another.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ class Run:
     """Entries that follow each other.
 
     Attributes:
-        keys: a range where they are numbers that count up.
-        size: the bytes they take.
-        indices: of the values, where these are tables.
+        keys: the keys; a range if they count up.
+        size: the size of the entries in bytes.
+        indices: the indices of the values, if the values are tables.
     """
 
     keys: Sequence[Any]
@@ -117,7 +116,7 @@ class _Window:
         self._lowest = 3 if order == ">" else 0
 
     def shape(self) -> list[int]:
-        """Return the kinds of the first entry; none if it is not of those that are decoded here."""
+        """Return the kinds of the first entry; none if this module cannot decode it."""
         shape: list[int] = []
         place = np.zeros(1, np.int64)
         wanted = 2
@@ -138,7 +137,7 @@ class _Window:
         return shape
 
     def starts(self, shape: list[int]) -> Array:
-        """Where entries could start."""
+        """Return the places where entries could start."""
         if _STRING in shape:
             # Bytes are found several times as fast as words, which may lie anywhere.
             lowest = self._bytes[self._lowest : self._lowest + self._size]
@@ -147,7 +146,7 @@ class _Window:
         return np.arange(0, self._size, len(shape) * _NUMBER_SIZE)
 
     def columns(self, shape: list[int]) -> list[Array]:
-        """Where entries could be: the start of each object of theirs, and their ends."""
+        """Return the start of each object in possible entries, and the entries' ends."""
         columns = [self.starts(shape)]
         for kind in shape:
             columns = _where(self.matches(kind, columns[-1]), columns)
@@ -163,7 +162,7 @@ class _Window:
         return (words == _TABLE) & (self._words[np.minimum(starts + 8, self._size)] == -kind)
 
     def ends(self, kind: int, starts: Array) -> Array:
-        """Where objects that start in the window end; behind it for what cannot be one."""
+        """Return where objects that start in the window end; a place behind it for no object."""
         if kind != _STRING:
             return starts + (_NUMBER_SIZE if kind > 0 else _TABLE_HEAD)
         return starts + _STRING_HEAD + self._lengths[starts + 4]
@@ -180,11 +179,11 @@ class _Window:
 
     @cached_property
     def _high(self) -> Array:
-        """For every byte, how many up to there are not ascii."""
+        """Return for every byte the number of non-ascii bytes up to it."""
         return np.cumsum(self._bytes >= 128, dtype=np.int32)
 
     def constant(self, kind: int, starts: Array) -> int:
-        """Return how many of these numbers or strings are equal, counted from the first."""
+        """Return how many numbers or strings in a row equal the first."""
         if kind == _NUMBER:
             values = self._doubles[starts + 4]
             return _leading(values == values[0])
@@ -196,7 +195,7 @@ class _Window:
         return _leading(same)
 
     def counting(self, starts: Array) -> range | None:
-        """Return the numbers that lie there, if they count up."""
+        """Return the numbers at these places, if they count up."""
         numbers = self._doubles[starts + 4]
         first = float(numbers[0])
         is_safe = first.is_integer() and abs(first) + len(numbers) <= LARGEST
@@ -205,7 +204,7 @@ class _Window:
         return None
 
     def objects(self, kind: int, starts: Array, ends: Array, text: Array | None) -> list[Any]:
-        """Return the numbers or strings that lie there, or the indices of tables.
+        """Return the numbers or strings at these places, or the indices of tables.
 
         ``text`` begins with the strings, as ``text`` gave them.
         """
@@ -234,7 +233,7 @@ def _where(fits: Array, columns: list[Array]) -> list[Array]:
 
 
 def _inside(starts: Array, ends: Array) -> Array:
-    """For every byte up to the last end whether it lies between a start and its end."""
+    """Return for every byte up to the last end whether it lies between a start and its end."""
     lengths = np.empty(2 * len(starts), np.int64)
     lengths[1::2] = ends - starts
     lengths[0] = starts[0]
@@ -248,7 +247,7 @@ def _leading(flags: Array) -> int:
 
 
 def _numbers(values: Array) -> list[int | float]:
-    """Return what ``compat.t7.encoding.primitives.whole`` makes of each."""
+    """Return each number as ``compat.t7.encoding.primitives.whole`` converts it."""
     is_whole = (np.abs(values) <= LARGEST) & (values == np.trunc(values))
     is_whole &= (values != 0) | ~np.signbit(values)
     if is_whole.all():
@@ -260,7 +259,7 @@ def _numbers(values: Array) -> list[int | float]:
 
 
 def _tables(names: list[Any], columns: list[list[Any]], is_plain: bool) -> list[Any]:
-    """Tables of the same keys and of these columns of values; none if the keys are unusual."""
+    """Return tables with the same keys and these columns of values; none for unusual keys."""
     if names == list(range(1, len(names) + 1)):
         return list(map(list if is_plain else List, zip(*columns, strict=True)))
     if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):

@@ -1,4 +1,4 @@
-"""A Lua table while it is read: list or dict?
+"""Decides whether a Lua table that is being read becomes a list or a dict.
 
 A table is a list if its keys are 1…n, which is known when the last entry has been read. But inside
 a cycle the table is referenced before: then the kind is guessed from the keys so far. Where a
@@ -26,9 +26,9 @@ class OpenTable:
     """The entries read so far.
 
     Attributes:
-        is_plain: whether it becomes a list or dict as such, not a ``List`` or ``Table``.
+        is_plain: whether the table becomes a plain list or dict, not a ``List`` or ``Table``.
         items: the values, as long as the keys come as 1, 2, 3, …; else ``None``.
-        is_list: the kind settled on; ``None`` as long as nobody had to know.
+        is_list: the kind settled on; ``None`` until it is needed.
         credit: bytes that may be spent on attempts to decode entries in bulk.
         key: the key whose value is being read, if that value has content of its own.
 
@@ -63,7 +63,7 @@ class OpenTable:
             self._settle(is_list)
 
     def put(self, key: Any, value: Any) -> None:
-        """Add an entry, as Lua would: of equal keys the last wins, nil removes."""
+        """Add an entry as Lua does: the last of equal keys wins, and nil removes the entry."""
         items = self.items
         if items is not None:
             if type(key) is int and key == len(items) + 1 and value is not None:
@@ -93,7 +93,7 @@ class OpenTable:
                 self.put(key, value)
 
     def settle(self) -> Any:
-        """Return the list or dict that this table will be, for a reference from within
+        """Return the future list or dict of this table, for a reference from within
         the table.
         """
         if self._result is None:
@@ -102,7 +102,7 @@ class OpenTable:
         return self._result
 
     def finish(self) -> list[Any] | dict[Any, Any]:
-        """Return the complete table; of the kind settled on, if that was right."""
+        """Return the complete table, of the kind settled on if the kind was right."""
         if self.items:
             return self.items
         entries = self.finish_dict()

@@ -1,7 +1,7 @@
-"""Numbers, strings and raw bytes: what binary and ascii mode encode differently.
+"""Numbers, strings and raw bytes, which binary and ascii mode encode differently.
 
-A ``Cursor`` reads them one after the other, an ``Encoder`` makes bytes of them. All that
-is composed of them is defined here, and again in ``compat.t7.encoding.binary`` where speed matters.
+A ``Cursor`` reads these values one after the other, an ``Encoder`` makes bytes of them. Composed
+values are defined here, and again in ``compat.t7.encoding.binary`` where speed matters.
 """
 
 from __future__ import annotations
@@ -86,11 +86,11 @@ class Cursor(ABC):
         self.used_longs = False
 
     def left(self) -> int:
-        """Return how many bytes there still are."""
+        """Return the number of remaining bytes."""
         return self.size - self.pos
 
     def most_entries(self) -> int:
-        """Return how many table entries these could be at most."""
+        """Return the largest number of table entries that the remaining bytes could hold."""
         return (self.size - self.pos + 1) // self.smallest_entry
 
     def short(self, what: str) -> T7Error:
@@ -185,7 +185,7 @@ class Encoder(ABC):
 
     @abstractmethod
     def padding(self, position: int) -> int:
-        """Return how many bytes are missing to where elements are best placed."""
+        """Return the number of bytes up to the next aligned place for elements."""
 
     def integer(self, value: int) -> bytes:
         """Return an int."""

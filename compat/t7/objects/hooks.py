@@ -1,4 +1,4 @@
-"""What a class's read and write hooks ask for: the primitive values of the format.
+"""Requests of a class's read and write hooks for primitive values of the format.
 
 A hook is a generator. A read hook yields a request and is sent the value; a write hook yields
 pairs of a request and a value::

@@ -104,20 +104,20 @@ def _write_nothing(obj: TorchObject) -> Writing:
 
 
 def _read_with_preamble(obj: TorchObject, version: float) -> Reading:
-    """One object, then the fields."""
+    """Read one object, then the fields."""
     obj.preamble = [(yield OBJECT)]
     obj.fields = yield FIELDS
 
 
 def _read_data_parallel(obj: TorchObject, version: float) -> Reading:
-    """Since version 2 the GPU assignments come first."""
+    """Read the GPU assignments, since version 2, then the fields."""
     if version >= 2:
         obj.preamble = [(yield OBJECT)]
     obj.fields = yield FIELDS
 
 
 def _read_model_parallel(obj: TorchObject, version: float) -> Reading:
-    """Since version 2 the GPU assignments and one branch per assignment come first."""
+    """Read the GPU assignments and one branch for each, since version 2, then the fields."""
     if version >= 2:
         assignments = yield OBJECT
         obj.preamble = [assignments]

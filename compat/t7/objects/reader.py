@@ -68,12 +68,12 @@ class Reader:
     Args:
         cursor: where the primitive values come from.
         options: how to read.
-        kinds: which tables are lists, as a reading before this one found out.
+        kinds: the tables that are lists, as found by an earlier reading.
 
     Attributes:
         result: the object read last.
-        wrong_kinds: tables that turned out not to be what references to them took them for: then
-            what was read must be thrown away, and read again knowing these kinds.
+        wrong_kinds: tables whose kind was guessed wrongly for a reference. The result must then be
+            thrown away, and the file read again with these kinds.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Reader:
         return describe([frame.label for frame in self._stack if frame.label is not None])
 
     def steps(self) -> Iterator[Any]:
-        """Read the next object into ``result``; on the way come the notes, where any are taken."""
+        """Read the next object into ``result``; yield the notes taken on the way."""
         self._stack = []
         try:
             value = self._object(*self.cursor.item())
@@ -126,7 +126,7 @@ class Reader:
         self.result = value
 
     def _answer(self, request: Request) -> Any:
-        """Return the value that a read hook asks for, or the frame in which it will be read."""
+        """Return the value that a read hook requests, or the frame that will read the value."""
         if request is OBJECT:
             return self._object(*self.cursor.item())
         if request is FIELDS:
@@ -345,7 +345,7 @@ class Reader:
     def _settle_class(
         self, obj: Any, candidates: tuple[registry.Registration, ...], fields: Any, offset: int
     ) -> None:
-        """Give a TorchObject the class that it turns out to be of."""
+        """Give a TorchObject the class that its fields reveal."""
         entry = registry.chosen(candidates, fields)
         if entry is not None:
             obj.__class__ = entry.cls

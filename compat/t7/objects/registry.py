@@ -1,4 +1,4 @@
-"""Which Python class stands for which Torch7 class."""
+"""The registry of Python classes for Torch7 classes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Fits = Callable[[Mapping[Any, Any]], bool]
 
 @dataclass(frozen=True)
 class Registration:
-    """What is known of one Torch7 class. Without ``cls`` its objects are TorchObjects.
+    """The entry of one Torch7 class. Without ``cls`` its objects are TorchObjects.
 
-    ``is_adopted`` tells that nobody chose the name but the class.
+    ``is_adopted``: whether the name comes from the class, not from a call of ``register``.
     """
 
     typename: str
@@ -32,7 +32,7 @@ class Registration:
 
     @property
     def counts_from_0(self) -> bool:
-        """Whether the tables in its objects are plain lists and dicts."""
+        """Whether tables in objects of the class are plain lists and dicts."""
         return self.cls is not None and not issubclass(self.cls, (List, Table))
 
     def new(self, typename: str, version: float) -> Any:
@@ -146,7 +146,7 @@ def _add(entry: Registration) -> None:
 
 
 def keep(typename: str, *, read: ReadHook, write: WriteHook | None = None) -> None:
-    """Tell the payload of a class whose objects stay TorchObjects; ``package.*`` names a prefix.
+    """Set the payload of a class whose objects stay TorchObjects; ``package.*`` names a prefix.
 
     Without ``write``, the preamble and the fields are written.
     """
@@ -172,7 +172,7 @@ def borrow(typename: str, make: Callable[[], C]) -> tuple[C, dict[str, Any], Any
 
 
 def find(typename: str) -> tuple[Registration, ...]:
-    """Return the classes registered under this name, those first that win."""
+    """Return the classes registered under this name, in the order of precedence."""
     return _entries.get(typename, ())
 
 
@@ -190,7 +190,7 @@ def has_module_fields(fields: Mapping[Any, Any]) -> bool:
 
 
 def keep_unknown(choose: Callable[[Any], type]) -> None:
-    """Have ``choose(fields)`` tell what modules and criterions of unknown classes become."""
+    """Let ``choose(fields)`` choose the class for modules and criterions of unknown classes."""
     global _keeper
     _keeper = choose
 
@@ -222,7 +222,7 @@ _HOMES = {
 
 
 def provide(typename: str) -> tuple[Registration, ...]:
-    """``find`` this name, if need be after an import of the package that registers it."""
+    """Return ``find(typename)``, after importing the package that registers it if needed."""
     entries = find(typename)
     if not entries:
         parts = typename.split(".")

@@ -1,4 +1,4 @@
-"""What of a module's fields need not be saved."""
+"""Clears the fields of a module that need not be saved."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def cleared(typename: str, fields: dict[Any, Any]) -> dict[Any, Any]:
     """Return the fields of a module as Torch7's ``clearState`` leaves them: tensors and tables
     empty.
 
-    Those of an object that is no module are returned unchanged. Which ones, the class says that
-    stands for the Torch7 class: its ``cleared_fields``, and its scratch fields of a usual name.
+    The fields of other objects are returned unchanged. The Python class of the Torch7 class names
+    the fields to clear in ``cleared_fields``; scratch fields of usual names are cleared, too.
     """
     if not has_module_fields(fields):
         return fields

@@ -1,4 +1,4 @@
-"""Which tensors share a storage, while writing."""
+"""Finds the tensors that share a storage, for writing."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _CUDA_TYPES = {d: n for n, d in TENSOR_DTYPES.items() if is_cuda_type(n)}
 
 
 class Use:
-    """A tensor, or a storage by itself, in what is written.
+    """A tensor or a separate storage among the written objects.
 
     Attributes:
-        index: of the tensor object in the file.
-        storage_index: of its storage object, if this is the first use of the storage; else 0.
+        index: the index of the tensor object in the file.
+        storage_index: the index of the storage object at the first use of the storage; else 0.
         sizes, strides, offset: of the tensor; the offset counts from 0.
     """
 
@@ -40,7 +40,7 @@ class Use:
 
     @property
     def end(self) -> int:
-        """Behind the last element, within the storage."""
+        """The place behind the last element, within the storage."""
         if self.empty:
             return self.offset
         steps = zip(self.sizes, self.strides, strict=True)
@@ -48,11 +48,11 @@ class Use:
 
 
 class Part:
-    """The elements ``start`` to ``end`` of a storage: what becomes a storage in the file.
+    """The elements ``start`` to ``end`` of a storage, which become a storage in the file.
 
     Attributes:
-        elements: the one-dimensional tensor of them.
-        index: of the storage object in the file, once it has been written.
+        elements: a one-dimensional tensor of the elements.
+        index: the index of the storage object in the file, once it has been written.
     """
 
     def __init__(self, shared: Shared, uses: list[Use], start: int, end: int) -> None:
@@ -65,7 +65,7 @@ class Part:
             use.part = self
 
     def make_contiguous(self) -> None:
-        """Leave out the gaps between the elements of the only tensor there is."""
+        """Leave out the gaps between the elements, if only one tensor uses the storage."""
         first = self.uses[0]
         count = 1
         for size in first.sizes:

@@ -1,4 +1,4 @@
-"""Finds out how a file has to be read, where the caller does not say."""
+"""Finds the format of a file where the caller does not give it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from compat.t7.objects.reader import Reader, ReadOptions
 class Variant:
     """The format, byte order and size of longs of a file.
 
-    The first two show in its first bytes. The size of longs does not: what does not read well with
-    8 bytes is tried with 4, and then must read well to its last byte. (That way round, because a
-    file with 8 may seem sound if read with 4.)
+    The first bytes show format and byte order, but not the size of longs. A file that cannot be
+    read with 8 bytes is tried with 4, and must then be readable to its last byte. (A file with 8
+    may seem sound if read with 4, so 8 comes first.)
 
     Raises:
         ValueError: an unknown option.
-        T7Error: what is no .t7 file.
+        T7Error: the file is no .t7 file.
     """
 
     def __init__(

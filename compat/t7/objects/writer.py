@@ -83,7 +83,7 @@ class Writer:
         }
 
     def add(self, value: Any) -> None:
-        """Plan one object more."""
+        """Add one object to the plan."""
         stack: list[Frame] = []
         try:
             self._object(stack, value, "")
@@ -188,7 +188,7 @@ class Writer:
             self._memo[id(value)] = index
 
     def _guarded(self, make: Callable[..., _Steps]) -> Callable[..., _Steps]:
-        """Without a reference to what was written before, a cycle would have no end."""
+        """Wrap ``make`` to raise T7Error on a cycle, which without references has no end."""
 
         def steps(frame: Frame, value: Any) -> _Steps:
             if id(value) in self._open:
@@ -363,7 +363,7 @@ class Writer:
 
 
 def _code(value: Any) -> int | None:
-    """Return the type code of what has an index, and of the oldest form of functions."""
+    """Return the type code of an object with an index, or of a function in the oldest form."""
     if isinstance(value, (torch.Tensor, np.ndarray, Storage, TorchObject)):
         return 4
     if registry.find_class(type(value)) is not None:
@@ -376,7 +376,7 @@ def _code(value: Any) -> int | None:
 
 
 def _check_keys(table: dict[Any, Any]) -> None:
-    """Raise where two keys of a dict are one and the same key to Lua."""
+    """Raise T7Error if two keys of a dict are the same key in Lua."""
     for key in [key for key in table if type(key) is bytes or type(key) is Key]:
         same = text(key) if isinstance(key, bytes) else key.value
         if isinstance(same, bool):
@@ -418,7 +418,7 @@ def _from_numpy(array: np.ndarray) -> torch.Tensor:
 
 
 def _moved_by(tensor_type: str, tensor: torch.Tensor, named: str) -> bool:
-    """Return whether a tensor on the CPU stands for one on the GPU in a module of this type."""
+    """Return whether a CPU tensor in a module of this type stands for a GPU tensor."""
     return (
         not named
         and is_cuda_type(tensor_type)

@@ -1,4 +1,4 @@
-"""Containers of modules beside one another."""
+"""Containers that run their modules side by side."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from compat.nn.interchange.to_torch import ToTorch, converts
 
 
 class Concat(nn.ModuleList):
-    """Every module gets the input; the outputs are joined along ``dim``.
+    """Modules on the same input, with outputs joined along ``dim``.
 
     PyTorch: ``torch.cat``.
     """
@@ -54,7 +54,7 @@ class DepthConcat(Concat):
 
 
 class Parallel(nn.ModuleList):
-    """Module i gets the i-th slice of the input along ``dim``.
+    """Modules on one slice of the input along ``dim`` each.
 
     The outputs are joined along ``out_dim``.
     """
@@ -74,7 +74,7 @@ class Parallel(nn.ModuleList):
 
 
 class ConcatTable(nn.ModuleList):
-    """Every module gets the input; the output is the list of theirs."""
+    """Modules on the same input, with a list of outputs."""
 
     def forward(self, input: Tensor) -> list[Tensor]:
         outputs: list[Tensor] = []
@@ -84,7 +84,7 @@ class ConcatTable(nn.ModuleList):
 
 
 class ParallelTable(nn.ModuleList):
-    """Module i gets entry i of the input; the output is a list."""
+    """Modules on one entry of the input each, with a list of outputs."""
 
     def forward(self, input: list[Tensor]) -> list[Tensor]:
         outputs: list[Tensor] = []

@@ -1,4 +1,4 @@
-"""Containers of one module: most are that module."""
+"""Containers of one module; most become that module."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from compat.tensor_types import parse_type
 
 
 class Bottle(WithSettings):
-    """Merges the leading dimensions of the input into the first of the ``dims`` a module takes.
+    """A module applied to inputs with more dimensions than the ``dims`` that it takes.
 
-    Its output has ``out_dims``.
+    Leading dimensions are merged into the first of ``dims``. The module's output
+    has ``out_dims`` dimensions.
     """
 
     shown = ("dims", "out_dims")

@@ -1,4 +1,4 @@
-"""A ``torch.nn`` module in a net of Torch7's: a copy of it."""
+"""Converts a ``torch.nn`` module inside a Torch7 net: the result is a copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What criterions in ``torch.nn`` share: they are called with input and target.
+"""The base of criterions in ``torch.nn``, which are called with input and target.
 
 They carry Torch7's names. Labels count from 1, as in Torch7; a target has as many elements as is
 needed, in any shape. Gradients are autograd's, and so PyTorch's at kinks.
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 
 def labels_of(target: Any, shape: torch.Size, input: Tensor) -> Tensor:
-    """PyTorch's numbers of the classes in ``target``, a number or a tensor, in this shape."""
+    """Return PyTorch's numbers of the classes in ``target`` in this shape."""
     return torch.as_tensor(target, device=input.device).long().reshape(shape) - 1
 
 

@@ -35,7 +35,7 @@ class StochasticDropout(nn.Module):
 
 @stands_alone
 class TotalDropout(nn.Module):
-    """Sets the whole input to 0 with probability ``p`` in training."""
+    """Set the whole input to 0 with probability ``p`` in training."""
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class TotalDropout(nn.Module):
 
 @stands_alone
 class SpatialRegionDropout(nn.Module):
-    """Sets a share ``p`` of the rows or columns, on one side, to 0 in training."""
+    """Set a share ``p`` of the rows or columns, on one side, to 0 in training."""
 
     def __init__(self, p: float = 0.2) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class SpatialRegionDropout(nn.Module):
 
 @stands_alone
 class WhiteNoise(nn.Module):
-    """Adds normal noise in training, and its mean in evaluation."""
+    """Add normal noise in training, and its mean in evaluation."""
 
     def __init__(self, mean: float = 0.0, std: float = 0.1) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ from compat.nn.layers import entropy as torch7
 
 
 class EntropyGradient(torch.autograd.Function):
-    """The input, to whose gradient that of its entropy is added."""
+    """The identity, which adds the gradient of the input's entropy."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, scale: float, least: float | None) -> Tensor:
@@ -31,7 +31,7 @@ class EntropyGradient(torch.autograd.Function):
 
 @stands_alone
 class CategoricalEntropy(nn.Module):
-    """Probabilities of categories, whose gradient makes their entropy larger.
+    """The identity of probabilities, whose gradient raises their entropy.
 
     ``least``: only while it is smaller than that. ``mean``: divided by the samples.
     """

@@ -17,7 +17,7 @@ from compat.tensor_types import parse_type
 
 
 class ScaledGradient(torch.autograd.Function):
-    """The input, whose gradient is multiplied by a factor."""
+    """The identity, whose gradient is multiplied by a factor."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
@@ -31,7 +31,7 @@ class ScaledGradient(torch.autograd.Function):
 
 @stands_alone
 class GradientReversal(nn.Module):
-    """The input, whose gradient is multiplied by ``-factor``."""
+    """The identity, whose gradient is multiplied by ``-factor``."""
 
     def __init__(self, factor: float = 1.0) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class GradientReversal(nn.Module):
 
 
 class PenalizedGradient(torch.autograd.Function):
-    """The input, to whose gradient that of its 1-norm is added."""
+    """The identity, which adds the gradient of the input's 1-norm."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: float, keep: bool) -> Tensor:
@@ -58,7 +58,7 @@ class PenalizedGradient(torch.autograd.Function):
 
 @stands_alone
 class L1Penalty(nn.Module):
-    """The input, to whose gradient that of ``weight`` times its 1-norm is added.
+    """The identity, which adds the gradient of ``weight`` times the 1-norm.
 
     ``mean``: the norm is divided by the number of elements. ``keep`` False: the
     gradient from what comes after is not part of it.
@@ -76,7 +76,7 @@ class L1Penalty(nn.Module):
 
 
 class ZeroGrad(nn.Module):
-    """The input without a gradient."""
+    """The identity without a gradient."""
 
     def forward(self, input: Any) -> Any:
         if isinstance(input, Tensor):

@@ -17,7 +17,7 @@ from compat.nn.layers import images as torch7
 
 @stands_alone
 class SimpleColorTransform(nn.Module):
-    """Adds to each plane of an image a number up to its bound, in training."""
+    """Add to each plane of an image a number up to its bound, in training."""
 
     bounds: Tensor
 
@@ -36,7 +36,7 @@ class SimpleColorTransform(nn.Module):
 
 @stands_alone
 class PCAColorTransform(nn.Module):
-    """Adds to each image a random colour along principal components, in training."""
+    """Add to each image a random colour along principal components, in training."""
 
     vectors: Tensor
     values: Tensor
@@ -57,7 +57,7 @@ class PCAColorTransform(nn.Module):
 
 @stands_alone
 class SpatialUniformCrop(nn.Module):
-    """A part of each image, from a random place in training, else from the middle.
+    """A crop of each image, random in training and from the centre in evaluation.
 
     ``scale``: in training it is larger by a factor between these two, and resampled.
     """
@@ -83,7 +83,7 @@ class SpatialUniformCrop(nn.Module):
         return x[:, :, top : top + self.height, left : left + self.width]
 
     def drawn(self, image: Tensor) -> Tensor:
-        """Return a part of an image."""
+        """Return a crop of an image."""
         factor = 1.0
         if self.scale is not None:
             least, most = self.scale

@@ -15,7 +15,7 @@ from compat.nn.layers import noise_contrastive as torch7
 
 @stands_alone
 class NCEModule(nn.Module):
-    """A linear layer of many classes that learns to tell the right ones from noise.
+    """A linear layer of many classes for noise contrastive estimation.
 
     Of features, ``N x in_features``, and classes, ``N``, it gives what the right
     classes and ``k`` of noise are worth, and the probabilities of both in the noise; in

@@ -14,7 +14,7 @@ from compat.tensor_types import parse_type
 
 
 class OneHot(nn.Module):
-    """For every number of the input, from 1, zeros with a 1 at its place.
+    """The one-hot vector of each number of the input; numbers count from 1.
 
     PyTorch: ``torch.nn.functional.one_hot``.
     """

@@ -13,7 +13,7 @@ from compat.nn.layers import partial_linear as torch7
 
 
 class PartialLinear(nn.Module):
-    """A linear layer of which the outputs ``rows`` alone are computed."""
+    """A linear layer that computes only the outputs ``rows``."""
 
     rows: Tensor
 

@@ -27,7 +27,7 @@ from compat.nn.layers import shape as torch7
 
 
 class View(WithSettings):
-    """The input in the size of samples; what it holds more than one is a batch.
+    """The input in the shape of samples; more elements than one sample are a batch.
 
     With ``sample_dims`` the dimensions before those of a sample are the batch. Without, a batch of
     one stays a batch, which Torch7 takes for a sample.
@@ -56,10 +56,10 @@ class View(WithSettings):
 
 
 class Reshape(WithSettings):
-    """The input in the size of samples, of which the first dimension counts how many there are.
+    """The input in the shape of samples; the first dimension is the batch.
 
-    ``batch`` False: the input is one sample; None: so is one with as many elements, unless its
-    first dimension is 1.
+    ``batch`` False: the input is one sample. None: an input with the elements of
+    one sample is one sample, unless its first dimension is 1.
 
     PyTorch: ``torch.reshape``.
     """

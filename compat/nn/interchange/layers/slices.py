@@ -19,7 +19,7 @@ from compat.nn.layers import slices as torch7
 
 
 class Padding(WithSettings):
-    """Constant entries before and after those of a dimension.
+    """The input with constant entries before and after those of a dimension.
 
     PyTorch: ``torch.nn.functional.pad``.
     """

@@ -1,4 +1,4 @@
-"""What layers with a window share: sizes in the order of both, and layers over frames."""
+"""Helpers for layers with a window: sizes in either order, and layers over frames."""
 
 from __future__ import annotations
 

@@ -12,9 +12,10 @@ from compat.nn.recurrent import attention as torch7
 
 
 class RecurrentAttention(OverSequences):
-    """Looks at one input several times: ``action`` says from the output before where to look.
+    """A net that looks at one input several times.
 
-    There is no gradient from ``rnn`` to ``action``.
+    ``action`` computes from the previous output where to look. No gradient flows from
+    ``rnn`` to ``action``.
     """
 
     def __init__(self, rnn: nn.Module, action: nn.Module, count: int, size: list[int]) -> None:

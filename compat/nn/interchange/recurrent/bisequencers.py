@@ -13,7 +13,7 @@ from compat.nn.recurrent import bisequencers as torch7
 
 
 class BiSequencerLM(nn.Module):
-    """For step i what comes before entry i, forwards, and what comes after it, backwards."""
+    """A bidirectional net: step i sees the entries before and those after entry i."""
 
     def __init__(self, before: nn.Module, after: nn.Module, merge: nn.Module) -> None:
         super().__init__()

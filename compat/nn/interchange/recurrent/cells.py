@@ -15,8 +15,9 @@ class Cell(Remembering):
     """A recurrent layer that takes one step at a time.
 
     Args:
-        step: computes from ``[input, *memory]`` the next memory, whose first is the output.
-        size: of the output.
+        step: computes the next memory from ``[input, *memory]``; the first entry
+            is the output.
+        size: the size of the output.
         start: the tensors of the first memory; None for zeros.
     """
 

@@ -11,7 +11,7 @@ from compat.nn.recurrent import language_model as torch7
 
 
 class LanguageModel(nn.Module):
-    """torch-rnn's: scores of the next character, ``N x T x V``, for numbers from 1, ``N x T``.
+    """torch-rnn's language model: scores ``N x T x V`` for numbers ``N x T`` from 1.
 
     Args:
         net: the layers.

@@ -1,6 +1,6 @@
 """Modules with a memory, in ``torch.nn``.
 
-They keep it from one call to the next, in ``memory``, until ``forget(net)``. It is no part of
+Modules keep ``memory`` from one call to the next, until ``forget(net)``. The memory is no part of
 ``state_dict`` and of copies.
 """
 
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 
 class Flow:
-    """How the steps of recurrent modules follow each other. A recording writes that down."""
+    """The loop over the steps of recurrent modules, which a recording overrides."""
 
     def begun(
         self, memory: Any, first: Callable[[], Any], later: Callable[[Any], Any] = lambda m: m
@@ -62,12 +62,12 @@ FLOW: ContextVar[Flow] = ContextVar("FLOW", default=_PLAIN)
 
 
 def flow() -> Flow:
-    """Return how steps follow each other now."""
+    """Return the current loop over steps."""
     return FLOW.get()
 
 
 def forget(net: nn.Module) -> None:
-    """Have every module in ``net`` that has a memory start anew."""
+    """Clear the memory of every module in ``net``."""
     for module in net.modules():
         if isinstance(module, Remembering):
             module.memory = None
@@ -111,7 +111,7 @@ class OverSequences(nn.Module):
     remember: str = "neither"
 
     def begin(self) -> None:
-        """Before each sequence."""
+        """Forget or keep the memory before a sequence; detach it from earlier graphs."""
         now = ("always", "both", "train" if self.training else "eval")
         if self.remember not in now:
             forget(self)

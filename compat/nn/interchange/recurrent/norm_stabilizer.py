@@ -14,7 +14,7 @@ from compat.nn.recurrent import norm_stabilizer as torch7
 
 
 class StableNorm(torch.autograd.Function):
-    """The input; its norm gets the gradient of its squared difference from another."""
+    """The identity; adds the gradient of the norm's squared difference from another."""
 
     @staticmethod
     def forward(
@@ -36,7 +36,7 @@ class StableNorm(torch.autograd.Function):
 
 @stands_alone
 class NormPenalty(nn.Module):
-    """The input; in training its norm costs the squared difference from another."""
+    """The identity; in training it penalises the norm's difference from another."""
 
     def __init__(self, beta: float) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class NormPenalty(nn.Module):
 
 
 class NormStabilizer(Remembering):
-    """The input, whose gradient in training gets that of a penalty on norms that change.
+    """The identity; in training it adds the gradient of a penalty on changing norms.
 
     Args:
         beta: the factor of the mean of the squared differences between successive steps.

@@ -1,4 +1,4 @@
-"""What recurrent layers are made of."""
+"""Parts of recurrent layers."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from compat.nn.layers.convolution.convolution import SpatialConvolution
 
 
 class FireModule(Decorator):
-    """Few planes made of many, and of these convolutions of two sizes side by side.
+    """A 1×1 convolution to few planes, followed by a 1×1 and a 3×3 convolution side by side.
 
     Torch7: ``nn.FireModule`` of dpnn. Iandola et al., SqueezeNet, 2016. A ``Sequential`` of
     ``squeeze``, a 1×1 convolution, the activation, ``expand``, a ``Concat`` of a 1×1 and a 3×3
@@ -22,8 +22,8 @@ class FireModule(Decorator):
 
     Args:
         nInputPlane: number of input planes.
-        s1x1: of the planes of ``squeeze``; fewer than of ``expand`` are meant.
-        e1x1, e3x3: of the output planes of the two convolutions.
+        s1x1: number of planes of ``squeeze``, usually smaller than that of ``expand``.
+        e1x1, e3x3: numbers of output planes of the 1×1 and the 3×3 convolution.
         activation: the class of the activation, by its name; ``"ReLU"`` by default.
 
     Shapes: input ``N x nInputPlane x H x W``, output ``N x (e1x1 + e3x3) x H x W``.

@@ -1,4 +1,4 @@
-"""``nn.SpatialGlimpse``: what an eye sees of an image."""
+"""``nn.SpatialGlimpse``: image crops around a place, at several resolutions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from compat.nn.layers.upsampling import SpatialReSampling
 
 @dataclass(frozen=True)
 class _Window:
-    """A part of padded images: its size, the padding on each side, where it begins in each."""
+    """A crop of padded images: its size, the padding on each side, its start in each image."""
 
     tall: int
     wide: int
@@ -31,25 +31,25 @@ class _Window:
     corners: list[list[int]]
 
     def cut(self, image: Tensor, i: int) -> Tensor:
-        """Return the part of the ``i``-th image."""
+        """Return the crop of the ``i``-th image."""
         top, left = self.corners[i]
         return image[:, top : top + self.tall, left : left + self.wide]
 
 
 class SpatialGlimpse(Layer):
-    """Parts of an image around a place, of growing size and shrinking resolution.
+    """Crops of an image around a place, of growing size and falling resolution.
 
     Torch7: ``nn.SpatialGlimpse`` of dpnn. Mnih et al., Recurrent Models of Visual Attention, 2014.
 
     Args:
         size: height and width of the output, a list of both or one number for both.
-        depth: how many parts.
-        scale: how much larger each part is than the one before.
+        depth: the number of crops.
+        scale: the factor from the size of one crop to the size of the next.
 
-    Shapes: input a table of the images, ``[N x] planes x H x W``, and the places of the middles,
+    Shapes: input a table of the images, ``[N x] planes x H x W``, and the centres,
     ``[N x] 2``: y and x from -1, at the top or left, to 1. Output
-    ``[N x] depth·planes x height x width``. Beyond the edges the images are 0. There is no gradient
-    of the places.
+    ``[N x] depth·planes x height x width``. Beyond the edges the images are 0. The centres get no
+    gradient.
 
     Field: ``module``, what makes the larger parts small: an average pooling where ``scale`` is 2,
     whose window is set for each part, and a resampling otherwise.
@@ -110,7 +110,7 @@ class SpatialGlimpse(Layer):
         return self.set_gradInput([gradInput.view(input[0].shape), torch.zeros_like(input[1])])
 
     def _checked(self, input: Any) -> tuple[Tensor, list[list[float]]]:
-        """Return the images, as a batch, and the places as shares of what room there is,
+        """Return the images as a batch, and the centres as shares of the free height and width,
         y and x.
         """
         if not isinstance(input, (list, tuple)) or len(input) < 2:
@@ -144,7 +144,7 @@ class SpatialGlimpse(Layer):
             yield _Window(tall, wide, pad_y, pad_x, corners)
 
     def _shrinking(self, crops: Tensor) -> Module:
-        """``module``, set to make crops of this size small."""
+        """Return ``module``, set to shrink crops of this size to the output size."""
         pooling = self.module
         if isinstance(pooling, SpatialAveragePooling):
             tall, wide = crops.size(2) / self.height, crops.size(3) / self.width

@@ -91,7 +91,7 @@ class Inception(Decorator):
         super().__init__(columns)
 
     def _compare_sizes(self) -> None:
-        """Print what Torch7 prints where columns differ in size, and get a border of zeros."""
+        """Print Torch7's warning if columns differ in size and get a border of zeros."""
         pads = [kernel // 2 if self.padding else 0 for kernel in self.kernelSize]
         first, *others = map(_sizes, self.kernelSize, self.kernelStride, pads)
         warning = "dpnn.Inception: Warning: Inconsistent output sizes"
@@ -144,11 +144,11 @@ class Inception(Decorator):
         return self.call(0, method, *tensors, *factor)
 
     def _sample_of(self, gradInput: Tensor | None) -> Tensor | None:
-        """Keep the gradient of the batch, or of the sample that was made one."""
+        """Return the gradient of the batch, or of the single sample."""
         self.gradInput = None if gradInput is None else self.fromBatch(gradInput)
         return self.gradInput
 
 
 def _sizes(kernel: int, step: int, pad: int) -> tuple[int, int]:
-    """Width and height of what a window makes of planes of 200 rows and 100 columns."""
+    """Return the output width and height of a window over planes of 200 rows and 100 columns."""
     return (100 + 2 * pad - kernel) // step + 1, (200 + 2 * pad - kernel) // step + 1

@@ -24,11 +24,11 @@ class LayerNormalization(Sequential):
 
     The numbers are Torch7's, whose batches are centred wrongly: the k-th element of a batch of N,
     counted from 0 over all samples, loses the mean of sample k mod N. A single sample, or a batch
-    of one, is normalised as it should be; ``torch.nn.LayerNorm`` does so with batches.
+    of one, is normalised correctly. ``torch.nn.LayerNorm`` is correct for batches, too.
 
     Args:
         nOutput: number of features.
-        bias: what the bias starts at.
+        bias: the initial value of the bias.
         eps: added to the sum of the squared deviations.
         affine: whether to scale and shift the result.
 

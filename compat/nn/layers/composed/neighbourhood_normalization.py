@@ -49,9 +49,9 @@ class _Neighbourhood(Layer):
         check_count(input.size(-3), self.nInputPlane, "planes")
 
     def _coefficients(self, input: Tensor) -> Tensor:
-        """``coef`` in the size of ``input``, computed anew for images of another size than before.
+        """Return ``coef`` for ``input``; compute it anew if the size of the images has changed.
 
-        The mean estimator is left with other results then.
+        Computing it changes the mean estimator's ``output``.
         """
         if self.coef.shape != input.shape[-3:]:
             ones = input.new_ones(input.shape[-3:])
@@ -107,7 +107,7 @@ def _estimator(
 
 
 class SpatialSubtractiveNormalization(_Neighbourhood):
-    """Each pixel less the average around it (Torch7: ``nn.SpatialSubtractiveNormalization``).
+    """Subtract the local average from each pixel (Torch7: ``nn.SpatialSubtractiveNormalization``).
 
     Args:
         nInputPlane: number of planes, over which the average goes too.
@@ -151,12 +151,12 @@ class SpatialSubtractiveNormalization(_Neighbourhood):
 
 
 class SpatialDivisiveNormalization(_Neighbourhood):
-    """Each pixel divided by the deviation around it (``nn.SpatialDivisiveNormalization``).
+    """Divide each pixel by the local deviation (Torch7: ``nn.SpatialDivisiveNormalization``).
 
     Args:
         nInputPlane, kernel: as in ``SpatialSubtractiveNormalization``.
-        threshold: deviations up to this are replaced,
-        thresval: by this; by default ``threshold``.
+        threshold: deviations up to this number are replaced.
+        thresval: the replacement; by default ``threshold``.
 
     Shapes: input ``[N x] nInputPlane x H x W``.
 

@@ -43,7 +43,7 @@ def _averaging(kernel: Tensor, name: str) -> Tensor:
 
 
 class SpatialNormalization(Layer):
-    """Each pixel less the mean around it, divided by the deviation around it.
+    """Subtract the local mean from each pixel and divide by the local deviation.
 
     It is ``nn.SpatialNormalization`` of Torch7's package nnx. Mean and deviation are over all
     planes, and over what of the window lies inside the image.

@@ -28,7 +28,7 @@ B = TypeVar("B", bound="Biased")
 class Biased(Drawn, abstract=True):
     """A module with ``weight`` and ``bias``.
 
-    One kernel gives its gradients, those that are asked for: ``_gradients``.
+    ``_gradients`` computes the requested gradients with one kernel.
     """
 
     def noBias(self: B) -> B:
@@ -49,14 +49,14 @@ class Biased(Drawn, abstract=True):
         self._accumulate(input, gradOutput, scale, False)
 
     def backward_both(self, input: Any, gradOutput: Tensor, scale: Scalar = 1) -> Any:
-        """Both in one: ``updateGradInput`` and ``accGradParameters``."""
+        """Compute ``updateGradInput`` and ``accGradParameters`` with one kernel."""
         found = self._accumulate(input, gradOutput, scale, self.gradInput is not None)
         return self.set_gradInput(found)
 
     def _accumulate(
         self, input: Any, gradOutput: Tensor, scale: Scalar, to_input: bool
     ) -> Tensor | None:
-        """Add to the gradients of the parameters; returns that of the input if it is wanted."""
+        """Add to the parameters' gradients; return the input's gradient if it is wanted."""
         weight, bias = self.gradWeight, self.gradBias
         mask = to_input, weight is not None, bias is not None
         if True not in mask:
@@ -70,7 +70,7 @@ class Biased(Drawn, abstract=True):
 
 
 class PlaneConvolution(Biased, Windowed, abstract=True):
-    """What forward and transposed convolutions share: planes, a window, parameters and print."""
+    """The base of forward and transposed convolutions: planes, window, parameters, print."""
 
     _tells_bias: ClassVar[bool] = True
 
@@ -113,11 +113,11 @@ class PlaneConvolution(Biased, Windowed, abstract=True):
             self.weight = weight
 
     def _input_size(self) -> str:
-        """Return what the print tells before the kernel."""
+        """Return the text of the print before the kernel size."""
         return ""
 
     def _extra(self) -> str:
-        """Return what the print tells after the padding."""
+        """Return the text of the print after the padding."""
         return ""
 
     def __repr__(self) -> str:

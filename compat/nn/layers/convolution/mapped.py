@@ -21,7 +21,7 @@ M = TypeVar("M", bound="ConvolutionMap")
 
 
 class ConvolutionMap(Biased, Spatial, abstract=True):
-    """The base: a connection table and a kernel per row of it."""
+    """The base of mapped convolutions: a connection table with one kernel per row."""
 
     @nil_is_default
     def __init__(self, conMatrix: Tensor, kW: int, kH: int, dW: int = 1, dH: int = 1) -> None:
@@ -88,8 +88,8 @@ class SpatialConvolutionMap(ConvolutionMap):
     planes are the largest of the table.
 
     Differs from Torch7: NaN and infinity in a plane reach all outputs, also those not connected to
-    it; where the step does not divide, the rest of the input is left out; there
-    memory outside the output is written.
+    it; where the step does not divide the input, the rest of the input is left out; Torch7
+    writes outside the output there.
     """
 
     def updateOutput(self, input: Tensor) -> Tensor:

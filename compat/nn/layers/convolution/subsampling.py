@@ -42,7 +42,7 @@ class SubSampling(Biased, Windowed, abstract=True):
 
 
 class SpatialSubSampling(SubSampling, Spatial):
-    """Sums of windows of planes, scaled and shifted (Torch7: ``nn.SpatialSubSampling``).
+    """The scaled and shifted sum of each window of a plane (Torch7: ``nn.SpatialSubSampling``).
 
     Args:
         nInputPlane: number of planes, for each of which a weight and a bias are trained.
@@ -71,7 +71,7 @@ class SpatialSubSampling(SubSampling, Spatial):
 
 
 class TemporalSubSampling(SubSampling, Temporal):
-    """Sums of runs of frames, scaled and shifted (Torch7: ``nn.TemporalSubSampling``).
+    """The scaled and shifted sum of each run of frames (Torch7: ``nn.TemporalSubSampling``).
 
     Args:
         inputFrameSize: number of features, for each of which a weight and a bias are trained.

@@ -60,7 +60,7 @@ class FullConvolution(PlaneConvolution, abstract=True):
         return first, *rest
 
     def _with_window(self, input: Any) -> tuple[Any, Any]:
-        """Return the input without a target, and the window, whose adjustment the target tells."""
+        """Return the input without its target, and the window adjusted to the target's size."""
         adjustment = self.output_padding
         if isinstance(input, (list, tuple)):
             if len(input) != 2:

@@ -12,7 +12,7 @@ from compat.nn.layers.window import Emptied
 
 
 class AdaptivePooling(Emptied, abstract=True):
-    """The base: an output of ``H x W``, each element from its share of the input."""
+    """The base of adaptive poolings: an output of ``H x W``, each element from its own window."""
 
     def __init__(self, W: int, H: int) -> None:
         super().__init__()

@@ -118,7 +118,7 @@ class FractionalMaxPooling(Remembering, Emptied, abstract=True):
         return super().clearState()
 
     def _shown(self) -> list[int]:
-        """Ratios are cut off in prints, as in Torch7."""
+        """Return the sizes of the print, with ratios cut off to whole numbers as in Torch7."""
         names = [
             f"out{axis}" if hasattr(self, f"out{axis}") else f"ratio{axis}" for axis in self.axes
         ]

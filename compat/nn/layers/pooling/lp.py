@@ -51,7 +51,7 @@ class SpatialLPPooling(Sequential):
         self.add(Sqrt() if pnorm == 2 else Power(1 / pnorm))
 
     def reset(self, stdv: Scalar | None = None) -> SpatialLPPooling:
-        """There is nothing to draw."""
+        """Do nothing: the layer has no parameters."""
         return self
 
 

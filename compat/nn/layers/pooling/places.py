@@ -22,9 +22,8 @@ class Remembering(Layer, abstract=True):
     Field: ``indices``, where each maximum of the latest input was, counted from 1. Backward goes
     by them.
 
-    Kernels count from 0: what they tell are the ``places``, of an input with planes of size
-    ``extent``. Once somebody reads or sets ``indices``, these are what counts, and no longer
-    trusted to lie inside the input.
+    Kernels return ``places``, which count from 0, in planes of size ``extent``. After ``indices``
+    has been read or set, backward uses ``indices`` and checks that they lie inside the input.
     """
 
     cleared_fields = ("indices",)
@@ -46,7 +45,7 @@ class Remembering(Layer, abstract=True):
         self._told, self.places = value, None
 
     def _extent(self, input: Tensor) -> Sequence[int]:
-        """Return the size of what places count in: of a plane, or the number of frames."""
+        """Return the size that places count in: of a plane, or the number of frames."""
         return input.shape[-2:]
 
     def _remember(self, places: Tensor, input: Tensor) -> None:

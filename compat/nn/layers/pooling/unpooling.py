@@ -41,11 +41,11 @@ class MaxUnpooling(Emptied, abstract=True):
 
     @property
     def indices(self) -> Tensor:
-        """The places, counted from 1: those of the pooling."""
+        """The places of the pooling's maxima, counted from 1."""
         return self.pooling.indices
 
     def _places(self) -> tuple[Tensor, Sequence[int]]:
-        """Return those of the pooling, and the size of the planes they lie in."""
+        """Return the places of the pooling's maxima, and the size of the planes."""
         pooling = self.pooling
         if not pooling.extent or (pooling.places is None and not pooling.indices.numel()):
             raise RuntimeError("unpooling needs a forward pass of the pooling first")

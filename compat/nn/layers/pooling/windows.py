@@ -17,7 +17,7 @@ A = TypeVar("A", bound="AveragePooling")
 
 
 class Pooling(Emptied, Windowed, abstract=True):
-    """The base of poolings: a window, and whether incomplete ones at the far edge count."""
+    """The base of poolings: a window, and whether incomplete windows at the far edge count."""
 
     ceil_mode: bool = False
 
@@ -45,7 +45,7 @@ class Pooling(Emptied, Windowed, abstract=True):
         return found
 
     def _extra(self) -> str:
-        """Return what the print tells after the padding."""
+        """Return the text of the print after the padding."""
         return ""
 
     def __repr__(self) -> str:

@@ -1,1 +1,1 @@
-"""Which input a net takes: as it was given, or found out from the net."""
+"""Parses or finds an input that a net takes."""

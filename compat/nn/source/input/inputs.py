@@ -1,4 +1,4 @@
-"""An input that a net takes: found by what its layers need and by trying, or given as text."""
+"""Finds an input that a net takes, from its layers and by trying, or parses one from text."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Example:
 
     Attributes:
         value: the input.
-        text: its sizes, such as ``2x3x224x224``.
-        batched: whether it is several samples.
-        output: what the net gave for it, if that was asked for.
+        text: the sizes, such as ``2x3x224x224``.
+        batched: whether the input is a batch of samples.
+        output: the net's output for the input, if that was asked for.
     """
 
     value: Any
@@ -43,9 +43,9 @@ class Example:
 
 
 def parsed(text: str, dtype: torch.dtype) -> Example:
-    """The input that ``1x3x224x224,long:1x10`` describes: a table where there are commas.
+    """Parse the input that a text such as ``1x3x224x224,long:1x10`` describes.
 
-    Indices are 1.
+    Commas separate the entries of a table. Indices are 1.
     """
     parts = []
     for part in text.split(","):
@@ -71,16 +71,16 @@ def found(
     forward: Callable[[Any], Any] | None = None,
     seconds: float = math.inf,
 ) -> Example:
-    """An input that a net takes.
+    """Find an input that a net takes.
 
     Args:
-        net: what ``to_torch`` returns.
-        batch: how many samples; a net that takes none together gets one.
-        forward: gives the output of the net that it was made from, which raises a ValueError for an
-            input that it does not take.
-        seconds: how long it may be sought for.
+        net: the result of ``to_torch``.
+        batch: the number of samples. A net that takes no batches gets one sample.
+        forward: returns the output of the original net, and raises ValueError for an input that
+            the net does not take.
+        seconds: the longest time that the search may take.
 
-    Raises ValueError where none is found.
+    Raises ValueError where no input is found.
     """
     need = need_of(net)
     end = time.monotonic() + seconds
@@ -116,13 +116,13 @@ def found(
 
 
 def dtype_of(net: nn.Module) -> torch.dtype:
-    """The type of a net's numbers."""
+    """Return the dtype of a net's floating-point numbers."""
     own = itertools.chain(net.parameters(), net.buffers())
     return next((t.dtype for t in own if t.is_floating_point()), torch.get_default_dtype())
 
 
 def described(value: Any) -> str:
-    """An input as ``--input`` takes it."""
+    """Return the text of an input in the form that ``--input`` takes."""
     if isinstance(value, Tensor):
         kind = "" if value.is_floating_point() else "long:"
         return kind + "x".join(map(str, value.shape))
@@ -130,7 +130,7 @@ def described(value: Any) -> str:
 
 
 def _open(need: Need) -> list[tuple[int, ...] | None]:
-    """The sizes that each part leaves open: how many, or None for a part of which all is."""
+    """Return for each part its open dimensions; None where nothing of the part is known."""
     if isinstance(need, Table):
         return [part for place in sorted(need.entries) for part in _open(need.entries[place])]
     if isinstance(need, Sizes):
@@ -139,7 +139,7 @@ def _open(need: Need) -> list[tuple[int, ...] | None]:
 
 
 def _one_step(need: Need | None) -> Need | None:
-    """A table whose indices are one for each sample, as beside the states of a recurrent step."""
+    """Return a table need whose indices are one per sample, as in a recurrent step with states."""
     if not isinstance(need, Table):
         return None
     entries = {
@@ -154,7 +154,7 @@ def _one_step(need: Need | None) -> Need | None:
 def _candidates(
     net: nn.Module, need: Need, batch: int | None, tried: Callable[..., Trial]
 ) -> Iterator[tuple[int, Any]]:
-    """Inputs to try: of how many parts, and the values."""
+    """Yield inputs to try, each with its number of parts."""
     parts, dtype = _open(need), dtype_of(net)
     dims = max((len(part) for part in parts if part), default=0)
     unknown = None in parts
@@ -176,7 +176,7 @@ def _candidates(
 
 
 def _features(net: nn.Module) -> Sequence[tuple[int, ...]]:
-    """Numbers of features that occur in a net, the most frequent first."""
+    """Return the numbers of features that occur in a net, the most frequent first."""
     counts: dict[int, int] = {}
     for module in net.modules():
         if isinstance(module, nn.Linear):
@@ -189,7 +189,7 @@ def _features(net: nn.Module) -> Sequence[tuple[int, ...]]:
 
 
 def _made(need: Need, sizes: Iterator[Any], batch: int | None, dtype: torch.dtype) -> Any:
-    """An input of these sizes; ``batch`` None leaves that dimension out."""
+    """Make an input of these sizes; ``batch`` None leaves the batch dimension out."""
     if isinstance(need, Table):
         return [
             _made(need.entries[place], sizes, batch, dtype)

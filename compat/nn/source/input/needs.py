@@ -1,4 +1,4 @@
-"""What a net has to be given, as far as its layers say: planes, features, numbers of indices."""
+"""Derives from a net's layers which input they need: planes, features, ranges of indices."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ _SAME = (nn.Identity, nn.Dropout, nn.ReLU, nn.Tanh, nn.Sigmoid, nn.Threshold, nn
 
 @dataclass(frozen=True)
 class Sizes:
-    """A tensor of these sizes; of indices, numbers from 1 to ``highest``.
+    """A tensor of these sizes; for indices, their range.
 
-    ``single``: whether open sizes are 1 as a rule.
+    ``highest``: the largest index. ``single``: whether open sizes are 1 as a rule.
     """
 
     sizes: tuple[int | None, ...]
@@ -62,28 +62,28 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Unknown:
-    """A tensor of which nothing is known."""
+    """A tensor of unknown sizes."""
 
 
 @dataclass
 class Table:
-    """A table of what is needed at each place, from 0."""
+    """A table with a need for each entry, counted from 0."""
 
     entries: dict[int, Need]
 
 
 @dataclass
 class Several(Table):
-    """A table of steps, of which each is the same."""
+    """A table of steps that all need the same."""
 
 
 Need = Sizes | Unknown | Table | None
 
 
 def need_of(module: Any, after: Need = None) -> Need:
-    """What a module has to be given, where ``after`` is needed of what it gives.
+    """Return the input that a module needs, if the next module needs ``after``.
 
-    None is anything.
+    None means any input.
     """
     if isinstance(module, (nn.Conv1d, nn.Conv2d, nn.Conv3d)):
         return Sizes((BATCH, module.in_channels, *[ANY] * len(module.kernel_size)))
@@ -167,7 +167,7 @@ def _of_recurrent(module: Any, after: Need) -> Need:
 
 
 def steps_of(need: Need) -> Need:
-    """Steps of which each is what is needed."""
+    """Return a sequence of steps that each fulfil ``need``."""
     if isinstance(need, Sizes) and need.highest is not None:
         need = Sizes(need.sizes[:1], need.highest, need.lowest)  # no steps within a step
     return None if need is None else Several(dict.fromkeys(range(STEPS), need))
@@ -209,7 +209,7 @@ def _of_container(module: Any, after: Need) -> Need:
 
 
 def merged(needs: list[Need]) -> Need:
-    """What fulfils all of several needs, as far as they are known."""
+    """Return one need that fulfils all of several needs, as far as they are known."""
     result: Need = None
     for need in needs:
         if isinstance(need, Table) and isinstance(result, Table):
@@ -226,7 +226,7 @@ def merged(needs: list[Need]) -> Need:
 
 
 def _of_graph(graph: fx.GraphModule) -> Need:
-    """Of a graph's input, from what is done with it."""
+    """Return the need of a graph's input, from the nodes that read it."""
     known: dict[fx.Node, Need] = {}
     modules = dict(graph.named_modules())
     for node in reversed(graph.graph.nodes):

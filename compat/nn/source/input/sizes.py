@@ -1,4 +1,4 @@
-"""Sizes of images, sequences and volumes: the usual ones, then those that a net asks for."""
+"""Proposes sizes of images, sequences and volumes: usual sizes first, then sizes that fit a net."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ LARGEST = 2048
 
 
 def usual(dims: int) -> Iterator[Sizes]:
-    """The sizes that nets of so many open dimensions were made for: squares, cubes."""
+    """Yield usual sizes, squares and cubes, for ``dims`` open dimensions."""
     known = {0: (1,), 1: _FRAMES, 2: _IMAGES, 3: _VOLUMES}[dims]
     return ((size,) * dims for size in known)
 
 
 def fitting(dims: int, compare: Callable[[Sizes], int]) -> Iterator[Sizes]:
-    """Sizes that fit: of equal sides first, then of images of a usual height.
+    """Yield sizes that fit: equal sides first, then images of a usual height.
 
     Args:
-        dims: how many sizes are open.
-        compare: whether sizes are too small (-1), too large (1) or neither. What is larger than
-            what is too large is that, too.
+        dims: the number of open sizes.
+        compare: returns -1 for sizes that are too small, 1 for too large ones and 0 for others.
+            Sizes larger than a too large one are also too large.
     """
     if dims:
         yield from _one((), dims, compare)
@@ -36,7 +36,7 @@ def fitting(dims: int, compare: Callable[[Sizes], int]) -> Iterator[Sizes]:
 
 
 def _one(first: Sizes, times: int, compare: Callable[[Sizes], int]) -> Iterator[Sizes]:
-    """The roundest of the sizes that fit, if any does, behind the first ones."""
+    """Yield the roundest fitting size after ``first``, if any fits."""
 
     def compared(size: int) -> int:
         return compare(first + (size,) * times)

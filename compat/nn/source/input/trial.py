@@ -1,4 +1,4 @@
-"""Runs of a net for the sizes that it gives, and what else it would compute."""
+"""Runs a net to learn the sizes of its output and how much it computes."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _RECURRENT |= {torch.lstm_cell, torch.gru_cell, torch.rnn_tanh_cell, torch.rnn_r
 
 
 class Sizes(TorchFunctionMode):
-    """A mode in which convolutions and linear layers give zeros of the size of their results.
+    """A mode in which convolutions and linear layers return zeros of the right size.
 
-    Everything else is computed: on results of these sizes it costs little. Unlike tensors without
-    elements, this needs none of PyTorch's compiler, whose import takes longer than small nets.
+    All other functions are computed; they cost little. Unlike meta tensors, the mode does not
+    import PyTorch's compiler, which takes longer than a small net.
 
     Args:
-        computed: whether they are computed, too.
+        computed: whether convolutions and linear layers are computed, too.
 
     Attributes:
-        multiply_adds: how many the convolutions and matrix products of the run need.
+        multiply_adds: the number that the convolutions and matrix products of the run need.
     """
 
     def __init__(self, computed: bool = False) -> None:
@@ -87,7 +87,7 @@ def _convolved(
     groups: int,
     *last: Any,
 ) -> Tensor:
-    """Zeros of a convolution's size, which that of one plane by one plane tells."""
+    """Return zeros of a convolution's size, found by a convolution of one plane."""
     planes = [weight.size(1) * groups, weight.size(0)]
     if func in _TRANSPOSED:
         planes.reverse()
@@ -101,23 +101,23 @@ def _convolved(
 
 
 def _multiplied(func: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Zeros of a linear layer's size."""
+    """Return zeros of a linear layer's output size."""
     if input.size(-1) != weight.size(1):
         raise ValueError(f"input has {input.size(-1)} features; {weight.size(1)} are accepted")
     return input.new_zeros(*input.shape[:-1], weight.size(0))
 
 
 def looks_at_elements(net: nn.Module) -> bool:
-    """Whether a layer may look at elements, so that sizes alone are not enough."""
+    """Return whether a layer may look at elements, so that sizes alone are not enough."""
     return any(isinstance(module, Computed) for module in net.modules())
 
 
 def tried(net: nn.Module, value: Any, mode: Sizes | None = None, large: bool = False) -> Any:
-    """What a net gives for an input in evaluation: only its sizes count.
+    """Return a net's output for an input in evaluation; only the sizes are meaningful.
 
     Args:
-        mode: that in which it runs.
-        large: whether results may be so large that they had better have no elements.
+        mode: the mode to run the net in.
+        large: use tensors without elements, for results too large for memory.
     """
     training = net.training
     net.eval()
@@ -138,7 +138,7 @@ class Trial:
     """One run of a net for sizes.
 
     Attributes:
-        samples: how many it gives, 0 if it does not take the input.
+        samples: the number of samples in the output; 0 if the net rejects the input.
         compared: -1 if the input is too small, 1 if it is too large, 0 otherwise.
     """
 

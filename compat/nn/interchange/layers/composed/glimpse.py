@@ -16,7 +16,7 @@ from compat.nn.layers.pooling.pooling import SpatialAveragePooling
 
 @stands_alone
 class SpatialGlimpse(nn.Module):
-    """Parts of images around places, of growing size and shrinking resolution.
+    """Crops of images around places, of growing size and falling resolution.
 
     It takes ``N x planes x H x W`` and the places, ``N x 2``: y and x from -1 to 1.
     Each of the ``depth`` parts is ``scale`` times larger than the one before, and
@@ -45,7 +45,7 @@ class SpatialGlimpse(nn.Module):
         return torch.cat(parts, 1)
 
     def part(self, images: Tensor, places: Tensor, height: int, width: int) -> Tensor:
-        """Return the part of each image around its place."""
+        """Return the crop of each image around its place."""
         y, x = (height - 1) // 2, (width - 1) // 2
         padded = functional.pad(images, (x, x, y, y))
         rooms = padded.size(2) - height, padded.size(3) - width
@@ -62,7 +62,7 @@ class SpatialGlimpse(nn.Module):
         return padded[batch, planes, rows, columns]
 
     def shrunk(self, part: Tensor) -> Tensor:
-        """Return a part in the size of the first."""
+        """Return a crop in the size of the first crop."""
         if self.average:
             return functional.adaptive_avg_pool2d(part, self.size)
         resample = functional.interpolate

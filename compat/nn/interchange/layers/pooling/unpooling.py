@@ -12,7 +12,7 @@ from compat.nn.layers.pooling import unpooling as torch7
 
 
 class MaxUnpooling(nn.Module):
-    """Puts values back where a ``RememberingPool`` found its maxima."""
+    """Put values back where a ``RememberingPool`` found its maxima."""
 
     def __init__(self, pooling: RememberingPool) -> None:
         super().__init__()
