@@ -146,7 +146,7 @@ def _parameters(node: s.Function, draft: Draft, skip: int = 0) -> str:
     scaled = [methods[name].function for name in _SCALED if name in methods]
     init = draft.klass.methods.get("__init") if draft.klass is not None else None
     parts = []
-    is_free = not signature.calls and init is not None and init.function is node
+    is_free = not (signature.calls or methods) and init is not None and init.function is node
     optional = False
     for i, name in enumerate(node.parameters):
         if i < skip:
