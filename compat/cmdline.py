@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import keyword
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,6 +18,8 @@ class Options(dict[str, Any]):
     """Parsed options: ``opt["learningRate"]``, or ``opt.learningRate`` as in Lua."""
 
     def __getattr__(self, name: str) -> Any:
+        if keyword.iskeyword(name[:-1]) and name.endswith("_"):
+            name = name[:-1]
         try:
             return self[name]
         except KeyError:

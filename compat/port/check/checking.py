@@ -244,13 +244,16 @@ def _saved(
         path = folder / name
         return path.is_file() and path.stat().st_mtime_ns != given.get(name)
 
-    files = sorted(p.relative_to(lua) for p in lua.rglob("*.t7"))
-    made = [name for name in files if changed(lua, name)]
+    def saved(folder: Path) -> dict[str, Path]:
+        files = sorted(p.relative_to(folder) for p in folder.rglob("*.t7"))
+        return {PLACE.sub("", str(name)): name for name in files if changed(folder, name)}
+
+    made, other = saved(lua), saved(python)
     for name in made:
-        if not changed(python, name):
+        if name not in other:
             return [], f"{name} was saved by the Lua only"
-        a, b = t7.load(lua / name, plain=True), t7.load(python / name, plain=True)
-        found = difference(a, b, str(name), tolerance, set())
+        a, b = t7.load(lua / made[name], plain=True), t7.load(python / other[name], plain=True)
+        found = difference(a, b, name, tolerance, set())
         if found is not None:
             return [], found
-    return [str(name) for name in made], None
+    return list(made), None

@@ -8,9 +8,10 @@ import shutil
 import stat
 from pathlib import Path
 
-# The folder of a run, in what ``paths.concat`` makes, for Lua's is absolute.
+# The folder of a run, in what ``paths.concat`` makes, for Lua's is absolute; also in a name, where
+# ``_`` stands for ``/``.
 FOLDER = "dptable-port-"
-PLACE = re.compile(r"[^\s\"']*/dptable-port-\w+/(?:lua|python|kept)/?|(?<![\w.])\./")
+PLACE = re.compile(r"[^\s\"']*[/_]dptable-port-\w+?[/_](?:lua|python|kept)[/_]?|(?<![\w.])\./")
 _BYTES, _FILES = 256 << 20, 5_000
 
 

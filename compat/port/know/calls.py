@@ -57,6 +57,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         _note_open(node, callee.signature, 0)
         return known.call(callee.signature, _given(known, node, callee.signature, arguments))
     owner = known.owner_of_method(node)
+    if owner.shape is None and (not owner.atoms or owner.only(Kind.MODULE)):
+        _note_shorter(known, node.method, len(node.arguments) + 1)
     if node.method == "option" and owner.only(Kind.MODULE) and len(node.arguments) > 1:
         _option(known, node)
     if node.method == "parse" and owner.only(Kind.MODULE):
@@ -208,6 +210,14 @@ def call(known: Inference, signature: Signature | None, arguments: list[Type]) -
     if count == 0:
         return [Type(Kind.NIL)]
     return signature.results or [Type()]
+
+
+def _note_shorter(known: Inference, name: str, count: int) -> None:
+    """Note a call that lacks arguments: it may be of any class's method of this name."""
+    for klass in known.classes.values():
+        define = klass.methods.get(name)
+        if define is not None and count < len(define.function.parameters):
+            known.signature(define.function).root().calls.add(count)
 
 
 def _note_open(node: s.Call, signature: Signature | None, own: int) -> None:

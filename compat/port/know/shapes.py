@@ -92,7 +92,7 @@ def followed(block: s.Block) -> Iterator[s.Index]:
 
 
 def tested(block: s.Block) -> Iterator[s.Index]:
-    """The entries that are conditions or compared with nil: these may be missing."""
+    """The entries that are conditions, or compared with nil or a boolean: these may be missing."""
     return (node for node in _conditions(block) if isinstance(node, s.Index))
 
 
@@ -113,7 +113,9 @@ def _conditions(block: s.Block) -> Iterator[s.Node | None]:
         elif isinstance(node, s.Unary) and node.operator == "not":
             conditions = [node.operand]
         elif isinstance(node, s.Binary):
-            is_nil = isinstance(node.right, s.Constant) and node.right.value is None
+            is_nil = isinstance(node.right, s.Constant) and (
+                node.right.value is None or isinstance(node.right.value, bool)
+            )
             if node.operator in ("and", "or") or (node.operator in ("==", "~=") and is_nil):
                 conditions = [node.left, node.right]
         yield from conditions

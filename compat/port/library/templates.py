@@ -48,6 +48,7 @@ TEMPLATES = {
     "table.insert": "lua.insert({*})",
     "table.remove": "lua.remove({*})",
     "unpack": "lua.unpack({*})#?",
+    "loadstring": "lua.loadstring(globals(), {*})#?",
     "table.unpack": "lua.unpack({*})#?",
     "type": "lua.type({1})",
     "tonumber": "lua.tonumber({*})",

@@ -41,7 +41,7 @@ from compat.port.lua.files import (
 )
 from compat.port.lua.kinds import is_type_of, type, type_name, typename
 from compat.port.lua.lapp import lapp
-from compat.port.lua.modules import function, main, module, named, torch_class
+from compat.port.lua.modules import function, loadstring, main, module, named, torch_class
 from compat.port.lua.numbers import (
     add,
     div,
@@ -167,6 +167,7 @@ __all__ = [
     "joined",
     "lapp",
     "length",
+    "loadstring",
     "main",
     "maker",
     "match",

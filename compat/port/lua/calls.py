@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from compat.nn.core.node import Node
 from compat.port.lua.errors import GIVES_NIL, is_library, value_of
 from compat.port.lua.modules import module
 from compat.port.lua.objects import script_classes
@@ -75,7 +76,11 @@ def method(owner: Any, name: str, *args: Any) -> Any:
     if owner is None:
         raise TypeError("attempt to index a nil value")
     found = getattr(owner, name, None)
-    return found(*args) if found is not None else call_method(owner, name, *args)
+    if found is None:
+        return call_method(owner, name, *args)
+    if name == "split" and isinstance(owner, Node):
+        return tuple(found(*args)) if args != (1,) else found(*args)
+    return found(*args)
 
 
 def error(value: Any = None, level: int = 1) -> Any:

@@ -44,6 +44,8 @@ def _read(name: str, short: str | None, rest: str) -> Option:
     value = found[2].strip()
     if value[:1] in "\"'":
         return Option(name, short, value[1:-1], kind or "string")
+    if value in ("true", "false") and kind in ("", "boolean"):
+        return Option(name, short, value == "true", "boolean")
     try:
         number: Any = float(value)
     except ValueError:
@@ -79,7 +81,7 @@ def lapp(text: str, words: Sequence[str] | None = None) -> Options:
         if option is None:
             sys.exit(f"too many arguments: {word}\n\n{text}")
         if option.kind == "boolean":
-            found[option.name] = not option.default
+            found[option.name] = given == "true" if equals else not option.default
             continue
         value = given if equals else left.pop(0) if name.startswith("-") and left else word
         found[option.name] = _converted(option, value)

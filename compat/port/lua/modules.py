@@ -61,6 +61,11 @@ end
 return {
    file = function(...) return run(common, ...) end,
    part = function(given, take, put, ...) return run(with(given, take, put), ...) end,
+   load = function(given, take, put, ...)
+      local chunk, problem = loadstring(...)
+      if not chunk then return nil, problem end
+      return setfenv(chunk, with(given, take, put))
+   end,
    get = function(key) return rawget(common, key) end,
    drop = function(key) rawset(common, key, nil) end,
 }
@@ -255,6 +260,21 @@ def function(
         return called(found[0], *args)
 
     return call
+
+
+def loadstring(names: dict[str, Any], *text: Any) -> Any:
+    """``loadstring(text)``: a function in Lua, whose global variables are those of a module.
+
+    Args:
+        names: the module's ``globals()``.
+        *text: the chunk, and its name.
+    """
+    given = [
+        name
+        for name, value in names.items()
+        if not (name.startswith("__") or isinstance(value, types.ModuleType))
+    ]
+    return called(_prepared()["load"], given, names.get, names.__setitem__, *text)
 
 
 def torch_class(typename: str) -> Any:

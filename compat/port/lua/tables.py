@@ -216,7 +216,9 @@ def index(t: Any, key: Any) -> Any:
         return element(t, key)
     if isinstance(t, str):
         return string_methods.get(key) or getattr(str, str(key), None)
-    if kinds.is_of_lua(t) or isinstance(t, (Pointer, Original)):
+    if kinds.is_of_lua(t) or isinstance(t, Pointer):
+        return t[key]
+    if isinstance(t, Original) and not isinstance(key, str):
         return t[key]
     if t is None or isinstance(t, (bool, int, float, FunctionType)):
         raise TypeError(f"attempt to index a {kinds.type(t)} value")

@@ -136,12 +136,19 @@ def _is_of(node: s.Node, klass: Class, draft: Draft) -> bool:
     return kind.only(Kind.OBJECT) and kind.shape is not None and kind.shape.klass is klass
 
 
+def _calls_itself(node: s.Node) -> bool:
+    owner = node.function if isinstance(node, s.Call) and node.method is not None else None
+    return isinstance(owner, s.Name) and owner.id == "self"
+
+
 def _is_set_at_first(name: str, klass: Class, draft: Draft) -> bool:
     """Whether the constructor sets a field whatever happens, before it looks at it."""
     define = klass.method("__init", draft.types.classes)
     if define is None:
         return False
     for statement in define.function.body.statements:
+        if any(_calls_itself(node) for node in s.walk(statement)):
+            return False  # a method may look at it
         fields = [n for n in s.walk(statement) if isinstance(n, s.Index)]
         own = [n for n in fields if isinstance(n.key, s.Constant) and n.key.value == name]
         if own:

@@ -49,7 +49,11 @@ def _first_values(draft: Draft) -> None:
         and not _is_set_first(v, draft)
     ]
     if late:
-        draft.page.write(f"{' = '.join(sorted(late))} = None")
+        begun = set(late) & {"arg"}  # what the command line has given
+        for name in sorted(begun):
+            draft.page.write(f"{name} = sys.argv[1:]")
+        if set(late) - begun:
+            draft.page.write(f"{' = '.join(sorted(set(late) - begun))} = None")
 
 
 def _is_set_first(variable: Variable, draft: Draft) -> bool:

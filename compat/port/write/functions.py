@@ -144,7 +144,9 @@ def _parameters(node: s.Function, draft: Draft, skip: int = 0) -> str:
     most = max(signature.calls, default=0)
     methods = draft.klass.methods if draft.klass is not None and draft.klass.parent else {}
     scaled = [methods[name].function for name in _SCALED if name in methods]
+    init = draft.klass.methods.get("__init") if draft.klass is not None else None
     parts = []
+    is_free = not (signature.calls or methods) and init is not None and init.function is node
     optional = False
     for i, name in enumerate(node.parameters):
         if i < skip:
@@ -153,7 +155,7 @@ def _parameters(node: s.Function, draft: Draft, skip: int = 0) -> str:
             optional
             or (least is not None and i >= least)
             or (i >= 3 and draft.klass is not None and draft.klass.parent is not None)
-            or (i >= 1 and node in draft.patches)
+            or (i >= 1 and (is_free or node in draft.patches))
         )
         python = name.variable.python
         if python in {later.variable.python for later in node.parameters[i + 1 :]}:

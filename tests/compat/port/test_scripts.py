@@ -126,6 +126,45 @@ PIECES = {
         local net = nn.gModule({x}, {nn.CAddTable()(h)})
         print(net:forward(torch.ones(2)))
     """,
+    "text that is run": """
+        local opt_name = 'kernels'
+        opt = {kernels = '{3,4}', size = 2}
+        function show() print(#opt.kernels, opt.size) end
+        loadstring('opt.' .. opt_name .. ' = ' .. opt.kernels)()
+        assert(loadstring('opt.size = opt.size + 1'))()
+        show()
+        print(loadstring('return 1 + 1, ...')(5), (loadstring('x = =')))
+    """,
+    "a constructor that no call tells": """
+        Data = {}
+        local L = torch.class('Data.Loader')
+        function L:__init(x, n) self.x, self.n = x, n or 3 end
+        local made = {Data['Loader']('a'), Data['Loader']('b', 4)}
+        print(made[1].n, made[2].n)
+    """,
+    "a constructor's method that asks for what is not set yet": """
+        require 'nn'
+        local L, parent = torch.class('nn.Shared', 'nn.Module')
+        function L:__init() parent.__init(self); self.one = self:made() end
+        function L:made() return self.one ~= nil and 'two' or 'one' end
+        print(nn.Shared().one)
+    """,
+    "fewer arguments than a method has, from who does not know it": """
+        require 'nn'
+        local L, parent = torch.class('nn.Both', 'nn.Module')
+        function L:__init() parent.__init(self) end
+        function L:forward(x, reverse) self.output = x return reverse and -x or x end
+        local kept = {L = nn.Both()}
+        local function run(owner) return owner.net:forward(torch.ones(1)) end
+        print(run({net = kept[('l'):upper()]}), nn.Both():forward(torch.ones(1), true))
+    """,
+    "fields that a program gives layers": """
+        require 'nn'
+        local function is_left(layer) return layer._left == true end
+        local one, two = nn.Tanh(), nn.Tanh()
+        two._left = true
+        print(is_left(one), is_left(two))
+    """,
     "places from the end": """
         local x = torch.range(1, 9)
         local found = {}
@@ -168,6 +207,13 @@ def test_fields_that_are_asked_for_before_they_are_set(draft: Callable[[str], st
     """)
     assert "    count = None\n    scale = None\n\n    def __init__(self):" in made
     assert "set = None" not in made and "output = None" not in made
+
+
+def test_a_script_that_runs_without_arguments_has_them_all_the_same(
+    draft: Callable[[str], str],
+) -> None:
+    made = draft("if not arg then arg = {} end\nprint(#arg)")
+    assert made.startswith("arg = sys.argv[1:]\n")
 
 
 def test_functions_are_left_out_of_what_is_saved(draft: Callable[[str], str]) -> None:
