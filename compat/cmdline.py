@@ -30,7 +30,7 @@ class Options(dict[str, Any]):
 
 
 def now() -> str:
-    """The time as logs show it."""
+    """Return the time as logs show it."""
     return time.strftime("%c")
 
 
