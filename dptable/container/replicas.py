@@ -170,24 +170,14 @@ class Replicas(Part):
             self.setup()
 
     def exec(self, closure: Closure, maxGpuIdx: int | None = None) -> list[Any]:
-        """Call ``closure(module, i)`` for replica i = 1, 2, …, each on its device.
-
-        Args:
-            closure: the function.
-            maxGpuIdx: the last replica; default: all.
-
-        Returns:
-            The results.
-
-        If replicas fail, the first error is raised after every replica has stopped. It names
-        replica and device.
-        """
+        """Call a function for each replica, as ``DataParallelTable.exec`` says."""
         return self.map(closure, range(1, len(self.setup()[:maxGpuIdx]) + 1))
 
     def map(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         """Call ``function(module, ...)`` for as many replicas as there are ``arguments``.
 
-        Each replica gets its own entry of each of the ``arguments``. Errors are as in ``exec``.
+        Each replica gets its own entry of each of the ``arguments``. If replicas fail,
+        the first error is raised after every replica has stopped; it names replica and device.
         """
         return self.run([partial(function, module) for module in self.setup()], *arguments)
 

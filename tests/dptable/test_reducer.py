@@ -289,7 +289,9 @@ class _Meeting:
         self._both.wait()
 
 
-def test_a_bucket_whose_last_gradients_come_together_is_summed_once() -> None:
+def test_a_bucket_whose_last_gradients_come_together_is_summed_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     parameters = [torch.zeros(2, requires_grad=True) for _ in range(2)]
     for p in parameters:
         p.grad = torch.ones(2)
@@ -301,7 +303,7 @@ def test_a_bucket_whose_last_gradients_come_together_is_summed_once() -> None:
 
     reducer = Reducer([[p] for p in parameters], reduce=reduce)
     reducer.prepare()
-    reducer._lock = _Meeting()  # type: ignore[assignment]
+    monkeypatch.setattr(reducer, "_lock", _Meeting())
     workers = [Worker(f"replica {i}") for i in range(2)]
     try:
         results = run_all(workers, [partial(reducer.arrived, replica, 0) for replica in range(2)])

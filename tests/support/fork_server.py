@@ -113,7 +113,7 @@ def become(request: dict[str, Any], files: list[int]) -> None:
     os.environ.update(request["env"])
     os.chdir(request["cwd"])
     if os.environ.get("PYTHONUNBUFFERED"):
-        sys.stdout.reconfigure(write_through=True)  # type: ignore[attr-defined]
+        sys.stdout.reconfigure(write_through=True)
     sys.argv[:] = request["argv"]
     sys.orig_argv[:] = [sys.executable, *request["argv"]]
     first = os.getcwd() if sys.argv[0] == "-m" else ""
@@ -142,7 +142,7 @@ def run() -> None:
 
 def leave(code: int) -> None:
     """End as Python does, but for taking PyTorch down, which is most of what is left."""
-    threading._shutdown()  # type: ignore[attr-defined]
+    threading._shutdown()
     atexit._run_exitfuncs()
     try:
         sys.stdout.flush()

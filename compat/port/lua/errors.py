@@ -181,10 +181,9 @@ class _Site:
             key = arguments[0] if arguments else None
         if key is None:
             return ""
-        is_text = isinstance(key, ast.Constant) and isinstance(key.value, str)
-        if not is_text and isinstance(node, ast.Call):
-            return ""
-        return f"field '{key.value if is_text else '?'}'"  # type: ignore[attr-defined]
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            return f"field '{key.value}'"
+        return "" if isinstance(node, ast.Call) else "field '?'"
 
 
 def _entries(problem: Exception) -> Iterator[TracebackType]:

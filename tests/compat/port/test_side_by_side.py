@@ -7,8 +7,12 @@ import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from support.port import SideBySide
 
 pytestmark = [
     pytest.mark.needs("tree_sitter"),
@@ -27,7 +31,7 @@ SLOW = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def run() -> Iterator[object]:
+def run() -> Iterator[SideBySide]:
     """One Lua for all."""
     from support.port import SideBySide
 
@@ -35,7 +39,7 @@ def run() -> Iterator[object]:
 
 
 @pytest.mark.parametrize("piece", PIECES.values(), ids=PIECES)
-def test_a_piece_and_its_draft_print_the_same(piece: str, run) -> None:  # type: ignore[no-untyped-def]
+def test_a_piece_and_its_draft_print_the_same(piece: str, run: SideBySide) -> None:
     made = run(f"require 'torch'\n{piece}")
     assert made.python == made.lua, made.draft
 
@@ -48,7 +52,7 @@ def test_a_piece_and_its_draft_print_the_same(piece: str, run) -> None:  # type:
         ("Wide", 0),
     ],
 )
-def test_random_programs_do_the_same_or_have_a_mark(kind: str, first: int, run) -> None:  # type: ignore[no-untyped-def]
+def test_random_programs_do_the_same_or_have_a_mark(kind: str, first: int, run: SideBySide) -> None:
     from support import random_lua, random_lua_wide
 
     kinds = {"Program": random_lua.Program, "Wide": random_lua_wide.Wide}
