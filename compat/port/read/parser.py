@@ -470,4 +470,6 @@ def _string(text: str) -> str:
             return chr(int(body))
         return _ESCAPES.get(body, body)
 
-    return re.sub(r"\\(x[0-9a-fA-F]{2}|u\{[0-9a-fA-F]+\}|\d{1,3}|z\s*|.)", value, text[1:-1], flags=re.S)
+    return re.sub(
+        r"\\(x[0-9a-fA-F]{2}|u\{[0-9a-fA-F]+\}|\d{1,3}|z\s*|.)", value, text[1:-1], flags=re.S
+    )
