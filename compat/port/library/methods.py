@@ -114,7 +114,7 @@ def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
     draft.page.resolve(draft.how(node.function))
     if name in ("dim", "nDimension") and not kinds and kind.dims & {-1, 0}:
         return code.call("lua.dim", draft.value(node.function))
-    if name == "isContiguous":
+    if name == "isContiguous" and not draft.types.was_seen(node.function):
         draft.page.mark(
             "PyTorch may lay a result out as its operands are, Torch7 does not", "views"
         )

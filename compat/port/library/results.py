@@ -248,13 +248,20 @@ def _sized(dtypes: set[str], dims: set[int]) -> Type:
     return Type(Kind.FLOAT) if dims == {0} else tensor(dtypes, dims)
 
 
+# Views that do not go through their elements in the order of the memory.
+_STRIDED = {"t", "transpose", "permute", "expand", "expandAs", "unfold"}
+
+
 def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type]:
     """The types of what ``x:method(…)`` gives."""
     assert node.method is not None
     rule = method_rule(node.method, arguments)
     if rule is None:
         return [tensor(owner.dtypes, owner.dims) if node.method in _ELSEWHERE else Type()]
-    return rule_types(rule.result, [owner], arguments)
+    found = rule_types(rule.result, [owner], arguments)
+    if node.method in _STRIDED and found[0] is not owner:
+        found[0].strided = True
+    return found
 
 
 def method_rule(name: str, arguments: list[Type]) -> tensors.Rule | None:
