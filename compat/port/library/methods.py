@@ -14,6 +14,7 @@ from compat.port.write.code import Code
 from compat.port.write.draft import Draft
 from compat.port.write.places import place, stop
 from compat.port.write.python_names import method_name, python_attribute
+from compat.t7.objects import registry
 
 
 def method(node: s.Call, draft: Draft) -> Code:
@@ -49,6 +50,9 @@ def method(node: s.Call, draft: Draft) -> Code:
         and _misses(node, draft)
     ):
         return code.call("lua.index", f"{owner.atom}.modules", draft.value(node.arguments[0]))
+    if kind.only(Kind.MODULE) and _is_of_lua_alone(kind, name):
+        made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
+        return Code(made.text, spread=draft.types.count(node))
     if kind.only(Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.OPTIONS, Kind.NIL) or klass is not None:
         count = draft.types.count(node)
         known = draft.types.called(node) if klass is not None or kind.only(Kind.OBJECT) else None
@@ -89,6 +93,13 @@ def method(node: s.Call, draft: Draft) -> Code:
     if count is None and results.gives_one(name) and draft.types.own_count(name) in (1, None):
         count = 1
     return Code(made.text, spread=count)
+
+
+def _is_of_lua_alone(kind: Type, name: str) -> bool:
+    """Whether Torch7's class has a method that ``compat``'s has not."""
+    entries = [entry for typename in kind.classes for entry in registry.provide(typename)]
+    classes = [entry.cls for entry in entries if entry.cls is not None]
+    return bool(classes) and not any(hasattr(cls, method_name(name)) for cls in classes)
 
 
 def _less_or(node: s.Node) -> s.Node:

@@ -163,7 +163,10 @@ _BOTH = {
 
 
 def kind_of(kind: Type) -> str:
-    """The letter of a type in the rules of ``tensors``; ``?`` where it is not known."""
+    """The letter of a type in the rules of ``tensors``.
+
+    ``?`` where it is not known, ``o`` where it is none that they know.
+    """
     if kind.is_tensor:
         return "t"
     if kind.only(Kind.MASK):
@@ -182,7 +185,7 @@ def kind_of(kind: Type) -> str:
         return "y"
     if kind.only(Kind.STORAGE):
         return "z"
-    return "?"
+    return "o" if kind.only(Kind.OTHER) else "?"
 
 
 def rule_types(result: str, subject: list[Type], arguments: list[Type]) -> list[Type]:
@@ -491,6 +494,8 @@ def _torch(name: str, arguments: list[Type]) -> list[Type]:
         return [_word("loaded")]
     if name in ("MemoryFile", "CmdLine", "Timer"):
         return [Type(Kind.MODULE)]
+    if name == "Generator":
+        return [Type(Kind.OTHER)]
     found = torch_rule(name, arguments)
     if found is None:
         return [Type()]

@@ -18,7 +18,7 @@ _SUMS = {"sum", "mean", "std", "var", "prod", "norm"}
 
 # These take sizes, which are ints.
 _SIZED = {
-    *("zeros", "ones", "rand", "randn", "eye", "view", "reshape", "resize", "expand", "new"),
+    *("zeros", "ones", "rand", "randn", "eye", "view", "reshape", "resize", "expand", ".new"),
     *("repeatTensor", "narrow", "split", "chunk", "unfold", "topk", "randperm"),
 }
 
@@ -115,14 +115,26 @@ def fit(made: Code, node: s.Node, like: s.Node, draft: Draft) -> Code | None:
     Torch7 goes through both element by element, PyTorch repeats one to fit the other.
     """
     own, other = draft.types.type(like), draft.types.type(node)
-    if not (own.is_tensor and other.is_tensor) or own.dims == other.dims != {-1}:
+    is_turned = _viewed_as(node, like)
+    if not (own.is_tensor and other.is_tensor):
+        return None
+    if own.dims == other.dims != {-1} and not is_turned:
         return None
     # What is summed up has one dimension more than many a tensor that it is added to.
     is_open = -1 in own.dims | other.dims
-    if is_open and not (own.dims in ({1}, {-1}) and _is_sum(node, draft)):
+    if is_open and not is_turned and not (own.dims in ({1}, {-1}) and _is_sum(node, draft)):
         return None
     shape = "-1" if own.dims == {1} else f"{draft.prefix(like).atom}.shape"
     return Code(f"{made.atom}.reshape({shape})")
+
+
+def _viewed_as(node: s.Node, like: s.Node) -> bool:
+    """Whether a tensor is another with its dimensions in another order."""
+    while isinstance(node, s.Call) and node.method is not None:
+        if node.method in ("t", "transpose", "permute"):
+            return s.describe(node.function) == s.describe(like)
+        node = node.function
+    return False
 
 
 def _is_sum(node: s.Node, draft: Draft) -> bool:

@@ -109,7 +109,7 @@ def _new_tensor(node: s.Call, draft: Draft) -> Code | None:
         return None
     if not draft.types.type(function.object).is_tensor:
         return None
-    return methods.method(replace(node, function=function.object, method="new"), draft)
+    return methods.method(replace(node, function=function.object, method=".new"), draft)
 
 
 def of_tensors(function: s.Node, draft: Draft) -> str | None:
@@ -128,6 +128,9 @@ def note_results(node: s.Node, draft: Draft) -> None:
         return
     seen = draft.types.facts.get((draft.types.file.path, -node.start, node.end), [])
     if draft.types.called(node) is not None or all(int(count) == given for count in seen):
+        return
+    if given == 1 and set(seen) <= {"0", "1"}:
+        draft.optional.add(node)
         return
     counts = " or ".join(sorted(seen))
     draft.page.mark(f"{s.describe(node)} gives {counts} results in Lua, here {given}", "results")
