@@ -185,7 +185,8 @@ def kind_of(kind: Type) -> str:
         return "y"
     if kind.only(Kind.STORAGE):
         return "z"
-    return "o" if kind.only(Kind.OTHER) else "?"
+    is_other = kind.only(Kind.OTHER, Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.FILE)
+    return "o" if is_other else "?"
 
 
 def rule_types(result: str, subject: list[Type], arguments: list[Type]) -> list[Type]:

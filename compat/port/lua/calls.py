@@ -13,6 +13,7 @@ import torch
 
 from compat.nn.core.node import Node
 from compat.port.lua.errors import is_library, value_of
+from compat.port.lua.kinds import typename
 from compat.port.lua.modules import module
 from compat.port.lua.objects import script_classes
 from compat.port.lua.runtime import Storage, all_results, call_method, package

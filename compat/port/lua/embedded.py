@@ -15,6 +15,7 @@ from compat.lua.runtime import describe_error
 from compat.port.lua.errors import is_library, is_of_draft, value_at_origin, value_of
 from compat.port.lua.objects import Object
 from compat.port.lua.runtime import Storage
+from compat.random import Generator
 from compat.t7.objects import registry
 
 # Lua sees a class of a draft as a table with its functions and fields, which is called to make an
@@ -88,6 +89,8 @@ class DraftRuntime(Runtime):
         self.lua_classes: dict[str, type] = {}  # what stands for classes of Lua, by their addresses
         self.represent(_ScriptClasses, self._face)
         sizes, memory = self.lua.eval(_SIZES), self.lua.eval(_MEMORY)
+        generators = self.lua.eval("function(t7, ...) return t7.make_generator(...) end")
+        self.represent(Generator, lambda generator: generators(self._t7, generator))
         self.represent(torch.Size, lambda size: sizes(*size))
         self.represent(Storage, lambda storage: memory(self._t7, storage.tensor))
         self._known_faces = self.lua.execute(_FACES)

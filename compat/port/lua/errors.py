@@ -20,8 +20,10 @@ from typing import Any
 import torch
 
 from compat.lua.errors import LuaError
+from compat.nn.checks.error_place import blame
 from compat.port.lua.runtime import draft_runtime
 from compat.port.lua.text import Error
+from compat.t7.objects.registry import find_class
 
 _LIBRARIES = tuple(
     str(Path(path).parent) for path in (Path(__file__).parents[1], torch.__file__, ast.__file__)
@@ -35,10 +37,22 @@ _KINDS = {
 
 def value_of(problem: Exception) -> Any:
     """What Lua would have as the error, with the place before a text."""
+    _blame_constructor(problem)
     origin = vars(problem).get("origin")
     if origin is None or (isinstance(problem, (Error, LuaError)) and not origin.way):
         return value_at_origin(problem)
     return _raised_in_lua(problem)
+
+
+def _blame_constructor(problem: Exception) -> None:
+    """Have an error tell which class of ``compat``'s could not make an object, and of what."""
+    if is_of_draft(problem) or isinstance(problem, (Error, LuaError)):
+        return
+    for frame in (entry.tb_frame for entry in _entries(problem)):
+        code, values = frame.f_code, frame.f_locals
+        if code.co_name == "__init__" and find_class(type(values.get("self"))) is not None:
+            given = [values.get(name) for name in code.co_varnames[1 : code.co_argcount]]
+            blame(problem, type(values["self"]), "__init", *given)
 
 
 def is_of_draft(problem: Exception) -> bool:

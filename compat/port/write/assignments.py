@@ -186,6 +186,8 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     made = one_value(draft.any(value_node, str(hint)), draft)
     if made.counts:
         made = Code(f"{made.atom}[0]")
+    if kind.is_tensor and draft.types.type(value_node).is_string:
+        made = code.call("float", made)
     held = wrapped(value_node, *kind.dtypes) if len(kind.dtypes) == 1 else None
     made = made if held is None else Code(str(held))
     for extra in values[1:]:

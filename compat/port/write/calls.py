@@ -78,7 +78,8 @@ def _called(node: s.Call, draft: Draft) -> Code:
     ):
         return imported(node, draft)
     static = of_tensors(node.function, draft)
-    if static is not None:
+    takes_it = bool(node.arguments) and draft.types.type(node.arguments[0]).dtypes
+    if static is not None and takes_it == draft.types.type(node.function.object).dtypes:
         return functions.function(static, node, draft)
     kind = draft.types.type(node.function)
     function = draft.prefix(node.function)
