@@ -379,7 +379,9 @@ SEVERAL = {
 
 def is_method(name: str) -> bool:
     """Whether something of Lua's or Torch7's has a method of this name."""
-    return name in tensors.names() | _SELF | METHODS | _ONLY_STRINGS | _BOTH or name in _MODULE_SPECS
+    return (
+        name in tensors.names() | _SELF | METHODS | _ONLY_STRINGS | _BOTH or name in _MODULE_SPECS
+    )
 
 
 def gives_one(method: str) -> bool:
