@@ -56,21 +56,27 @@ def entries(source: Source) -> Iterator[Change]:
         yield [*head, *edits]
 
 
+def counted(source: Source, over: ast.expr) -> ast.expr | None:
+    """The ``n`` of ``range(1, n + 1)``."""
+    if not isinstance(over, ast.Call) or source.of(over.func) != "range" or len(over.args) != 2:
+        return None
+    last = over.args[1]
+    is_next = isinstance(last, ast.BinOp) and source.of(last).endswith(" + 1")
+    if source.of(over.args[0]) != "1" or not is_next:
+        return None
+    assert isinstance(last, ast.BinOp)
+    return last.left if isinstance(last.op, ast.Add) else None
+
+
 def _over(source: Source, node: ast.For) -> tuple[ast.expr, int] | None:
     """The list whose indices a loop runs over, and the first of them."""
-    call = node.iter
-    if not isinstance(call, ast.Call) or source.of(call.func) != "range":
+    call, count = node.iter, counted(source, node.iter)
+    start = 0 if count is None else 1
+    if count is None and isinstance(call, ast.Call) and source.of(call.func) == "range":
+        count = call.args[0] if len(call.args) == 1 else None
+    if not isinstance(count, ast.Call) or source.of(count.func) != "len":
         return None
-    words = [source.of(a) for a in call.args]
-    last: ast.expr = call.args[-1]
-    if len(words) == 2 and words[0] == "1" and words[1].endswith(" + 1"):
-        assert isinstance(last, ast.BinOp)
-        last = last.left
-    elif len(words) != 1:
-        return None
-    if not isinstance(last, ast.Call) or source.of(last.func) != "len" or not is_plain(last.args[0]):
-        return None
-    return last.args[0], len(words) - 1
+    return (count.args[0], start) if is_plain(count.args[0]) else None
 
 
 def _may_change(node: ast.For, table: ast.expr) -> bool:

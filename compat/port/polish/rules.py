@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from compat.port.polish import conditions, docstrings, files, loops, nothing, tables
+from compat.port.polish import conditions, docstrings, files, loops, nothing, options, tables
 from compat.port.polish.source import changed
 
 _RULES = [
     nothing.declared,
+    options.by_argparse,
     tables.filled,
     tables.comprehensions,
+    tables.extended,
     loops.entries,
     conditions.one_of_several,
     conditions.between,

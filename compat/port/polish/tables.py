@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
-from compat.port.polish.names import calls, is_captured, is_mentioned, mentions
+from compat.port.polish.loops import counted
+from compat.port.polish.names import calls, is_captured, is_mentioned, is_plain, mentions
 from compat.port.polish.source import Change, Edit, Source
 
 
@@ -70,15 +70,16 @@ def _is(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
-def _appended(node: ast.stmt, name: str) -> ast.expr | None:
-    """What a statement appends to a list."""
+def _appended(node: ast.stmt, name: str | None) -> ast.expr | None:
+    """What a statement appends to a list, of any name if none is given."""
     if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
         return None
     call = node.value
     function = call.func
     if not isinstance(function, ast.Attribute) or function.attr != "append":
         return None
-    return call.args[0] if _is(function.value, name) and len(call.args) == 1 else None
+    is_that = name is None or _is(function.value, name)
+    return call.args[0] if is_that and len(call.args) == 1 else None
 
 
 def comprehensions(source: Source) -> Iterator[Change]:
@@ -112,13 +113,27 @@ def comprehensions(source: Source) -> Iterator[Change]:
         yield [source.removed(start), source.replaced(node, f"{name} = {text}")]
 
 
+def extended(source: Source) -> Iterator[Change]:
+    """``for x in y: z.append(x)`` as ``z.extend(y)``."""
+    for node in source.all(ast.For):
+        value = _appended(node.body[0], None) if len(node.body) == 1 and not node.orelse else None
+        if value is None or source.of(value) != source.of(node.target):
+            continue
+        call = node.body[0].value  # type: ignore[attr-defined]
+        owner = call.func.value
+        names = {n.id for n in ast.walk(owner) if isinstance(n, ast.Name)}
+        is_own = not any(is_mentioned(node.iter, name) for name in names) and is_plain(owner)
+        if is_own and not (source.is_commented(node) or calls(node.iter) or _outlives(source, node)):
+            yield [source.replaced(node, f"{source.of(owner)}.extend({source.of(node.iter)})")]
+
+
 def _comprehension(
     source: Source, node: ast.For, entry: list[ast.expr], condition: ast.expr | None
 ) -> str:
     target, over = source.of(node.target), source.of(node.iter)
-    counted = re.fullmatch(r"range\(1, (\w+|.*\)) \+ 1\)", over)
-    if counted and not is_mentioned([*entry, *filter(None, [condition])], target):
-        target, over = "_", f"range({counted[1]})"
+    count = counted(source, node.iter)
+    if count is not None and not is_mentioned([*entry, *filter(None, [condition])], target):
+        target, over = "_", f"range({source.of(count)})"
     if condition is None and [source.of(e) for e in entry] == [target]:
         return f"list({over})"
     if condition is None and f"({', '.join(source.of(e) for e in entry)})" in (
