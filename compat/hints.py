@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib.abc import MetaPathFinder
-from typing import Any
+from typing import Any, NoReturn
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
@@ -49,6 +50,10 @@ class UnknownName(AttributeError):
         return AttributeError, (str(self),)
 
 
+def _unknown(module: str, name: str) -> str:
+    return f"module {module!r} has no attribute {name!r}"
+
+
 def missing(
     module: str, shown: str, name: str, hints: Mapping[str, str], known: Iterable[str] = ()
 ) -> AttributeError:
@@ -57,14 +62,27 @@ def missing(
     Args:
         module: its ``__name__``.
         shown: what scripts call it.
+        name: the name that it lacks.
         hints: for names that people expect there, what to write instead.
         known: the module's public names. The nearest one is suggested for any other name.
     """
     if name in hints:
         return AttributeError(f"{shown}.{name} does not exist here: {hints[name]}", name=name)
-    return UnknownName(
-        f"module {module!r} has no attribute {name!r}", lambda: suggestion(name, known)
-    )
+    return UnknownName(_unknown(module, name), lambda: suggestion(name, known))
+
+
+def answers(
+    module: str, shown: str, hints: Mapping[str, str], known: Iterable[str]
+) -> Callable[[str], NoReturn]:
+    """Return a module's ``__getattr__`` that raises ``missing`` with these arguments.
+
+    Assign it where ``TYPE_CHECKING`` is False: otherwise type checkers accept any name.
+    """
+
+    def __getattr__(name: str) -> NoReturn:
+        raise missing(module, shown, name, hints, known)
+
+    return __getattr__
 
 
 _PATHS = (
@@ -111,21 +129,35 @@ PACKAGES = {
 }
 
 
-class MissingPackages(MetaPathFinder):
-    """What an import of one of ``PACKAGES`` from the package ``home`` ends at.
+class HintsOfImports(MetaPathFinder):
+    """Keeps the hints of modules in ``from module import name`` and ``import module.name``.
 
-    Raises:
-        ModuleNotFoundError: that says what to use.
+    Where a module's ``__getattr__`` raises AttributeError, Python asks the finders for a submodule
+    of that name and then says "cannot import name", without the hint. This finder comes last and
+    raises the hint instead. Python asks for packages only, so a module with hints sets
+    ``__path__``.
+
+    Args:
+        roots: the packages that this holds for, with all that is in them.
     """
 
-    def __init__(self, home: str) -> None:
-        self._home = home
+    def __init__(self, *roots: str) -> None:
+        self._roots = roots
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
         home, _, name = fullname.rpartition(".")
-        if home == self._home and name in PACKAGES:
-            message = f"package {name} does not exist here: {PACKAGES[name]}"
-            raise ModuleNotFoundError(message, name=fullname)
+        if home.partition(".")[0] not in self._roots or name.startswith("__"):
+            return
+        # Without the function the module is still being loaded, or has no hints.
+        answer = vars(sys.modules[home]).get("__getattr__") if home in sys.modules else None
+        try:
+            if answer is not None:
+                answer(name)
+        except AttributeError as error:
+            # Without a hint Python's own message says all.
+            if str(error) != _unknown(home, name):
+                # With a ``name`` Python would drop the error.
+                raise ModuleNotFoundError(str(error)) from None
 
 
 _FILE = (

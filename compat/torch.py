@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 
@@ -255,8 +255,12 @@ def toc(timer: Timer) -> float:
     return timer.time().real
 
 
-def __getattr__(name: str) -> Any:
-    hints = TORCH
-    if name not in TORCH and not name.startswith("_") and hasattr(torch, name):
-        hints = {name: f"use torch.{name}"}
-    raise missing(__name__, "torch7", name, hints, __all__)
+__path__: list[str] = []  # for HintsOfImports
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        hints = TORCH
+        if name not in TORCH and not name.startswith("_") and hasattr(torch, name):
+            hints = {name: f"use torch.{name}"}
+        raise missing(__name__, "torch7", name, hints, __all__)

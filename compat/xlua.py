@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
-from compat.hints import missing
+from compat.hints import answers
 
 __all__ = ["progress"]
 
@@ -53,5 +53,7 @@ def progress(current: float, goal: float) -> None:
         _bar = None
 
 
-def __getattr__(name: str) -> Any:
-    raise missing(__name__, "xlua", name, _HINTS, __all__)
+__path__: list[str] = []  # for HintsOfImports
+
+if not TYPE_CHECKING:
+    __getattr__ = answers(__name__, "xlua", _HINTS, __all__)

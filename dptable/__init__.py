@@ -3,6 +3,8 @@
 Importing this package also registers the container as ``compat.nn.DataParallelTable``.
 """
 
+from typing import TYPE_CHECKING
+
 from dptable import startup as _startup
 
 # isort: split
@@ -22,12 +24,16 @@ _HINTS = {
 }
 
 
-def __getattr__(name: str) -> str:
-    """Read ``__version__`` from the installed metadata at the first access."""
-    if name != "__version__":
+__version__: str
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        """Read ``__version__`` from the installed metadata at the first access."""
+        if name == "__version__":
+            from importlib import metadata
+
+            return metadata.version("dptable")
         from compat.hints import missing
 
         raise missing(__name__, "dptable", name, _HINTS, __all__)
-    from importlib import metadata
-
-    return metadata.version("dptable")

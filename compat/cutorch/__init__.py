@@ -12,7 +12,7 @@ means PyTorch's device of that name.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from compat.cutorch.devices import (
     ENVIRONMENT_VARIABLE,
@@ -71,7 +71,7 @@ from compat.cutorch.streams import (
     streamWaitFor,
     streamWaitForMultiDevice,
 )
-from compat.hints import missing as _missing
+from compat.hints import answers as _answers
 
 __all__ = [
     "ENVIRONMENT_VARIABLE",
@@ -142,6 +142,5 @@ _HINTS = {
     "setHeapTracking": "Python frees tensors at once, there is no heap to track",
 }
 
-
-def __getattr__(name: str) -> Any:
-    raise _missing(__name__, "cutorch", name, _HINTS, __all__)
+if not TYPE_CHECKING:
+    __getattr__ = _answers(__name__, "cutorch", _HINTS, __all__)

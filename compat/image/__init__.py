@@ -14,9 +14,9 @@ Lua's tables of options are keyword arguments here. The results are Torch7's num
 writing files needs Pillow, the extra ``dptable[image]``.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from compat.hints import missing as _missing
+from compat.hints import answers as _answers
 from compat.image.colors import (
     hsl2rgb,
     hsv2rgb,
@@ -139,6 +139,5 @@ _HINTS = {
     **dict.fromkeys(("byte", "float", "double"), "the functions take all three types of images"),
 }
 
-
-def __getattr__(name: str) -> Any:
-    raise _missing(__name__, "image", name, _HINTS, __all__)
+if not TYPE_CHECKING:
+    __getattr__ = _answers(__name__, "image", _HINTS, __all__)

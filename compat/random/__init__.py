@@ -14,9 +14,9 @@ Tensors of other devices are drawn on the CPU and copied; float16 and bfloat16 a
 float32. PyTorch's own generators are neither used nor changed.
 """
 
-from typing import Any as _Any
+from typing import TYPE_CHECKING
 
-from compat.hints import missing as _missing
+from compat.hints import answers as _answers
 from compat.random.alias import AliasMultinomial, multinomialAlias, multinomialAliasSetup
 from compat.random.choice import multinomial, randperm
 from compat.random.distributions import (
@@ -100,6 +100,5 @@ _HINTS = {
     "shuffle": "use random.randperm(n), which counts from 1",
 }
 
-
-def __getattr__(name: str) -> _Any:
-    raise _missing(__name__, "random", name, _HINTS, __all__)
+if not TYPE_CHECKING:
+    __getattr__ = _answers(__name__, "random", _HINTS, __all__)

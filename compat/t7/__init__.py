@@ -1,8 +1,8 @@
 """Torch7's .t7 file format: load, save, inspect."""
 
-from typing import Any as _Any
+from typing import TYPE_CHECKING
 
-from compat.hints import missing as _missing
+from compat.hints import answers as _answers
 from compat.lua_tables import List, MixedTable, Table, plain
 from compat.t7.api import dumps, inspect, load, loads, save
 from compat.t7.base.errors import Refusal, T7Error
@@ -55,6 +55,5 @@ _HINTS = {
     "deserialize": "use t7.loads(data)",
 }
 
-
-def __getattr__(name: str) -> _Any:
-    raise _missing(__name__, "t7", name, _HINTS, __all__)
+if not TYPE_CHECKING:
+    __getattr__ = _answers(__name__, "t7", _HINTS, __all__)

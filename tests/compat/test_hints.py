@@ -50,17 +50,43 @@ def test_no_answer_hides_what_is_there() -> None:
 
 
 def test_packages_answer_when_imported() -> None:
-    with pytest.raises(ImportError, match="package paths does not exist here: use pathlib"):
+    with pytest.raises(ImportError, match="compat.paths does not exist here: use pathlib"):
         from compat import paths  # noqa: F401
-    with pytest.raises(ModuleNotFoundError, match="package optnet does not exist here: nothing"):
+    with pytest.raises(ModuleNotFoundError, match="compat.optnet does not exist here: nothing"):
         importlib.import_module("compat.optnet")
-    with pytest.raises(ModuleNotFoundError, match="package paths does not exist here: use pathlib"):
+    with pytest.raises(ModuleNotFoundError, match="compat.paths does not exist here: use pathlib"):
         from compat.paths import concat  # noqa: F401
     with pytest.raises(ModuleNotFoundError, match=r"^No module named 'compat\.nonsense'$"):
         importlib.import_module("compat.nonsense")
     with pytest.raises(ImportError, match="cannot import name 'nonsense'"):
         from compat import nonsense  # noqa: F401
     assert not hasattr(compat, "nonsense")
+
+
+@pytest.mark.parametrize(
+    ("statement", "hint"),
+    [
+        ("from compat.nn import Conv2d", "PyTorch's Conv2d is nn.SpatialConvolution"),
+        ("from compat.nn import Linaer", "(did you mean Linear?)"),
+        ("from compat.torch import zeros", "use torch.zeros(…)"),
+        ("import compat.torch.nn", "write from compat import nn"),
+        ("from compat.optim import SGD", "use optim.sgd(feval, params, config)"),
+        ("from compat.nn.utils import clip_grad_norm_", "net.gradParamClip(norm)"),
+        ("from compat.nn.functional import relu", "torch.nn.functional.relu"),
+        ("from dptable import DataParallel", "dptable.DataParallelTable(1)"),
+        ("from dptable import nonsense", "cannot import name 'nonsense'"),
+        ("from dptable.training import nonsense", "cannot import name 'nonsense'"),
+    ],
+)
+def test_an_import_of_a_name_is_answered_as_the_name(statement: str, hint: str) -> None:
+    with pytest.raises(ImportError) as caught:
+        exec(statement, {})
+    assert hint in str(caught.value)
+
+
+def test_asking_for_a_name_is_no_error() -> None:
+    for module in (compat, dptable, nn, torch7, threads):
+        assert not hasattr(module, "Conv2d")
 
 
 @pytest.mark.parametrize(
