@@ -10,8 +10,9 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from compat.hints import answers
 from compat.nn.core.module import Module
 from compat.nn.core.node import Edge, Graph, Node
 from compat.nn.graph.drawing import diagram
@@ -51,3 +52,9 @@ def dot(
             with atomic_file(f"{os.fspath(fname)}.{suffix}") as file:
                 file.write(text.encode())
     return svg
+
+
+__path__: list[str] = []  # for HintsOfImports
+
+if not TYPE_CHECKING:
+    __getattr__ = answers(__name__, "graph", {"draw": "use graph.dot(net, title, name)"}, __all__)

@@ -258,6 +258,7 @@ TORCH = {
     "_heaptracking": "there is no heap to track: Python frees tensors at once",
     "bhistc": "use torch.stack([torch.histc(row, 100) for row in x])",
     "cat": "use torch.cat([x, y], 0); Torch7 joins along the last dimension by default",
+    "copy": "use x.copy_(y), or x.clone()",
     "cdata": "use x.data_ptr()",
     "from_numpy": "use torch.from_numpy",
     "manual_seed": "use torch7.manualSeed(1), or torch.manual_seed(1) for PyTorch's generator",

@@ -18,6 +18,12 @@ if not _startup.LOADING:  # the command loads PyTorch, and what it needs, when i
 __all__ = ["DataParallelTable", "devices", "replicate"]
 
 _HINTS = {
+    **{each: f"write from compat import {each}" for each in ("cutorch", "nn", "optim", "t7")},
+    "load": "use t7.load(path), after from compat import t7",
+    "save": "use t7.save(path, net), after from compat import t7",
+    "Trainer": "use dptable.training.Trainer",
+    "train": "it is a command, dptable train; its parts are in dptable.training",
+    "version": "use dptable.__version__",
     "DataParallel": "use dptable.DataParallelTable(1).add(net, [1, 2])",
     "DistributedDataParallel": "use distribute() of a DataParallelTable, in each process",
     "distribute": "it is a method: DataParallelTable(1).add(net, [1]).distribute()",

@@ -15,12 +15,13 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import combinations
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import torch
 
 from compat import accelerators, cutorch
 from compat.cutorch import DeviceLike, configure, devices
+from compat.hints import answers
 from compat.terminal import printable_lines
 from dptable.hardware.nvml import PATHS_EXPLAINED, Gpu, GpuLink, NoDriver, Survey, survey, visible
 
@@ -349,3 +350,14 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
+
+
+_HINTS = {
+    **dict.fromkeys(("count", "device_count"), "use len(devices.devices())"),
+    "set": "use devices.configure(list)",
+}
+
+__path__: list[str] = []  # for HintsOfImports
+
+if not TYPE_CHECKING:
+    __getattr__ = answers(__name__, "devices", _HINTS, __all__)

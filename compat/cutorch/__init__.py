@@ -126,6 +126,10 @@ __all__ = [
 _PEERS = "PyTorch uses peer access wherever getPeerToPeerAccess says it can"
 _HANDLES = "PyTorch keeps a BLAS handle per thread and stream on its own"
 _HINTS = {
+    "CudaTensor": "use torch.empty(3, device=cutorch.device(1))",
+    "current_stream": "use cutorch.getStream()",
+    "device_count": "use cutorch.getDeviceCount()",
+    "memory_allocated": "use cutorch.getMemoryUsage()",
     "current_device": "use cutorch.getDevice(), which counts from 1",
     "empty_cache": "use torch.cuda.empty_cache()",
     "is_available": "use cutorch.getDeviceCount(), which counts CPUs where there is no accelerator",

@@ -206,6 +206,8 @@ def _resolve(wanted: Iterable[DeviceLike], argument: str) -> tuple[torch.device,
         raise TypeError(
             f"{argument} is the single device {wanted!r}; a list of devices is accepted"
         )
+    if not isinstance(wanted, Iterable):
+        raise TypeError(f"{argument} is {wanted!r}; a list of devices is accepted")
     try:
         found = tuple(_lookup(gpu, _hardware()) for gpu in wanted)
     except ValueError as error:

@@ -124,6 +124,8 @@ _HINTS = {
     **dict.fromkeys(("read", "imread", "open"), "use image.load(filename)"),
     **dict.fromkeys(("write", "imwrite", "imsave"), "use image.save(filename, tensor)"),
     **dict.fromkeys(("show", "imshow"), _WINDOW),
+    **dict.fromkeys(("ToTensor", "to_tensor"), "image.load(filename) returns a tensor"),
+    **dict.fromkeys(("Compose", "Normalize", "transforms"), "write a function, or use torchvision"),
     "resize": "use image.scale(src, width, height)",
     "display": _WINDOW,
     "window": _WINDOW,

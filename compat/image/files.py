@@ -237,6 +237,8 @@ def save(filename: _Path, tensor: Tensor) -> None:
         tensor: an image, H×W or K×H×W, with 1 or 3 planes, in PNG files also 4: bytes, or floats
             and doubles, which are cut to 0…1 and, as in Torch7, rounded down.
     """
+    if isinstance(filename, Tensor):
+        raise TypeError("filename is a Tensor; a path is accepted: save(filename, tensor)")
     suffix = Path(filename).suffix[1:]
     if suffix not in _SAVERS:
         raise ValueError(

@@ -156,6 +156,8 @@ def clear(object: Any, *fields: Any) -> Any:
 
 
 _HINTS = {
+    "weight_norm": "use nn.WeightNorm(module)",
+    "rnn": "padded sequences: nn.MaskZero and nn.TrimZero",
     "clip_grad_norm_": "use net.gradParamClip(norm)",
     "clip_grad_value_": "use gradParams.clamp_(-1, 1), with gradParams of net.getParameters()",
     "parameters_to_vector": "use net.getParameters(), whose first result is one flat tensor",

@@ -68,6 +68,9 @@ _HINTS = {
 } | {
     "AdamW": "use optim.from_torch(torch.optim.AdamW)",
     "NAdam": "use optim.from_torch(torch.optim.NAdam)",
+    "Optimizer": "an optimizer is a function: optim.sgd(feval, params, config)",
+    "step": "optim.sgd(feval, params, config) takes one step",
+    "zero_grad": "use net.zeroGradParameters() in feval",
     "lr_scheduler": "set config['learningRate'], or learningRateDecay for optim.sgd",
 }
 

@@ -93,6 +93,10 @@ __all__ = [
 ]
 
 _HINTS = {
+    **dict.fromkeys(("randint", "randrange"), "use random.random(a, b), both included"),
+    "gauss": "use random.normal(mean, std)",
+    "choice": "use values[random.random(1, len(values)) - 1]",
+    "sample": "use random.randperm(n)[:k], which counts from 1",
     "manual_seed": "use random.manualSeed(seed)",
     "seed_all": "use random.manualSeed(seed); cutorch.manualSeedAll(seed) seeds the devices",
     "get_rng_state": "use random.getRNGState()",

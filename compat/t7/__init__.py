@@ -49,6 +49,9 @@ __all__ = [
 ]
 
 _HINTS = {
+    **dict.fromkeys(("File", "DiskFile"), "use t7.load(path, many=True)"),
+    "Tensor": "files hold torch.Tensor",
+    "to_torch": "it is a method of nets: t7.load(path).to_torch()",
     **dict.fromkeys(("read", "open", "load_lua"), "use t7.load(path)"),
     **dict.fromkeys(("write", "dump"), "use t7.save(path, object)"),
     "serialize": "use t7.dumps(object)",

@@ -13,6 +13,7 @@ from torch import Tensor
 from compat import cutorch
 from compat.checks import check_choice, check_number, check_some, wrong_type
 from compat.cutorch import DeviceLike
+from compat.nn.checks.arguments import as_in_torch7
 from compat.nn.checks.indexing import counted
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
@@ -104,6 +105,7 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
     deserializeNGPUs: ClassVar[int | None] = None
     """On how many devices, 1 to that number, files are restored; None: on those of the file."""
 
+    @as_in_torch7
     def __init__(
         self,
         dimension: int,

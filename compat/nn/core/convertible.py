@@ -11,6 +11,7 @@ from torch import Tensor
 from compat import cutorch, t7
 from compat.checks import wrong_type
 from compat.lua_tables import ForeignTable, MixedTable, by_number
+from compat.nn.checks.arguments import as_in_torch7
 from compat.nn.checks.tensors import objection
 from compat.nn.core.conversion import Conversion
 from compat.notebook import drawn
@@ -95,6 +96,9 @@ class Convertible:
             declared = [own for base in reversed(cls.__mro__) for own in vars(base).get(name, ())]
             setattr(cls, name, tuple(dict.fromkeys(declared)))
         is_ours = cls.__module__.partition(".")[0] == _LIBRARY
+        init = vars(cls).get("__init__")
+        if is_ours and init is not None:
+            type.__setattr__(cls, "__init__", as_in_torch7(init))
         cls.typename = typename or (f"nn.{cls.__name__}" if is_ours else cls.__name__)
         if not abstract and (typename or not cls.__name__.startswith("_")):
             t7.adopt(cls.typename, cls, cls.__dict__.get("t7_version", 1), fits)

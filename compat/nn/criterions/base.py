@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import torch
 from torch import Tensor
@@ -18,13 +18,28 @@ from compat.nn.core.differentiated import Graph, without_graph
 from compat.nn.core.dpnn import Batched
 from compat.nn.core.files import wrap_unknown_fields
 from compat.nn.core.node import Node, symbolic
-from compat.nn.core.pytorch_names import METHODS
+from compat.nn.core.pytorch_names import OF_CRITERIONS
 from compat.tensor_tables import form, map_tensors
 from compat.tensor_types import default_type
 from compat.torch_internals import version
 
 C = TypeVar("C", bound="Criterion")
 _UNSET: Any = object()
+
+
+class LossAndGradient(tuple[Any, Any]):
+    """The loss and the gradient of the input, which a call of a criterion returns.
+
+    A plain tuple but for what it answers to ``criterion(x, y).backward()``.
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise UnknownName(
+            f"a criterion's call returns a tuple, the loss and gradInput, which has no {name!r}",
+            lambda: ": net.backward(input, gradInput) computes the gradients of a net",
+        )
 
 
 class Criterion(Batched, Convertible):
@@ -65,7 +80,7 @@ class Criterion(Batched, Convertible):
 
     def __getattr__(self, name: str) -> Any:
         if name != "gradInput":
-            hint = f": {METHODS[name]}" if name in METHODS else None
+            hint = f": {OF_CRITERIONS[name]}" if name in OF_CRITERIONS else None
             raise UnknownName(
                 f"{type(self).__name__} has no field or method {name!r}",
                 lambda: hint or suggestion(name, dir(self)),
@@ -125,7 +140,7 @@ class Criterion(Batched, Convertible):
             return Node.of(Node.criterion(self), None)
         if symbolic(input):
             return Node.of(Node.criterion(self), input)
-        return self.forward(input, target), self.backward(input, target)
+        return LossAndGradient((self.forward(input, target), self.backward(input, target)))
 
     def _unset(self) -> Any:
         if self._entries is None:

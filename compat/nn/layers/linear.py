@@ -7,7 +7,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from compat.checks import flag
-from compat.nn.checks.arguments import empty, nil_is_default
+from compat.nn.checks.arguments import empty
 from compat.nn.checks.tensors import check_count, check_dims
 from compat.nn.core.module import Scalar
 from compat.nn.functional import linear as f
@@ -38,7 +38,6 @@ class Linear(Drawn):
     keeps_gradients = True
     scratch_fields: ClassVar[tuple[str, ...]] = ("addBuffer",)
 
-    @nil_is_default
     def __init__(self, inputSize: int, outputSize: int, bias: bool = True) -> None:
         super().__init__()
         self.weight = empty(outputSize=outputSize, inputSize=inputSize)

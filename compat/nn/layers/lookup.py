@@ -10,7 +10,7 @@ from torch import Tensor
 
 from compat import random
 from compat.checks import number, number_or_none, whole
-from compat.nn.checks.arguments import empty, nil_is_default
+from compat.nn.checks.arguments import empty
 from compat.nn.checks.tensors import INDICES, check_dims
 from compat.nn.core.dpnn import renormalise
 from compat.nn.core.layer import Layer
@@ -59,7 +59,6 @@ class LookupTable(Layer):
     normType: Scalar | None = None
     shouldScaleGradByFreq: bool = False
 
-    @nil_is_default
     def __init__(
         self,
         nIndex: int,

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from compat.checks import flag, whole
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.branches import ParallelTable
 from compat.nn.containers.sequential import Sequential
 from compat.nn.core.layer import Layer
@@ -37,7 +36,6 @@ class PartialLinear(Layer):
     keeps_gradients = True
     scratch_fields = ("addBuffer", "buffer")
 
-    @nil_is_default
     def __init__(self, inputsize: int, outputsize: int, bias: bool = True) -> None:
         super().__init__()
         inputsize = whole(inputsize, "inputsize", 1)

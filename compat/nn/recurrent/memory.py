@@ -11,7 +11,6 @@ from torch import Tensor
 from compat import t7
 from compat.checks import whole
 from compat.lua_tables import items
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.container import Container
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.module import Module, Scalar
@@ -71,7 +70,6 @@ class AbstractRecurrent(Container):
     # The latest step that ``recurrentModule`` computed in evaluation, 0 for none.
     _evaluated: int = 0
 
-    @nil_is_default
     def __init__(self, rho: int = 99999) -> None:
         super().__init__()
         self.rho = whole(rho, "rho", 1)
