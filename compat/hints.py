@@ -85,10 +85,45 @@ def answers(
     return __getattr__
 
 
-_PATHS = (
-    "use pathlib: Path('a', 'b') for paths.concat, and its is_file for filep, is_dir for dirp, "
-    "mkdir, iterdir for dir and files, name for basename, parent for dirname; os.getcwd for cwd"
-)
+# Functions of the packages paths and sys, which Python's own library has.
+PATHS = {
+    "basename": "Path(p).name",
+    "concat": "Path('a', 'b')",
+    "cwd": "Path.cwd()",
+    "dir": "os.listdir(p)",
+    "dirname": "Path(p).parent",
+    "dirp": "Path(p).is_dir()",
+    "dofile": "an import",
+    "execdir": "Path(sys.executable).parent",
+    "extname": "Path(p).suffix",
+    "filep": "Path(p).is_file()",
+    "files": "os.listdir(p)",
+    "findprogram": "shutil.which(name)",
+    "home": "Path.home()",
+    "is_mac": "sys.platform == 'darwin'",
+    "is_win": "sys.platform == 'win32'",
+    "iterdirs": "the entries of Path(p).iterdir() that are is_dir()",
+    "iterfiles": "the entries of Path(p).iterdir() that are is_file()",
+    "mkdir": "Path(p).mkdir()",
+    "rmall": "shutil.rmtree(p)",
+    "rmdir": "Path(p).rmdir()",
+    "thisfile": "Path(__file__)",
+    "tmpname": "tempfile.mkstemp()",
+    "uname": "platform.uname()",
+}
+SYS = {
+    "COLORS": "escape sequences; print(..., file=sys.stderr) for what is no result",
+    "clock": "time.perf_counter()",
+    "execute": "subprocess.run(command, shell=True, capture_output=True, text=True).stdout",
+    "fpath": "Path(__file__).parent",
+    "isNaN": "math.isnan(x)",
+    "sleep": "time.sleep(seconds)",
+    "split": "text.split(separator)",
+    "tic": "torch7.tic()",
+    "toc": "torch7.toc(timer)",
+    "uname": "platform.system()",
+    "usleep": "time.sleep(microseconds / 1e6)",
+}
 
 # Packages of Lua Torch7 that are no modules here.
 PACKAGES = {
@@ -114,7 +149,9 @@ PACKAGES = {
     "nnx": "what PyTorch lacks of it is in compat.nn",
     "npy4th": "use numpy.load and torch.from_numpy",
     "optnet": "nothing to call: a buffer is freed when backward has used it",
-    "paths": _PATHS,
+    "paths": f"use pathlib and shutil: {PATHS['concat']} for paths.concat, {PATHS['filep']} for "
+    f"filep, {PATHS['dirp']} for dirp, {PATHS['mkdir']} for mkdir, {PATHS['dir']} for dir, "
+    f"{PATHS['basename']} for basename, {PATHS['dirname']} for dirname, {PATHS['cwd']} for cwd",
     "pl": "use Python's own lists, strings and pathlib",
     "qt": "use matplotlib",
     "qtwidget": "use matplotlib",
