@@ -209,8 +209,7 @@ class Generator:
         Raises:
             ValueError: the state is invalid, as in Torch7 (size, ``seeded``, ``left``, ``next``).
                 Differs from Torch7: also if ``left`` and ``next`` disagree, or a word exceeds 32
-                    bits; Torch7 would
-                read outside its buffer or leave [0, 1).
+                bits; Torch7 would read outside its buffer or leave [0, 1).
         """
         record = np.frombuffer(_state_bytes(state), _STATE)[0]
         left, following = int(record["left"]), int(record["next"])

@@ -50,11 +50,9 @@ class Convertible:
       library does not use;
     * ``cleared_fields``: fields that Lua's ``clearState`` empties besides those of every module;
     * ``newer_fields``: fields that files of older versions lack; they get the class attribute's
-    value
-      on loading and are saved;
+      value on loading and are saved;
     * ``dict_fields``: tables with numeric keys that are dicts here; in a file such a table is a
-    list if
-      its keys are 1 to n.
+      list if its keys are 1 to n.
 
     ``takes`` describes the arguments, where that is known. ``converts_with_net`` says that a
     ``type`` method of the class does nothing that the ``type`` of a net around it does not do.

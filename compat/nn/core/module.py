@@ -37,8 +37,7 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
     * define Torch7's methods, ``updateOutput(input)``, ``updateGradInput(input, gradOutput)`` and
       ``accGradParameters(input, gradOutput, scale)``;
     * define only the forward computation, as ``compute(input)`` in PyTorch operations. Autograd
-    computes
-      the gradients; it sees this module and nothing around it.
+      computes the gradients; it sees this module and nothing around it.
 
     Either may be overridden in a class or set on an object at any time. Trained fields are declared
     in the class as ``weight = Parameter()``; ``weight`` and ``bias`` are declared here for all.
@@ -51,16 +50,14 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
     Class attributes, for authors of modules:
 
     * ``takes``: what the input is (``compat.nn.checks.tensors``), or None where that is not known
-    and
-      errors are left as they are;
+      and errors are left as they are;
     * ``backward_both(input, gradOutput, scale)``: does the work of ``updateGradInput`` and
       ``accGradParameters`` in one kernel, and is used where neither is overridden;
     * ``pass_fields``: what forward leaves for backward and Torch7's files do not have;
     * ``keeps_gradients``: whether ``accUpdateGradParameters`` leaves the gradients of shared
       parameters as they are, as Torch7's class does;
     * ``heeds_scale``: whether ``accGradParameters`` multiplies by ``scale``, which not all of
-    Torch7's
-      classes do.
+      Torch7's classes do.
 
     PyTorch: ``torch.nn.Module``.
 

@@ -135,8 +135,8 @@ class Evolution:
         self.pc = self.pc - self.pc * self.cc + move * (c * hsig)
 
         c1a = self.c1 - (1 - hsig**2) * self.c1 * self.cc * (2 - self.cc)
-        moves = points - old
-        rank_mu = moves.t() @ (self.weights.unsqueeze(1) * moves) / self.sigma**2
+        steps = points - old
+        rank_mu = steps.t() @ (self.weights.unsqueeze(1) * steps) / self.sigma**2
         self.covariance += (
             (-c1a - self.cmu) * self.covariance
             + self.c1 * torch.outer(self.pc, self.pc)
