@@ -22,7 +22,12 @@ __all__ = ["Edge", "Graph", "Node", "dot", "todot"]
 
 
 def todot(g: Any, title: str | None = None) -> str:
-    """Return a net or a graph, as ``dot`` takes it, in Graphviz' language."""
+    """Return a net or a graph, as ``dot`` takes it, in Graphviz' language.
+
+    Args:
+        g: a net of any kind, or the ``fg`` or ``bg`` of a gModule.
+        title: the name of the picture.
+    """
     return diagram(g).dot(title)
 
 

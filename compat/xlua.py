@@ -41,6 +41,10 @@ def progress(current: float, goal: float) -> None:
 
     The bar ends when the goal is reached; a smaller ``current`` or another ``goal`` begins a new
     one.
+
+    Args:
+        current: how many steps are done.
+        goal: how many there are.
     """
     global _bar
     if _bar is not None and (current < _bar.n or goal != _bar.total):

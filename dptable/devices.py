@@ -156,7 +156,11 @@ def imbalance(gpus: Mapping[torch.device, Gpu]) -> str | None:
 
 
 def warn_about_imbalance(used: Iterable[DeviceLike]) -> None:
-    """Warn if the GPUs among ``used`` differ much in memory or cores; silent without a driver."""
+    """Warn if the GPUs among ``used`` differ much in memory or cores; silent without a driver.
+
+    Args:
+        used: GPU ids or names of devices.
+    """
     wanted = {cutorch.device(device) for device in used}
     if sum(device.type == "cuda" for device in wanted) < 2:
         return

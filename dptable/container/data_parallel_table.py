@@ -256,7 +256,11 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
         return self
 
     def updateParameters(self, learningRate: Scalar) -> DataParallelTable:
-        """Take a plain gradient step on the first replica; copy its parameters to the others."""
+        """Take a plain gradient step on the first replica; copy its parameters to the others.
+
+        Args:
+            learningRate: the size of the step.
+        """
         check_number(learningRate, "learningRate")
         self._check_net()
         self._gradients.zero_after_failure(self._passes.link())
@@ -332,6 +336,9 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
 
         With ``overlap``, sums begin only after a replica's whole backward, which is one piece of
         compiled code. Nets with ``statistics="synchronised"`` are not compiled.
+
+        Args:
+            on: False switches compiled code off.
         """
         self._check_net()
         for replica in self._replicas.modules or self.modules:
@@ -422,6 +429,9 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
         """Call ``callback`` with this container and every module of the first replica.
 
         The other replicas are then made anew from the first.
+
+        Args:
+            callback: a function of one module.
         """
         try:
             super().apply(callback)

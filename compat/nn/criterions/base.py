@@ -93,13 +93,26 @@ class Criterion(Batched, Convertible):
         raise TypeError(f"{self.typename} defines neither compute nor updateOutput")
 
     def updateOutput(self, input: Any, target: Any = None) -> Any:
-        """Compute the loss, a number, store it in ``output`` and return it."""
+        """Compute the loss, a number, store it in ``output`` and return it.
+
+        Args:
+            input: the net's output, in the form that the criterion takes.
+            target: what it should be.
+        """
         self._graph = LossGraph(self.compute, input, target)
         self.output = self._graph.output.item()
         return self.output
 
     def updateGradInput(self, input: Any, target: Any = None) -> Any:
-        """Compute the gradient of the input, store it in ``gradInput`` and return it."""
+        """Compute the gradient of the input, store it in ``gradInput`` and return it.
+
+        Args:
+            input: the input of the latest ``updateOutput``.
+            target: its target.
+
+        Returns:
+            ``gradInput``, of the form of the input.
+        """
         graph = self._graph
         if graph is None or not graph.is_of_both(input, target):
             graph = self._graph = LossGraph(self.compute, input, target)
@@ -127,7 +140,21 @@ class Criterion(Batched, Convertible):
         return loss_of(self, without_graph(input), without_graph(target))
 
     def backward(self, input: Any, target: Any = None) -> Any:
-        """Compute the gradient of the loss for ``input``; the same as ``updateGradInput``."""
+        """Compute the gradient of the loss for ``input``; the same as ``updateGradInput``.
+
+        Args:
+            input: the net's output, as in ``forward``.
+            target: what it should be.
+
+        Returns:
+            ``gradInput``, of the form of the input. ``net.backward`` takes it.
+
+        Example:
+            >>> from compat import nn
+            >>> criterion, x = nn.MSECriterion(), torch.tensor([1.0, 3.0])
+            >>> criterion.forward(x, torch.zeros(2)), criterion.backward(x, torch.zeros(2)).tolist()
+            (5.0, [1.0, 3.0])
+        """
         return gradient_of(self, without_graph(input), without_graph(target))
 
     def __call__(self, input: Any = _UNSET, target: Any = None) -> Any:

@@ -49,7 +49,11 @@ class PartialLinear(Layer):
         self.resetPartition()
 
     def setPartition(self, indices: Any) -> PartialLinear:
-        """Compute only the outputs of these numbers, counted from 1: a tensor or a list."""
+        """Compute only the outputs of these numbers, counted from 1: a tensor or a list.
+
+        Args:
+            indices: numbers from 1 to ``outputsize``, as an int64 tensor or a list.
+        """
         indices = torch.as_tensor(indices).to(self.allcolumns)
         wrong = indices[(indices < 1) | (indices > self.outputsize)]
         if wrong.numel():

@@ -190,7 +190,11 @@ def has_module_fields(fields: Mapping[Any, Any]) -> bool:
 
 
 def keep_unknown(choose: Callable[[Any], type]) -> None:
-    """Let ``choose(fields)`` choose the class for modules and criterions of unknown classes."""
+    """Let ``choose(fields)`` choose the class for modules and criterions of unknown classes.
+
+    Args:
+        choose: a function of the fields of an object, by name, which returns a class or None.
+    """
     global _keeper
     _keeper = choose
 
