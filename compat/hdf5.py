@@ -82,14 +82,14 @@ def open(filename: str | os.PathLike[str], mode: str | None = None) -> HDF5File:
 
 @t7.register("hdf5.DataSetOptions")
 class DataSetOptions:
-    """How a dataset is laid out in its file; the methods give the options themselves."""
+    """The layout of a dataset in its file; the methods give the options themselves."""
 
     def __init__(self) -> None:
         self._chunks: tuple[int, ...] | None = None
         self._deflate: int | None = None
 
     def setChunked(self, *sizes: int) -> DataSetOptions:
-        """Lay it out in chunks of so many entries in each dimension; ``append`` needs that.
+        """Lay it out in chunks of the given numbers of entries; ``append`` needs that.
 
         Args:
             sizes: one number for each dimension.

@@ -118,7 +118,7 @@ def map_tensors(function: Callable[[Tensor], Tensor], structure: Any) -> Any:
 
     Args:
         function: a function of one tensor.
-        structure: a tensor, or lists, tuples and dicts of such structures.
+        structure: a tensor, or lists, tuples and dicts of tensors, at any depth.
     """
     return unzipped(structure, lambda tensor, place: [function(tensor)], 1)[0]
 

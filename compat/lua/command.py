@@ -161,7 +161,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Print what a script should know; where in Python it came up is nothing to it."""
+    """Print what a script should know; not where in Python it came up."""
     say(f"Warning: {message}", file or sys.stderr)
 
 

@@ -61,7 +61,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
 }
 
 
-# What the name of a file in the place of a command stands for.
+# What the name of a file in place of a command stands for.
 _OF_FILES = {".lua": "dptable lua", ".t7": "dptable inspect"}
 
 
@@ -327,7 +327,9 @@ def _add_inspect(subparsers: Any) -> None:
         description="Show the tables, objects, tensors and values of .t7 files as trees, with "
         "classes, options, sizes and element types. The data of tensors is not read.",
     )
-    parser.add_argument("file", nargs="+", type=_path, help="a .t7 file, or a folder of such")
+    parser.add_argument(
+        "file", nargs="+", type=_path, help="a .t7 file, or a folder with .t7 files"
+    )
     parser.add_argument("--all", action="store_true", help="list a file of any size to its end")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON instead of a tree")
@@ -382,7 +384,7 @@ def _add_convert(subparsers: Any) -> None:
     parser.add_argument(
         "--strip-dpt",
         action="store_true",
-        help="put its first tower in the place of every DataParallelTable",
+        help="put its first tower in place of every DataParallelTable",
     )
     precision = parser.add_mutually_exclusive_group()
     precision.add_argument("--float", action="store_true", help="convert to single precision")

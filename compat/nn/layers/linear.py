@@ -15,7 +15,7 @@ from compat.nn.layers.initialisation import Drawn
 
 
 def check_features(input: Tensor, features: int) -> None:
-    """Raise ValueError unless ``input`` is a sample or a batch of samples of so many features."""
+    """Raise ValueError unless ``input`` has ``features`` features: a sample, or a batch of them."""
     # Asked of every input, so what is wrong is looked for only if something is.
     if input.dim() not in (1, 2) or input.size(-1) != features:
         check_dims(input, 1, 2)

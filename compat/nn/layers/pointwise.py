@@ -291,7 +291,7 @@ class CAdd(_Adding):
     Args:
         size: the size of ``bias``: several numbers, or one list of them.
 
-    Shapes: an input with as many elements as ``bias``, a batch ``N x ...`` of such, or an input
+    Shapes: an input with as many elements as ``bias``, a batch of them, ``N x ...``, or an input
     with as many dimensions as ``bias``, along which a size of 1 in ``bias`` means the same for all.
     """
 
@@ -311,7 +311,7 @@ class CMul(_Multiplying):
     Args:
         size: the size of ``weight``: several numbers, or one list of them.
 
-    Shapes: as for ``CAdd``, with ``weight`` in the place of ``bias``.
+    Shapes: as for ``CAdd``, with ``weight`` in place of ``bias``.
     """
 
     size_fields = ("size",)

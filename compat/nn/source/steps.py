@@ -59,7 +59,7 @@ def real(memory: Any) -> Any:
 
 
 def kind_of(memory: Any) -> str:
-    """Return the type annotation of a state made of such tensors."""
+    """Return the type annotation of a state made of tensors like these."""
     if isinstance(memory, Tensor):
         return "Tensor"
     return f"tuple[{', '.join(kind_of(part) for part in memory)}]"

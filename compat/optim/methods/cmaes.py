@@ -24,7 +24,7 @@ def cmaes(
         x: the start; not changed.
         config: ``sigma``, the first standard deviation of every coordinate, is required;
             ``maxEval`` (1000 n^2), ``ftarget``, the loss to stop at, ``popsize`` (4 + 3 log n),
-            ``min_iterations`` (1), ``verb_disp`` (0): print a line every so many iterations.
+            ``min_iterations`` (1), ``verb_disp`` (0): iterations between two printed lines.
         state: further options, with precedence over ``config``.
 
     Returns:

@@ -112,7 +112,7 @@ def register(
         raise ValueError(f"typename is {typename!r}; a Torch7 class name is accepted")
     if fits is not None and read is not None:
         raise ValueError(
-            "fits is given together with read; a class with a payload of its own is told by its "
+            "fits is given together with read; a class with a payload of its own is known by its "
             "name alone"
         )
 

@@ -21,7 +21,7 @@ from compat.nn.layers import pointwise
 
 @self_contained
 class StochasticDropout(nn.Module):
-    """Dropout in evaluation, too; of planes with so many ``places`` each."""
+    """Dropout in evaluation, too; of planes with ``places`` elements each."""
 
     def __init__(self, p: float = 0.5, places: int = 0) -> None:
         super().__init__()

@@ -20,7 +20,7 @@ from compat.nn.layers import reinforce as torch7
 class ReinforceBernoulli(nn.Module):
     """Draws 0 or 1 in training, for probabilities of 1.
 
-    The loss to go back from is, for a ``reward`` of each sample,
+    The loss to differentiate is, for a ``reward`` of each sample,
     ``-(reward * layer.log_prob.flatten(1).sum(1)).sum()``.
     """
 
@@ -60,7 +60,7 @@ class ReinforceCategorical(nn.Module):
 class ReinforceNormal(nn.Module):
     """Draws from normal distributions in training, for means, or these and deviations.
 
-    The loss to go back from is, for a ``reward`` of each sample,
+    The loss to differentiate is, for a ``reward`` of each sample,
     ``-(reward * layer.log_prob.flatten(1).sum(1)).sum()``.
     """
 
@@ -84,7 +84,7 @@ class ReinforceNormal(nn.Module):
 class ReinforceGamma(nn.Module):
     """Draws from gamma distributions in training, for shapes, or for shapes and scales.
 
-    The loss to go back from is, for a ``reward`` of each sample,
+    The loss to differentiate is, for a ``reward`` of each sample,
     ``-(reward * layer.log_prob.flatten(1).sum(1)).sum()``.
     """
 
