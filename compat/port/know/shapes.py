@@ -206,8 +206,8 @@ def sources(block: s.Block) -> Iterator[tuple[Any, s.Node]]:
 
 
 def functions_in(block: s.Block) -> Iterator[tuple[object, s.Function]]:
-    """The names under which functions are put into tables and classes."""
-    defines = [n for n in s.walk(block) if isinstance(n, s.Define)]
+    """The names under which functions are put into tables and classes, and the functions."""
+    defines = (n for n in s.walk(block) if isinstance(n, s.Define))
     named = {n.target.id: n.function for n in defines if isinstance(n.target, s.Name)}
     for node in s.walk(block):
         pairs: list[tuple[s.Node | None, s.Node]] = []
