@@ -296,6 +296,11 @@ def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -
     if path in ("table.insert",) and arguments and arguments[0].shape is not None:
         arguments[0].shape.uses.add("append")
         known.join(arguments[0].shape.items, arguments[-1])
+    if path == "tablex.insertvalues" and len(arguments) == 2 and arguments[0].shape is not None:
+        arguments[0].shape.uses.add("append")
+        if arguments[1].shape is not None:
+            arguments[1].shape.uses.add("ipairs")
+            known.join(arguments[0].shape.items, arguments[1].shape.items)
     shape = arguments[0].shape if arguments else None
     if path in OF_LISTS and shape is not None and shape.klass is None:
         shape.uses.add("ipairs")

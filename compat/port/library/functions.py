@@ -32,6 +32,7 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
     "string.rep": strings.rep,
     "table.concat": tables.concat,
     "table.insert": tables.insert,
+    "tablex.insertvalues": tables.insert_values,
     "table.remove": tables.remove,
     "table.sort": tables.sort,
     "next": tables.next_,
