@@ -16,7 +16,7 @@ from compat.port.lua.errors import is_library, value_of
 from compat.port.lua.kinds import typename
 from compat.port.lua.modules import module
 from compat.port.lua.objects import script_classes
-from compat.port.lua.runtime import Storage, all_results, call_method, package
+from compat.port.lua.runtime import Storage, call_method, method_of, package
 from compat.port.lua.tables import index, length, metamethod
 from compat.port.lua.text import Error
 from compat.port.lua.values import results, truth, values
@@ -128,10 +128,13 @@ def _of_lua(function: Any) -> Any:
     """What Lua calls in place of a function of ``compat``: it checks arguments as Torch7 does."""
     package_name, _, rest = str(getattr(function, "__module__", "")).partition(".")
     owner, name = getattr(function, "__self__", None), getattr(function, "__name__", None)
-    if package_name != "compat" or name is None:
+    if isinstance(function, functools.partial) and function.func is call_method:
+        owner, name = function.args
+    elif package_name != "compat" or name is None:
         return function
-    if owner is not None:
-        return functools.partial(all_results, name, owner)
+    found = None if owner is None else method_of(owner, name)
+    if found is not None:
+        return functools.partial(found.all_results, owner)
     place = rest.split(".")[0]
     found = getattr(package("_G" if place == "port" else place), name, None)
     return getattr(found, "all_results", function)
