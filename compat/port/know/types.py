@@ -151,6 +151,12 @@ class Type:
         copy.open, copy.buffer, copy.strided = self.open, self.buffer, self.strided
         return copy
 
+    @property
+    def present(self) -> Type:
+        """The same where it is not nil."""
+        may_be = Kind.NIL in self.atoms and len(self.atoms) > 1
+        return self.without(Kind.NIL) if may_be else self
+
     def without_function(self) -> Type:
         """The same, of a function not knowing which."""
         copy = self.without()

@@ -78,9 +78,11 @@ def method(node: s.Call, draft: Draft) -> Code:
     if has_meta and not hasattr(dict, name) and not name.startswith("__"):
         made = code.call(f"{owner.atom}.{python_attribute(name)}", *draft.arguments(node))
         return Code(made.text, spread=draft.types.count(node))
+    if name in _ALIKE and not node.arguments and name not in draft.types.own_methods:
+        return Code(f"{owner.atom}.{name}()")
     if not kind.atoms:
         draft.unknown(node.function, "calls")
-    guess = results.owner_of(name, len(node.arguments))
+    guess = results.owner_of(name, [draft.types.type(a) for a in node.arguments])
     if (
         guess is not None
         and guess.only(Kind.MODULE)
@@ -167,6 +169,7 @@ def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
     return Code(made.text, spread=draft.types.count(node))
 
 
+_ALIKE = {"clone", "float", "double", "half"}  # written alike of all that has them
 _VIEWS = {"t", "transpose", "narrow", "sub", "view", "expand", "permute", "unfold"}
 
 

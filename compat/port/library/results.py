@@ -124,9 +124,12 @@ _FIELDS = {
 }
 
 
-def owner_of(method: str, arguments: int = 0) -> Type | None:
-    """What has a method of this name, if one kind of thing alone has it."""
-    if method == "size" and arguments == 1:
+def owner_of(method: str, arguments: list[Type]) -> Type | None:
+    """What has a method of this name that takes such arguments, if one kind of thing alone does."""
+    kinds = "".join(map(kind_of, arguments))
+    if (method in ("size", "add") and kinds == "n") or (method, kinds[:1]) == ("add", "t"):
+        return tensor()
+    if (method, len(kinds)) in (("size", 1), ("index", 2)) or (method, kinds) == ("add", "nt"):
         return tensor()
     if method in _ONLY_MODULES:
         return Type(Kind.MODULE)
@@ -158,7 +161,7 @@ _ONLY_STRINGS = {"gsub", "gmatch", "upper", "lower", "rep", "byte", "match", "fi
 # Methods of tensors, and of modules, tables or files too.
 _BOTH = {
     *("add", "size", "type", "float", "double", "cuda", "half", "clone", "apply", "zero", "set"),
-    *("index", "copy", "sub", "new", "sort", "split", "random", "reset", "get", "byte", "char"),
+    *("index", "sub", "new", "sort", "split", "random", "reset", "get", "byte", "char"),
 }
 
 
@@ -383,6 +386,13 @@ SEVERAL = {
     *("svd", "symeig", "eig", "gesv", "gels", "trtrs", "qr", "geqrf", "kthvalue", "pstrf"),
     *("max", "min", "median", "mode", "sort", "topk"),
 }
+
+
+def is_method(name: str) -> bool:
+    """Whether something of Lua's or Torch7's has a method of this name."""
+    return (
+        name in tensors.names() | _SELF | METHODS | _ONLY_STRINGS | _BOTH or name in _MODULE_SPECS
+    )
 
 
 def gives_one(method: str) -> bool:

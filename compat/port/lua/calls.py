@@ -71,7 +71,7 @@ def method(owner: Any, name: str, *args: Any) -> Any:
         return index(owner, name)(owner, *args)
     if isinstance(owner, torch.Tensor) and name == "size" and not args:
         return owner.size()
-    if isinstance(owner, Storage) and hasattr(owner, name):
+    if isinstance(owner, Storage) and name in vars(Storage):
         return getattr(owner, name)(*args)
     if isinstance(owner, (torch.Tensor, torch.Size, Storage)):
         return call_method(owner, name, *args)

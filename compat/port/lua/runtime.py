@@ -80,6 +80,11 @@ class Storage:
         self.tensor.fill_(value)
         return self
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "tensor":
+            raise AttributeError(name)
+        return functools.partial(call_method, self, name)
+
     def totable(self) -> list[float]:
         """The elements."""
         found: list[float] = self.tensor.tolist()

@@ -121,7 +121,7 @@ def _is_number(target: str, draft: Draft) -> bool:
 
 def target_of(node: s.Index, draft: Draft) -> str | None:
     """``object[key]`` as the target of an assignment; None if that takes a function."""
-    kind = draft.types.type(node.object)
+    kind = draft.types.owner(node.object)
     klass = draft.types.class_of(node.object)
     name = s.constant(node.key)
     word = is_name(name)
@@ -214,7 +214,7 @@ def store_code(target: s.Index, value: Code, draft: Draft) -> None:
     if place is not None:
         put(place, value, draft)
         return
-    kind = draft.types.type(target.object)
+    kind = draft.types.owner(target.object)
     owner = draft.value(target.object)
     if kind.only(Kind.SIZES, Kind.STORAGE) and isinstance(target.object, s.Name):
         draft.page.write(f"{owner} = lua.resized({owner}, {draft.value(target.key)}, {value})")

@@ -49,7 +49,7 @@ def _declare(node: s.Local, draft: Draft) -> None:
         names = [declared(n, draft) for n in node.names if not _is_announced(n, node, draft)]
         if not names:
             return
-        draft.page.write(" = ".join([*names, "None"]))
+        draft.page.write(" = ".join([*names, "lua.nil"]))  # rules of polish see who needs it
         return
     if len(node.names) == 2 and (package := tried(node)) is not None:
         call = node.values[0]
