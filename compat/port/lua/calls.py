@@ -11,12 +11,13 @@ from typing import Any
 
 import torch
 
+from compat.nn import Criterion, Module
 from compat.nn.core.node import Node
 from compat.port.lua.errors import is_library, value_of
 from compat.port.lua.kinds import typename
 from compat.port.lua.modules import module
 from compat.port.lua.objects import script_classes
-from compat.port.lua.runtime import Storage, call_method, method_of, package
+from compat.port.lua.runtime import Original, Storage, call_method, method_of, package
 from compat.port.lua.tables import index, length, metamethod
 from compat.port.lua.text import Error
 from compat.port.lua.values import results, truth, values
@@ -132,9 +133,10 @@ def _of_lua(function: Any) -> Any:
         owner, name = function.args
     elif package_name != "compat" or name is None:
         return function
-    found = None if owner is None else method_of(owner, name)
-    if found is not None:
-        return functools.partial(found.all_results, owner)
+    if owner is not None:
+        is_checked = isinstance(owner, (Original, Module, Criterion))
+        found = method_of(owner, name) if is_checked else None
+        return function if found is None else functools.partial(found.all_results, owner)
     place = rest.split(".")[0]
     found = getattr(package("_G" if place == "port" else place), name, None)
     return getattr(found, "all_results", function)

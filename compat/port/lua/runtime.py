@@ -130,8 +130,6 @@ def _given(value: Any) -> Any:
     """A value for Lua: bools are bytes there."""
     if isinstance(value, _torch.Tensor) and value.dtype == _torch.bool:
         return value.view(_torch.uint8)
-    if isinstance(value, Original):
-        return vars(value)["__handle__"]
     return value
 
 

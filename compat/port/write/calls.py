@@ -134,12 +134,12 @@ def note_results(node: s.Node, draft: Draft) -> None:
     if not isinstance(node, s.Call):
         return
     seen = draft.types.facts.get((draft.types.file.path, -node.start, node.end), [])
-    if draft.types.called(node) is not None or all(int(count) == given for count in seen):
+    if draft.types.called(node) is not None:
         return
-    if given in (1, None):
-        if "0" in seen:
-            draft.optional.add(node)
-        if given is None or set(seen) <= {"0", "1"}:
-            return
+    if "0" in seen:
+        draft.optional.add(node)
+    fits = {"0", "1"} if given == 1 else {str(given)}
+    if given is None or set(seen) <= fits:
+        return
     counts = " or ".join(sorted(seen))
     draft.page.mark(f"{s.describe(node)} gives {counts} results in Lua, here {given}", "results")
