@@ -55,8 +55,8 @@ def _is_plain(name: s.Name, types: Inference, own: set[Kind]) -> bool:
     if types.dotted(name) is not None:
         return True
     kind = types.type(name)
-    is_known = Kind.MODULE not in kind.atoms or bool(kind.classes)  # of threads' pools nothing is
-    return bool(kind.atoms) and is_known and not kind.atoms & own
+    is_net = bool(kind.classes) and all(name.startswith("nn.") for name in kind.classes)
+    return bool(kind.atoms) and (is_net or Kind.MODULE not in kind.atoms) and not kind.atoms & own
 
 
 def _is_of_tensors(name: str) -> bool:

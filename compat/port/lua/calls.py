@@ -6,7 +6,7 @@ import functools
 import importlib
 from collections.abc import Callable
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
@@ -131,13 +131,13 @@ def _of_lua(function: Any) -> Any:
     owner, name = getattr(function, "__self__", None), getattr(function, "__name__", None)
     if isinstance(function, functools.partial) and function.func is call_method:
         owner, name = function.args
-    elif package_name != "compat" or name is None:
+    elif package_name not in ("compat", "math") or name is None:
         return function
-    if owner is not None:
+    if owner is not None and not isinstance(owner, ModuleType):  # as of what C defines
         is_checked = isinstance(owner, (Original, Module, Criterion))
         found = method_of(owner, name) if is_checked else None
         return function if found is None else functools.partial(found.all_results, owner)
-    place = rest.split(".")[0]
+    place = rest.split(".")[0] or package_name
     found = getattr(package("_G" if place == "port" else place), name, None)
     return getattr(found, "all_results", function)
 
