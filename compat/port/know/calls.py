@@ -320,6 +320,9 @@ def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -
         for kind in arguments[1:]:
             if kind.signature is not None:
                 kind.signature.escapes = True
+        klass = known.class_of(node.arguments[0])
+        if klass is not None:
+            return [Type(Kind.BOOLEAN), *_construct(known, klass, arguments[1:])]
         if arguments[0].signature is None:
             return [Type(Kind.BOOLEAN), Type()]
         rest = arguments[1:] if path == "pcall" else []

@@ -368,5 +368,5 @@ def seen(description: str) -> Type:
         made = Type(Kind.MODULE)
         made.classes = {more[0]}
         return made
-    is_plain = kind in ("nil", "boolean", "string", "function", "object", "storage")
+    is_plain = kind in (*("nil", "boolean", "string", "function", "object", "storage", "sizes"),)
     return Type(Kind(kind) if is_plain else Kind.OTHER)

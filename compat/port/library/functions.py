@@ -38,6 +38,7 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
     "next": tables.next_,
     "unpack": tables.unpack,
     "table.unpack": tables.unpack,
+    "rawequal": tables.rawequal,
     "select": tables.select,
     "assert": errors.assert_,
     "pcall": errors.pcall,

@@ -216,7 +216,7 @@ def store_code(target: s.Index, value: Code, draft: Draft) -> None:
         return
     kind = draft.types.owner(target.object)
     owner = draft.value(target.object)
-    if kind.only(Kind.SIZES) and isinstance(target.object, s.Name):
+    if kind.only(Kind.SIZES, Kind.STORAGE) and isinstance(target.object, s.Name):
         draft.page.write(f"{owner} = lua.resized({owner}, {draft.value(target.key)}, {value})")
         return
     if kind.only(Kind.TABLE) and kind.shape is not None and kind.shape.is_list:

@@ -110,11 +110,6 @@ def assign(node: s.Assign, draft: Draft) -> None:
     target = node.targets[0]
     if isinstance(target, s.Index) and draft.types.dotted(target.object) == "package":
         return  # package.path: the program's files are found already
-    if node in draft.kept:
-        draft.page.mark(
-            f"{draft.kept[node]} is used after a forward that overwrites it in Torch7",
-            "outputs",
-        )
     klass = class_made(node, draft)
     if klass is not None:
         is_index = isinstance(node.targets[0], s.Index)
