@@ -384,6 +384,11 @@ def is_method(name: str) -> bool:
     )
 
 
+def is_of_module(name: str) -> bool:
+    """Whether objects of compat's have a method or field of this name."""
+    return name in _SELF | METHODS | _FIELDS or name in _MODULE_SPECS
+
+
 def gives_one(method: str) -> bool:
     """Whether a method of this name gives one value, whatever kind of Torch7's things has it."""
     of_tensors = method in tensors.names() and method not in SEVERAL
