@@ -166,7 +166,10 @@ _BOTH = {
 
 
 def kind_of(kind: Type) -> str:
-    """The letter of a type in the rules of ``tensors``; ``?`` where it is not known."""
+    """The letter of a type in the rules of ``tensors``.
+
+    ``?`` where it is not known, ``o`` where it is none that they know.
+    """
     if kind.is_tensor:
         return "t"
     if kind.only(Kind.MASK):
@@ -185,7 +188,8 @@ def kind_of(kind: Type) -> str:
         return "y"
     if kind.only(Kind.STORAGE):
         return "z"
-    return "?"
+    is_other = kind.only(Kind.OTHER, Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.FILE)
+    return "o" if is_other else "?"
 
 
 def rule_types(result: str, subject: list[Type], arguments: list[Type]) -> list[Type]:
@@ -251,13 +255,20 @@ def _sized(dtypes: set[str], dims: set[int]) -> Type:
     return Type(Kind.FLOAT) if dims == {0} else tensor(dtypes, dims)
 
 
+# Views that do not go through their elements in the order of the memory.
+_STRIDED = {"t", "transpose", "permute", "expand", "expandAs", "unfold"}
+
+
 def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type]:
     """The types of what ``x:method(…)`` gives."""
     assert node.method is not None
     rule = method_rule(node.method, arguments)
     if rule is None:
         return [tensor(owner.dtypes, owner.dims) if node.method in _ELSEWHERE else Type()]
-    return rule_types(rule.result, [owner], arguments)
+    found = rule_types(rule.result, [owner], arguments)
+    if node.method in _STRIDED and found[0] is not owner:
+        found[0].strided = True
+    return found
 
 
 def method_rule(name: str, arguments: list[Type]) -> tensors.Rule | None:
@@ -499,6 +510,8 @@ def _torch(name: str, arguments: list[Type]) -> list[Type]:
         return [_word("loaded")]
     if name in ("MemoryFile", "CmdLine", "Timer"):
         return [Type(Kind.MODULE)]
+    if name == "Generator":
+        return [Type(Kind.OTHER)]
     found = torch_rule(name, arguments)
     if found is None:
         return [Type()]

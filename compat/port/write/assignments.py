@@ -12,7 +12,7 @@ from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import NONE, Draft, first_of
-from compat.port.write.places import place
+from compat.port.write.places import place, wrapped
 from compat.port.write.python_names import method_name
 from compat.port.write.selections import selection
 from compat.port.write.tables import is_length_of
@@ -186,6 +186,10 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     made = one_value(draft.any(value_node, str(hint)), draft)
     if made.counts:
         made = Code(f"{made.atom}[0]")
+    if kind.is_tensor and draft.types.type(value_node).is_string:
+        made = code.call("float", made)
+    held = wrapped(value_node, *kind.dtypes) if len(kind.dtypes) == 1 else None
+    made = made if held is None else Code(str(held))
     for extra in values[1:]:
         draft.page.write(draft.value(extra).text)
     draft.page.resolve(draft.how(target.object))

@@ -66,6 +66,7 @@ def binary(node: s.Binary, draft: Draft, _hint: str) -> Code:
         a = dims_beside(node.left, operator, node.right, draft) or a
         return code.binary(a, operator, b)
     a, b = dims(node.left, draft) or a, dims(node.right, draft) or b
+    a, b = rules.dense(a, node.left, draft), rules.dense(b, node.right, draft)
     return arithmetic(operator, a, b, left, right, node, draft)
 
 
