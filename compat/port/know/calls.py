@@ -101,7 +101,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         kind = known.entry(owner, owner.shape, s.Constant(node.method))
         _note_open(node, kind.signature, 1)
         return known.call(kind.signature, [owner, *arguments])
-    return _call_by_name(known, node, [owner, *arguments])
+    return _call_by_name(known, node, [Type(), *arguments])
 
 
 def by_name(known: Inference, node: s.Call) -> tuple[list[Signature], bool]:

@@ -35,7 +35,9 @@ def entries(source: Source) -> Iterator[Change]:
             continue
         text = source.of(table)
         inside = [n for s in node.body for n in ast.walk(s)]
-        same = [n for n in inside if isinstance(n, (ast.Name, ast.Attribute)) and source.of(n) == text]
+        same = [
+            n for n in inside if isinstance(n, (ast.Name, ast.Attribute)) and source.of(n) == text
+        ]
         reads = [n for n in map(source.parent, same) if isinstance(n, ast.Subscript)
                  and isinstance(n.ctx, ast.Load) and source.of(n) == f"{text}[{place}]"]  # fmt: skip
         uses = [n for n in inside if isinstance(n, ast.Name) and n.id == index]
