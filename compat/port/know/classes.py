@@ -42,7 +42,9 @@ def _give_self(known: Inference, name: str, define: s.Define, klass: Class) -> N
     is_method = define.is_method or is_self(define.function) or is_metamethod(name)
     parameters = define.function.parameters
     for parameter in parameters if name in _OF_TWO else parameters[: int(is_method)]:
-        known.of(parameter.variable).join(klass.object)
+        own = known.of(parameter.variable)
+        own.join(klass.object)
+        known.guessed.add(own)  # whatever else calls give
 
 
 def find_namespaces(known: Inference, file: File) -> None:

@@ -41,8 +41,9 @@ def own_count(known: Inference, name: str) -> int | None:
 
 
 def _count_by_name(known: Inference, node: s.Call) -> int | None:
-    counts = {known.signature(function).root().count for function in by_name(known, node)}
-    return counts.pop() if len(counts) == 1 else None
+    found, is_theirs = by_name(known, node)
+    counts = {signature.count for signature in found}
+    return counts.pop() if is_theirs and len(counts) == 1 else None
 
 
 def _replaced_count(known: Inference, path: str) -> int | None:

@@ -205,7 +205,8 @@ class Table:
         a, b = self.root(), other.root()
         if a is b or (a.klass is not None and b.klass is not None and a.klass is not b.klass):
             return
-        if (a.klass is None) != (b.klass is None) and (a.is_list or b.is_list):
+        plain = a if a.klass is None else b
+        if (a.klass is None) != (b.klass is None) and (a.is_list or b.is_list or plain.made):
             return
         b.into = a
         a.keys |= b.keys

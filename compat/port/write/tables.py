@@ -139,7 +139,7 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
         return Code(f"{owner.atom}[{code.shifted(draft.value(node.key))}]")
     if kind.only(Kind.POINTER):
         return Code(f"{owner.atom}[{draft.value(node.key)}]")
-    if kind.only(Kind.MODULE, Kind.NIL):
+    if kind.only(Kind.MODULE, Kind.OBJECT):
         return of_module(owner, node, is_test, draft, is_prefix)
     if kind.only(Kind.TABLE, Kind.NIL) and kind.shape is not None:
         return of_table(owner, node, kind, is_test, draft, is_prefix)
