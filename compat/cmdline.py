@@ -50,7 +50,7 @@ class Declared:
 
     @property
     def label(self) -> str:
-        """How the help names it."""
+        """The name in the help."""
         return f"<{self.name}>" if self.default is None else self.key
 
 

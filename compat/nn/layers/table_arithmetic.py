@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from compat.checks import check_tensor, flag
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.indexing import checked_dim, counted
 from compat.nn.checks.tensors import ANYTHING, check_dims, check_type
 from compat.nn.functional import table_arithmetic as f
@@ -17,8 +16,12 @@ from compat.nn.layers.table_layers import FromTable, one_type, table
 
 def _same_count(input: Any, name: str = "input") -> Any:
     """Check that ``input`` is a table of tensors with as many elements each."""
-    first = one_type(input, name)[0]
-    for i, entry in enumerate(input, 1):
+    first = table(input, name=name)[0]
+    if type(first) is Tensor:
+        form = first.shape, first.dtype
+        if all(type(entry) is Tensor and (entry.shape, entry.dtype) == form for entry in input):
+            return input
+    for i, entry in enumerate(one_type(input, name), 1):
         if entry.shape != first.shape:
             _check_elements(entry, first, f"{name}[{i}]", f"{name}[1]")
     return input
@@ -43,7 +46,6 @@ class CAddTable(FromTable):
 
     inplace: bool = False
 
-    @nil_is_default
     def __init__(self, ip: bool = False) -> None:
         super().__init__()
         self.inplace = flag(ip)

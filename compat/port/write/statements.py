@@ -219,10 +219,11 @@ def _error(call: s.Call, draft: Draft) -> None:
     kind = draft.types.type(call.arguments[0])
     made = draft.value(call.arguments[0])
     level = s.constant(call.arguments[1]) if len(call.arguments) > 1 else 1
-    if kind.is_string and level != 0:
+    if kind.is_string and level == 1:
         draft.page.write(f"raise RuntimeError({made})")
     else:
-        draft.page.write(f"raise lua.Error({made})")
+        placed = f", {draft.value(call.arguments[1])}" if kind.is_string and level != 0 else ""
+        draft.page.write(f"raise lua.Error({made}{placed})")
 
 
 def _variables(nodes: Sequence[s.Node]) -> set[Variable]:
