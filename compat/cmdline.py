@@ -241,7 +241,8 @@ def folder_name(
         else:
             print(f"WARNING: unknown option/argument: {name} IGNORING for DIRECTORY NAME")
     given = [text for text in arguments.values() if text]
-    return separators[0].join([*([prefix] if prefix else []), *given, *sorted(named)])
+    behind = sorted(named) or [""] * bool(given)  # Torch7 ends it with a separator then
+    return separators[0].join([*([prefix] if prefix else []), *given, *behind])
 
 
 def log(

@@ -35,7 +35,9 @@ def entries(source: Source) -> Iterator[Change]:
             continue
         text = source.of(table)
         inside = [n for s in node.body for n in ast.walk(s)]
-        same = [n for n in inside if isinstance(n, (ast.Name, ast.Attribute)) and source.of(n) == text]
+        same = [
+            n for n in inside if isinstance(n, (ast.Name, ast.Attribute)) and source.of(n) == text
+        ]
         reads = [n for n in map(source.parent, same) if isinstance(n, ast.Subscript)
                  and isinstance(n.ctx, ast.Load) and source.of(n) == f"{text}[{place}]"]  # fmt: skip
         uses = [n for n in inside if isinstance(n, ast.Name) and n.id == index]
@@ -128,5 +130,7 @@ def _named(scope: ast.AST, text: str) -> str | None:
     if many.endswith(("sses", "xes")):
         one = many[:-2]
     taken = TAKEN | set(dir(builtins))
-    names = (n for n in (one, f"one_{one or many}", "entry") if len(n) > 2 and n not in taken)
+    names = (
+        n for n in (one, f"one_{one}" if one else "", "entry") if len(n) > 2 and n not in taken
+    )
     return next((n for n in names if not (keyword.iskeyword(n) or is_mentioned(scope, n))), None)

@@ -161,7 +161,8 @@ def _argument(source: Source, call: ast.Call, whole: set[str]) -> list[str] | No
         told = _text(help_)
         if told is None and (_kind(source, help_) != "str" or "%" in source.of(help_)):
             return None
-        words.append(f"help={source.of(help_) if told is None else shown(told.replace('%', '%%'))}")
+        plain = None if told is None else shown(" ".join(told.replace("%", "%%").split()))
+        words.append(f"help={plain or source.of(help_)}")
     return words
 
 

@@ -123,7 +123,9 @@ def extended(source: Source) -> Iterator[Change]:
         owner = call.func.value
         names = {n.id for n in ast.walk(owner) if isinstance(n, ast.Name)}
         is_own = not any(is_mentioned(node.iter, name) for name in names) and is_plain(owner)
-        if is_own and not (source.is_commented(node) or calls(node.iter) or _outlives(source, node)):
+        if is_own and not (
+            source.is_commented(node) or calls(node.iter) or _outlives(source, node)
+        ):
             yield [source.replaced(node, f"{source.of(owner)}.extend({source.of(node.iter)})")]
 
 
