@@ -42,7 +42,7 @@ def docstring(lines: list[str], indent: str = "") -> str | None:
 
 
 def header(lines: list[str]) -> str:
-    """The comment that a file begins with: its docstring, or a comment without empty lines around."""
+    """The comment that a file begins with, as its docstring if it can be one."""
     made = docstring(lines)
     if made is not None:
         return made

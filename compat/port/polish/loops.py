@@ -38,8 +38,14 @@ def entries(source: Source) -> Iterator[Change]:
         same = [
             n for n in inside if isinstance(n, (ast.Name, ast.Attribute)) and source.of(n) == text
         ]
-        reads = [n for n in map(source.parent, same) if isinstance(n, ast.Subscript)
-                 and isinstance(n.ctx, ast.Load) and source.of(n) == f"{text}[{place}]"]  # fmt: skip
+        owners = [source.parent(n) for n in same]
+        reads = [
+            n
+            for n in owners
+            if isinstance(n, ast.Subscript)
+            and isinstance(n.ctx, ast.Load)
+            and source.of(n) == f"{text}[{place}]"
+        ]
         uses = [n for n in inside if isinstance(n, ast.Name) and n.id == index]
         if not reads or len(reads) < len(same) or any(isinstance(n.ctx, ast.Store) for n in uses):
             continue

@@ -144,8 +144,7 @@ class Source:
 
     def _hidden(self) -> Iterator[str]:
         for call in self.all(ast.Call):
-            if any(isinstance(a, ast.Call) and self.of(a).startswith(("globals()", "dict(globals()"))
-                   for a in call.args):  # fmt: skip
+            if any(self.of(a).startswith(("globals()", "dict(globals()")) for a in call.args):
                 for constant in call.args:
                     if isinstance(constant, ast.Constant) and isinstance(constant.value, str):
                         yield from re.findall(r"\w+", constant.value)

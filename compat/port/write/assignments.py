@@ -93,7 +93,7 @@ def one_value(made: Code, draft: Draft) -> Code:
 
 
 def put(target: str, value: Code, draft: Draft, node: s.Node) -> None:
-    """``target = value``, or ``target += …`` of numbers and strings, which never change in place."""
+    """``target = value``, or ``target += …`` of numbers and strings."""
     kind = draft.types.type(node)
     match = re.fullmatch(rf"{re.escape(target)} ([-+*/]) (.+)", value.text, re.S)
     if match and (kind.is_number or kind.is_string):

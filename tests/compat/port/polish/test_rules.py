@@ -1,4 +1,4 @@
-"""Rules that make Python as people write it: what they change, what they leave, and that it does the same."""
+"""Rules that make Python as people write it."""
 
 from __future__ import annotations
 
@@ -115,7 +115,8 @@ def test_names_that_lua_code_takes_are_kept() -> None:
 
 
 def test_a_file_is_closed_by_with() -> None:
-    text = 'f = lua.open("a", "w")\n# why\nf.write("x")\nif n:\n    f.write("y")\nf.close()\nprint(1)\n'
+    text = 'f = lua.open("a", "w")\n# why\nf.write("x")\nif n:\n    f.write("y")\n'
+    text += "f.close()\nprint(1)\n"
     assert polished(text) == textwrap.dedent("""\
         with lua.open("a", "w") as f:
             # why
