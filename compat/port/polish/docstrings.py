@@ -52,7 +52,8 @@ def header(lines: list[str]) -> str:
 
 def documented(source: Source) -> Iterator[Change]:
     """A comment above a function or class as its docstring; so one that begins its body, alone."""
-    for node in [*source.all(ast.FunctionDef), *source.all(ast.ClassDef)]:
+    nodes: list[ast.FunctionDef | ast.ClassDef] = [*source.all(ast.FunctionDef)]
+    for node in nodes + source.all(ast.ClassDef):
         head = node.body[0]
         if ast.get_docstring(node) is not None or head.lineno == node.lineno:
             continue

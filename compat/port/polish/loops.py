@@ -94,8 +94,9 @@ def _may_change(node: ast.For, table: ast.expr) -> bool:
         if isinstance(part, ast.Name) and part.id in owner and isinstance(part.ctx, ast.Store):
             return True
         if isinstance(part, (ast.Subscript, ast.Attribute)) and not isinstance(part.ctx, ast.Load):
-            is_entry = isinstance(part, ast.Subscript)
-            if is_entry or (isinstance(table, ast.Attribute) and part.attr == table.attr):
+            if isinstance(part, ast.Subscript):
+                return True
+            if isinstance(table, ast.Attribute) and part.attr == table.attr:
                 return True
         if isinstance(part, (ast.FunctionDef, ast.Lambda, ast.Delete)):
             return True

@@ -11,7 +11,7 @@ import io
 import re
 import tokenize
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -160,7 +160,7 @@ def _blocks(node: ast.AST) -> Iterator[Block]:
             yield block
 
 
-def changed(text: str, rules: list[Rule]) -> str:
+def changed(text: str, rules: Sequence[Rule]) -> str:
     """The text after all rules, each as often as it finds something."""
     while True:
         source = Source(text)
