@@ -188,7 +188,7 @@ def _bound(node: s.Function, draft: Draft) -> list[str]:
         if v.scope is not None
         and v.scope is scope.parent
         and v.loops > 0
-        and (len(v.writes) == 1 or v.boxed)
+        and (v.settled <= node.start or v.boxed)
         and v.declared is not None
         and v.declared.start < node.start
         and not v.is_parameter

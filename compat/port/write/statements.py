@@ -46,7 +46,11 @@ def local(node: s.Local, draft: Draft) -> None:
 
 def _declare(node: s.Local, draft: Draft) -> None:
     if not node.values:
-        names = [declared(n, draft) for n in node.names if not _is_announced(n, node, draft)]
+        names = [
+            declared(n, draft)
+            for n in node.names
+            if n.variable.boxed or not _is_announced(n, node, draft)
+        ]
         if not names:
             return
         draft.page.write(" = ".join([*names, "lua.nil"]))  # rules of polish see who needs it
