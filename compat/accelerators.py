@@ -1,4 +1,4 @@
-"""What an accelerator is: each question that CUDA, ROCm, XPU, MPS, NPU answer and a CPU does not.
+"""The kinds of accelerators (CUDA, ROCm, XPU, MPS, NPU), and what each of them can do.
 
 Code that means "not the CPU" asks here and names no kind. The answers are PyTorch's general ones
 (``torch.accelerator``, ``torch.Stream``, ``torch.Event``, ``torch.get_device_module``), so a kind
@@ -22,7 +22,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Kind:
-    """What a kind of device can do besides computing.
+    """The abilities of a kind of device, apart from computing.
 
     Args:
         side_streams: have several streams, whose work runs side by side.

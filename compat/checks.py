@@ -20,6 +20,12 @@ def given(value: Any, counted: bool = False) -> str:
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}{size}"
 
 
+def shown(value: Any) -> str:
+    """Return a value as Python writes it, or its type where that takes several lines."""
+    text = repr(value)
+    return given(value) if "\n" in text else text
+
+
 def listed(values: Collection[Any], last: str = "or") -> str:
     """``1, 2 or 3``."""
     *first, end = map(str, values or ["none"])
@@ -63,7 +69,7 @@ def whole(value: Any, name: str, least: int | None = None, most: int | None = No
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{name} is {value!r}; a whole number is accepted")
+        raise TypeError(f"{name} is {shown(value)}; a whole number is accepted")
     if (least is not None and value < least) or (most is not None and value > most):
         limit = "on" if most is None else f"to {most}"
         raise ValueError(f"{name} is {value}; a whole number from {least} {limit} is accepted")

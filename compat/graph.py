@@ -10,8 +10,9 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from compat.hints import answers
 from compat.nn.core.module import Module
 from compat.nn.core.node import Edge, Graph, Node
 from compat.nn.graph.drawing import diagram
@@ -21,7 +22,12 @@ __all__ = ["Edge", "Graph", "Node", "dot", "todot"]
 
 
 def todot(g: Any, title: str | None = None) -> str:
-    """Return a net or a graph, as ``dot`` takes it, in Graphviz' language."""
+    """Return a net or a graph, as ``dot`` takes it, in Graphviz' language.
+
+    Args:
+        g: a net of any kind, or the ``fg`` or ``bg`` of a gModule.
+        title: the name of the picture.
+    """
     return diagram(g).dot(title)
 
 
@@ -51,3 +57,9 @@ def dot(
             with atomic_file(f"{os.fspath(fname)}.{suffix}") as file:
                 file.write(text.encode())
     return svg
+
+
+__path__: list[str] = []  # for HintsOfImports
+
+if not TYPE_CHECKING:
+    __getattr__ = answers(__name__, "graph", {"draw": "use graph.dot(net, title, name)"}, __all__)

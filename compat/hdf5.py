@@ -82,14 +82,18 @@ def open(filename: str | os.PathLike[str], mode: str | None = None) -> HDF5File:
 
 @t7.register("hdf5.DataSetOptions")
 class DataSetOptions:
-    """How a dataset is laid out in its file; the methods give the options themselves."""
+    """The layout of a dataset in its file; the methods give the options themselves."""
 
     def __init__(self) -> None:
         self._chunks: tuple[int, ...] | None = None
         self._deflate: int | None = None
 
     def setChunked(self, *sizes: int) -> DataSetOptions:
-        """Lay it out in chunks of so many entries in each dimension; ``append`` needs that."""
+        """Lay it out in chunks of the given numbers of entries; ``append`` needs that.
+
+        Args:
+            sizes: one number for each dimension.
+        """
         self._chunks = tuple(whole(size, "a size of a chunk", 1) for size in sizes)
         return self
 
@@ -246,6 +250,11 @@ class HDF5Group:
 
         The dataset is one that was written with ``setChunked``; ``options`` count for nothing, as
         in Torch7.
+
+        Args:
+            datapath: the path of the dataset, which was written with ``DataSetOptions.setChunked``.
+            data: a tensor, or a dict of tensors for a group.
+            options: how a dataset that does not exist yet is laid out.
         """
         ends = []
         for path, leaf in _leaves(_joined(datapath), data):

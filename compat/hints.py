@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib.abc import MetaPathFinder
-from typing import Any
+from typing import Any, NoReturn
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
@@ -49,6 +50,10 @@ class UnknownName(AttributeError):
         return AttributeError, (str(self),)
 
 
+def _unknown(module: str, name: str) -> str:
+    return f"module {module!r} has no attribute {name!r}"
+
+
 def missing(
     module: str, shown: str, name: str, hints: Mapping[str, str], known: Iterable[str] = ()
 ) -> AttributeError:
@@ -57,20 +62,68 @@ def missing(
     Args:
         module: its ``__name__``.
         shown: what scripts call it.
+        name: the name that it lacks.
         hints: for names that people expect there, what to write instead.
         known: the module's public names. The nearest one is suggested for any other name.
     """
     if name in hints:
         return AttributeError(f"{shown}.{name} does not exist here: {hints[name]}", name=name)
-    return UnknownName(
-        f"module {module!r} has no attribute {name!r}", lambda: suggestion(name, known)
-    )
+    return UnknownName(_unknown(module, name), lambda: suggestion(name, known))
 
 
-_PATHS = (
-    "use pathlib: Path('a', 'b') for paths.concat, and its is_file for filep, is_dir for dirp, "
-    "mkdir, iterdir for dir and files, name for basename, parent for dirname; os.getcwd for cwd"
-)
+def answers(
+    module: str, shown: str, hints: Mapping[str, str], known: Iterable[str]
+) -> Callable[[str], NoReturn]:
+    """Return a module's ``__getattr__`` that raises ``missing`` with these arguments.
+
+    Assign it where ``TYPE_CHECKING`` is False: otherwise type checkers accept any name.
+    """
+
+    def __getattr__(name: str) -> NoReturn:
+        raise missing(module, shown, name, hints, known)
+
+    return __getattr__
+
+
+# Functions of the packages paths and sys, which Python's own library has.
+PATHS = {
+    "basename": "Path(p).name",
+    "concat": "Path('a', 'b')",
+    "cwd": "Path.cwd()",
+    "dir": "os.listdir(p)",
+    "dirname": "Path(p).parent",
+    "dirp": "Path(p).is_dir()",
+    "dofile": "an import",
+    "execdir": "Path(sys.executable).parent",
+    "extname": "Path(p).suffix",
+    "filep": "Path(p).is_file()",
+    "files": "os.listdir(p)",
+    "findprogram": "shutil.which(name)",
+    "home": "Path.home()",
+    "is_mac": "sys.platform == 'darwin'",
+    "is_win": "sys.platform == 'win32'",
+    "iterdirs": "the entries of Path(p).iterdir() that are is_dir()",
+    "iterfiles": "the entries of Path(p).iterdir() that are is_file()",
+    "mkdir": "Path(p).mkdir()",
+    "rmall": "shutil.rmtree(p)",
+    "rmdir": "Path(p).rmdir()",
+    "thisfile": "Path(__file__)",
+    "tmpname": "tempfile.mkstemp()",
+    "uname": "platform.uname()",
+}
+SYS = {
+    "COLORS": "escape sequences; print(..., file=sys.stderr) for what is no result",
+    "clock": "time.perf_counter()",
+    "execute": "subprocess.run(command, shell=True, capture_output=True, text=True).stdout",
+    "fpath": "Path(__file__).parent",
+    "isNaN": "math.isnan(x)",
+    "sleep": "time.sleep(seconds)",
+    "split": "text.split(separator)",
+    "tic": "torch7.tic()",
+    "toc": "torch7.toc(timer)",
+    "uname": "platform.system()",
+    "usleep": "time.sleep(microseconds / 1e6)",
+}
 
 # Packages of Lua Torch7 that are no modules here.
 PACKAGES = {
@@ -96,7 +149,9 @@ PACKAGES = {
     "nnx": "what PyTorch lacks of it is in compat.nn",
     "npy4th": "use numpy.load and torch.from_numpy",
     "optnet": "nothing to call: a buffer is freed when backward has used it",
-    "paths": _PATHS,
+    "paths": f"use pathlib and shutil: {PATHS['concat']} for paths.concat, {PATHS['filep']} for "
+    f"filep, {PATHS['dirp']} for dirp, {PATHS['mkdir']} for mkdir, {PATHS['dir']} for dir, "
+    f"{PATHS['basename']} for basename, {PATHS['dirname']} for dirname, {PATHS['cwd']} for cwd",
     "pl": "use Python's own lists, strings and pathlib",
     "qt": "use matplotlib",
     "qtwidget": "use matplotlib",
@@ -111,21 +166,35 @@ PACKAGES = {
 }
 
 
-class MissingPackages(MetaPathFinder):
-    """What an import of one of ``PACKAGES`` from the package ``home`` ends at.
+class HintsOfImports(MetaPathFinder):
+    """Keeps the hints of modules in ``from module import name`` and ``import module.name``.
 
-    Raises:
-        ModuleNotFoundError: that says what to use.
+    Where a module's ``__getattr__`` raises AttributeError, Python asks the finders for a submodule
+    of that name and then says "cannot import name", without the hint. This finder comes last and
+    raises the hint instead. Python asks for packages only, so a module with hints sets
+    ``__path__``.
+
+    Args:
+        roots: the packages that this holds for, with all that is in them.
     """
 
-    def __init__(self, home: str) -> None:
-        self._home = home
+    def __init__(self, *roots: str) -> None:
+        self._roots = roots
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
         home, _, name = fullname.rpartition(".")
-        if home == self._home and name in PACKAGES:
-            message = f"package {name} does not exist here: {PACKAGES[name]}"
-            raise ModuleNotFoundError(message, name=fullname)
+        if home.partition(".")[0] not in self._roots or name.startswith("__"):
+            return
+        # Without the function the module is still being loaded, or has no hints.
+        answer = vars(sys.modules[home]).get("__getattr__") if home in sys.modules else None
+        try:
+            if answer is not None:
+                answer(name)
+        except AttributeError as error:
+            # Without a hint Python's own message says all.
+            if str(error) != _unknown(home, name):
+                # With a ``name`` Python would drop the error.
+                raise ModuleNotFoundError(str(error)) from None
 
 
 _FILE = (
@@ -226,6 +295,7 @@ TORCH = {
     "_heaptracking": "there is no heap to track: Python frees tensors at once",
     "bhistc": "use torch.stack([torch.histc(row, 100) for row in x])",
     "cat": "use torch.cat([x, y], 0); Torch7 joins along the last dimension by default",
+    "copy": "use x.copy_(y), or x.clone()",
     "cdata": "use x.data_ptr()",
     "from_numpy": "use torch.from_numpy",
     "manual_seed": "use torch7.manualSeed(1), or torch.manual_seed(1) for PyTorch's generator",

@@ -297,6 +297,12 @@ def plain(value: Any) -> Any:
 
     If there are none, ``value`` itself is returned. A table that occurs several times, or inside
     itself, does so in the result.
+
+    Args:
+        value: what ``load`` returned.
+
+    Returns:
+        The same tensors and objects, in new lists and dicts.
     """
     if not isinstance(value, (list, dict)):
         return value

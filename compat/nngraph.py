@@ -4,7 +4,9 @@ Calling a module of ``compat.nn`` with nodes makes a node; ``nn.gModule`` makes 
 """
 
 import inspect
+from typing import TYPE_CHECKING
 
+from compat.hints import answers
 from compat.nn.core.node import Node
 from compat.nn.graph.gmodule import JustElement, JustTable, ModuleFromCriterion, gModule, nest
 
@@ -33,3 +35,9 @@ def annotateNodes(stackLevel: int = 1) -> None:
     for name, node in (frame.f_locals if frame else {}).items():
         if isinstance(node, Node) and not node.data.annotations.get("name"):
             node.annotate({"name": name})
+
+
+__path__: list[str] = []  # for HintsOfImports
+
+if not TYPE_CHECKING:
+    __getattr__ = answers(__name__, "nngraph", {"node": "nn.Identity()() makes one"}, __all__)

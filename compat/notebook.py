@@ -1,4 +1,4 @@
-"""How notebooks show nets and what files hold."""
+"""The display of nets and of files in notebooks."""
 
 from __future__ import annotations
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from compat.hints import answers
 from compat.nn.core.module import Module
 from compat.nn.recurrent.attention import RecurrentAttention
 from compat.nn.recurrent.bisequencers import BiSequencer, BiSequencerLM
@@ -108,3 +109,9 @@ def get_grad_hidden_state(module: Module, step: int | None = None) -> Any:
 def set_grad_hidden_state(module: Module, step: int | None, gradHiddenState: Any) -> None:
     """``module.setGradHiddenState(step, gradHiddenState)``: set what the former tells."""
     module.setGradHiddenState(step, gradHiddenState)
+
+
+__path__: list[str] = []  # for HintsOfImports
+
+if not TYPE_CHECKING:
+    __getattr__ = answers(__name__, "rnn", {}, __all__)

@@ -1,4 +1,4 @@
-"""What is said on the terminal: names of files and classes cannot move its cursor or hide text.
+"""Output on the terminal: names of files and classes cannot move its cursor or hide text.
 
 A file is named by whoever made it, and so are the classes in it. On a terminal some characters are
 commands, others turn the order of letters round. They are shown as Python would write them.

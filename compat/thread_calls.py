@@ -71,7 +71,7 @@ def wait(acquire: Callable[[float], bool], patience: float) -> bool:
     """Wait for a lock by ``acquire(patience)``; make calls meanwhile if this thread accepts them.
 
     Args:
-        acquire: waits for so many seconds and returns whether the lock was got.
+        acquire: waits for the given number of seconds and returns whether the lock was got.
         patience: how long to wait, in seconds.
     """
     calls = accepting.get(threading.get_ident())

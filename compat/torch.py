@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 
@@ -156,22 +156,48 @@ def load(filename: str | os.PathLike[str], mode: str = "auto", referenced: bool 
 def save(
     filename: str | os.PathLike[str], object: Any, mode: str = "binary", referenced: bool = True
 ) -> None:
-    """Write a ``.t7`` file; ``mode`` is ``binary`` or ``ascii``. See ``compat.t7.save``."""
+    """Write a ``.t7`` file; ``mode`` is ``binary`` or ``ascii``. See ``compat.t7.save``.
+
+    Args:
+        filename: the file, which is replaced as a whole once it is written.
+        object: what to write.
+        mode: ``binary`` or ``ascii``.
+        referenced: False writes shared objects anew in each place, as Torch7 does then.
+    """
     t7.save(filename, object, format=mode, referenced=referenced)
 
 
 def serialize(object: Any, mode: str = "binary") -> bytes:
-    """Return the bytes that ``save`` writes."""
+    """Return the bytes that ``save`` writes.
+
+    Args:
+        object: what to write.
+        mode: ``binary`` or ``ascii``.
+    """
     return t7.dumps(object, format=mode)
 
 
 def deserialize(data: bytes, mode: str = "auto") -> Any:
-    """Return the object from the bytes of ``serialize``."""
+    """Return the object from the bytes of ``serialize``.
+
+    Args:
+        data: bytes.
+        mode: ``binary`` or ``ascii``.
+    """
     return t7.loads(data, format=mode)
 
 
 def typename(object: Any) -> str | None:
-    """Return Torch7's name of the class of a tensor or object, None for anything else."""
+    """Return Torch7's name of the class of a tensor or object, None for anything else.
+
+    Args:
+        object: any value.
+
+    Example:
+        >>> from compat import nn, torch as torch7
+        >>> torch7.typename(torch.ones(2)), torch7.typename(nn.Tanh()), torch7.typename(3)
+        ('torch.FloatTensor', 'nn.Tanh', None)
+    """
     if isinstance(object, torch.Tensor):
         return tensor_type(object)
     entry = registry.find_class(_type(object))
@@ -205,6 +231,9 @@ def setdefaulttensortype(name: str) -> None:
 
     If the current logical device is a CPU, a CUDA type means the corresponding CPU type.
 
+    Args:
+        name: ``torch.FloatTensor``, ``torch.DoubleTensor`` or another floating-point type.
+
     Raises:
         ValueError: the type is on a GPU; use ``torch.set_default_device`` for that.
     """
@@ -225,8 +254,18 @@ def getdefaulttensortype() -> str:
 def range(first: float, last: float, step: float = 1) -> torch.Tensor:
     """Return the numbers from ``first`` to ``last`` (included) as a tensor of the default type.
 
+    Args:
+        first: the first number.
+        last: the last number, if a whole number of steps leads to it.
+        step: the distance; negative to count down.
+
     Raises:
         ValueError: ``step`` is 0 or leads away from ``last``.
+
+    Example:
+        >>> from compat import torch as torch7
+        >>> torch7.range(1, 4).tolist()
+        [1.0, 2.0, 3.0, 4.0]
     """
     if not step or (last - first) / step < 0:
         raise ValueError(f"step is {step}; one that leads from {first} to {last} is accepted")
@@ -251,12 +290,20 @@ def tic() -> Timer:
 
 
 def toc(timer: Timer) -> float:
-    """Return the seconds on the clock since ``tic``."""
+    """Return the seconds on the clock since ``tic``.
+
+    Args:
+        timer: what ``tic`` returned.
+    """
     return timer.time().real
 
 
-def __getattr__(name: str) -> Any:
-    hints = TORCH
-    if name not in TORCH and not name.startswith("_") and hasattr(torch, name):
-        hints = {name: f"use torch.{name}"}
-    raise missing(__name__, "torch7", name, hints, __all__)
+__path__: list[str] = []  # for HintsOfImports
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        hints = TORCH
+        if name not in TORCH and not name.startswith("_") and hasattr(torch, name):
+            hints = {name: f"use torch.{name}"}
+        raise missing(__name__, "torch7", name, hints, __all__)

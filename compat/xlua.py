@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
-from compat.hints import missing
+from compat.hints import answers
 
 __all__ = ["progress"]
 
 # The rest of Torch7's package.
 _HINTS = {
+    **dict.fromkeys(("tic", "toc"), "use torch7.tic() and torch7.toc(timer)"),
     "OptionParser": "use torch7.CmdLine(), or argparse",
     "Profiler": "use torch7.Timer() or torch.profiler",
     "clear": "use del",
@@ -40,6 +41,10 @@ def progress(current: float, goal: float) -> None:
 
     The bar ends when the goal is reached; a smaller ``current`` or another ``goal`` begins a new
     one.
+
+    Args:
+        current: how many steps are done.
+        goal: how many there are.
     """
     global _bar
     if _bar is not None and (current < _bar.n or goal != _bar.total):
@@ -53,5 +58,7 @@ def progress(current: float, goal: float) -> None:
         _bar = None
 
 
-def __getattr__(name: str) -> Any:
-    raise missing(__name__, "xlua", name, _HINTS, __all__)
+__path__: list[str] = []  # for HintsOfImports
+
+if not TYPE_CHECKING:
+    __getattr__ = answers(__name__, "xlua", _HINTS, __all__)

@@ -8,14 +8,16 @@ page becomes the file's name.
 from __future__ import annotations
 
 import importlib
+import inspect
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
 
+from compat import hints, nn
 from compat.t7.objects.registry import registered
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,20 +31,15 @@ REPOSITORY_PAGES = {
     "SECURITY.md": "security.md",
 }
 
-# The reference: for each page the objects that it shows, with their public members.
-REFERENCE = {
-    "nn": ("compat.nn.core.module.Module", "compat.nn.criterions.base.Criterion"),
-    "optim": ("compat.optim",),
-    "t7": ("compat.t7",),
-    "cutorch": ("compat.cutorch",),
-    "lua": ("compat.lua",),
-    "dptable": (
-        "dptable.DataParallelTable",
-        "dptable.devices",
-        "dptable.replicate",
-        "dptable.comm",
-    ),
-}
+# The packages whose public names the reference shows, a page each; compat.nn has several.
+REFERENCE = (
+    *("nn", "optim", "t7", "torch", "random", "cutorch", "cudnn", "nngraph", "graph", "rnn"),
+    *("image", "threads", "xlua", "lua"),
+)
+OF_DPTABLE = (
+    *("dptable", "dptable.comm", "dptable.devices", "dptable.training", "dptable.models"),
+    *("dptable.sharding", "dptable.checkpoints", "dptable.prefetch"),
+)
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -52,16 +49,16 @@ def on_files(files: Files, config: Any) -> Files:
         if path.exists():
             files.append(File.generated(config, name, content=path.read_text(encoding="utf-8")))
             files.get_file_from_path(name).repository_path = source  # type: ignore[union-attr]
-    for title, objects in REFERENCE.items():
-        content = "\n\n".join([f"# {title}", *(f"::: {name}" for name in objects)])
-        files.append(File.generated(config, f"api/{title}.md", content=content))
-    files.append(File.generated(config, "names.md", content=_names()))
+    reference = _reference()
+    for name, objects in reference.items():
+        content = "\n\n".join([f"# {name}", *(f"::: {path}" for path in objects)])
+        files.append(File.generated(config, f"api/{name}.md", content=content))
+    files.append(File.generated(config, "names.md", content=_names(reference)))
     known = {file.src_uri for file in files}
     config["nav"] = [
-        {title: [page for page in pages if page in known]}
+        {title: [page for page in pages or _pages(reference) if page in known]}
         for section in config["nav"]
         for title, pages in section.items()
-        if any(page in known for page in pages)
     ]
     return files
 
@@ -86,25 +83,77 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     return re.sub(r"\[([^\]]*)\]\(([^)\s]+)\)", link, markdown)
 
 
-def _names() -> str:
-    """Every name of Torch7's packages that has a counterpart, with where that is."""
-    rows = "\n".join(f"| `{name}` | `{here}` |" for name, here in sorted(set(_known_names())))
+def _pages(reference: Mapping[str, list[str]]) -> list[str]:
+    return [f"api/{name}.md" for name in reference]
+
+
+def _reference() -> dict[str, list[str]]:
+    """Return the public names of each page of the reference."""
+    pages: dict[str, list[str]] = {}
+    for package in (*(f"compat.{name}" for name in REFERENCE), *OF_DPTABLE):
+        module = importlib.import_module(package)
+        for name in module.__all__:
+            value = getattr(module, name)
+            page = package.removeprefix("compat.").removeprefix("dptable.")
+            if package == "compat.nn":
+                page = _page_of_nn(value)
+            # Functions and classes: the modules among the names have pages, or files, of their own.
+            if isinstance(value, type) or inspect.isroutine(value):
+                pages.setdefault(page, []).append(f"{package}.{name}")
+    pages["nn"].sort(key=lambda path: path not in ("compat.nn.Module", "compat.nn.Criterion"))
+    return pages
+
+
+def _page_of_nn(value: Any) -> str:
+    """Return the page of a name of compat.nn: that of its family, which is its folder."""
+    family, *deeper = [*str(getattr(value, "__module__", "")).split(".")[2:], ""]
+    if value in (nn.Module, nn.Criterion) or not any(deeper):
+        return "nn"
+    if family == "layers" and len(deeper) > 2:
+        family = deeper[0]
+    return f"nn_{family}" if family not in ("core", "interchange", "checks") else "nn"
+
+
+def _names(reference: Mapping[str, list[str]]) -> str:
+    """Return the page of every name of Torch7's packages, with what it is called here."""
+    rows = "\n".join(
+        f"| `{name}` | {here} |" for name, here in sorted(dict(_known_names(reference)).items())
+    )
     return (
         "# From Torch7's names to Python's\n\n"
-        "The index is made from the code: classes as files and scripts name them, and the\n"
-        "functions of each package. The search of this site finds every name.\n\n"
-        f"| Torch7 | Python |\n| --- | --- |\n{rows}\n"
+        "The index is made from the code: classes as files and scripts name them, the functions\n"
+        "of each package, and what replaces those that are not here. The search finds\n"
+        f"every name.\n\n| Torch7 | Python |\n| --- | --- |\n{rows}\n"
     )
 
 
-def _known_names() -> Iterator[tuple[str, str]]:
+def _known_names(reference: Mapping[str, list[str]]) -> Iterator[tuple[str, str]]:
+    """Yield names of Torch7 with what stands here for them; the last one of a name counts."""
     importlib.import_module("dptable")
+    for package, table in _replaced():
+        for name, hint in table.items():
+            yield f"{package}.{name}", hint.replace("|", "\\|")
+    public = {}
+    for page, paths in reversed(reference.items()):
+        for path in paths:
+            package, _, name = path.rpartition(".")
+            value = getattr(importlib.import_module(package), name)
+            link = f"[`{path}`](api/{page}.md#{path})"
+            public[value] = link
+            if package.startswith("compat."):
+                torch7 = package.removeprefix("compat.").replace("random", "torch")
+                yield f"{torch7}.{name}", link
     for typename, cls in registered():
-        yield typename, f"{cls.__module__}.{cls.__qualname__}"
-    for package in ("optim", "cutorch", "image", "xlua", "threads", "nngraph", "random"):
+        if cls in public:
+            yield typename, public[cls]
+
+
+def _replaced() -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield packages of Torch7 with hints for the names that are not here."""
+    yield "torch", {name: hint for name, hint in hints.TORCH.items() if name not in hints.PACKAGES}
+    for package in ("image", "xlua", "cutorch"):
         module = importlib.import_module(f"compat.{package}")
-        for name, value in vars(module).items():
-            is_own = getattr(value, "__module__", "").startswith("compat.")
-            if callable(value) and is_own and not name.startswith("_"):
-                torch7 = f"torch.{name}" if package == "random" else f"{package}.{name}"
-                yield torch7, f"compat.{package}.{name}"
+        yield package, vars(module)["_HINTS"]
+    yield "paths", {name: f"`{here}`" for name, here in hints.PATHS.items()}
+    yield "sys", {name: f"`{here}`" for name, here in hints.SYS.items()}
+    yield "(package)", hints.PACKAGES

@@ -18,7 +18,7 @@ __all__ = [
 
 
 class _Kind(NamedTuple):
-    """What tensors must have in common to share a bucket."""
+    """The properties that tensors of one bucket share."""
 
     dtype: torch.dtype
     device: torch.device

@@ -34,7 +34,11 @@ LATEST = "latest.t7"
 
 
 def exists(folder: str | os.PathLike[str]) -> bool:
-    """Return whether ``folder`` holds a checkpoint."""
+    """Return whether ``folder`` holds a checkpoint.
+
+    Args:
+        folder: the folder of a run.
+    """
     return (Path(folder) / LATEST).is_file()
 
 
@@ -110,7 +114,11 @@ def save_distributed(
 
 
 def slices(folder: str | os.PathLike[str]) -> Path | None:
-    """Return the folder of slices for ``load_distributed``; None if there is none."""
+    """Return the folder of slices for ``load_distributed``; None if there is none.
+
+    Args:
+        folder: the folder of a run.
+    """
     held = table(folder)
     return _file(Path(folder), held, "stateFolder") if "stateFolder" in held else None
 
@@ -125,6 +133,12 @@ def _without_bfloat16(value: Any) -> Any:
 
 def table(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """Read the table ``latest.t7`` of a checkpoint folder.
+
+    Args:
+        folder: the folder of a run.
+
+    Returns:
+        The entries that ``save`` wrote: ``epoch``, ``step``, ``modelFile``, ``optimFile`` and more.
 
     Raises:
         FileNotFoundError: the folder holds no checkpoint.
@@ -147,6 +161,9 @@ def latest(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], nn.Module, d
 
     If the model file holds a ``DataParallelTable``, its net is returned, whatever devices there are
     now.
+
+    Args:
+        folder: the folder of a run.
 
     Raises:
         FileNotFoundError: the folder holds no checkpoint.
@@ -189,7 +206,12 @@ def _load_on_one_device(path: Path) -> nn.Module:
 
 
 def moved(optimState: dict[str, Any], like: Tensor) -> dict[str, Any]:
-    """Move an optimizer's floating-point tensors to the device and dtype of ``like``."""
+    """Move an optimizer's floating-point tensors to the device and dtype of ``like``.
+
+    Args:
+        optimState: the dict of an optimizer.
+        like: a tensor, such as the flat parameters.
+    """
     return {
         key: value.to(like) if isinstance(value, Tensor) and value.is_floating_point() else value
         for key, value in optimState.items()

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -27,6 +28,7 @@ from torch import Tensor
 from compat import accelerators, cutorch
 from compat.checks import check_some, check_tensor, listed
 from compat.cutorch import DeviceLike
+from compat.hints import answers
 from compat.torch_internals import foreach_add_
 from dptable.tensors import nccl as by_nccl
 from dptable.tensors.checks import (
@@ -505,3 +507,14 @@ def _root_first(
         )
     root = homes.index(target)
     return root, [i for i in range(len(inputs)) if i != root]
+
+
+_HINTS = {
+    **dict.fromkeys(("all_reduce", "reduce"), "use comm.reduce_add, or distribute() for processes"),
+    "all_gather": "use comm.gather",
+}
+
+__path__: list[str] = []  # for HintsOfImports
+
+if not TYPE_CHECKING:
+    __getattr__ = answers(__name__, "comm", _HINTS, __all__)

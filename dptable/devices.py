@@ -15,12 +15,13 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import combinations
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import torch
 
 from compat import accelerators, cutorch
 from compat.cutorch import DeviceLike, configure, devices
+from compat.hints import answers
 from compat.terminal import printable_lines
 from dptable.hardware.nvml import PATHS_EXPLAINED, Gpu, GpuLink, NoDriver, Survey, survey, visible
 
@@ -155,7 +156,11 @@ def imbalance(gpus: Mapping[torch.device, Gpu]) -> str | None:
 
 
 def warn_about_imbalance(used: Iterable[DeviceLike]) -> None:
-    """Warn if the GPUs among ``used`` differ much in memory or cores; silent without a driver."""
+    """Warn if the GPUs among ``used`` differ much in memory or cores; silent without a driver.
+
+    Args:
+        used: GPU ids or names of devices.
+    """
     wanted = {cutorch.device(device) for device in used}
     if sum(device.type == "cuda" for device in wanted) < 2:
         return
@@ -349,3 +354,14 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
+
+
+_HINTS = {
+    **dict.fromkeys(("count", "device_count"), "use len(devices.devices())"),
+    "set": "use devices.configure(list)",
+}
+
+__path__: list[str] = []  # for HintsOfImports
+
+if not TYPE_CHECKING:
+    __getattr__ = answers(__name__, "devices", _HINTS, __all__)

@@ -26,6 +26,12 @@ def lenet(classes: int, channels: int, height: int, width: int) -> nn.Sequential
 
     The convolutions are padded (LeNet's are not), so that images from 4×4 pixels on fit.
 
+    Args:
+        classes: the number of scores for each image.
+        channels: planes of an image.
+        height: rows of an image, in pixels, at least 4.
+        width: columns of an image, in pixels, at least 4.
+
     Example:
         >>> import torch
         >>> lenet(10, 1, 8, 8).float().forward(torch.rand(2, 1, 8, 8)).shape

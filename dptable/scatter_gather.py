@@ -114,7 +114,12 @@ def _agreed(values: list[Any]) -> Any:
 
 
 def map_tensors(function: Callable[[Tensor], Tensor], structure: Any) -> Any:
-    """Return a structure of the same form with ``function(tensor)`` in place of every tensor."""
+    """Return a structure of the same form with ``function(tensor)`` in place of every tensor.
+
+    Args:
+        function: a function of one tensor.
+        structure: a tensor, or lists, tuples and dicts of tensors, at any depth.
+    """
     return unzipped(structure, lambda tensor, place: [function(tensor)], 1)[0]
 
 

@@ -51,6 +51,10 @@ def _unsliced_ids(state: dict[str, Any] | None) -> set[int]:
 def slice_bounds(count: int, size: int) -> list[int]:
     """Return the bounds of the slices of ``count`` elements. The last slice takes the rest.
 
+    Args:
+        count: the number of elements.
+        size: the number of slices.
+
     Example:
         >>> slice_bounds(10, 3)
         [0, 3, 6, 10]
@@ -107,7 +111,11 @@ class ShardedParameters:
         return self.dpt.flattenedParams[0][what]
 
     def slice(self, whole: Tensor) -> Tensor:
-        """Return this process's slice of a vector that has one element for each parameter."""
+        """Return this process's slice of a vector that has one element for each parameter.
+
+        Args:
+            whole: a vector of as many elements as the flat parameters.
+        """
         if whole.numel() != self.bounds[-1]:
             raise ValueError(
                 f"whole has {whole.numel()} elements; one for each of the {self.bounds[-1]} "
@@ -244,6 +252,9 @@ class ShardedParameters:
 
         Every process calls this, and reads its slices only.
 
+        Args:
+            folder: what ``save_distributed`` wrote, of any number of processes.
+
         Raises:
             FileNotFoundError: there is no such folder.
             ValueError: the folder is that of a net with other parameters.
@@ -321,7 +332,11 @@ class ShardedParameters:
         return filled(skeleton)
 
     def agreed(self, value: Any) -> Any:
-        """Return rank 0's ``value`` in all processes."""
+        """Return rank 0's ``value`` in all processes.
+
+        Args:
+            value: a value that can be pickled; those of other ranks are ignored.
+        """
         return agreed(value, self._member.checked, self._member.control)
 
     def _width(self, rank: int) -> int:
@@ -365,6 +380,10 @@ def load_distributed(folder: str | os.PathLike[str], dpt: DataParallelTable) -> 
 
     This fills the parameters and running statistics of ``dpt``. In a job of several processes, all
     of them call this.
+
+    Args:
+        folder: what ``save_distributed`` wrote, of any number of processes.
+        dpt: the container, whose parameters and running statistics are overwritten.
 
     Returns:
         The optimizer's state.

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sys
 import types
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -53,6 +54,7 @@ from compat.cudnn.pooling import (
     VolumetricMaxPooling,
 )
 from compat.cudnn.recurrent import BGRU, BLSTM, GRU, LSTM, RNN, RNNReLU, RNNTanh
+from compat.hints import answers as _answers
 
 __all__ = [
     "BGRU",
@@ -118,3 +120,9 @@ class _Flags(types.ModuleType):
 
 
 sys.modules[__name__].__class__ = _Flags
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _answers(
+        __name__, "cudnn", {"enabled": "use torch.backends.cudnn.enabled"}, __all__
+    )

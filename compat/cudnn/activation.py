@@ -8,7 +8,6 @@ from torch.nn import functional as F
 from compat import nn
 from compat.checks import flag, number
 from compat.cudnn.base import Cudnn
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_dims
 from compat.nn.functional import activation as f
 from compat.nn.layers.elementwise import Elementwise
@@ -26,7 +25,6 @@ class ReLU(Cudnn, nn.ReLU, typename="cudnn.ReLU"):
     # Lua's objects lack these fields.
     threshold = val = 0
 
-    @nil_is_default
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(flag(inplace, "inplace"))
 
@@ -43,7 +41,6 @@ class ClippedReLU(Cudnn, Elementwise, typename="cudnn.ClippedReLU"):
         inplace: work in place.
     """
 
-    @nil_is_default
     def __init__(self, ceiling: float, inplace: bool = False) -> None:
         super().__init__()
         self.ceiling = number(ceiling, "ceiling")
@@ -65,7 +62,6 @@ class Tanh(Cudnn, nn.Tanh, typename="cudnn.Tanh"):
     PyTorch: ``torch.nn.Tanh``.
     """
 
-    @nil_is_default
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = flag(inplace, "inplace")
@@ -83,7 +79,6 @@ class Sigmoid(Cudnn, nn.Sigmoid, typename="cudnn.Sigmoid"):
     PyTorch: ``torch.nn.Sigmoid``.
     """
 
-    @nil_is_default
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = flag(inplace, "inplace")
@@ -105,7 +100,6 @@ class _SoftMax(Cudnn, Elementwise):
     function = staticmethod(f.softmax)
     slope = staticmethod(f.softmax_backward)
 
-    @nil_is_default
     def __init__(self, fast: bool = False) -> None:
         super().__init__()
         self.algorithm = "CUDNN_SOFTMAX_FAST" if flag(fast, "fast") else "CUDNN_SOFTMAX_ACCURATE"

@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 from compat import nn
 from compat.checks import whole
 from compat.cudnn.base import Cudnn
-from compat.nn.checks.arguments import nil_is_default
 
 A = TypeVar("A", bound="_Algorithms")
 
@@ -45,7 +44,6 @@ class SpatialConvolution(_Algorithms, nn.SpatialConvolution, typename="cudnn.Spa
     PyTorch: ``torch.nn.Conv2d``.
     """
 
-    @nil_is_default
     def __init__(
         self,
         nInputPlane: int,
@@ -114,7 +112,6 @@ class TemporalConvolution(
     window_stride = property(lambda self: (self.dH,))
     window_padding = property(lambda self: (self.padH,))
 
-    @nil_is_default
     def __init__(
         self,
         inputFrameSize: int,

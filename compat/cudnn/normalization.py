@@ -8,7 +8,6 @@ from torch import Tensor
 
 from compat import nn
 from compat.cudnn.base import Cudnn
-from compat.nn.checks.arguments import nil_is_default
 
 
 class SpatialCrossMapLRN(Cudnn, nn.SpatialCrossMapLRN, typename="cudnn.SpatialCrossMapLRN"):
@@ -17,7 +16,6 @@ class SpatialCrossMapLRN(Cudnn, nn.SpatialCrossMapLRN, typename="cudnn.SpatialCr
     PyTorch: ``torch.nn.LocalResponseNorm``.
     """
 
-    @nil_is_default
     def __init__(
         self,
         size: int = 5,

@@ -6,7 +6,6 @@ from typing import Any
 
 from compat import nn
 from compat.cudnn.base import Cudnn
-from compat.nn.checks.arguments import nil_is_default
 
 
 class SpatialMaxPooling(Cudnn, nn.SpatialMaxPooling, typename="cudnn.SpatialMaxPooling"):
@@ -30,7 +29,6 @@ class SpatialAveragePooling(
 
     divide = True
 
-    @nil_is_default
     def __init__(
         self,
         kW: int,

@@ -12,7 +12,6 @@ from torch import Tensor
 from compat import random
 from compat.checks import check_choice, check_tensor, flag, number, whole
 from compat.cudnn.base import Cudnn
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_type
 from compat.nn.core.module import Scalar
 
@@ -75,7 +74,6 @@ class RNN(Cudnn, typename="cudnn.RNN"):
     dropout: Scalar = 0
     inputMode: str = "CUDNN_LINEAR_INPUT"
 
-    @nil_is_default
     def __init__(
         self,
         inputSize: int,
@@ -327,7 +325,6 @@ class _Both(RNN):
 
     _directions = 2
 
-    @nil_is_default
     def __init__(
         self,
         inputSize: int,

@@ -12,7 +12,7 @@ means PyTorch's device of that name.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from compat.cutorch.devices import (
     ENVIRONMENT_VARIABLE,
@@ -71,7 +71,7 @@ from compat.cutorch.streams import (
     streamWaitFor,
     streamWaitForMultiDevice,
 )
-from compat.hints import missing as _missing
+from compat.hints import answers as _answers
 
 __all__ = [
     "ENVIRONMENT_VARIABLE",
@@ -126,6 +126,10 @@ __all__ = [
 _PEERS = "PyTorch uses peer access wherever getPeerToPeerAccess says it can"
 _HANDLES = "PyTorch keeps a BLAS handle per thread and stream on its own"
 _HINTS = {
+    "CudaTensor": "use torch.empty(3, device=cutorch.device(1))",
+    "current_stream": "use cutorch.getStream()",
+    "device_count": "use cutorch.getDeviceCount()",
+    "memory_allocated": "use cutorch.getMemoryUsage()",
     "current_device": "use cutorch.getDevice(), which counts from 1",
     "empty_cache": "use torch.cuda.empty_cache()",
     "is_available": "use cutorch.getDeviceCount(), which counts CPUs where there is no accelerator",
@@ -142,6 +146,5 @@ _HINTS = {
     "setHeapTracking": "Python frees tensors at once, there is no heap to track",
 }
 
-
-def __getattr__(name: str) -> Any:
-    raise _missing(__name__, "cutorch", name, _HINTS, __all__)
+if not TYPE_CHECKING:
+    __getattr__ = _answers(__name__, "cutorch", _HINTS, __all__)

@@ -117,6 +117,16 @@ def place(type: str, tensor: torch.Tensor | None = None) -> tuple[torch.dtype, t
     """Return the dtype of Torch7's tensor type ``type``, and the device for a tensor of it.
 
     A CUDA type means the current device, but a ``tensor`` on an accelerator stays on its own.
+
+    Args:
+        type: a tensor type of Torch7, such as ``torch.FloatTensor`` or ``torch.CudaTensor``.
+        tensor: the tensor that is to be converted, if there is one.
+
+    Returns:
+        The dtype and the device.
+
+    Raises:
+        ValueError: there is no such type.
     """
     dtype, cuda = parse_type(type)
     if not cuda:
@@ -206,6 +216,8 @@ def _resolve(wanted: Iterable[DeviceLike], argument: str) -> tuple[torch.device,
         raise TypeError(
             f"{argument} is the single device {wanted!r}; a list of devices is accepted"
         )
+    if not isinstance(wanted, Iterable):
+        raise TypeError(f"{argument} is {wanted!r}; a list of devices is accepted")
     try:
         found = tuple(_lookup(gpu, _hardware()) for gpu in wanted)
     except ValueError as error:
@@ -236,8 +248,17 @@ def getDevice() -> int:
 def gpu_id(gpu: DeviceLike) -> int:
     """Return the GPU id, counted from 1, of a logical device.
 
+    Args:
+        gpu: a GPU id, which is returned as it is, or PyTorch's name of a device.
+
     Raises:
         ValueError: the device is not in the list.
+
+    Example:
+        >>> from compat import cutorch
+        >>> cutorch.configure(["cpu", "cpu"])
+        >>> cutorch.gpu_id("cpu"), cutorch.gpu_id(2)
+        (1, 2)
     """
     target, listed = device(gpu), devices()
     if not isinstance(gpu, _NAMES):
@@ -249,7 +270,14 @@ def gpu_id(gpu: DeviceLike) -> int:
 
 
 def setDevice(gpu: DeviceLike) -> None:
-    """Make a logical device this thread's current one, and PyTorch's if it is an accelerator."""
+    """Make a logical device this thread's current one, and PyTorch's if it is an accelerator.
+
+    Args:
+        gpu: a GPU id from 1, or PyTorch's name of a device.
+
+    Raises:
+        ValueError: the device is not a logical one.
+    """
     number, listed = gpu_id(gpu), devices()
     target = listed[number - 1]
     if target in accelerated():
@@ -262,6 +290,21 @@ def device_guard(gpu: DeviceLike | None = None) -> Iterator[None]:
     """Run a block on a logical device; afterwards the former device is current again.
 
     Without an argument the block starts on the current device and may change it.
+
+    Args:
+        gpu: a GPU id from 1, or PyTorch's name of a device.
+
+    Raises:
+        ValueError: the device is not a logical one.
+
+    Example:
+        >>> from compat import cutorch
+        >>> cutorch.configure(["cpu", "cpu"])
+        >>> with cutorch.device_guard(2):
+        ...     cutorch.getDevice()
+        2
+        >>> cutorch.getDevice()
+        1
     """
     saved = _state.devices, _state.gpu
     kind = accelerated()[0].type if accelerated() else None
@@ -280,6 +323,17 @@ def withDevice(gpu: DeviceLike, closure: Callable[[], T]) -> T:
     """Call ``closure()`` with ``gpu`` as the current device and return its result.
 
     Afterwards the former device is current again, also after an exception.
+
+    Args:
+        gpu: a GPU id from 1, or PyTorch's name of a device.
+        closure: a function without arguments. The former device is current again after it, also
+            after an error.
+
+    Example:
+        >>> from compat import cutorch
+        >>> cutorch.configure(["cpu", "cpu"])
+        >>> cutorch.withDevice(2, cutorch.getDevice)
+        2
     """
     with device_guard(gpu):
         return closure()

@@ -20,6 +20,9 @@ def getMemoryUsage(gpu: DeviceLike | None = None) -> tuple[int, int]:
     """Return free and total memory in bytes of a device (default: the current one).
 
     For a CPU device, and for one that uses the CPU's memory, these are the machine's.
+
+    Args:
+        gpu: a GPU id from 1, or PyTorch's name of a device.
     """
     target = device_or_current(gpu)
     told = accelerators.memory(target) if accelerators.is_accelerator(target) else None
@@ -68,6 +71,9 @@ def getDeviceProperties(gpu: DeviceLike | None = None) -> Table:
 
     The result is a dict whose entries are also attributes. It has the keys that PyTorch knows; for
     a CPU device ``name``, ``major``, ``minor``, ``multiProcessorCount`` (cores) and the memory.
+
+    Args:
+        gpu: a GPU id from 1, or PyTorch's name of a device.
     """
     target = device_or_current(gpu)
     free, total = getMemoryUsage(target)
@@ -86,7 +92,12 @@ def getDeviceProperties(gpu: DeviceLike | None = None) -> Table:
 
 
 def getPeerToPeerAccess(gpu: DeviceLike, peer: DeviceLike) -> bool:
-    """Return whether ``gpu`` can address the memory of ``peer``; PyTorch uses it by itself."""
+    """Return whether ``gpu`` can address the memory of ``peer``; PyTorch uses it by itself.
+
+    Args:
+        gpu: a GPU id from 1, or PyTorch's name of a device.
+        peer: the device whose memory it is about.
+    """
     return accelerators.can_access_peer(device(gpu), device(peer))
 
 

@@ -15,12 +15,20 @@ def manualSeed(seed: int, gpu: DeviceLike | None = None) -> None:
 
     Logical devices on one physical device share its generator. A CPU device has PyTorch's
     generator, not that of ``compat.random``: ``cutorch`` does not touch Torch7's own either.
+
+    Args:
+        seed: a whole number.
+        gpu: the device, a GPU id from 1 or PyTorch's name; default: the current one.
     """
     generator(device_or_current(gpu)).manual_seed(seed)
 
 
 def manualSeedAll(seed: int) -> None:
-    """Seed every device with the same number."""
+    """Seed every device with the same number.
+
+    Args:
+        seed: a whole number.
+    """
     for listed in dict.fromkeys(devices()):
         manualSeed(seed, listed)
 
@@ -41,10 +49,19 @@ def initialSeed(gpu: DeviceLike | None = None) -> int:
 
 
 def getRNGState(gpu: DeviceLike | None = None) -> torch.Tensor:
-    """Return the state of a device's generator: a uint8 tensor on the CPU."""
+    """Return the state of a device's generator: a uint8 tensor on the CPU.
+
+    Args:
+        gpu: the device, a GPU id from 1 or PyTorch's name; default: the current one.
+    """
     return generator(device_or_current(gpu)).get_state()
 
 
 def setRNGState(state: torch.Tensor, gpu: DeviceLike | None = None) -> None:
-    """Set the state of a device's generator to one that ``getRNGState`` returned."""
+    """Set the state of a device's generator to one that ``getRNGState`` returned.
+
+    Args:
+        state: the uint8 tensor that ``getRNGState`` returned for a device of the same kind.
+        gpu: the device, a GPU id from 1 or PyTorch's name; default: the current one.
+    """
     generator(device_or_current(gpu)).set_state(state)

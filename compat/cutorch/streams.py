@@ -39,6 +39,10 @@ def reserveStreams(n: int, nonblocking: bool = False) -> None:
     """Make at least ``n`` streams on every device.
 
     Differs from Torch7: all streams of PyTorch are non-blocking, whatever ``nonblocking`` says.
+
+    Args:
+        n: how many streams each device has afterwards, besides the default stream 0.
+        nonblocking: for Torch7's signature.
     """
     global _reserved
     with _lock:
@@ -51,7 +55,14 @@ def getNumStreams() -> int:
 
 
 def setStream(stream: int) -> None:
-    """Make stream ``stream`` of every device the current one of this thread."""
+    """Make stream ``stream`` of every device the current one of this thread.
+
+    Args:
+        stream: 0 for the default stream, 1…n for a reserved one.
+
+    Raises:
+        ValueError: there is no stream of this number.
+    """
     _check_stream(stream)
     for target in dict.fromkeys(devices()):
         if accelerators.has_streams(target):
@@ -73,6 +84,10 @@ def streamWaitFor(waiting: int, streams: Iterable[int]) -> None:
     """Make a stream of the current device wait for the present work of others of its streams.
 
     The CPU does not wait.
+
+    Args:
+        waiting: the number of the stream that waits.
+        streams: the numbers of the streams whose queued work it waits for.
     """
     streamWaitForMultiDevice(getDevice(), waiting, {getDevice(): streams})
 
@@ -80,7 +95,15 @@ def streamWaitFor(waiting: int, streams: Iterable[int]) -> None:
 def streamWaitForMultiDevice(
     gpu: DeviceLike, waiting: int, streams: Mapping[DeviceLike, Iterable[int]]
 ) -> None:
-    """Make stream ``waiting`` of ``gpu`` wait for streams of any devices, given per device."""
+    """Make stream ``waiting`` of ``gpu`` wait for streams of any devices, given per device.
+
+    The CPU does not wait.
+
+    Args:
+        gpu: the device of the stream that waits.
+        waiting: its number.
+        streams: for each device the numbers of its streams, ``{1: [1, 2], 2: [1]}``.
+    """
     _check_stream(waiting)
     for other, numbers in streams.items():
         for number in numbers:
@@ -91,12 +114,25 @@ def streamWaitForMultiDevice(
 
 
 def streamBarrier(streams: Iterable[int]) -> None:
-    """Make streams of the current device wait for each other."""
+    """Make streams of the current device wait for each other.
+
+    The CPU does not wait. Work that is queued later on any of the streams runs after the present
+    work of all.
+
+    Args:
+        streams: numbers of streams.
+    """
     streamBarrierMultiDevice({getDevice(): streams})
 
 
 def streamBarrierMultiDevice(streams: Mapping[DeviceLike, Iterable[int]]) -> None:
-    """Make streams of any devices, given per device, wait for each other."""
+    """Make streams of any devices, given per device, wait for each other.
+
+    The CPU does not wait.
+
+    Args:
+        streams: for each device the numbers of its streams, ``{1: [1, 2], 2: [1]}``.
+    """
     every = {gpu: list(numbers) for gpu, numbers in streams.items()}
     for gpu, numbers in every.items():
         for number in numbers:
@@ -104,7 +140,11 @@ def streamBarrierMultiDevice(streams: Mapping[DeviceLike, Iterable[int]]) -> Non
 
 
 def streamSynchronize(stream: int) -> None:
-    """Make the CPU wait for a stream of the current device."""
+    """Make the CPU wait for a stream of the current device.
+
+    Args:
+        stream: its number, 0 for the default stream.
+    """
     _check_stream(stream)
     if accelerators.has_streams(device_or_current()):
         _stream(device_or_current(), stream).synchronize()

@@ -14,9 +14,9 @@ Lua's tables of options are keyword arguments here. The results are Torch7's num
 writing files needs Pillow, the extra ``dptable[image]``.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from compat.hints import missing as _missing
+from compat.hints import answers as _answers
 from compat.image.colors import (
     hsl2rgb,
     hsv2rgb,
@@ -124,6 +124,8 @@ _HINTS = {
     **dict.fromkeys(("read", "imread", "open"), "use image.load(filename)"),
     **dict.fromkeys(("write", "imwrite", "imsave"), "use image.save(filename, tensor)"),
     **dict.fromkeys(("show", "imshow"), _WINDOW),
+    **dict.fromkeys(("ToTensor", "to_tensor"), "image.load(filename) returns a tensor"),
+    **dict.fromkeys(("Compose", "Normalize", "transforms"), "write a function, or use torchvision"),
     "resize": "use image.scale(src, width, height)",
     "display": _WINDOW,
     "window": _WINDOW,
@@ -139,6 +141,5 @@ _HINTS = {
     **dict.fromkeys(("byte", "float", "double"), "the functions take all three types of images"),
 }
 
-
-def __getattr__(name: str) -> Any:
-    raise _missing(__name__, "image", name, _HINTS, __all__)
+if not TYPE_CHECKING:
+    __getattr__ = _answers(__name__, "image", _HINTS, __all__)

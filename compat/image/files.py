@@ -115,7 +115,13 @@ def load(filename: _Path, depth: int | None = None, tensortype: str | None = Non
 
 
 def loadJPG(filename: _Path, depth: int | None = None, tensortype: str | None = None) -> Tensor:
-    """Read a JPEG file; see ``load``."""
+    """Read a JPEG file; see ``load``.
+
+    Args:
+        filename: the file.
+        depth: 1 or 3 planes; default: those of the file.
+        tensortype: ``float``, ``double`` or ``byte``.
+    """
     return _decoded(filename, f"filename, {filename}", ("JPEG",), depth, tensortype)
 
 
@@ -163,7 +169,11 @@ def _from_bytes(
 
 
 def getSize(filename: _Path) -> Tensor:
-    """Return planes, height and width of a file, a LongTensor (Torch7: ``image.getSize``)."""
+    """Return planes, height and width of a file, a LongTensor (Torch7: ``image.getSize``).
+
+    Args:
+        filename: a JPEG, PNG, PPM or PGM file, of which the head alone is read.
+    """
     with _opened(filename, f"filename, {os.fspath(filename)}", _ALL) as picture:
         width, height = picture.size
         planes = 3 if picture.mode == "P" else len(picture.getbands())
@@ -171,7 +181,11 @@ def getSize(filename: _Path) -> Tensor:
 
 
 def is_supported(suffix: str) -> bool:
-    """Return whether files with this suffix can be written."""
+    """Return whether files with this suffix can be written.
+
+    Args:
+        suffix: without the dot, such as ``png``.
+    """
     return suffix in _SAVERS
 
 
@@ -237,6 +251,8 @@ def save(filename: _Path, tensor: Tensor) -> None:
         tensor: an image, H×W or K×H×W, with 1 or 3 planes, in PNG files also 4: bytes, or floats
             and doubles, which are cut to 0…1 and, as in Torch7, rounded down.
     """
+    if isinstance(filename, Tensor):
+        raise TypeError("filename is a Tensor; a path is accepted: save(filename, tensor)")
     suffix = Path(filename).suffix[1:]
     if suffix not in _SAVERS:
         raise ValueError(

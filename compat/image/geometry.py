@@ -108,7 +108,11 @@ def hflip(src: Tensor) -> Tensor:
 
 @with_destination()
 def vflip(src: Tensor) -> Tensor:
-    """Mirror an image, top to bottom (Torch7: ``image.vflip``); see ``hflip``."""
+    """Mirror an image, top to bottom (Torch7: ``image.vflip``); see ``hflip``.
+
+    Args:
+        src: an image, H×W or K×H×W.
+    """
     return check_image(src).flip(-2)
 
 

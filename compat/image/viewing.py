@@ -163,7 +163,11 @@ def _inside(place: int, size: int) -> int:
 
 
 def colormap(nbColor: int) -> Tensor:
-    """Return colours that differ much from each other, nbColor×3 (Torch7: ``image.colormap``)."""
+    """Return colours that differ much from each other, nbColor×3 (Torch7: ``image.colormap``).
+
+    Args:
+        nbColor: how many colours.
+    """
     number = torch.arange(whole(nbColor, "nbColor", 1), dtype=torch.float64)
     hue = (39 * number).fmod(360) / 60
     chroma = (number / 9).fmod(0.7) + 0.3
@@ -178,7 +182,11 @@ def colormap(nbColor: int) -> Tensor:
 
 
 def jetColormap(nbColor: int) -> Tensor:
-    """Return colours from blue over green and yellow to red, nbColor×3 (``image.jetColormap``)."""
+    """Return colours from blue over green and yellow to red, nbColor×3 (``image.jetColormap``).
+
+    Args:
+        nbColor: how many colours.
+    """
     number = torch.arange(1, whole(nbColor, "nbColor", 1) + 1, dtype=torch.float64)
     four = 4 * number / nbColor
     ends = ((1.5, 4.5), (0.5, 3.5), (-0.5, 2.5))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 import traceback
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn, TextIO
 
+from compat.hints import suggestion
 from compat.lua.errors import LuaError, error_text
 from compat.lua.interruption import interruptible, message
 from compat.lua.prompt import Prompt
@@ -35,9 +37,19 @@ options:
   --original NAMES  packages, with commas between, to take from there instead of ours
   --no-code         leave out the functions in files that are loaded
   --traceback       show where in Python an error arose, too
-  --quiet           print no warnings of Python's
-  --verbose         --traceback, and each warning's place in Python
-  -h, --help        show this text"""
+  -q, --quiet       print no warnings of Python's
+  -v, --verbose     --traceback, and each warning's place in Python
+  -h, --help        show this text
+
+examples:
+  {program} train.lua -epochs 3       # run a script; what follows it are its arguments
+  {program} -l nn -e 'print(nn.Linear(2, 3))'
+  {program} -i -e 'net = torch.load("net.t7")'
+  {program} --original nn --torch-home ~/torch train.lua"""
+
+
+_SHORT = {"-h": "--help", "-q": "--quiet", "-v": "--verbose"}
+_LONG = re.findall(r"--[a-z-]+", USAGE)
 
 
 class _UsageError(Exception):
@@ -73,6 +85,7 @@ def _parse(arguments: Sequence[str]) -> _Options:
         if name.startswith("--") and equals:
             word = name
             left.insert(0, given)
+        word = _SHORT.get(word, word)
         if word in ("-e", "-l"):
             options.chunks.append((word, value(word)))
         elif word[:2] in ("-e", "-l") and len(word) > 2:
@@ -87,10 +100,10 @@ def _parse(arguments: Sequence[str]) -> _Options:
             options.no_code = True
         elif word in ("--traceback", "--quiet", "--verbose"):
             setattr(options, word[2:], True)
-        elif word in ("-h", "--help"):
+        elif word == "--help":
             options.help = True
         else:
-            raise _UsageError(f"unknown option {word}")
+            raise _UsageError(f"unknown option {word}{suggestion(word, _LONG)}")
     if options.quiet and options.verbose:
         raise _UsageError("--quiet and --verbose are given; one of them is accepted")
     options.traceback |= options.verbose
@@ -148,7 +161,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Print what a script should know; where in Python it came up is nothing to it."""
+    """Print what a script should know; not where in Python it came up."""
     say(f"Warning: {message}", file or sys.stderr)
 
 

@@ -178,7 +178,7 @@ class Runtime:
     def _helpers(self) -> dict[str, Callable[..., Any]]:
         """Return the functions, besides kernels, that the Lua side calls."""
         return {
-            "describe_error": _describe_error,
+            "describe_error": describe_error,
             "set_default_type": self._set_default_type,
             "describe_tensor": self.exchange.describe_tensor,
             "this_runtime": lambda: self,
@@ -232,11 +232,24 @@ class Runtime:
         return importlib.import_module("compat.lua.objects").install(self)
 
     def add_packages(self, folders: Iterable[str], original: Iterable[str] = ()) -> None:
-        """Let ``require`` find packages in other folders, too; see ``Packages.add``."""
+        """Let ``require`` find packages in other folders, too; see ``Packages.add``.
+
+        Args:
+            folders: folders of packages: the ``share/lua/5.1`` of an old installation, checkouts.
+            original: names of packages to take from there although this library has them.
+
+        Raises:
+            NotADirectoryError: a folder does not exist.
+        """
         self.packages.add(folders, original)
 
     def represent(self, kind: type, convert: Callable[[Any], Any]) -> None:
-        """Register ``convert``, which makes the Lua value for an object of the class."""
+        """Register ``convert``, which makes the Lua value for an object of the class.
+
+        Args:
+            kind: a class of Python.
+            convert: a function of an object of the class, which returns a value that Lua can hold.
+        """
         self.exchange.represent(kind, convert)
 
     def invoke(self, function: Any, *args: Any) -> Any:
@@ -297,11 +310,37 @@ class Runtime:
     # Running --------------------------------------------------------------------------------------
 
     def execute(self, code: str, *args: Any, name: str = "=python") -> Any:
-        """Run Lua code; ``args`` are its ``...``. Returns what it returns."""
+        """Run Lua code; ``args`` are its ``...``. Returns what it returns.
+
+        Args:
+            code: Lua source.
+            args: values of Python. Tensors are not copied.
+            name: what errors call the source; it begins with ``=`` or ``@``, as in Lua.
+
+        Returns:
+            None, the one result, or a tuple of several.
+
+        Raises:
+            LuaError: the code does not compile, or ended in an error.
+
+        Example:
+            >>> from compat import lua
+            >>> runtime = lua.Runtime()
+            >>> runtime.execute("local x, y = ...; return x:sum(), y + 1", torch.ones(3), 4)
+            (3, 5)
+        """
         return self.access("execute", code, name, *args)
 
     def eval(self, expression: str, *args: Any) -> Any:
-        """Return the value of a Lua expression."""
+        """Return the value of a Lua expression.
+
+        Args:
+            expression: an expression of Lua, in which ``...`` is ``args``.
+            args: values of Python.
+
+        Raises:
+            LuaError: it does not compile, or ended in an error.
+        """
         return self.execute(f"return {expression}", *args)
 
     def globals(self) -> LuaTable:
@@ -309,11 +348,28 @@ class Runtime:
         return LuaTable(self, self._at_home(self.lua.globals()))
 
     def require(self, name: str) -> Any:
-        """Call Lua's ``require``."""
+        """Call Lua's ``require``.
+
+        Args:
+            name: the package, such as ``nn`` or ``models.resnet``.
+
+        Returns:
+            What the package returns.
+
+        Raises:
+            LuaError: there is no such package, or its code ended in an error.
+        """
         return self.access("require", name)
 
     def run(self, path: str | os.PathLike[str], *args: str) -> Any:
         """Run a script with its arguments, which it finds in ``arg`` and ``...``.
+
+        Args:
+            path: the script.
+            args: its arguments.
+
+        Returns:
+            What the script returns.
 
         Raises:
             LuaError: the script ended in an error.
@@ -336,10 +392,10 @@ class Runtime:
         os._exit(code)
 
 
-def _describe_error(error: Any) -> tuple[str, str, int | None]:
+def describe_error(error: Any) -> tuple[str, str, int | None]:
     """Describe an exception for Lua: kind, text, number of the argument or the error itself."""
     if "origin" in getattr(error, "__dict__", ()):
-        return "net", str(error), error.kept if isinstance(error, LuaError) else None
+        return "net", str(error), getattr(error, "kept", None)
     if isinstance(error, ArgumentError):
         return "argument", str(error), error.number
     if isinstance(error, LuaError) and error.kept is not None:
@@ -370,7 +426,18 @@ storage_changes.listeners.append(_refresh_all)
 
 
 def run(path: str | os.PathLike[str], *args: str) -> Any:
-    """Run a Lua script in a runtime of its own; see ``Runtime.run``."""
+    """Run a Lua script in a runtime of its own; see ``Runtime.run``.
+
+    Args:
+        path: the script.
+        args: its arguments, strings.
+
+    Returns:
+        What the script returns.
+
+    Raises:
+        LuaError: the script ended in an error.
+    """
     runtime = Runtime()
     try:
         return runtime.run(path, *args)

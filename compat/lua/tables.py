@@ -99,7 +99,7 @@ class Tables:
         return new, id(new)
 
     def replace(self, old: Table, new: Any, holder: Any = None) -> None:
-        """Put ``new`` in the place of ``old``, wherever Python has it; first in ``holder``."""
+        """Put ``new`` in place of ``old``, wherever Python has it; first in ``holder``."""
         self._replaced(old, new)
         _replace_in(holder, old, new)
         # Lua's wrapper and the arguments of the call have it, too.

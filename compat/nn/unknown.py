@@ -43,7 +43,7 @@ class _Field:
 
 
 class _Kept(t7.TorchObject):
-    """What an unknown module and an unknown criterion have in common.
+    """The common part of an unknown module and an unknown criterion.
 
     The fields are those of the file, under their names as attributes and in ``fields``.
     """

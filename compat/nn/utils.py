@@ -6,14 +6,14 @@ argument also return it, because a tensor may have to be replaced.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from compat import cutorch
 from compat.checks import whole, wrong_type
-from compat.hints import missing
+from compat.hints import answers
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import Convertible
 from compat.storage_changes import moved
@@ -156,11 +156,14 @@ def clear(object: Any, *fields: Any) -> Any:
 
 
 _HINTS = {
+    "weight_norm": "use nn.WeightNorm(module)",
+    "rnn": "padded sequences: nn.MaskZero and nn.TrimZero",
     "clip_grad_norm_": "use net.gradParamClip(norm)",
     "clip_grad_value_": "use gradParams.clamp_(-1, 1), with gradParams of net.getParameters()",
     "parameters_to_vector": "use net.getParameters(), whose first result is one flat tensor",
 }
 
+__path__: list[str] = []  # for HintsOfImports
 
-def __getattr__(name: str) -> Any:
-    raise missing(__name__, "nn.utils", name, _HINTS, globals())
+if not TYPE_CHECKING:
+    __getattr__ = answers(__name__, "nn.utils", _HINTS, globals())

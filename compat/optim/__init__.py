@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from compat.hints import missing as _missing
+from compat.hints import answers as _answers
 from compat.optim.from_torch import from_torch
 from compat.optim.methods.adadelta import adadelta
 from compat.optim.methods.adagrad import adagrad
@@ -68,9 +68,11 @@ _HINTS = {
 } | {
     "AdamW": "use optim.from_torch(torch.optim.AdamW)",
     "NAdam": "use optim.from_torch(torch.optim.NAdam)",
+    "Optimizer": "an optimizer is a function: optim.sgd(feval, params, config)",
+    "step": "optim.sgd(feval, params, config) takes one step",
+    "zero_grad": "use net.zeroGradParameters() in feval",
     "lr_scheduler": "set config['learningRate'], or learningRateDecay for optim.sgd",
 }
 
-
-def __getattr__(name: str) -> Any:
-    raise _missing(__name__, "optim", name, _HINTS, __all__)
+if not TYPE_CHECKING:
+    __getattr__ = _answers(__name__, "optim", _HINTS, __all__)

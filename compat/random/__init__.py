@@ -14,9 +14,9 @@ Tensors of other devices are drawn on the CPU and copied; float16 and bfloat16 a
 float32. PyTorch's own generators are neither used nor changed.
 """
 
-from typing import Any as _Any
+from typing import TYPE_CHECKING
 
-from compat.hints import missing as _missing
+from compat.hints import answers as _answers
 from compat.random.alias import AliasMultinomial, multinomialAlias, multinomialAliasSetup
 from compat.random.choice import multinomial, randperm
 from compat.random.distributions import (
@@ -93,6 +93,10 @@ __all__ = [
 ]
 
 _HINTS = {
+    **dict.fromkeys(("randint", "randrange"), "use random.random(a, b), both included"),
+    "gauss": "use random.normal(mean, std)",
+    "choice": "use values[random.random(1, len(values)) - 1]",
+    "sample": "use random.randperm(n)[:k], which counts from 1",
     "manual_seed": "use random.manualSeed(seed)",
     "seed_all": "use random.manualSeed(seed); cutorch.manualSeedAll(seed) seeds the devices",
     "get_rng_state": "use random.getRNGState()",
@@ -100,6 +104,5 @@ _HINTS = {
     "shuffle": "use random.randperm(n), which counts from 1",
 }
 
-
-def __getattr__(name: str) -> _Any:
-    raise _missing(__name__, "random", name, _HINTS, __all__)
+if not TYPE_CHECKING:
+    __getattr__ = _answers(__name__, "random", _HINTS, __all__)

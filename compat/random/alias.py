@@ -74,6 +74,14 @@ def multinomialAlias(
 
     Differs from Torch7: ``J`` is not changed, so that further calls draw in the same way; float32
     probabilities work, too.
+
+    Args:
+        out: an int64 tensor of any shape, overwritten with categories.
+        state: the pair that ``multinomialAliasSetup`` returned.
+        generator: where to draw from; default: the shared one.
+
+    Returns:
+        ``out``.
     """
     _check_output(out, "out")
     J, q = (part.detach().cpu().numpy() for part in state)

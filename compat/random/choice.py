@@ -22,6 +22,16 @@ def randperm(
 
     ``dtype`` may be a tensor type's name ("torch.IntTensor"). Differs from Torch7: the default is
     int64, which can be an index, instead of the default tensor type.
+
+    Args:
+        n: how many numbers.
+        dtype: the type of the result.
+        generator: where to draw from; default: the shared one.
+
+    Example:
+        >>> from compat import random
+        >>> sorted(random.randperm(4).tolist())
+        [1, 2, 3, 4]
     """
     count = whole(c_integer(n, "n"), "n", 1)
     kind, _ = parse_type(dtype, "dtype")
@@ -44,6 +54,15 @@ def multinomial(
     the device of ``p``. The weights need not add to 1, but must have a positive sum. Without
     replacement ``n`` must not exceed ``K``; if there are fewer non-zero weights than draws, indices
     are repeated, as in Torch7.
+
+    Args:
+        p: the weights, not negative, ``(K,)`` or ``(rows, K)``.
+        n: how many draws for each row.
+        replacement: whether a category may be drawn again.
+        generator: where to draw from; default: the shared one.
+
+    Raises:
+        ValueError: a row of weights has no positive sum, or ``n`` is too large.
     """
     check_weights(p)
     rows = np.atleast_2d(p.detach().cpu().double().numpy())

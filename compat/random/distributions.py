@@ -45,6 +45,20 @@ def random(
     """Draw a whole number from 0 to 2**32-1, from 1 to ``a``, or from ``a`` to ``b``.
 
     Arguments are cut to integers. There are 2**32 different draws, also if the range is larger.
+
+    Args:
+        a: the largest number, or with ``b`` the smallest.
+        b: the largest number.
+        generator: where to draw from; default: the shared one.
+
+    Raises:
+        ValueError: ``b`` is less than ``a``.
+
+    Example:
+        >>> from compat import random
+        >>> _ = random.manualSeed(1)
+        >>> random.random(6), random.random(10, 20)
+        (2, 13)
     """
     low, span = _range(a, b, None)
     word = pick(generator).word()
@@ -96,7 +110,13 @@ def _random(a: float | None, b: float | None, span: int | None) -> Sampler:
 
 
 def uniform(a: float = 0, b: float = 1, *, generator: Generator | None = None) -> float:
-    """Draw from ``[a, b)``; there are 2**32 different draws. ``b`` may be less than ``a``."""
+    """Draw from ``[a, b)``; there are 2**32 different draws. ``b`` may be less than ``a``.
+
+    Args:
+        a: the smallest number.
+        b: the bound, which is not drawn.
+        generator: where to draw from; default: the shared one.
+    """
     return pick(generator).word() * 2.0**-32 * (b - a) + a
 
 
@@ -121,6 +141,11 @@ def normal(mean: float = 0, stdv: float = 1, *, generator: Generator | None = No
     """Draw from a normal distribution with ``stdv > 0``.
 
     Draws are made in pairs: every second call returns the other number of the pair.
+
+    Args:
+        mean: the mean.
+        stdv: the standard deviation, above 0.
+        generator: where to draw from; default: the shared one.
     """
     return float(_one(_normal(mean, stdv), generator))
 
@@ -146,7 +171,13 @@ def _normal(mean: float, stdv: float) -> Sampler:
 
 
 def logNormal(mean: float = 1, stdv: float = 2, *, generator: Generator | None = None) -> float:
-    """Draw ``exp(normal(mean, stdv))``; note Torch7's defaults."""
+    """Draw ``exp(normal(mean, stdv))``; note Torch7's defaults.
+
+    Args:
+        mean: the mean of the logarithm.
+        stdv: the standard deviation of the logarithm, above 0.
+        generator: where to draw from; default: the shared one.
+    """
     return float(_one(_log_normal(mean, stdv), generator))
 
 
@@ -163,7 +194,12 @@ def _log_normal(mean: float, stdv: float) -> Sampler:
 
 
 def exponential(lambda_: float, *, generator: Generator | None = None) -> float:
-    """Draw from an exponential distribution with rate ``lambda_``, which has no default."""
+    """Draw from an exponential distribution with rate ``lambda_``, which has no default.
+
+    Args:
+        lambda_: the rate, the inverse of the mean; not 0.
+        generator: where to draw from; default: the shared one.
+    """
     return float(_one(_exponential(lambda_), generator))
 
 
@@ -181,7 +217,13 @@ def _exponential(rate: float) -> Sampler:
 
 
 def cauchy(median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> float:
-    """Draw from a Cauchy distribution."""
+    """Draw from a Cauchy distribution.
+
+    Args:
+        median: the median.
+        sigma: the half width at half of the maximum.
+        generator: where to draw from; default: the shared one.
+    """
     return float(_one(_cauchy(median, sigma), generator))
 
 
@@ -200,7 +242,15 @@ def _cauchy(median: float, sigma: float) -> Sampler:
 
 
 def geometric(p: float, *, generator: Generator | None = None) -> int:
-    """Draw the number of tries until a stop; ``0 < p < 1`` is the probability to go on."""
+    """Draw the number of tries until a stop; ``0 < p < 1`` is the probability to go on.
+
+    Args:
+        p: the probability to go on.
+        generator: where to draw from; default: the shared one.
+
+    Returns:
+        A whole number, at least 1.
+    """
     return int(_one(_geometric(p), generator))
 
 
@@ -224,7 +274,13 @@ def _geometric(p: float) -> Sampler:
 
 
 def gamma(shape: float, scale: float = 1, *, generator: Generator | None = None) -> float:
-    """Draw from a gamma distribution (Torch7's package randomkit)."""
+    """Draw from a gamma distribution (Torch7's package randomkit).
+
+    Args:
+        shape: the shape, above 0.
+        scale: the scale, above 0; the mean is ``shape * scale``.
+        generator: where to draw from; default: the shared one.
+    """
     return gamma_(torch.empty(1, dtype=torch.float64), shape, scale, generator=generator).item()
 
 
@@ -251,7 +307,12 @@ def gamma_(
 
 
 def bernoulli(p: float = 0.5, *, generator: Generator | None = None) -> int:
-    """Draw 1 with probability ``0 <= p <= 1``, else 0."""
+    """Draw 1 with probability ``0 <= p <= 1``, else 0.
+
+    Args:
+        p: the probability of 1.
+        generator: where to draw from; default: the shared one.
+    """
     _check_probability(p)
     return int(pick(generator).word() * 2.0**-32 <= p)
 
@@ -295,7 +356,19 @@ def rand(
     device: torch.device | str | None = None,
     generator: Generator | None = None,
 ) -> torch.Tensor:
-    """Return a new tensor of ``uniform(0, 1)`` draws; default: PyTorch's dtype and device."""
+    """Return a new tensor of ``uniform(0, 1)`` draws; default: PyTorch's dtype and device.
+
+    Args:
+        size: the sizes, as several numbers or one list.
+        dtype: a floating-point type.
+        device: where the result is; the numbers are drawn on the CPU.
+        generator: where to draw from; default: the shared one.
+
+    Example:
+        >>> from compat import random
+        >>> random.rand(2, 3).shape
+        torch.Size([2, 3])
+    """
     return uniform_(torch.empty(*size, dtype=dtype, device=device), generator=generator)
 
 
@@ -305,7 +378,14 @@ def randn(
     device: torch.device | str | None = None,
     generator: Generator | None = None,
 ) -> torch.Tensor:
-    """Return a new tensor of ``normal(0, 1)`` draws; default: PyTorch's dtype and device."""
+    """Return a new tensor of ``normal(0, 1)`` draws; default: PyTorch's dtype and device.
+
+    Args:
+        size: the sizes, as several numbers or one list.
+        dtype: a floating-point type.
+        device: where the result is; the numbers are drawn on the CPU.
+        generator: where to draw from; default: the shared one.
+    """
     return normal_(torch.empty(*size, dtype=dtype, device=device), generator=generator)
 
 

@@ -210,8 +210,7 @@ class Generator:
         Raises:
             ValueError: the state is invalid, as in Torch7 (size, ``seeded``, ``left``, ``next``).
                 Differs from Torch7: also if ``left`` and ``next`` disagree, or a word exceeds 32
-                    bits; Torch7 would
-                read outside its buffer or leave [0, 1).
+                bits; Torch7 would read outside its buffer or leave [0, 1).
         """
         record = np.frombuffer(_state_bytes(state), _STATE)[0]
         left, following = int(record["left"]), int(record["next"])
@@ -339,6 +338,19 @@ def using(generator: Generator) -> Iterator[Generator]:
 
     In Torch7 each thread has its own generator; here all threads share the default one, except in
     such blocks.
+
+    Args:
+        generator: the generator of this thread while the block runs.
+
+    Example:
+        >>> from compat import random
+        >>> own = random.Generator()
+        >>> _ = own.manualSeed(1)
+        >>> with random.using(own):
+        ...     first = random.uniform()
+        >>> _ = own.manualSeed(1)
+        >>> first == random.uniform(generator=own)
+        True
     """
     token = _own.set(pick(generator))
     try:
@@ -359,7 +371,12 @@ def pick(generator: Generator | None) -> Generator:
 
 
 def manualSeed(seed: float, *, generator: Generator | None = None) -> None:
-    """Start the sequence of ``seed``; see ``Generator.manualSeed``."""
+    """Start the sequence of ``seed``; see ``Generator.manualSeed``.
+
+    Args:
+        seed: a whole number of 64 bits.
+        generator: the generator to seed; default: the shared one.
+    """
     pick(generator).manualSeed(seed)
 
 
@@ -379,5 +396,13 @@ def getRNGState(*, generator: Generator | None = None) -> torch.Tensor:
 
 
 def setRNGState(state: torch.Tensor | bytes, *, generator: Generator | None = None) -> None:
-    """Continue from a state that ``getRNGState`` or Torch7 recorded."""
+    """Continue from a state that ``getRNGState`` or Torch7 recorded.
+
+    Args:
+        state: a ByteTensor of 5048 elements.
+        generator: the generator to set; default: the shared one.
+
+    Raises:
+        ValueError: the bytes are no state of Torch7's generator.
+    """
     pick(generator).setRNGState(state)

@@ -1,8 +1,8 @@
 """Torch7's .t7 file format: load, save, inspect."""
 
-from typing import Any as _Any
+from typing import TYPE_CHECKING
 
-from compat.hints import missing as _missing
+from compat.hints import answers as _answers
 from compat.lua_tables import List, MixedTable, Table, plain
 from compat.t7.api import dumps, inspect, load, loads, save
 from compat.t7.base.errors import Refusal, T7Error
@@ -49,12 +49,14 @@ __all__ = [
 ]
 
 _HINTS = {
+    **dict.fromkeys(("File", "DiskFile"), "use t7.load(path, many=True)"),
+    "Tensor": "files hold torch.Tensor",
+    "to_torch": "it is a method of nets: t7.load(path).to_torch()",
     **dict.fromkeys(("read", "open", "load_lua"), "use t7.load(path)"),
     **dict.fromkeys(("write", "dump"), "use t7.save(path, object)"),
     "serialize": "use t7.dumps(object)",
     "deserialize": "use t7.loads(data)",
 }
 
-
-def __getattr__(name: str) -> _Any:
-    raise _missing(__name__, "t7", name, _HINTS, __all__)
+if not TYPE_CHECKING:
+    __getattr__ = _answers(__name__, "t7", _HINTS, __all__)

@@ -92,6 +92,13 @@ def loads(data: bytes, **options: Any) -> Any:
     """Read an object from bytes, such as ``torch.serialize`` makes.
 
     The options are those of ``load``.
+
+    Args:
+        data: the bytes of one object.
+        options: those of ``load``.
+
+    Raises:
+        T7Error: the bytes are no object; the message has the offset and what was expected.
     """
     return load(io.BytesIO(data), **options)
 
@@ -177,6 +184,13 @@ def save(
 
 def dumps(obj: Any, **options: Any) -> bytes:
     """Return the bytes that ``save`` would write, like Torch7's ``torch.serialize``.
+
+    Args:
+        obj: what ``save`` takes.
+        options: those of ``save``.
+
+    Raises:
+        T7Error: an object in ``obj`` has no form in a file; the message names its place.
 
     Example:
         >>> loads(dumps({"rate": 0.5, "sizes": [3, 4]})).rate

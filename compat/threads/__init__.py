@@ -17,25 +17,23 @@ Python has its own.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+from compat.hints import answers as _answers
 from compat.threads.pool import Threads
 from compat.threads.worker import threadid
 
 __all__ = ["Threads", "threadid"]
 
-_INSTEAD = {
-    "Thread": "threading.Thread",
-    "Mutex": "threading.Lock",
-    "Condition": "threading.Condition",
-    "Queue": "queue.Queue",
-    "Pool": "threads.Threads(n)",
-    "ThreadPool": "threads.Threads(n, processes=False)",
-    "safe": "`with lock:` around the call, with a threading.Lock",
+_HINTS = {
+    "Thread": "use threading.Thread",
+    "Mutex": "use threading.Lock",
+    "Condition": "use threading.Condition",
+    "Queue": "use queue.Queue",
+    "Pool": "use threads.Threads(n)",
+    "ThreadPool": "use threads.Threads(n, processes=False)",
+    "safe": "use `with lock:` around the call, with a threading.Lock",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name in _INSTEAD:
-        raise AttributeError(f"threads.{name} is left out: use {_INSTEAD[name]}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:
+    __getattr__ = _answers(__name__, "threads", _HINTS, __all__)

@@ -53,8 +53,8 @@ class Walk:
         * ``rows``: ``[look, below, rest, parameters, bytes]``: the place of the item's look, the
           number of items in it, the number of items left out, and the parameters and bytes in it
           that no earlier item has.
-        * ``nodes``: the places of the items' rows, the value's first. Those that lie in an item
-          stand together, in the order of the items.
+        * ``nodes``: the places of the items' rows, the value's first. The rows inside an item stand
+          together, in the order of the items.
         * ``leftOut``: the numbers of items, statistics and pictures that found no room.
         """
         for number in range(len(self._values) - 1, 0, -1):

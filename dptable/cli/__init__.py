@@ -17,7 +17,7 @@ from typing import Any
 
 from compat.terminal import complain, printable
 from dptable import startup
-from dptable.cli.command_line import parser
+from dptable.cli.command_line import arranged, parser
 from dptable.cli.errors import WrongCommandLine, in_one_line
 from dptable.memory import keep_freed
 from dptable.training.stopping import INTERRUPTED, redirect_to_null
@@ -28,23 +28,23 @@ _FILES = ("file", "files", "data", "resume")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; an error becomes one line on stderr and exit code 1."""
+    words = arranged(sys.argv[1:] if argv is None else argv)
     if argv is None:
         # The process is the command's alone.
         for stream in ("stdout", "stderr"):
             if getattr(sys, stream) is None:  # it was closed before the command began
                 setattr(sys, stream, open(os.devnull, "w"))  # noqa: SIM115
         keep_freed()
-        if not {"-v", "--verbose"} & set(sys.argv[1:]):
+        if not {"-v", "--verbose"} & set(words):
             warnings.showwarning = _show_warning
-        if sys.argv[1:2] == ["lua"]:  # a script's options are its own
+        if words[:1] == ["lua"]:  # a script's options are its own
             with startup.without_collector():
                 lua = importlib.import_module("dptable.cli.lua")
             startup.loaded()
             # Scripts make many tables at once, as when they clone nets.
             gc.freeze()
             gc.set_threshold(5_000)
-            lua.leave(lua.main(sys.argv[2:]))
-    words = sys.argv[1:] if argv is None else list(argv)
+            lua.leave(lua.main(words[1:]))
     if words[:1] == ["port"]:
         words = importlib.import_module("compat.port.command").joined(words)
     whole = parser()

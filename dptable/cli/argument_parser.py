@@ -18,8 +18,13 @@ class ArgumentParser(argparse.ArgumentParser):
         wrong = re.search(r"invalid choice: '([^']*)'", message)
         if wrong:
             choices = [str(c) for action in self._actions for c in action.choices or ()]
-            message = message.replace(wrong[0], wrong[0] + suggestion(wrong[1], choices), 1)
+            nearest = self.suggestion(wrong[1], choices)
+            message = message.replace(wrong[0], wrong[0] + nearest, 1)
         self.exit(2, f"{self.prog}: {printable(message)}; see {self.prog} --help\n")
+
+    def suggestion(self, word: str, choices: list[str]) -> str:
+        """Return what an error adds to a ``word`` that is none of ``choices``."""
+        return suggestion(word, choices)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parse; name the sub-command in the error about unknown arguments."""

@@ -9,7 +9,7 @@ import argparse
 import dataclasses
 import platform
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from typing import Any
 
@@ -49,6 +49,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("dptable devices", "a table of the devices"),
         ("dptable devices --watch 1", "the table again every second"),
     ),
+    "selftest": (
+        ("dptable selftest", "one line for each part, and whether it works"),
+        ("dptable selftest --traceback", "with the place of a failure"),
+    ),
     "port": (
         ("dptable port train.lua -o draft", "a draft without a run"),
         ('dptable port train.lua -o draft --run "-epochs 1"', "with the types that a run shows"),
@@ -57,9 +61,37 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
 }
 
 
+# What the name of a file in place of a command stands for.
+_OF_FILES = {".lua": "dptable lua", ".t7": "dptable inspect"}
+
+
+class _Whole(ArgumentParser):
+    """The parser of the whole command line."""
+
+    def suggestion(self, word: str, choices: list[str]) -> str:
+        command = next((_OF_FILES[end] for end in _OF_FILES if word.endswith(end)), "")
+        return (
+            f" (did you mean {command} {word}?)" if command else super().suggestion(word, choices)
+        )
+
+
+def arranged(words: Sequence[str]) -> list[str]:
+    """Return a command line with the command first, whose options may come before it.
+
+    ``help convert`` becomes ``convert --help``.
+    """
+    words = list(words)
+    if words[:1] == ["help"]:
+        return [*(word for word in words[1:2] if word != "help"), "--help"]
+    place = next((i for i, word in enumerate(words) if word in COMMANDS), 0)
+    if place and words[0].startswith("-") and words[0] != "--version":
+        return [words[place], *words[:place], *words[place + 1 :]]
+    return words
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    whole = ArgumentParser(
+    whole = _Whole(
         prog="dptable",
         description="Run, open, convert and port what Torch7 left behind, and train networks on "
         "several devices.",
@@ -68,17 +100,9 @@ def parser() -> argparse.ArgumentParser:
     whole.epilog = f"{whole.epilog}\n\n{EXIT_STATUS}"
     whole.add_argument("--version", action="version", version=_versions())
     whole.set_defaults(traceback=False, quiet=False, verbose=False)
-    subparsers = whole.add_subparsers(metavar="COMMAND", required=True)
-    for add in (
-        _add_inspect,
-        _add_view,
-        _add_lua,
-        _add_port,
-        _add_convert,
-        _add_train,
-        _add_devices,
-        _add_selftest,
-    ):
+    # The sub-commands have the class without the rules for the whole.
+    subparsers = whole.add_subparsers(metavar="COMMAND", required=True, parser_class=ArgumentParser)
+    for add in COMMANDS.values():
         add(subparsers)
     for command, subparser in subparsers.choices.items():
         subparser.set_defaults(command=command)
@@ -303,7 +327,9 @@ def _add_inspect(subparsers: Any) -> None:
         description="Show the tables, objects, tensors and values of .t7 files as trees, with "
         "classes, options, sizes and element types. The data of tensors is not read.",
     )
-    parser.add_argument("file", nargs="+", type=_path, help="a .t7 file, or a folder of such")
+    parser.add_argument(
+        "file", nargs="+", type=_path, help="a .t7 file, or a folder with .t7 files"
+    )
     parser.add_argument("--all", action="store_true", help="list a file of any size to its end")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON instead of a tree")
@@ -358,7 +384,7 @@ def _add_convert(subparsers: Any) -> None:
     parser.add_argument(
         "--strip-dpt",
         action="store_true",
-        help="put its first tower in the place of every DataParallelTable",
+        help="put its first tower in place of every DataParallelTable",
     )
     precision = parser.add_mutually_exclusive_group()
     precision.add_argument("--float", action="store_true", help="convert to single precision")
@@ -425,3 +451,16 @@ def _add_devices(subparsers: Any) -> None:
         const=2.0,
         help="print the table anew, every 2 seconds if not told, until Ctrl-C",
     )
+
+
+# In the order of the help.
+COMMANDS: dict[str, Callable[[Any], None]] = {
+    "inspect": _add_inspect,
+    "view": _add_view,
+    "lua": _add_lua,
+    "port": _add_port,
+    "convert": _add_convert,
+    "train": _add_train,
+    "devices": _add_devices,
+    "selftest": _add_selftest,
+}

@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         return int(failed)
     same = os.path.exists(file) and os.path.exists(out) and os.path.samefile(file, out)
     told = _convert(args, file, out)
-    say(f"{printable(out)}: {told.text}{', in the place of the file given' if same else ''}")
+    say(f"{printable(out)}: {told.text}{', in place of the file given' if same else ''}")
     return 0
 
 

@@ -31,8 +31,8 @@ def run(args: argparse.Namespace) -> int:
     """Print trees, tables of tensors, or JSON; or draw a picture.
 
     The JSON object has ``entries``, as ``compat.t7.inspect`` lists them, and ``total``, with
-    ``unlisted_bytes`` if a file has more than is listed. For several files it is a list of such
-    objects, each with ``file``.
+    ``unlisted_bytes`` if a file has more than is listed. For several files it is a list of objects,
+    each with ``file``.
     """
     files = list(_files(args.file))
     if args.graph is not None:

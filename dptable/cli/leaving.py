@@ -41,7 +41,7 @@ class Result:
 
 @dataclass
 class Wish:
-    """How to write a net.
+    """The options of writing a net.
 
     Attributes:
         net: the place of the net in the file; empty for the only one.

@@ -200,7 +200,7 @@ def _chosen_gpus(
 
     Names become the list of logical devices. If there are fewer than ``ngpus``, devices are used
     several times and are listed so, too. "auto" chooses the best devices, as many as were ``asked``
-    for. In a job of several processes the result is this process's share of such a list; without a
+    for. In a job of several processes the result is this process's share of the list; without a
     list, ``asked`` of all devices.
     """
     if devices == "auto":

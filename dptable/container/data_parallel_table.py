@@ -13,6 +13,7 @@ from torch import Tensor
 from compat import cutorch
 from compat.checks import check_choice, check_number, check_some, wrong_type
 from compat.cutorch import DeviceLike
+from compat.nn.checks.arguments import as_in_torch7
 from compat.nn.checks.indexing import counted
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
@@ -104,6 +105,7 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
     deserializeNGPUs: ClassVar[int | None] = None
     """On how many devices, 1 to that number, files are restored; None: on those of the file."""
 
+    @as_in_torch7
     def __init__(
         self,
         dimension: int,
@@ -254,7 +256,11 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
         return self
 
     def updateParameters(self, learningRate: Scalar) -> DataParallelTable:
-        """Take a plain gradient step on the first replica; copy its parameters to the others."""
+        """Take a plain gradient step on the first replica; copy its parameters to the others.
+
+        Args:
+            learningRate: the size of the step.
+        """
         check_number(learningRate, "learningRate")
         self._check_net()
         self._gradients.zero_after_failure(self._passes.link())
@@ -330,6 +336,9 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
 
         With ``overlap``, sums begin only after a replica's whole backward, which is one piece of
         compiled code. Nets with ``statistics="synchronised"`` are not compiled.
+
+        Args:
+            on: False switches compiled code off.
         """
         self._check_net()
         for replica in self._replicas.modules or self.modules:
@@ -420,6 +429,9 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
         """Call ``callback`` with this container and every module of the first replica.
 
         The other replicas are then made anew from the first.
+
+        Args:
+            callback: a function of one module.
         """
         try:
             super().apply(callback)

@@ -143,7 +143,7 @@ class _Impl:
         return cls(dpt)
 
     def dispatcher(self) -> Basic:
-        """Return the dispatcher of such a container."""
+        """Return the dispatcher of the container."""
         return Basic()
 
     def t7_fields(self) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class Gpu:
 
     @property
     def parts(self) -> tuple[Gpu, ...]:
-        """What of this GPU computes: itself, or in MIG mode its instances."""
+        """The parts of this GPU that compute: itself, or in MIG mode its instances."""
         return (self,) if self.instances is None else self.instances
 
     @property
@@ -75,7 +75,7 @@ PATHS_EXPLAINED = (
 
 @dataclass(frozen=True)
 class GpuLink:
-    """How two GPUs are connected: a number of NVLinks, or the way over PCIe (NVML's level)."""
+    """The connection of two GPUs: a number of NVLinks, or the way over PCIe (NVML's level)."""
 
     nvlinks: int
     level: int | None

@@ -1,4 +1,4 @@
-"""How the processes of a job connect, and disconnect."""
+"""Connection and disconnection of the processes of a job."""
 
 from __future__ import annotations
 

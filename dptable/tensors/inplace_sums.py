@@ -58,6 +58,12 @@ def reduce_slice_(tensors: Sequence[Tensor], start: int, stop: int, *, zero: boo
 
     Worker threads share the work if each takes one of the ``slice_ranges`` of the buffers.
 
+    Args:
+        tensors: one flat tensor per device; the first gets the sum.
+        start: the first element, from 0.
+        stop: the element after the last.
+        zero: whether the elements of the other tensors become 0.
+
     Raises:
         TypeError: an entry is not a tensor.
         ValueError: the tensors differ, are not flat, or lack these elements.

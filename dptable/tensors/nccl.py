@@ -31,7 +31,11 @@ _told: set[str] = set()
 
 
 def why_not_nccl(tensors: Sequence[Tensor]) -> str | None:
-    """Return why NCCL cannot be used for these tensors, one per device, or None if it can."""
+    """Return why NCCL cannot be used for these tensors, one per device, or None if it can.
+
+    Args:
+        tensors: one tensor per device.
+    """
     if os.environ.get("CUDA_LAUNCH_BLOCKING") == "1":
         return "CUDA_LAUNCH_BLOCKING is 1, with which NCCL hangs"
     if not all(tensor.is_cuda for tensor in tensors):

@@ -187,6 +187,9 @@ def new_folder(model: str) -> Path:
     """Make ``runs/MODEL``, or ``runs/MODEL-2`` and so on where that exists.
 
     ``mkdir`` fails if the folder exists, so two runs that start together get different folders.
+
+    Args:
+        model: the name of the model.
     """
     for i in itertools.count(1):
         folder = Path("runs") / (model if i == 1 else f"{model}-{i}")

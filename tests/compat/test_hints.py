@@ -15,7 +15,8 @@ from support.paths import GOLDEN, ROOT
 
 import compat
 import dptable
-from compat import cutorch, hints, image, nn, optim, random, t7, threads, xlua
+import dptable.comm
+from compat import cudnn, cutorch, hints, image, nn, optim, random, t7, threads, xlua
 from compat import torch as torch7
 from compat.nn.core import pytorch_names
 
@@ -50,17 +51,63 @@ def test_no_answer_hides_what_is_there() -> None:
 
 
 def test_packages_answer_when_imported() -> None:
-    with pytest.raises(ImportError, match="package paths does not exist here: use pathlib"):
+    with pytest.raises(ImportError, match=r"compat\.paths does not exist here: use pathlib"):
         from compat import paths  # noqa: F401
-    with pytest.raises(ModuleNotFoundError, match="package optnet does not exist here: nothing"):
+    with pytest.raises(ModuleNotFoundError, match=r"compat\.optnet does not exist here: nothing"):
         importlib.import_module("compat.optnet")
-    with pytest.raises(ModuleNotFoundError, match="package paths does not exist here: use pathlib"):
+    with pytest.raises(
+        ModuleNotFoundError, match=r"compat\.paths does not exist here: use pathlib"
+    ):
         from compat.paths import concat  # noqa: F401
     with pytest.raises(ModuleNotFoundError, match=r"^No module named 'compat\.nonsense'$"):
         importlib.import_module("compat.nonsense")
     with pytest.raises(ImportError, match="cannot import name 'nonsense'"):
         from compat import nonsense  # noqa: F401
     assert not hasattr(compat, "nonsense")
+
+
+@pytest.mark.parametrize(
+    ("statement", "hint"),
+    [
+        ("from compat.nn import Conv2d", "PyTorch's Conv2d is nn.SpatialConvolution"),
+        ("from compat.nn import Linaer", "(did you mean Linear?)"),
+        ("from compat.torch import zeros", "use torch.zeros(…)"),
+        ("import compat.torch.nn", "write from compat import nn"),
+        ("from compat.optim import SGD", "use optim.sgd(feval, params, config)"),
+        ("from compat.nn.utils import clip_grad_norm_", "net.gradParamClip(norm)"),
+        ("from compat.nn.functional import relu", "torch.nn.functional.relu"),
+        ("from dptable import DataParallel", "dptable.DataParallelTable(1)"),
+        ("from dptable import nonsense", "cannot import name 'nonsense'"),
+        ("from dptable.training import nonsense", "cannot import name 'nonsense'"),
+    ],
+)
+def test_an_import_of_a_name_is_answered_as_the_name(statement: str, hint: str) -> None:
+    with pytest.raises(ImportError) as caught:
+        exec(statement, {})
+    assert hint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("Linear(in_features=3, out_features=2)", "it is inputSize here; it takes inputSize, o"),
+        ("SpatialConvolution(1, 2, 3, 3, padding=1)", "it is padW and padH here; it takes nInp"),
+        ("MSECriterion(reduction='sum')", "it is sizeAverage here; it takes sizeAverage"),
+        ("JoinTable(dim=1)", "it is dimension here; it takes dimension, nInputDims"),
+        ("Dropout(P=0.5)", "(did you mean p?); it takes p, v1, inplace"),
+        ("ReLU(inplace=True)", "it is p here"),
+        ("Tanh(inplace=True)", "nn.Tanh has no argument 'inplace'; it takes none"),
+    ],
+)
+def test_arguments_have_the_names_of_torch7(code: str, message: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        eval(f"nn.{code}", {"nn": nn})
+    assert message in str(caught.value)
+
+
+def test_asking_for_a_name_is_no_error() -> None:
+    for module in (compat, dptable, nn, torch7, threads):
+        assert not hasattr(module, "Conv2d")
 
 
 @pytest.mark.parametrize(
@@ -105,6 +152,7 @@ def test_other_names_are_pythons_error() -> None:
         ("net.forwrad(1)", "(did you mean forward?)"),
         ("nn.MSECriterion().to('cpu')", "float(), double() or cuda()"),
         ("nn.MSECriterion().backwrad", "(did you mean backward?)"),
+        ("nn.MSECriterion()(x, x).backward()", "net.backward(input, gradInput) computes"),
         ("nn.Conv2d(1, 2, 3)", "PyTorch's Conv2d is nn.SpatialConvolution"),
         ("nn.BatchNorm2d(3)", "PyTorch's BatchNorm2d is nn.SpatialBatchNormalization here"),
         ("nn.CrossEntropyLoss()", "PyTorch's CrossEntropyLoss is nn.CrossEntropyCriterion here"),
@@ -126,6 +174,15 @@ def test_other_names_are_pythons_error() -> None:
         ("optim.sdg", "(did you mean sgd?)"),
         ("net.save('a')", "t7.save(path, net)"),
         ("net.layers", "net.modules"),
+        ("net.get(1).in_features", "m.weight.size(1)"),
+        ("nn.SpatialConvolution(1, 2, 3, 3).kernel_size", "it is kW and kH here"),
+        ("nn.MSECriterion().reduction", "sizeAverage is True for the mean"),
+        ("nn.MSECriterion().zero_grad()", "a criterion has no parameters"),
+        ("optim.zero_grad()", "net.zeroGradParameters()"),
+        ("cudnn.SpatialConvolutoin", "(did you mean SpatialConvolution?)"),
+        ("dptable.comm.all_reduce", "comm.reduce_add"),
+        ("dptable.devices.count", "len(devices.devices())"),
+        ("dptable.nn", "write from compat import nn"),
         ("t7.load_lua('a')", "t7.load(path)"),
         ("t7.laod('a')", "(did you mean load?)"),
         ("random.manual_seed(1)", "random.manualSeed(seed)"),
@@ -140,7 +197,8 @@ def test_other_names_are_pythons_error() -> None:
 def test_what_a_pytorch_user_types_is_answered(code: str, hint: str) -> None:
     names: dict[str, Any] = {"nn": nn, "optim": optim, "xlua": xlua, "torch7": torch7}
     names |= {"t7": t7, "random": random, "cutorch": cutorch, "image": image, "threads": threads}
-    names |= {"dptable": dptable, "compat": compat}
+    names |= {"cudnn": cudnn, "dptable": dptable, "compat": compat}
+    names["x"] = torch.ones(2)
     names["net"] = nn.Sequential(nn.Linear(3, 2))
     with pytest.raises(AttributeError) as caught:
         eval(code, names)
@@ -180,3 +238,9 @@ def test_a_net_seems_to_have_no_index() -> None:
     assert len(net) == 1 and not hasattr(net, "__getitem__")
     with pytest.raises(AttributeError, match=r"net\.modules the list of all"):
         list(net)
+
+
+def test_an_option_with_the_name_of_pytorch_is_told() -> None:
+    x = torch.ones(2)
+    with pytest.warns(UserWarning, match="config has lr, which is not read; .* learningRate"):
+        optim.sgd(lambda x: (0.0, x), x, {"lr": 0.1})

@@ -60,7 +60,7 @@ class Files:
         )
 
     def reading(self, owner: Any, version: float) -> Any:
-        """Return a reader of such an object, for ``next_request``."""
+        """Return a reader of the object, for ``next_request``."""
         entry = find_class(type(owner))
         assert entry is not None and entry.read is not None
         return entry.read(owner, version)

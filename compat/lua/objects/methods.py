@@ -1,4 +1,4 @@
-"""Functions of Lua in the place of methods, and names that differ in both languages."""
+"""Functions of Lua in place of methods, and names that differ in both languages."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LuaMethod:
 
 
 class BoundLuaMethod:
-    """A function of Lua in the place of a method of one object; copied, it is one of the copy."""
+    """A function of Lua in place of a method of one object; copied, it is one of the copy."""
 
     def __init__(self, function: LuaFunction, owner: Any) -> None:
         self.function, self.owner = function, owner

@@ -1,1 +1,1 @@
-"""What modules take, and where in the net was the mistake. Knows no modules."""
+"""Checks of what modules take, and the place of a mistake in the net. Knows no modules."""

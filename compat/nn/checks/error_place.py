@@ -9,7 +9,7 @@ from compat.nn.checks.tensors import UNCLEAR
 
 
 class Named(Protocol):
-    """What can be told in an error: a module, a criterion."""
+    """A module or criterion, which an error can name."""
 
     typename: ClassVar[str]
 
@@ -22,7 +22,7 @@ class Explaining(Named, Protocol):
 
 
 class Origin:
-    """Where an error came from, for who tells it in other words.
+    """The origin of an error, for code that reports it in other words.
 
     ``owner`` is the module, criterion or class, ``method`` what it was doing, with ``arguments``;
     ``way``, the containers around it, the innermost first, each with the number of its child there.
@@ -85,7 +85,7 @@ class _Depth:
 
 
 def seen_from(net: Any, error: RecursionError) -> None:
-    """Have ``error`` tell what in ``net`` it failed at; the outermost net that is told counts."""
+    """Have ``error`` tell what in ``net`` it failed at; the outermost net counts."""
     said = error.args[0] if error.args else ""
     error.args = (_Depth(net, said.said if isinstance(said, _Depth) else said),)
 

@@ -1,4 +1,4 @@
-"""What modules and criterions accept: clear errors in the place of PyTorch's and Python's."""
+"""Checks of the inputs of modules and criterions, with clear errors in place of PyTorch's."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _TENSOR = torch.empty(0)
 class Code:
     """Forward and backward of a net in some state, compiled.
 
-    What goes in is told by pairs of a kind and a number: ``("held", 2)`` is the third of the net's
+    Pairs of a kind and a number describe the arguments: ``("held", 2)`` is the third of the net's
     tensors, ``("draw", 0)`` what the first of ``draws`` gives, ``("input", 0)`` the first tensor of
     the input, ``("gradOutput", 0)`` that of gradOutput, ``("kept", 0)`` the first of what forward
     has kept, and ``("gradient", 0)`` the gradient of a parameter, which no code reads.

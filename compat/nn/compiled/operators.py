@@ -153,7 +153,7 @@ _INTO_A_PART = {aten.slice_scatter.default, aten.select_scatter.default}
 def additions(
     graph: GraphModule, first: int, own: Sequence[int | None]
 ) -> tuple[list[int], list[bool]]:
-    """Have a graph return what it adds to gradients, in the place of the sums.
+    """Have a graph return what it adds to gradients, in place of the sums.
 
     Args:
         graph: returns, from result ``first`` on, the new value of each gradient.
@@ -215,7 +215,7 @@ def _apart(way: set[Node]) -> bool:
 
 
 def _from_zeros(graph: GraphModule, node: Any, gradient: Node | None) -> Any:
-    """Return the result ``node``, with zeros in the place of the gradient that it is added to."""
+    """Return the result ``node``, with zeros in place of the gradient that it is added to."""
     if gradient is None:
         return node
     value = gradient.meta["val"]

@@ -1,4 +1,4 @@
-"""What code of a net goes by: its modules, their fields, the form of its tensors and its input."""
+"""The state that compiled code of a net depends on: modules, fields, forms of tensors and input."""
 
 from __future__ import annotations
 

@@ -48,7 +48,21 @@ class Container(Module):
         super().t7_restore(fields, version)
 
     def add(self: C, module: Module | torch.nn.Module) -> C:
-        """Append ``module``, a Torch7-style module or any ``torch.nn.Module``. Returns self."""
+        """Append ``module``, a Torch7-style module or any ``torch.nn.Module``. Returns self.
+
+        Args:
+            module: a module of ``compat.nn``, or any ``torch.nn.Module``, which runs under autograd
+                by itself.
+
+        Raises:
+            TypeError: it is neither.
+
+        Example:
+            >>> from compat import nn
+            >>> net = nn.Sequential().add(nn.Linear(4, 3)).add(nn.Tanh())
+            >>> net.size(), net.get(2)
+            (2, nn.Tanh)
+        """
         self.modules.append(as_module(module))
         return self
 
@@ -59,7 +73,14 @@ class Container(Module):
         return self
 
     def get(self, index: int) -> Any:
-        """Return child number ``index``, counted from 1; negative numbers count from the end."""
+        """Return child number ``index``, counted from 1; negative numbers count from the end.
+
+        Args:
+            index: from 1, or from -1 for the last.
+
+        Raises:
+            IndexError: there is no such child; 0 is none.
+        """
         return self.modules[self._position(index)]
 
     def size(self) -> int:
@@ -138,7 +159,11 @@ class Container(Module):
         self.modules[position].free_results()
 
     def applyToModules(self, function: Callable[[Module], Any]) -> None:
-        """Call ``function`` with each child."""
+        """Call ``function`` with each child.
+
+        Args:
+            function: a function of one module. Grandchildren are not visited; ``apply`` visits all.
+        """
         for module in self.modules:
             function(module)
 
@@ -157,6 +182,9 @@ class Container(Module):
         """Subtract ``learningRate`` times its gradient from each parameter.
 
         Modules with their own ``updateParameters`` are updated by that method.
+
+        Args:
+            learningRate: the size of the step.
         """
         pairs: list[tuple[Tensor, Tensor | None]] = []
         for module in self.ordinary("updateParameters", learningRate):

@@ -12,7 +12,6 @@ from torch import Tensor
 
 from compat import cutorch, t7
 from compat.checks import flag, whole
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.container import C, Relaying
 from compat.nn.containers.sequential import Sequential
@@ -109,7 +108,6 @@ class SpatialClassifier(Decorator):
 
     classifier = Inner(0)
 
-    @nil_is_default
     def __init__(self, classifier: Module | torch.nn.Module | None = None) -> None:
         Relaying.__init__(self)
         self.modules.append(as_module(Sequential() if classifier is None else classifier))
@@ -155,7 +153,6 @@ class Bottle(Decorator):
     takes = TENSOR
     scratch_fields = ("shape", "size")
 
-    @nil_is_default
     def __init__(
         self,
         module: Module | torch.nn.Module,
@@ -335,7 +332,6 @@ class Profile(Decorator):
     PyTorch: ``torch.profiler.profile``.
     """
 
-    @nil_is_default
     def __init__(
         self,
         module: Module | torch.nn.Module,

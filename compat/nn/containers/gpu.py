@@ -61,8 +61,8 @@ class GPU(Decorator):
         return _moved(input, self.device) if _is_cuda(self._type) else input
 
     def outward(self, output: Any, input: Any) -> Any:
-        moves = self.outdevice != self.device and _is_cuda(self._type)
-        return _moved(output, self.outdevice) if moves else output
+        differs = self.outdevice != self.device and _is_cuda(self._type)
+        return _moved(output, self.outdevice) if differs else output
 
     def gradient_inward(self, gradOutput: Any) -> Any:
         return self.inward(gradOutput)

@@ -7,7 +7,6 @@ from typing import Any
 import torch
 
 from compat.checks import flag, wrong_type
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.container import Relaying
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
@@ -34,7 +33,6 @@ class MapTable(Relaying):
     module: Module | None = None
     sharedparams: list[str] = ["weight", "bias", "gradWeight", "gradBias"]
 
-    @nil_is_default
     def __init__(self, module: Module | torch.nn.Module | None = None, shared: bool = True) -> None:
         super().__init__()
         self.shared = flag(shared, "shared")

@@ -34,7 +34,15 @@ class Sequential(Relaying):
         self.gradInput = self._empty() if first is None else first.gradInput
 
     def insert(self, module: Module, index: int | None = None) -> Sequential:
-        """Put ``module`` at place ``index``, counted from 1; at the end by default."""
+        """Put ``module`` at place ``index``, counted from 1; at the end by default.
+
+        Args:
+            module: a module of ``compat.nn`` or of ``torch.nn``.
+            index: from 1 to the number of modules plus 1.
+
+        Raises:
+            IndexError: there is no such place.
+        """
         most = len(self.modules) + 1
         self.modules.insert(
             self._position(most if index is None else index, most), as_module(module)
@@ -43,7 +51,14 @@ class Sequential(Relaying):
         return self
 
     def remove(self, index: int | None = None) -> Module:
-        """Take out and return the module at place ``index``, by default the last."""
+        """Take out and return the module at place ``index``, by default the last.
+
+        Args:
+            index: from 1, or from -1 for the last.
+
+        Raises:
+            IndexError: there is no such place.
+        """
         module = self.modules.pop(self._position(len(self.modules) if index is None else index))
         self._take_over()
         return module

@@ -11,6 +11,7 @@ from torch import Tensor
 from compat import cutorch, t7
 from compat.checks import wrong_type
 from compat.lua_tables import ForeignTable, MixedTable, by_number
+from compat.nn.checks.arguments import as_in_torch7
 from compat.nn.checks.tensors import objection
 from compat.nn.core.conversion import Conversion
 from compat.notebook import drawn
@@ -49,11 +50,9 @@ class Convertible:
       library does not use;
     * ``cleared_fields``: fields that Lua's ``clearState`` empties besides those of every module;
     * ``newer_fields``: fields that files of older versions lack; they get the class attribute's
-    value
-      on loading and are saved;
+      value on loading and are saved;
     * ``dict_fields``: tables with numeric keys that are dicts here; in a file such a table is a
-    list if
-      its keys are 1 to n.
+      list if its keys are 1 to n.
 
     ``takes`` describes the arguments, where that is known. ``converts_with_net`` says that a
     ``type`` method of the class does nothing that the ``type`` of a net around it does not do.
@@ -95,6 +94,9 @@ class Convertible:
             declared = [own for base in reversed(cls.__mro__) for own in vars(base).get(name, ())]
             setattr(cls, name, tuple(dict.fromkeys(declared)))
         is_ours = cls.__module__.partition(".")[0] == _LIBRARY
+        init = vars(cls).get("__init__")
+        if is_ours and init is not None:
+            type.__setattr__(cls, "__init__", as_in_torch7(init))
         cls.typename = typename or (f"nn.{cls.__name__}" if is_ours else cls.__name__)
         if not abstract and (typename or not cls.__name__.startswith("_")):
             t7.adopt(cls.typename, cls, cls.__dict__.get("t7_version", 1), fits)

@@ -31,7 +31,7 @@ _HOLDERS = {
     ),
     "criterion": ("criterion", "criterions"),
 }
-_stand_ins: dict[str, type[t7.TorchObject]] = {}
+_unknown_classes: dict[str, type[t7.TorchObject]] = {}
 
 
 class SizeField:
@@ -338,12 +338,12 @@ def register_unknown(kind: str, cls: type[t7.TorchObject]) -> None:
         kind: ``"module"`` or ``"criterion"``.
         cls: a class whose ``t7_restore`` gets the fields.
     """
-    _stand_ins[kind] = cls
+    _unknown_classes[kind] = cls
 
 
 def wrap_unknown(kind: str, value: Any) -> None:
     """Wrap unknown objects in the table ``value``, which holds modules or criterions (``kind``)."""
-    cls = _stand_ins[kind]
+    cls = _unknown_classes[kind]
     for item in contents(value):
         if isinstance(item, t7.TorchObject) and not isinstance(item, cls):
             item.__class__ = cls

@@ -37,8 +37,7 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
     * define Torch7's methods, ``updateOutput(input)``, ``updateGradInput(input, gradOutput)`` and
       ``accGradParameters(input, gradOutput, scale)``;
     * define only the forward computation, as ``compute(input)`` in PyTorch operations. Autograd
-    computes
-      the gradients; it sees this module and nothing around it.
+      computes the gradients; it sees this module and nothing around it.
 
     Either may be overridden in a class or set on an object at any time. Trained fields are declared
     in the class as ``weight = Parameter()``; ``weight`` and ``bias`` are declared here for all.
@@ -51,16 +50,14 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
     Class attributes, for authors of modules:
 
     * ``takes``: what the input is (``compat.nn.checks.tensors``), or None where that is not known
-    and
-      errors are left as they are;
+      and errors are left as they are;
     * ``backward_both(input, gradOutput, scale)``: does the work of ``updateGradInput`` and
       ``accGradParameters`` in one kernel, and is used where neither is overridden;
     * ``pass_fields``: what forward leaves for backward and Torch7's files do not have;
     * ``keeps_gradients``: whether ``accUpdateGradParameters`` leaves the gradients of shared
       parameters as they are, as Torch7's class does;
     * ``heeds_scale``: whether ``accGradParameters`` multiplies by ``scale``, which not all of
-    Torch7's
-      classes do.
+      Torch7's classes do.
 
     PyTorch: ``torch.nn.Module``.
 
@@ -141,20 +138,41 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
         raise TypeError(f"{self.typename} defines neither compute(input) nor updateOutput(input)")
 
     def updateOutput(self, input: Any) -> Any:
-        """Compute ``output`` for ``input``, store it and return it."""
+        """Compute ``output`` for ``input``, store it and return it.
+
+        Args:
+            input: a tensor, or a list or dict of tensors, as the class takes it.
+
+        Returns:
+            ``output``.
+        """
         if type(self).compute is Module.compute:
             return self.output
         self._graph = graph = Graph(self.compute, input, self.trained_parameters())
         return self.set_output(own_memory(graph.result(), input, graph.parameters))
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
-        """Compute ``gradInput`` for the latest ``updateOutput`` of ``input`` and return it."""
+        """Compute ``gradInput`` for the latest ``updateOutput`` of ``input`` and return it.
+
+        Args:
+            input: the input of that ``updateOutput``.
+            gradOutput: the gradient of the output, of its form.
+
+        Returns:
+            ``gradInput``, of the form of the input; None where the field was set to None.
+        """
         if type(self).compute is Module.compute:
             return self.gradInput
         return self._differentiate(input, gradOutput, None)
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
-        """Add ``scale`` times the gradients of the parameters to their gradient tensors."""
+        """Add ``scale`` times the gradients of the parameters to their gradient tensors.
+
+        Args:
+            input: the input of the latest ``updateOutput``.
+            gradOutput: the gradient of the output, of its form.
+            scale: a factor for what is added.
+        """
         if type(self).compute is not Module.compute:
             self._differentiate(input, gradOutput, scale, to_input=False)
 
@@ -243,6 +261,9 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
         Backward through the graph goes through this module and adds to the gradients of its
         parameters.
 
+        Args:
+            input: a tensor, or a list or dict of tensors, that may be part of a graph.
+
         Raises:
             RuntimeError: in backward, if the module has computed forward again in between.
         """
@@ -276,7 +297,13 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
     # Updates without gradients, and copies. What else is done to parameters: ``Trained``.
 
     def backwardUpdate(self, input: Any, gradOutput: Any, lr: Scalar) -> Any:
-        """Call ``updateGradInput``, then ``accUpdateGradParameters``. Return ``gradInput``."""
+        """Call ``updateGradInput``, then ``accUpdateGradParameters``. Return ``gradInput``.
+
+        Args:
+            input: the input of the latest ``forward``.
+            gradOutput: the gradient of the output, of its form.
+            lr: the learning rate.
+        """
         self.updateGradInput(input, gradOutput)
         self.accUpdateGradParameters(input, gradOutput, lr)
         return self.gradInput
@@ -286,6 +313,11 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
 
         The gradient tensors keep their values. If the module shares parameters, its gradient
         tensors hold this batch's gradients afterwards, unless the class sets ``keeps_gradients``.
+
+        Args:
+            input: the input of the latest ``forward``.
+            gradOutput: the gradient of the output, of its form.
+            lr: the learning rate.
         """
         check_number(lr, "lr")
         if self.shared and not self.keeps_gradients:
@@ -314,7 +346,22 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
             self.updateParameters(lr)
 
     def clone(self: M, *names: str) -> M:
-        """Return a deep copy; the named fields (``"weight", "bias"``) are shared with it."""
+        """Return a deep copy; the named fields (``"weight", "bias"``) are shared with it.
+
+        Args:
+            names: fields that the copy shares with the original, at every depth.
+
+        Returns:
+            The copy.
+
+        Example:
+            >>> from compat import nn
+            >>> layer = nn.Linear(2, 2)
+            >>> tied, own = layer.clone("weight", "bias"), layer.clone()
+            >>> _ = layer.weight.fill_(3)
+            >>> tied.weight.equal(layer.weight), own.weight.equal(layer.weight)
+            (True, False)
+        """
         clone = copy.deepcopy(self)
         return clone.share(self, *names) if names else clone
 

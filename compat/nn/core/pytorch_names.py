@@ -44,6 +44,30 @@ METHODS = {
     "to": _TYPE,
     "to_empty": _TYPE,
     "zero_grad": "use zeroGradParameters()",
+    "extra_repr": "define __repr__",
+    "in_channels": "m.weight.size() has it",
+    "in_features": "m.weight.size(1) has it",
+    "is_cuda": "a parameter has it: net.parameters()[0][0].is_cuda",
+    "module": "a container's list is modules; net.get(1) is the first",
+    "named_modules": "use listModules(), or net.apply(function)",
+    "num_features": "m.weight.size() has it",
+    "out_channels": "m.weight.size() has it",
+    "out_features": "m.weight.size(0) has it",
+    "share_memory": "threads share a net; net.share(other, 'weight', 'bias') ties two nets",
+}
+
+# The same of its losses.
+OF_CRITERIONS = {
+    **dict.fromkeys(("to", "to_empty", "bfloat16"), _TYPE),
+    **dict.fromkeys(("eval", "train", "training", "evaluate"), "a criterion has no modes"),
+    **dict.fromkeys(
+        ("parameters", "state_dict", "zero_grad", "zeroGradParameters"),
+        "a criterion has no parameters; net.zeroGradParameters() zeroes gradients",
+    ),
+    "reduction": "sizeAverage is True for the mean, False for the sum",
+    "item": "the loss is a number: criterion.output",
+    "load": "use t7.load(path)",
+    "save": "use t7.save(path, criterion)",
 }
 
 # Names of torch.nn that are no modules, or whose docstrings here name another class.

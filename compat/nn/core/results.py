@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeVar
 from torch import Tensor
 
 from compat.hints import UnknownName, suggestion
+from compat.nn.checks.arguments import PYTORCH_NAMES
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.pytorch_names import METHODS
 from compat.nn.core.tree import Tree
@@ -189,7 +190,10 @@ class Results(Tree, Convertible, abstract=True):
     def _hint(self, name: str) -> str:
         if name in self.pass_fields:
             return "; a forward pass sets it"
-        return f": {METHODS[name]}" if name in METHODS else suggestion(name, dir(self))
+        if name in METHODS:
+            return f": {METHODS[name]}"
+        fields = [each for each in PYTORCH_NAMES.get(name, ()) if each in self.__dict__]
+        return f": it is {' and '.join(fields)} here" if fields else suggestion(name, dir(self))
 
     def set_output(self, value: Any) -> Any:
         """Store ``value``, which has memory of its own, as the output; return what holds it now."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import torch
 from torch import Tensor
@@ -18,13 +18,28 @@ from compat.nn.core.differentiated import Graph, without_graph
 from compat.nn.core.dpnn import Batched
 from compat.nn.core.files import wrap_unknown_fields
 from compat.nn.core.node import Node, symbolic
-from compat.nn.core.pytorch_names import METHODS
+from compat.nn.core.pytorch_names import OF_CRITERIONS
 from compat.tensor_tables import form, map_tensors
 from compat.tensor_types import default_type
 from compat.torch_internals import version
 
 C = TypeVar("C", bound="Criterion")
 _UNSET: Any = object()
+
+
+class LossAndGradient(tuple[Any, Any]):
+    """The loss and the gradient of the input, which a call of a criterion returns.
+
+    A plain tuple but for what it answers to ``criterion(x, y).backward()``.
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise UnknownName(
+            f"a criterion's call returns a tuple, the loss and gradInput, which has no {name!r}",
+            lambda: ": net.backward(input, gradInput) computes the gradients of a net",
+        )
 
 
 class Criterion(Batched, Convertible):
@@ -65,7 +80,7 @@ class Criterion(Batched, Convertible):
 
     def __getattr__(self, name: str) -> Any:
         if name != "gradInput":
-            hint = f": {METHODS[name]}" if name in METHODS else None
+            hint = f": {OF_CRITERIONS[name]}" if name in OF_CRITERIONS else None
             raise UnknownName(
                 f"{type(self).__name__} has no field or method {name!r}",
                 lambda: hint or suggestion(name, dir(self)),
@@ -78,13 +93,26 @@ class Criterion(Batched, Convertible):
         raise TypeError(f"{self.typename} defines neither compute nor updateOutput")
 
     def updateOutput(self, input: Any, target: Any = None) -> Any:
-        """Compute the loss, a number, store it in ``output`` and return it."""
+        """Compute the loss, a number, store it in ``output`` and return it.
+
+        Args:
+            input: the net's output, in the form that the criterion takes.
+            target: what it should be.
+        """
         self._graph = LossGraph(self.compute, input, target)
         self.output = self._graph.output.item()
         return self.output
 
     def updateGradInput(self, input: Any, target: Any = None) -> Any:
-        """Compute the gradient of the input, store it in ``gradInput`` and return it."""
+        """Compute the gradient of the input, store it in ``gradInput`` and return it.
+
+        Args:
+            input: the input of the latest ``updateOutput``.
+            target: its target.
+
+        Returns:
+            ``gradInput``, of the form of the input.
+        """
         graph = self._graph
         if graph is None or not graph.is_of_both(input, target):
             graph = self._graph = LossGraph(self.compute, input, target)
@@ -112,7 +140,21 @@ class Criterion(Batched, Convertible):
         return loss_of(self, without_graph(input), without_graph(target))
 
     def backward(self, input: Any, target: Any = None) -> Any:
-        """Compute the gradient of the loss for ``input``; the same as ``updateGradInput``."""
+        """Compute the gradient of the loss for ``input``; the same as ``updateGradInput``.
+
+        Args:
+            input: the net's output, as in ``forward``.
+            target: what it should be.
+
+        Returns:
+            ``gradInput``, of the form of the input. ``net.backward`` takes it.
+
+        Example:
+            >>> from compat import nn
+            >>> criterion, x = nn.MSECriterion(), torch.tensor([1.0, 3.0])
+            >>> criterion.forward(x, torch.zeros(2)), criterion.backward(x, torch.zeros(2)).tolist()
+            (5.0, [1.0, 3.0])
+        """
         return gradient_of(self, without_graph(input), without_graph(target))
 
     def __call__(self, input: Any = _UNSET, target: Any = None) -> Any:
@@ -125,7 +167,7 @@ class Criterion(Batched, Convertible):
             return Node.of(Node.criterion(self), None)
         if symbolic(input):
             return Node.of(Node.criterion(self), input)
-        return self.forward(input, target), self.backward(input, target)
+        return LossAndGradient((self.forward(input, target), self.backward(input, target)))
 
     def _unset(self) -> Any:
         if self._entries is None:

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from compat.checks import check_choice, number, whole
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR, check_dims, check_type
 from compat.nn.criterions.base import Criterion
 from compat.nn.criterions.labels import check_for_kernel, check_labels, zero_based_labels
@@ -49,7 +48,6 @@ class _NLL(Averaged):
     total_weight_tensor: Tensor | None = None
     _dims: tuple[int, ...]
 
-    @nil_is_default
     def __init__(self, weights: Tensor | None = None, sizeAverage: bool = True) -> None:
         super().__init__(sizeAverage)
         self.weights = class_weights(weights)
@@ -110,7 +108,6 @@ class ClassNLLCriterion(_NLL):
 
     _dims = (1, 2)
 
-    @nil_is_default
     def __init__(
         self,
         weights: Tensor | None = None,
@@ -155,7 +152,6 @@ class CrossEntropyCriterion(Criterion):
     # What was last handed on to nll; older files lack it.
     oldSizeAverage: bool | None = None
 
-    @nil_is_default
     def __init__(self, weights: Tensor | None = None, sizeAverage: bool = True) -> None:
         super().__init__()
         self.lsm = LogSoftMax()
@@ -213,7 +209,6 @@ class BCECriterion(Averaged):
     weights: Tensor | None = None
     _slopes = staticmethod(f.bce_loss_backward)
 
-    @nil_is_default
     def __init__(self, weights: Tensor | None = None, sizeAverage: bool = True) -> None:
         super().__init__(sizeAverage)
         self.weights = class_weights(weights)
@@ -296,7 +291,6 @@ class MarginCriterion(Averaged):
     _loss = staticmethod(f.margin_loss)
     _slopes = staticmethod(f.margin_loss_backward)
 
-    @nil_is_default
     def __init__(self, margin: float = 1) -> None:
         super().__init__()
         self.margin = number(margin, "margin")
@@ -338,7 +332,6 @@ class MultiMarginCriterion(Averaged):
     margin: float = 1.0
     weights: Tensor | None = None
 
-    @nil_is_default
     def __init__(self, p: int = 1, weights: Tensor | None = None, margin: float = 1.0) -> None:
         super().__init__()
         self.p = whole(p, "p")
@@ -423,7 +416,6 @@ class MultiLabelSoftMarginCriterion(Averaged):
     _loss = staticmethod(f.multi_label_soft_margin_loss)
     _slopes = staticmethod(f.multi_label_soft_margin_loss_backward)
 
-    @nil_is_default
     def __init__(self, weights: Tensor | None = None, sizeAverage: bool = True) -> None:
         super().__init__(sizeAverage)
         self.weights = class_weights(weights)

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import flag, given, number, wrong_type
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import ANYTHING, TENSOR
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import check_lists
@@ -157,7 +156,6 @@ class ModuleCriterion(Criterion):
     inputModule: Module | None = None
     targetModule: Module | None = None
 
-    @nil_is_default
     def __init__(
         self,
         criterion: Criterion,

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from compat.checks import number, wrong_type
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TABLE, check_dims
 from compat.nn.criterions.base import Stated
 from compat.nn.criterions.regression import Averaged
@@ -48,7 +47,6 @@ class HingeEmbeddingCriterion(Averaged):
     _loss = staticmethod(f.hinge_embedding_loss)
     _slopes = staticmethod(f.hinge_embedding_loss_backward)
 
-    @nil_is_default
     def __init__(self, margin: float = 1) -> None:
         super().__init__()
         self.margin = number(margin, "margin")
@@ -73,7 +71,6 @@ class L1HingeEmbeddingCriterion(Stated):
     _entries = 2
     _loss = staticmethod(f.l1_hinge_embedding_loss)
 
-    @nil_is_default
     def __init__(self, margin: float = 1) -> None:
         super().__init__()
         self.margin = number(margin, "margin")
@@ -111,7 +108,6 @@ class CosineEmbeddingCriterion(Averaged):
     # Lua adds up the losses where the file does not tell.
     sizeAverage = False
 
-    @nil_is_default
     def __init__(self, margin: float = 0) -> None:
         super().__init__()
         self.margin = number(margin, "margin")
@@ -166,7 +162,6 @@ class MarginRankingCriterion(Averaged):
     _loss = staticmethod(f.margin_ranking_loss)
     _slopes = staticmethod(f.margin_ranking_loss_backward)
 
-    @nil_is_default
     def __init__(self, margin: float = 1) -> None:
         super().__init__()
         self.margin = number(margin, "margin")

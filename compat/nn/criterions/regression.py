@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from compat.checks import check_tensor, flag
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR
 from compat.nn.criterions.base import Stated
 from compat.nn.functional import criterions_regression as f
@@ -40,7 +39,6 @@ class Averaged(Stated, abstract=True):
     newer_fields: ClassVar[tuple[str, ...]] = ("sizeAverage",)
     sizeAverage: bool = True
 
-    @nil_is_default
     def __init__(self, sizeAverage: bool = True) -> None:
         super().__init__()
         self.sizeAverage = flag(sizeAverage, "sizeAverage")

@@ -104,8 +104,8 @@ class VRClassReward(_ClassReward):
     Shapes: input a table of scores, ``N x C``, and baseline rewards, ``N x 1``, or of those of one
     sample, ``C`` and 1; target ``N`` labels from 1. The gradient of the scores is 0.
 
-    Fields: ``reward``, of each sample, and ``vrReward``, what the net was told; ``sizeAverage``,
-    whether both loss and ``vrReward`` are divided by ``N``.
+    Fields: ``reward``, of each sample, and ``vrReward``, the reward that the net got;
+        ``sizeAverage``, whether both loss and ``vrReward`` are divided by ``N``.
     """
 
     def _count(self, input: Any) -> int:

@@ -1,4 +1,4 @@
-"""What layers that pass their input on compute."""
+"""The formulas of layers that pass their input on."""
 
 from __future__ import annotations
 

@@ -19,9 +19,7 @@ def expect(tensor: Tensor, shape: Sizes, name: str = "gradOutput") -> None:
 
 
 def places_of(indices: Tensor, elements: int) -> Tensor:
-    """Return the places that Torch7's indices, which count from 1, mean in planes of so many
-    elements.
-    """
+    """Return the places of Torch7's indices, which count from 1, in planes of ``elements``."""
     if indices.numel():
         least, most = indices.aminmax()
         if least < 1 or most > elements:
@@ -141,7 +139,7 @@ def to_frames(gradOutput: Tensor, input: Tensor, frames: Tensor) -> Tensor:
 
 
 def adaptive_avg_pool(input: Tensor, size: Sizes) -> Tensor:
-    """Return the averages of so many windows, rows x columns, of planes."""
+    """Return the averages of ``rows x columns`` windows of planes."""
     return aten.adaptive_avg_pool2d.default(input.contiguous(), size)
 
 
@@ -177,7 +175,7 @@ def window_elements(extent: int, parts: int, device: torch.device) -> Tensor:
 
 
 def adaptive_max_pool(input: Tensor, size: Sizes) -> tuple[Tensor, Tensor]:
-    """Return the maxima of so many windows, rows x columns, of planes, and the places of these."""
+    """Return the maxima of ``rows x columns`` windows of planes, and the places of these."""
     (height, width), (high, wide) = input.shape[-2:], size
     if agrees(height, high) and agrees(width, wide):
         return aten.adaptive_max_pool2d.default(input.contiguous(), size)

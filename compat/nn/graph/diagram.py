@@ -22,7 +22,7 @@ class Diagram:
     Fields:
         labels: what each node says, lines separated by newlines.
         edges: pairs of numbers of nodes, from 0.
-        attributes: of the nodes of those numbers, what Graphviz is told beside, e.g. ``fillcolor``.
+        attributes: further attributes for Graphviz, e.g. ``fillcolor``, by the nodes' numbers.
     """
 
     labels: list[str] = field(default_factory=list)

@@ -498,6 +498,9 @@ def nest(nodes: Any) -> Node:
     """Return a node whose output is a table of those of ``nodes``, which may be nested in lists.
 
     Torch7: ``nngraph.nest``.
+
+    Args:
+        nodes: nodes, and lists of nodes.
     """
     if isinstance(nodes, Node):
         return nodes

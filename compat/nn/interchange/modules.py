@@ -47,7 +47,7 @@ class OverSamples(WithSettings):
 STANDING_ALONE: set[type[nn.Module]] = set()
 
 
-def stands_alone(cls: type[M]) -> type[M]:
+def self_contained(cls: type[M]) -> type[M]:
     """Mark a class whose source is copied into the sources of nets that need it.
 
     It and what it uses of this package import torch alone, under the names ``torch``, ``Tensor``,

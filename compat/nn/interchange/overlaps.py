@@ -1,4 +1,4 @@
-"""Which of the parameters of a converted net lay in the same memory, as views of each other."""
+"""Parameters of a converted net that lay in the same memory, as views of each other."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from typing import Any
 from torch import Tensor
 
 from compat.checks import number
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.indexing import checked_dim, counted
 from compat.nn.core.layer import Layer
 from compat.nn.functional import activation as f
@@ -28,7 +27,6 @@ class HardShrink(Elementwise):
     PyTorch: ``torch.nn.Hardshrink``.
     """
 
-    @nil_is_default
     def __init__(self, lam: float = 0.5) -> None:
         super().__init__()
         self.lambda_ = number(lam, "lam")
@@ -141,7 +139,6 @@ class SoftPlus(Elementwise):
     beta: float = 1
     threshold: float = 20
 
-    @nil_is_default
     def __init__(self, beta: float = 1) -> None:
         super().__init__()
         self.beta = number(beta, "beta")

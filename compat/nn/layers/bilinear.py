@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from compat.checks import flag
-from compat.nn.checks.arguments import empty, nil_is_default
+from compat.nn.checks.arguments import empty
 from compat.nn.core.module import Scalar
 from compat.nn.functional import bilinear as f
 from compat.nn.functional.convolution import check_size
@@ -38,7 +38,6 @@ class Bilinear(Drawn, FromTable):
     _by_element = False
     scratch_fields = ("buff1", "buff2")
 
-    @nil_is_default
     def __init__(
         self, inputSize1: int, inputSize2: int, outputSize: int, bias: bool = True
     ) -> None:

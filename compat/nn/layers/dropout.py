@@ -12,7 +12,6 @@ from torch import Tensor
 
 from compat import accelerators, random
 from compat.checks import flag, number
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_dims
 from compat.nn.functional import pointwise as f
 from compat.nn.layers.elementwise import Elementwise
@@ -55,7 +54,6 @@ class _Dropout(Noisy):
     p: float
     stochastic_inference: bool = False
 
-    @nil_is_default
     def __init__(self, p: float = 0.5, stochasticInference: bool = False) -> None:
         super().__init__()
         self.setp(p)
@@ -104,7 +102,6 @@ class Dropout(_Dropout):
     mono: bool = False
     flag: bool = True
 
-    @nil_is_default
     def __init__(
         self,
         p: float = 0.5,
@@ -218,7 +215,6 @@ class TotalDropout(Elementwise):
 
     noise: float | None = None
 
-    @nil_is_default
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
         self.p = check_share(p)
@@ -257,7 +253,6 @@ class SpatialRegionDropout(Noisy):
 
     regionType: int | None = None
 
-    @nil_is_default
     def __init__(self, p: float = 0.2) -> None:
         super().__init__()
         self.setp(p)
@@ -296,7 +291,6 @@ class WhiteNoise(Noisy):
     Differs from Torch7: backward works in evaluation.
     """
 
-    @nil_is_default
     def __init__(self, mean: float = 0, std: float = 0.1) -> None:
         super().__init__()
         self.mean = number(mean, "mean")

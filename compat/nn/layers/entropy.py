@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from compat.checks import number, number_or_none
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_dims
 from compat.nn.containers.branches import ConcatTable
 from compat.nn.containers.sequential import Sequential
@@ -45,7 +44,6 @@ class CategoricalEntropy(Layer):
     sizeAverage: bool = True
     entropy: Scalar | None = None
 
-    @nil_is_default
     def __init__(self, scale: Scalar = 1, minEntropy: Scalar | None = None) -> None:
         super().__init__()
         self.scale = number(scale, "scale")

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from compat import cutorch
 from compat.checks import check_tensor, flag, number, whole_or_none
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_count, check_dims
 from compat.nn.containers.container import Container
 from compat.nn.core.conversion import Conversion
@@ -77,7 +76,6 @@ class GradientReversal(Layer):
 
     t7_version = 2
 
-    @nil_is_default
     def __init__(self, lambda_: float = 1) -> None:
         super().__init__()
         self.setLambda(lambda_)
@@ -112,7 +110,6 @@ class L1Penalty(Layer):
     newer_fields = ("provideOutput",)
     provideOutput: bool = True
 
-    @nil_is_default
     def __init__(
         self, l1weight: float, sizeAverage: bool = False, provideOutput: bool = True
     ) -> None:
@@ -159,7 +156,6 @@ class PrintSize(Layer):
 
     passes_on = True
 
-    @nil_is_default
     def __init__(self, prefix: str = "PrintSize") -> None:
         super().__init__()
         self.prefix = prefix
@@ -209,7 +205,6 @@ class Copy(Layer):
     dontCast: bool | None = None
     forceCopy: bool = True
 
-    @nil_is_default
     def __init__(
         self,
         intype: str | None = None,

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from compat import random
 from compat.checks import check_tensor, number, whole, wrong_type
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_count, check_sample
 from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
@@ -141,7 +140,6 @@ class PCAColorTransform(_ColorNoise):
     )
     alphas: Tensor | None = None
 
-    @nil_is_default
     def __init__(
         self, inputChannels: int, eigenVectors: Tensor, eigenValues: Tensor, std: Scalar = 0.1
     ) -> None:

@@ -1,4 +1,4 @@
-"""How layers draw their first parameters."""
+"""The first parameters that layers draw."""
 
 from __future__ import annotations
 

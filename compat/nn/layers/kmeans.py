@@ -107,5 +107,5 @@ class Kmeans(Layer):
         numbers = (self.output - 1).long()
         self.clusterSampleCount = torch.bincount(numbers, minlength=self.k).to(self.weight)
         if self.gradWeight is not None:
-            moves = f.moves(input, self.weight, numbers, self.clusterSampleCount)
-            self.gradWeight.add_(moves, alpha=scale)
+            offsets = f.offsets_from_means(input, self.weight, numbers, self.clusterSampleCount)
+            self.gradWeight.add_(offsets, alpha=scale)

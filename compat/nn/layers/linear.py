@@ -7,7 +7,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from compat.checks import flag
-from compat.nn.checks.arguments import empty, nil_is_default
+from compat.nn.checks.arguments import empty
 from compat.nn.checks.tensors import check_count, check_dims
 from compat.nn.core.module import Scalar
 from compat.nn.functional import linear as f
@@ -15,7 +15,7 @@ from compat.nn.layers.initialisation import Drawn
 
 
 def check_features(input: Tensor, features: int) -> None:
-    """Raise ValueError unless ``input`` is a sample or a batch of samples of so many features."""
+    """Raise ValueError unless ``input`` has ``features`` features: a sample, or a batch of them."""
     # Asked of every input, so what is wrong is looked for only if something is.
     if input.dim() not in (1, 2) or input.size(-1) != features:
         check_dims(input, 1, 2)
@@ -38,7 +38,6 @@ class Linear(Drawn):
     keeps_gradients = True
     scratch_fields: ClassVar[tuple[str, ...]] = ("addBuffer",)
 
-    @nil_is_default
     def __init__(self, inputSize: int, outputSize: int, bias: bool = True) -> None:
         super().__init__()
         self.weight = empty(outputSize=outputSize, inputSize=inputSize)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from compat import random
 from compat.checks import number, number_or_none, whole
-from compat.nn.checks.arguments import empty, nil_is_default
+from compat.nn.checks.arguments import empty
 from compat.nn.checks.tensors import INDICES, check_dims
 from compat.nn.core.dpnn import renormalise
 from compat.nn.core.layer import Layer
@@ -59,7 +59,6 @@ class LookupTable(Layer):
     normType: Scalar | None = None
     shouldScaleGradByFreq: bool = False
 
-    @nil_is_default
     def __init__(
         self,
         nIndex: int,
@@ -80,7 +79,11 @@ class LookupTable(Layer):
         return self
 
     def setPadding(self, paddingValue: int) -> LookupTable:
-        """Name the row that is not trained, from 1; 0 for none."""
+        """Name the row that is not trained, from 1; 0 for none.
+
+        Args:
+            paddingValue: the row's number, from 1, or 0.
+        """
         if whole(paddingValue, "paddingValue", 0) > len(self.weight):
             raise ValueError(
                 f"paddingValue is {paddingValue}; 0 to {len(self.weight)} are accepted"
@@ -89,12 +92,20 @@ class LookupTable(Layer):
         return self
 
     def setMaxNorm(self, maxNorm: Scalar | None) -> LookupTable:
-        """Bound the norm of the rows that are used."""
+        """Bound the norm of the rows that are used.
+
+        Args:
+            maxNorm: the largest norm. Forward scales longer rows down, in place.
+        """
         self.maxNorm = number_or_none(maxNorm, "maxNorm")
         return self
 
     def setNormType(self, normType: Scalar | None) -> LookupTable:
-        """Say which norm ``setMaxNorm`` means."""
+        """Say which norm ``setMaxNorm`` means.
+
+        Args:
+            normType: the p of the p-norm; 2 for the Euclidean.
+        """
         self.normType = number_or_none(normType, "normType")
         return self
 

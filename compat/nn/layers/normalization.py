@@ -9,7 +9,6 @@ from torch import Tensor
 
 from compat import random, t7
 from compat.checks import flag, number, whole
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_count, check_dims, check_gradOutput, check_type
 from compat.nn.core.layer import Layer, own_backward
 from compat.nn.core.module import Scalar
@@ -55,7 +54,6 @@ class BatchNormalization(Layer):
     cleared_fields = ("centered", "std", "normalized")
     shared_by_clones = ("running_mean", "running_var")
 
-    @nil_is_default
     def __init__(
         self,
         nOutput: int,
@@ -237,7 +235,6 @@ class SpatialCrossMapLRN(Layer):
     pass_fields: ClassVar[tuple[str, ...]] = ("scale",)
     scale: Tensor | None = None
 
-    @nil_is_default
     def __init__(
         self,
         size: int,

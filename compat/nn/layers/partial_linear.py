@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from compat.checks import flag, whole
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.branches import ParallelTable
 from compat.nn.containers.sequential import Sequential
 from compat.nn.core.layer import Layer
@@ -37,7 +36,6 @@ class PartialLinear(Layer):
     keeps_gradients = True
     scratch_fields = ("addBuffer", "buffer")
 
-    @nil_is_default
     def __init__(self, inputsize: int, outputsize: int, bias: bool = True) -> None:
         super().__init__()
         inputsize = whole(inputsize, "inputsize", 1)
@@ -51,7 +49,11 @@ class PartialLinear(Layer):
         self.resetPartition()
 
     def setPartition(self, indices: Any) -> PartialLinear:
-        """Compute only the outputs of these numbers, counted from 1: a tensor or a list."""
+        """Compute only the outputs of these numbers, counted from 1: a tensor or a list.
+
+        Args:
+            indices: numbers from 1 to ``outputsize``, as an int64 tensor or a list.
+        """
         indices = torch.as_tensor(indices).to(self.allcolumns)
         wrong = indices[(indices < 1) | (indices > self.outputsize)]
         if wrong.numel():

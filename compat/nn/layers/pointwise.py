@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from compat.checks import flag, number, whole
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_count, check_dims, check_type
 from compat.nn.core.files import sizes
 from compat.nn.core.layer import Layer
@@ -90,7 +89,6 @@ class Sqrt(Elementwise):
 
     eps: float = 0
 
-    @nil_is_default
     def __init__(self, b: float = 0) -> None:
         super().__init__()
         self.eps = number(b, "b")
@@ -135,7 +133,6 @@ class AddConstant(Elementwise):
 
     scratch_fields = ("tmp",)
 
-    @nil_is_default
     def __init__(self, constant_scalar: float | Tensor, ip: bool = False) -> None:
         super().__init__()
         if not isinstance(constant_scalar, Tensor):
@@ -175,7 +172,6 @@ class MulConstant(Elementwise):
     PyTorch: ``torch.mul``.
     """
 
-    @nil_is_default
     def __init__(self, constant_scalar: float, ip: bool = False) -> None:
         super().__init__()
         self.constant_scalar = number(constant_scalar, "constant_scalar")
@@ -268,7 +264,6 @@ class Add(_Adding):
     scratch_fields = ("_ones",)
     scalar: bool | None = None
 
-    @nil_is_default
     def __init__(self, inputSize: int | None = None, scalar: bool = False) -> None:
         super().__init__()
         if not flag(scalar, "scalar") and inputSize is None:
@@ -296,7 +291,7 @@ class CAdd(_Adding):
     Args:
         size: the size of ``bias``: several numbers, or one list of them.
 
-    Shapes: an input with as many elements as ``bias``, a batch ``N x ...`` of such, or an input
+    Shapes: an input with as many elements as ``bias``, a batch of them, ``N x ...``, or an input
     with as many dimensions as ``bias``, along which a size of 1 in ``bias`` means the same for all.
     """
 
@@ -316,7 +311,7 @@ class CMul(_Multiplying):
     Args:
         size: the size of ``weight``: several numbers, or one list of them.
 
-    Shapes: as for ``CAdd``, with ``weight`` in the place of ``bias``.
+    Shapes: as for ``CAdd``, with ``weight`` in place of ``bias``.
     """
 
     size_fields = ("size",)
@@ -360,7 +355,6 @@ class Normalize(Layer):
         *("buffer", "buffer2", "cross"),
     )
 
-    @nil_is_default
     def __init__(self, p: float, eps: float = 1e-10) -> None:
         super().__init__()
         if not number(p, "p") > 0:

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from compat.checks import flag, number, whole
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR, check_count
 from compat.nn.containers.branches import ConcatTable
 from compat.nn.containers.sequential import Sequential
@@ -36,7 +35,6 @@ class Threshold(Elementwise):
     PyTorch: ``torch.nn.Threshold``.
     """
 
-    @nil_is_default
     def __init__(self, th: float = 1e-6, v: float = 0, ip: bool = False) -> None:
         super().__init__()
         self.threshold = number(th, "th")
@@ -67,7 +65,6 @@ class ReLU(Threshold):
         [0.0, 2.0]
     """
 
-    @nil_is_default
     def __init__(self, p: bool = False) -> None:
         super().__init__(0, 0, flag(p, "p"))
 
@@ -91,7 +88,6 @@ class HardTanh(Elementwise):
     min_val: float = -1
     max_val: float = 1
 
-    @nil_is_default
     def __init__(self, min_value: float = -1, max_value: float = 1, inplace: bool = False) -> None:
         super().__init__()
         self.min_val = number(min_value, "min_value")
@@ -152,7 +148,6 @@ class ReLU6(Elementwise):
     PyTorch: ``torch.nn.ReLU6``.
     """
 
-    @nil_is_default
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = flag(inplace, "inplace")
@@ -181,7 +176,6 @@ class LeakyReLU(Elementwise):
         [-0.5, 2.0]
     """
 
-    @nil_is_default
     def __init__(self, negval: float = 1 / 100, ip: bool = False) -> None:
         super().__init__()
         self.negval = 1 / 100 if isinstance(negval, bool) else number(negval, "negval")
@@ -210,7 +204,6 @@ class ELU(Elementwise):
     PyTorch: ``torch.nn.ELU``.
     """
 
-    @nil_is_default
     def __init__(self, alpha: float = 1, inplace: bool = False) -> None:
         super().__init__()
         self.alpha = number(alpha, "alpha")
@@ -241,7 +234,6 @@ class RReLU(Noisy):
     PyTorch: ``torch.nn.RReLU``.
     """
 
-    @nil_is_default
     def __init__(self, l: float = 1 / 8, u: float = 1 / 3, ip: bool = False) -> None:  # noqa: E741
         super().__init__()
         self.lower, self.upper = number(l, "l"), number(u, "u")
@@ -285,7 +277,6 @@ class PReLU(Layer):
 
     scratch_fields = ("gradWeightBuf", "gradWeightBuf2")
 
-    @nil_is_default
     def __init__(self, nOutputPlane: int = 0) -> None:
         super().__init__()
         self.nOutputPlane = whole(nOutputPlane, "nOutputPlane", 0)
@@ -334,7 +325,6 @@ class CReLU(Sequential):
 
     takes = TENSOR
 
-    @nil_is_default
     def __init__(self, nInputDims: int, inplace: bool = False) -> None:
         both = ConcatTable(Identity(), MulConstant(-1))
         super().__init__(both, JoinTable(2), ReLU(flag(inplace, "inplace")))

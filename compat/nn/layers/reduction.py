@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from compat.checks import flag, whole, whole_or_none
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.indexing import checked_batched, checked_dim, counted, positive
 from compat.nn.core.layer import Layer
 from compat.nn.functional import reduction as f
@@ -28,7 +27,6 @@ class _Reduction(Layer):
 
     nInputDims: int | None = None
 
-    @nil_is_default
     def __init__(self, dimension: int = 1, nInputDims: int | None = None) -> None:
         super().__init__()
         self.dimension = counted(dimension, "dimension")
@@ -104,7 +102,6 @@ class Sum(_Reduction):
     sizeAverage: bool = False
     squeeze: bool = True
 
-    @nil_is_default
     def __init__(
         self,
         dimension: int = 1,
@@ -140,7 +137,6 @@ class Mean(Sum):
     newer_fields = ("sizeAverage",)
     sizeAverage = True
 
-    @nil_is_default
     def __init__(self, dimension: int = 1, nInputDims: int | None = None) -> None:
         super().__init__(dimension, nInputDims, sizeAverage=True)
 
@@ -161,7 +157,6 @@ class ArgMax(Layer):
 
     scratch_fields = ("_value", "_indices")
 
-    @nil_is_default
     def __init__(self, dim: int = 1, nInputDim: int = 9999, asLong: bool = True) -> None:
         super().__init__()
         self.dim = positive(dim, "dim")

@@ -16,7 +16,6 @@ from torch import Tensor
 
 from compat import accelerators, random
 from compat.checks import check_tensor, flag, number_or_none
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import ANYTHING, check_dims
 from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
@@ -215,7 +214,6 @@ class ReinforceGamma(Reinforce):
     _second = "scale"
     scale: Scalar | Tensor | None = None
 
-    @nil_is_default
     def __init__(
         self, scale: Scalar | Tensor | None = None, stochastic: bool | None = None
     ) -> None:

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 from torch import Tensor
 
 from compat.checks import whole, whole_or_none
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.indexing import checked_dim, positive
 from compat.nn.core.files import sizes
 from compat.nn.core.layer import Layer
@@ -302,7 +301,6 @@ class Replicate(Layer):
     dim: int = 1
     ndim: int | None = None
 
-    @nil_is_default
     def __init__(self, nf: int, dim: int = 1, ndim: int | None = None) -> None:
         super().__init__()
         self.nfeatures = whole(nf, "nf", 1)

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from compat import accelerators, cutorch
 from compat.checks import given, number, whole, whole_or_none
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.indexing import checked_dim, counted, positive
 from compat.nn.checks.tensors import ANYTHING, INDICES, MIXED, check_dims
 from compat.nn.core.layer import Layer
@@ -29,7 +28,6 @@ class Narrow(Layer):
     PyTorch: ``torch.narrow``.
     """
 
-    @nil_is_default
     def __init__(self, dimension: int, offset: int, length: int = 1) -> None:
         super().__init__()
         self.dimension = counted(dimension, "dimension")
@@ -242,7 +240,6 @@ class Padding(Layer):
     value: float = 0
     index: int = 1
 
-    @nil_is_default
     def __init__(
         self,
         dim: int,

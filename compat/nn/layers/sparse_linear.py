@@ -9,7 +9,7 @@ from torch import Tensor
 
 from compat import random
 from compat.checks import check_tensor, flag, given, whole, wrong_type
-from compat.nn.checks.arguments import empty, nil_is_default
+from compat.nn.checks.arguments import empty
 from compat.nn.checks.tensors import ANYTHING, TABLE, check_type
 from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
@@ -83,7 +83,6 @@ class SparseLinear(_Sparse):
     gradWeight: Any
     gradBias: Any
 
-    @nil_is_default
     def __init__(self, inputSize: int, outputSize: int, doGradInput: bool = False) -> None:
         super().__init__()
         self.weightDecay = 0
@@ -218,7 +217,6 @@ class IndexLinear(_Sparse):
     pass_fields: ClassVar[tuple[str, ...]] = ("normalizedValues",)
     normalizedValues: Any = None
 
-    @nil_is_default
     def __init__(
         self,
         inputSize: int,

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from compat.checks import check_tensor, flag
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.indexing import checked_dim, counted
 from compat.nn.checks.tensors import ANYTHING, check_dims, check_type
 from compat.nn.functional import table_arithmetic as f
@@ -47,7 +46,6 @@ class CAddTable(FromTable):
 
     inplace: bool = False
 
-    @nil_is_default
     def __init__(self, ip: bool = False) -> None:
         super().__init__()
         self.inplace = flag(ip)

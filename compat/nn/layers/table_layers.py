@@ -11,7 +11,6 @@ from torch import Tensor
 
 from compat.checks import check_tensor, listed, whole, whole_or_none, wrong_type
 from compat.lua_tables import MixedTable, items, with_values
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.indexing import batched, checked_batched, counted, positive
 from compat.nn.checks.tensors import ANYTHING, TABLE, check_type
 from compat.nn.containers.joining import joined
@@ -201,7 +200,6 @@ class NarrowTable(_ToTable):
 
     passes_on = True
 
-    @nil_is_default
     def __init__(self, offset: int, length: int = 1) -> None:
         super().__init__()
         self.offset = positive(offset, "offset")

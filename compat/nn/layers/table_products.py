@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from compat.checks import flag, number
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_dims
 from compat.nn.core.module import Scalar
 from compat.nn.functional import table_products as f
@@ -94,7 +93,6 @@ class PairwiseDistance(_OfVectors):
     workspace_fields = {"diff": None}
     scratch_fields = ("outExpand", "grad", "ones")
 
-    @nil_is_default
     def __init__(self, p: Scalar = 2) -> None:
         super().__init__()
         self.norm = number(p, "p")
@@ -132,7 +130,6 @@ class MM(FromTable):
     transA: bool = False
     transB: bool = False
 
-    @nil_is_default
     def __init__(self, transA: bool = False, transB: bool = False) -> None:
         super().__init__()
         self.transA = flag(transA, "transA")
@@ -174,7 +171,6 @@ class MV(FromTable):
     of_pairs = True
     trans: bool = False
 
-    @nil_is_default
     def __init__(self, trans: bool = False) -> None:
         super().__init__()
         self.trans = flag(trans, "trans")

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import number, whole, wrong_type
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_sample
 from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
@@ -151,7 +150,6 @@ class UpSampling(Resampling):
 
     _size_numbers = 5
 
-    @nil_is_default
     def __init__(self, params: int | Mapping[str, int], mode: str = "nearest") -> None:
         super().__init__()
         if not isinstance(mode, str):

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from compat import random, t7
 from compat.checks import flag, number, whole
-from compat.nn.checks.arguments import empty, nil_is_default
+from compat.nn.checks.arguments import empty
 from compat.nn.containers.decorators import Decorator
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.parameter import Parameter, gradient_of
@@ -53,7 +53,6 @@ class LinearWeightNorm(Linear):
     # Those of the latest forward pass.
     _used: Tensor | None = None
 
-    @nil_is_default
     def __init__(
         self,
         inputSize: int,
@@ -174,7 +173,6 @@ class WeightNorm(Decorator):
     v = Parameter()
     g = Parameter()
 
-    @nil_is_default
     def __init__(self, module: Module, outputDim: int = 1) -> None:
         super().__init__(module)
         weight = getattr(self.modules[0], "weight", None)

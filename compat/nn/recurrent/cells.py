@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from compat.checks import flag, number, number_or_none, whole
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.branches import ConcatTable, ParallelTable
 from compat.nn.containers.sequential import Sequential
 from compat.nn.core.conversion import Conversion
@@ -104,7 +103,6 @@ class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
     cells: dict[int, Tensor]
     gradCells: dict[int, Tensor]
 
-    @nil_is_default
     def __init__(
         self,
         inputSize: int,
@@ -196,7 +194,6 @@ class FastLSTM(LSTM):
     momentum: float | None = None
     affine: bool = True
 
-    @nil_is_default
     def __init__(
         self,
         inputSize: int,
@@ -278,7 +275,6 @@ class GRU(_Cell):
     Shapes: input ``inputSize`` or ``N x inputSize``; output with ``outputSize`` instead.
     """
 
-    @nil_is_default
     def __init__(
         self, inputSize: int, outputSize: int, rho: int = 9999, p: float = 0, mono: bool = False
     ) -> None:

@@ -158,6 +158,9 @@ class LanguageModel(Module, fits=lambda fields: "net" in fields and "idx_to_toke
 
         Characters that the vocabulary does not have are encoded byte by byte, as all are in Lua.
         Raises ValueError where it does not have those either.
+
+        Args:
+            s: text, of which each character must be in the vocabulary.
         """
         found: list[int] = []
         for character in s if isinstance(s, str) else [s]:

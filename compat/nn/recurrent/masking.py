@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from compat.checks import flag, whole
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import ANYTHING, check_dims
 from compat.nn.containers.decorators import Decorator
 from compat.nn.core.module import Module, Scalar
@@ -49,7 +48,6 @@ class MaskZero(Decorator):
     )
     pass_fields: ClassVar[tuple[str, ...]] = ("zeroMask",)
 
-    @nil_is_default
     def __init__(self, module: Module, nInputDim: int, silent: bool = False) -> None:
         super().__init__(module)
         self.nInputDim = whole(nInputDim, "nInputDim", 1)

@@ -11,7 +11,6 @@ from torch import Tensor
 from compat import t7
 from compat.checks import whole
 from compat.lua_tables import items
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.container import Container
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.module import Module, Scalar
@@ -71,7 +70,6 @@ class AbstractRecurrent(Container):
     # The latest step that ``recurrentModule`` computed in evaluation, 0 for none.
     _evaluated: int = 0
 
-    @nil_is_default
     def __init__(self, rho: int = 99999) -> None:
         super().__init__()
         self.rho = whole(rho, "rho", 1)
@@ -105,7 +103,11 @@ class AbstractRecurrent(Container):
         return len(self.sharedClones)
 
     def getStepModule(self, step: int) -> Any:
-        """Return the module of a step, which trains the parameters of ``recurrentModule``."""
+        """Return the module of a step, which trains the parameters of ``recurrentModule``.
+
+        Args:
+            step: the number of the step, from 1.
+        """
         if step not in self.sharedClones:
             self.sharedClones[step] = self.recurrentModule.stepClone()
         return self.sharedClones[step]
@@ -226,7 +228,11 @@ class AbstractRecurrent(Container):
             self.gradInput = self.gradInputs[step]
 
     def maxBPTTstep(self, rho: int) -> None:
-        """Set ``rho``."""
+        """Set ``rho``.
+
+        Args:
+            rho: how many steps backward goes back at most.
+        """
         self.rho = rho
 
     def reinforce(self, reward: Any) -> None:
@@ -268,7 +274,11 @@ class AbstractRecurrent(Container):
         return new
 
     def maskZero(self: R, nInputDim: int) -> R:
-        """Let rows of the input that are zero give rows of zeros, and reset the memory."""
+        """Let rows of the input that are zero give rows of zeros, and reset the memory.
+
+        Args:
+            nInputDim: how many dimensions a single sample has, without the batch's.
+        """
         self.set_recurrent_module(MaskZero(self.recurrentModule, nInputDim, True))
         return self
 

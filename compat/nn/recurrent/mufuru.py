@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from compat.checks import check_choice, wrong_type
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.branches import ConcatTable, ParallelTable
 from compat.nn.containers.map_table import MapTable
 from compat.nn.containers.sequential import Sequential
@@ -35,7 +34,6 @@ class MuFuRu(GRU):
     Shapes: input ``N x inputSize``, output ``N x outputSize``.
     """
 
-    @nil_is_default
     def __init__(
         self, inputSize: int, outputSize: int, ops: list[str] | None = None, rho: int = 9999
     ) -> None:

@@ -7,7 +7,6 @@ from itertools import pairwise
 from torch import Tensor
 
 from compat.checks import number
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_dims
 from compat.nn.functional import recurrent as f
 from compat.nn.recurrent.memory import AbstractRecurrent
@@ -32,7 +31,6 @@ class NormStabilizer(AbstractRecurrent):
     state_fields = ()
     scratch_fields = ("_normsum",)
 
-    @nil_is_default
     def __init__(self, beta: float = 1) -> None:
         super().__init__()
         self.beta = number(beta, "beta")

@@ -7,7 +7,6 @@ from typing import Any
 from torch import Tensor
 
 from compat.checks import flag, number
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.core.layer import Layer
 from compat.nn.functional import recurrent as f
 from compat.nn.layers.identity import Identity
@@ -43,7 +42,6 @@ class SAdd(Layer):
     # Old files lack it.
     negate: bool = False
 
-    @nil_is_default
     def __init__(self, addend: float, negate: bool = False) -> None:
         super().__init__()
         self.addend = number(addend, "addend")

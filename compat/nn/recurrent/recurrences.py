@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from compat.checks import whole
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_dims
 from compat.nn.containers.branches import ParallelTable
 from compat.nn.containers.container import indented
@@ -37,7 +36,6 @@ class Recursor(AbstractRecurrent):
     module = Inner(0)
     state_fields = ()
 
-    @nil_is_default
     def __init__(self, module: Module | torch.nn.Module, rho: int = 9999999) -> None:
         super().__init__(rho)
         self.set_recurrent_module(as_module(module))
@@ -100,7 +98,6 @@ class Recurrence(Stateful):
     module = Inner(0)
     workspace_fields = {"typeTensor": None}
 
-    @nil_is_default
     def __init__(
         self, recurrentModule: Module, outputSize: Any, nInputDim: int, rho: int = 9999
     ) -> None:
@@ -184,7 +181,6 @@ class Recurrent(Stateful):
     scratch_fields = ("initialModule",)
     _parts = ("startModule", "inputModule", "feedbackModule", "transferModule", "mergeModule")
 
-    @nil_is_default
     def __init__(
         self,
         start: Module | int,

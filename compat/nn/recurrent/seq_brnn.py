@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from compat.checks import flag, whole
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.branches import ConcatTable
 from compat.nn.containers.decorators import Decorator
 from compat.nn.containers.sequential import Sequential
@@ -49,7 +48,6 @@ class SeqBRNN(Decorator):
 
     module = Inner(0)
 
-    @nil_is_default
     def __init__(
         self,
         inputDim: int,

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from compat.checks import flag
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import ANYTHING
 from compat.nn.criterions.base import Criterion, check_criterion, loss_of
 from compat.nn.recurrent.sequencers import steps_of
@@ -81,7 +80,6 @@ class SequencerCriterion(_OverSequence):
     Differs from Torch7: one may be a list and the other a tensor.
     """
 
-    @nil_is_default
     def __init__(self, criterion: Criterion | None = None, sizeAverage: bool = False) -> None:
         super().__init__(criterion)
         self.sizeAverage = flag(sizeAverage, "sizeAverage")

@@ -74,8 +74,8 @@ class _Layer(WholeSequence):
 class LSTM(_Layer, fits=_is_of_torch_rnn):
     """An LSTM over whole sequences (torch-rnn: ``nn.LSTM``).
 
-    Not package rnn's ``nn.LSTM``, which takes single steps; in files the two are told apart by
-    their fields.
+    Not package rnn's ``nn.LSTM``, which takes single steps; in files their fields distinguish the
+    two.
 
     Args:
         input_dim, hidden_dim: numbers of features.

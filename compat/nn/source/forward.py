@@ -113,7 +113,7 @@ class Forward:
         self._write(units, calls)
         for value in list(self.waiting):
             if len(self._result()) > _WIDEST:
-                self._settle_one(value)
+                self._write_out(value)
         result = self._result()
         name, expression, place = self.last
         if name == result and self.text[place:] == lines(f"{name} = {expression}", 8):
@@ -133,7 +133,7 @@ class Forward:
                 getattr(self, "_" + statement.function.replace(" ", "_"))(statement)
                 continue
             if statement.pinned:  # what waits is computed before a tensor changes
-                self._settle(set(reads(statement)))
+                self._write_all_but(set(reads(statement)))
             later = units[place + 1 :]
             self._call(unit, calls[id(unit)], self._needed_late(unit, later), bool(later))
 
@@ -160,7 +160,7 @@ class Forward:
             self.last = (name, expression, len(self.text))
             self._add(f"{name} = {expression}")
 
-    def _settle_one(self, value: Value) -> None:
+    def _write_out(self, value: Value) -> None:
         name = self._wanted(value) or self.scope.new(self._wish(value))
         self._assign(value, self.waiting.pop(value).text, name)
 
@@ -178,10 +178,10 @@ class Forward:
         waiting = (text.text for value, text in self.waiting.items() if value is not but)
         return bool(name) and any(map(found.search, waiting))
 
-    def _settle(self, but: set[Value]) -> None:
+    def _write_all_but(self, but: set[Value]) -> None:
         """Write all waiting expressions except those of ``but``."""
         for value in [value for value in self.waiting if value not in but]:
-            self._settle_one(value)
+            self._write_out(value)
 
     def _take(self, given: list[Value]) -> list[str]:
         """Note that values have been read; return the names that are free now."""
@@ -209,7 +209,7 @@ class Forward:
         found = self._called(statement, callee)
         while len(found.text) > widest and any(value in self.waiting for value in given):
             waits = (value for value in given if value in self.waiting)
-            self._settle_one(max(waits, key=lambda v: len(self.waiting[v].text)))
+            self._write_out(max(waits, key=lambda v: len(self.waiting[v].text)))
             found = self._called(statement, callee)
         dying = self._take(given)
         results = last.results
@@ -325,16 +325,16 @@ class Forward:
 
     def _for(self, statement: Statement) -> None:
         steps, states = statement.arguments
-        entries, carried = statement.results
+        entries, loop_states = statement.results
         outputs, nexts = self._end_of(statement).arguments
-        self._settle(set(values(steps)))
+        self._write_all_but(set(values(steps)))
         local = self.scope.taken
         head = self._head(steps, entries)
         local = self.scope.taken - local
         outside = set(self.known) - set(entries)
         dying = self._take(values([steps, states]))
         names = []
-        for state, inside in zip(states, carried, strict=True):
+        for state, inside in zip(states, loop_states, strict=True):
             name = self.known[state].text if state in self.known else ""
             if name not in dying:
                 name = self.scope.new(self.own.get(inside) or _other(inside))
@@ -389,7 +389,7 @@ class Forward:
             return
         for name, value in zip(loop.lists, outputs, strict=True):
             if self.counts[value] > 1 and value in self.waiting:
-                self._settle_one(value)
+                self._write_out(value)
             self._add(f"{name}.append({self._expression(value)})")
         pairs = [
             (name, text)
@@ -417,12 +417,12 @@ class Forward:
             self.known[whole] = text
         elif readers or self.counts.get(whole):
             self.waiting[whole] = text
-            self._settle_one(whole)
+            self._write_out(whole)
 
     # Choices.
 
     def _if(self, statement: Statement) -> None:
-        self._settle(set())
+        self._write_all_but(set())
         [state] = statement.arguments
         self._add(f"if {self._expression(state)} is None:")
         self.open.append(_Branches(state, set(self.known)))
@@ -453,7 +453,7 @@ class Forward:
             self.known[value] = Text(name)
         if len(self.text) == branches.first + 1:  # nothing is to be done
             del self.text[branches.first]
-        self._settle(set())
+        self._write_all_but(set())
         self.open.pop()
         self._take([branches.state])
 

@@ -65,16 +65,16 @@ class Lifting:
     ) -> None:
         self.begin, self.end, self.sizes, self.length, self.new = begin, end, sizes, length, new
         steps, states = begin.arguments
-        entries, carried = begin.results
+        entries, loop_states = begin.results
         self.wholes: dict[Value, Value] = dict(zip(entries, steps, strict=True))
-        self.states = dict(zip(carried, states, strict=True))
-        self.nexts = dict(zip(carried, end.arguments[1], strict=True))
+        self.states = dict(zip(loop_states, states, strict=True))
+        self.nexts = dict(zip(loop_states, end.arguments[1], strict=True))
         self.finals: dict[Value, Value] = {}
         self.readers: dict[Value, list[Statement]] = {}
         for statement in (*inner, end):
             for value in reads(statement):
                 self.readers.setdefault(value, []).append(statement)
-        self.own = {*entries, *carried, *(v for s in inner for v in values(s.results))}
+        self.own = {*entries, *loop_states, *(v for s in inner for v in values(s.results))}
         self.inner = inner
         self.top = _outermost(inner) - together
         self.before = self._taken(inner)

@@ -243,8 +243,10 @@ def _all(places: list[int]) -> list[int]:
     return list(range(len(places)))
 
 
-def slots(whole: Any, entry: Any) -> list[tuple[Any, Tensor]]:
+def pairs_with_steps(whole: Any, entry: Any) -> list[tuple[Any, Tensor]]:
     """Return pairs of a sequence's values and the tensors of one step."""
     if isinstance(entry, Tensor):
         return [(whole, entry)]
-    return [pair for part, own in zip(whole, entry, strict=True) for pair in slots(part, own)]
+    return [
+        pair for part, own in zip(whole, entry, strict=True) for pair in pairs_with_steps(part, own)
+    ]

@@ -27,9 +27,9 @@ def _add(thing: Any, found: dict[str, list[str]]) -> None:
         used = names.get(name)
         if inspect.isfunction(used) or inspect.isclass(used):
             own = used.__module__.startswith("compat.") and used is not thing
-            if own and name not in _TORCH and name != "stands_alone":
+            if own and name not in _TORCH and name != "self_contained":
                 _add(used, found)
-    lines = [line for line in text.split("\n") if not line.startswith("@stands_alone")]
+    lines = [line for line in text.split("\n") if not line.startswith("@self_contained")]
     found[thing.__name__] = lines
 
 

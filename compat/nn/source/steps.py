@@ -29,7 +29,7 @@ from compat.nn.source.program import (
     mapped,
     values,
 )
-from compat.nn.source.sequences import Fixed, slots
+from compat.nn.source.sequences import Fixed, pairs_with_steps
 from compat.tensor_tables import tensors
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def real(memory: Any) -> Any:
 
 
 def kind_of(memory: Any) -> str:
-    """Return the type annotation of a state made of such tensors."""
+    """Return the type annotation of a state made of tensors like these."""
     if isinstance(memory, Tensor):
         return "Tensor"
     return f"tuple[{', '.join(kind_of(part) for part in memory)}]"
@@ -131,7 +131,7 @@ class RecordedFlow(Flow):
         columns = []
         if not isinstance(steps, int):
             entry = each(torch.clone, steps[0])
-            columns = slots(rec.sequences.whole(steps), entry)
+            columns = pairs_with_steps(rec.sequences.whole(steps), entry)
             rec.lengths.add(len(steps))
         with rec.unrecorded():
             for unit, memory in zip(units, before, strict=False):
@@ -150,7 +150,7 @@ class RecordedFlow(Flow):
         with rec.resumed():
             output, last = step(None if isinstance(steps, int) else entry, given)
         ends = [*(self.state(unit.memory) for unit in units), self.state(last)]
-        carried = [
+        state_places = [
             place
             for place, one in enumerate(inside)
             if one is not None and ends[place] is not one and one.value in rec.read
@@ -158,17 +158,17 @@ class RecordedFlow(Flow):
         iterated = tuple(w for w, _ in columns if not isinstance(w, Fixed))
         begin.arguments = (
             steps if isinstance(steps, int) else iterated,
-            tuple(None if (one := before[n]) is None else one.value for n in carried),
+            tuple(None if (one := before[n]) is None else one.value for n in state_places),
         )
         entries = tuple(rec.known(t) for w, t in columns if not isinstance(w, Fixed))
-        states = [one for n in carried if (one := inside[n]) is not None]
+        states = [one for n in state_places if (one := inside[n]) is not None]
         begin.results = (entries, tuple(state.value for state in states))
         made = tuple(values([rec.reference(output)]))
-        nexts = tuple(end.value for n in carried if (end := ends[n]) is not None)
+        nexts = tuple(end.value for n in state_places if (end := ends[n]) is not None)
         wholes, last_values = self._ended(begin, made, nexts, len(outputs))
         self._collected(output, outputs, iter(wholes))
         finals = [State(last_values[state.value], state.like, state.like, True) for state in states]
-        known = dict(zip(carried, finals, strict=True))
+        known = dict(zip(state_places, finals, strict=True))
         for place, unit in enumerate(units):
             unit.memory = known.get(place)
         last = known.get(len(units))
@@ -229,7 +229,7 @@ class RecordedFlow(Flow):
     def _part(self, steps: Any, first: int | None, last: int | None) -> Any:
         rec = self.recording
         entries = [each(torch.clone, entry) for entry in steps[first:last]]
-        columns = slots(rec.sequences.whole(steps), entries[0])
+        columns = pairs_with_steps(rec.sequences.whole(steps), entries[0])
         for place, (whole, like) in enumerate(columns):
             size = (len(entries), *like.shape)
             value = rec.call("torch.Tensor.__getitem__", (whole, slice(first, last)), size)

@@ -24,7 +24,7 @@ def cmaes(
         x: the start; not changed.
         config: ``sigma``, the first standard deviation of every coordinate, is required;
             ``maxEval`` (1000 n^2), ``ftarget``, the loss to stop at, ``popsize`` (4 + 3 log n),
-            ``min_iterations`` (1), ``verb_disp`` (0): print a line every so many iterations.
+            ``min_iterations`` (1), ``verb_disp`` (0): iterations between two printed lines.
         state: further options, with precedence over ``config``.
 
     Returns:
@@ -135,8 +135,8 @@ class Evolution:
         self.pc = self.pc - self.pc * self.cc + move * (c * hsig)
 
         c1a = self.c1 - (1 - hsig**2) * self.c1 * self.cc * (2 - self.cc)
-        moves = points - old
-        rank_mu = moves.t() @ (self.weights.unsqueeze(1) * moves) / self.sigma**2
+        steps = points - old
+        rank_mu = steps.t() @ (self.weights.unsqueeze(1) * steps) / self.sigma**2
         self.covariance += (
             (-c1a - self.cmu) * self.covariance
             + self.c1 * torch.outer(self.pc, self.pc)

@@ -26,8 +26,7 @@ def sgd(
             ``momentum`` (0), ``dampening`` (the momentum), ``nesterov`` (False), and the vectors
             ``learningRates`` and ``weightDecays`` with one factor per element. ``weightDecay``
             overrides ``weightDecays``. Not in Torch7: ``keepGradient`` (False) leaves the gradient
-                as
-            ``opfunc`` returned it, which saves a write.
+            as ``opfunc`` returned it, which saves a write.
         state: ``evalCounter``, ``dfdx``, ``decayParameters``, ``deltaParameters``; default:
             ``config``.
 

@@ -95,7 +95,11 @@ class Logger:
         return _as_table(self._idx)
 
     def setNames(self, names: Columns) -> Logger:
-        """Name the columns and write the header."""
+        """Name the columns and write the header.
+
+        Args:
+            names: a list of the columns' names, in their order.
+        """
         self._start(names, dict(_pairs(names)))
         self._idx = {name: key for key, name in self._names.items()}
         self._output().flush()
@@ -103,6 +107,9 @@ class Logger:
 
     def add(self, symbols: Columns) -> None:
         """Write a row; before the first row the header, if ``setNames`` was not called.
+
+        Args:
+            symbols: the values of a row, a list in the order of the columns.
 
         Raises:
             TypeError: a value is neither a number nor a string.
@@ -147,15 +154,26 @@ class Logger:
         return self
 
     def setlogscale(self, state: bool = True) -> None:
-        """Set whether the vertical axis is logarithmic."""
+        """Set whether the vertical axis is logarithmic.
+
+        Args:
+            state: True for a logarithmic axis.
+        """
         self.logscale = state
 
     def display(self, state: bool) -> None:
-        """Set whether ``plot`` also shows the figure, if matplotlib is interactive."""
+        """Set whether ``plot`` also shows the figure, if matplotlib is interactive.
+
+        Args:
+            state: True to show the figure. It is written to its file in any case.
+        """
         self.showPlot = state
 
     def plot(self, *names: Any) -> None:
         """Draw the columns with these names, or all numeric ones, into ``<name>.png``.
+
+        Args:
+            names: columns, by their names.
 
         Raises:
             ImportError: matplotlib is not installed.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import MutableMapping
 from typing import Any
 
@@ -51,5 +52,8 @@ def option(config: Table, key: str, default: Any) -> Any:
 
 def learning_rate(config: Table, default: float, steps: float) -> float:
     """Return the learning rate after ``steps`` steps, reduced by ``learningRateDecay``."""
+    if "lr" in config and "learningRate" not in config and type(config) is dict:
+        message = "config has lr, which is not read; Torch7's name is learningRate"
+        warnings.warn(message, stacklevel=3)
     rate = option(config, "learningRate", default)
     return rate / (1 + steps * option(config, "learningRateDecay", 0))

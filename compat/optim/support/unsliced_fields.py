@@ -14,5 +14,5 @@ def declare_unsliced(*names: str) -> None:
 
 
 def unsliced_values(state: Mapping[Any, Any]) -> Iterator[Any]:
-    """Return the values of such fields."""
+    """Return the values of these fields."""
     return (value for name, value in state.items() if name in _NAMES)

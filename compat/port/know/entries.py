@@ -36,6 +36,9 @@ def stored(known: Inference, node: s.Node) -> Type | None:
 
 def join(known: Inference, target: Type, new: Type) -> None:
     """Add to a type, and note whether that is news."""
+    if new.open and target in known.guessed:
+        new = new.without()
+        new.open = False
     known.changed |= target.join(new)
     # What is unknown when all is settled stays a possibility.
     is_unknown = not new.atoms and "loaded" not in new.classes
@@ -72,7 +75,9 @@ def _made(known: Inference, node: s.Table) -> Type:
         else:
             known.store(root, entry.key, known.type(entry.value))
     keys = [f.key.value for f in node.fields if isinstance(f.key, s.Constant)]
-    if any(isinstance(k, (int, float)) for k in keys) and not counts_up(node):
+    others = [f.key for f in node.fields if f.key and not isinstance(f.key, s.Constant)]
+    is_numbered = any(isinstance(k, (int, float)) for k in keys) and not counts_up(node)
+    if is_numbered or any(known.type(key).is_number for key in others):
         root.uses.add("sparse")
     return Type(Kind.TABLE, table=table)
 
@@ -87,6 +92,8 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
             given = _GIVEN.get(key.value, 2)
             if any(len(f.parameters) < given for f in value.signature.nodes):
                 value.signature.is_hook = True  # called with all that Lua has for it
+        if key.value == "__index" and table.klass is not None and value.signature is not None:
+            known.join(value.signature.parameter(0), table.klass.object)
         known.join(table.name(key.value), value)
         if table.klass is not None and table is not table.klass.members.root():
             _inherit(known, table.klass, key.value)
@@ -97,6 +104,8 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
         known.join(table.key, kind)
         if kind.is_number and _in_any_order(known, key):
             table.uses.add("sparse")
+        if isinstance(key, s.Name) and key.variable in known.falling:
+            table.uses.add("from its end")
         if kind.is_number:
             write = known.facts.get((known.file.path, key.start, -key.end))
             if write and "sparse" in write:
@@ -135,7 +144,7 @@ def may_be_before(known: Inference, key: s.Node) -> bool:
     if isinstance(key, s.Constant):
         return isinstance(key.value, int) and key.value < 1
     if not isinstance(key, s.Binary) or key.operator != "-":
-        return isinstance(key, s.Unary) and key.operator == "-"
+        return s.is_negative(key)
     less, name = s.constant(key.right), key.left
     first = known.firsts.get(name.variable, 1) if isinstance(name, s.Name) else 1
     return isinstance(less, int) and less >= first
@@ -241,9 +250,17 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
     if kind.is_number and not isinstance(key, s.Constant):
         shape.uses.add("by number")
     if kind.is_string:
-        return any_entry(shape)
-    may_miss = known.may_be_before(key) or (known.is_settled and shape.is_past(key))
-    return shape.items.joined(Type(Kind.NIL)) if may_miss else shape.items
+        found = any_entry(shape)
+        return found.joined(Type(Kind.NIL)) if _may_miss(known, shape, key) else found
+    return shape.items.joined(Type(Kind.NIL)) if _may_miss(known, shape, key) else shape.items
+
+
+def _may_miss(known: Inference, shape: Table, key: s.Node) -> bool:
+    """Whether there may be nothing under a key that is no name."""
+    if known.may_be_before(key):
+        return True
+    is_computed = shape.is_dict and not isinstance(key, s.Constant) and bool(shape.made)
+    return known.is_settled and (is_computed or shape.is_past(key))
 
 
 def _inherit(known: Inference, klass: Class, name: str) -> None:

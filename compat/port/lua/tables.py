@@ -13,7 +13,7 @@ import torch
 from compat.lua_tables import List
 from compat.port.lua import kinds
 from compat.port.lua.objects import Object
-from compat.port.lua.runtime import Original, Storage, original_entries
+from compat.port.lua.runtime import Original, Storage, called, draft_runtime, original_entries
 from compat.port.lua.tensors import Pointer, element, selected
 from compat.port.lua.text import Error, tostring
 from compat.port.lua.values import adjust, first, results, truth
@@ -226,7 +226,8 @@ def index(t: Any, key: Any) -> Any:
         found = getattr(t, key, None)
         return _private(t, key) if found is None and key.startswith("__") else found
     if isinstance(t, Object):
-        return vars(t).get(key)
+        found = vars(t).get(key)
+        return t.missing(key) if found is None else found
     if hasattr(t, "get"):
         return t.get(int(key))
     return t[key]
@@ -240,8 +241,16 @@ def _private(t: Any, key: str) -> Any:
     return found[0] if found else None
 
 
-def put(t: Any, key: Any, value: Any) -> None:
-    """``t[key] = value``, with Lua's key."""
+@functools.cache
+def _assigner() -> Any:
+    return draft_runtime().eval("function(x, key, value) x[key] = value end")
+
+
+def put(t: Any, key: Any, value: Any, pads: bool = False) -> None:
+    """``t[key] = value``, with Lua's key.
+
+    ``pads``: a list is filled from its end; what is not there yet is None.
+    """
     if isinstance(t, Table):
         handler = None if t.metatable is None else rawget(t.metatable, "__newindex")
         if handler is not None and key not in t:
@@ -252,6 +261,8 @@ def put(t: Any, key: Any, value: Any) -> None:
         rawset(t, key, value)
     elif isinstance(t, list) and not isinstance(t, List):
         place = _place(t, key)
+        if pads and place is not None:
+            t.extend([None] * (place - len(t)))
         if place is None or place > len(t) or (value is None and place < len(t) - 1):
             raise IndexError(
                 f"the key is {tostring(key)}; a list of {len(t)} entries takes 1 to {len(t) + 1}: "
@@ -263,6 +274,8 @@ def put(t: Any, key: Any, value: Any) -> None:
             t.append(value)
         else:
             t[place] = value
+    elif isinstance(t, torch.Tensor) and isinstance(value, torch.Tensor):
+        called(_assigner(), t, key, value)  # as many elements will do
     elif isinstance(t, torch.Tensor):
         t[selected(key)] = value
     elif isinstance(t, Storage):

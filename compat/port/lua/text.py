@@ -15,11 +15,15 @@ from compat.port.lua.runtime import Storage
 
 
 class Error(Exception):
-    """An error with a value that may be no text; where ``is_placed``, its place is told, too."""
+    """An error with a value that may be no text.
 
-    def __init__(self, value: Any = None, is_placed: bool = False) -> None:
+    ``level``: whose place stands before a text. 0: nobody's, 1: the failing function's, 2: its
+    caller's.
+    """
+
+    def __init__(self, value: Any = None, level: int = 0) -> None:
         super().__init__(value)
-        self.value, self.is_placed = value, is_placed
+        self.value, self.level = value, level
 
     def __str__(self) -> str:
         return tostring(self.value)
@@ -74,6 +78,13 @@ def _shown(value: float) -> str:
     if isinstance(value, int) and abs(value) < 10**14:
         return str(value)
     return format(float(value), ".14g")
+
+
+def bytes_as_text(data: bytes) -> str:
+    """The text of bytes; what is no UTF-8 becomes surrogates, as in what is read from files."""
+    if not data.isascii():
+        shows_bytes()
+    return data.decode("utf-8", "surrogateescape")
 
 
 def shows_bytes() -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-from compat.port.know.scopes import PACKAGES
 from compat.port.know.shapes import is_name, is_open, is_self
 from compat.port.know.types import Kind, Type
+from compat.port.library import packages
 from compat.port.library.results import METHODS
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import NONE, Draft, first_of
-from compat.port.write.places import place
+from compat.port.write.places import place, wrapped
 from compat.port.write.python_names import method_name
 from compat.port.write.selections import selection
 from compat.port.write.tables import is_length_of
@@ -121,7 +121,7 @@ def _is_number(target: str, draft: Draft) -> bool:
 
 def target_of(node: s.Index, draft: Draft) -> str | None:
     """``object[key]`` as the target of an assignment; None if that takes a function."""
-    kind = draft.types.type(node.object)
+    kind = draft.types.owner(node.object)
     klass = draft.types.class_of(node.object)
     name = s.constant(node.key)
     word = is_name(name)
@@ -129,8 +129,8 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
     path = draft.types.dotted(node.object)
     if kind.only(Kind.TABLE, Kind.OPTIONS) and kind.may(Kind.OPTIONS) and kind.may(Kind.TABLE):
         return f"{owner.atom}[{draft.value(node.key)}]"
-    if path in PACKAGES and word:
-        return f"{path}.{name}"
+    if word and path is not None and (holder := packages.holder(path)) is not None:
+        return f"{holder}.{name}"
     if kind.only(Kind.OBJECT) and kind.shape is None:
         return None
     if word and (
@@ -186,6 +186,10 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     made = one_value(draft.any(value_node, str(hint)), draft)
     if made.counts:
         made = Code(f"{made.atom}[0]")
+    if kind.is_tensor and draft.types.type(value_node).is_string:
+        made = code.call("float", made)
+    held = wrapped(value_node, *kind.dtypes) if len(kind.dtypes) == 1 else None
+    made = made if held is None else Code(str(held))
     for extra in values[1:]:
         draft.page.write(draft.value(extra).text)
     draft.page.resolve(draft.how(target.object))
@@ -210,7 +214,7 @@ def store_code(target: s.Index, value: Code, draft: Draft) -> None:
     if place is not None:
         put(place, value, draft)
         return
-    kind = draft.types.type(target.object)
+    kind = draft.types.owner(target.object)
     owner = draft.value(target.object)
     if kind.only(Kind.SIZES) and isinstance(target.object, s.Name):
         draft.page.write(f"{owner} = lua.resized({owner}, {draft.value(target.key)}, {value})")
@@ -229,7 +233,9 @@ def store_code(target: s.Index, value: Code, draft: Draft) -> None:
         if appends or is_filled or written == ["append"]:
             draft.page.write(f"{owner.atom}.append({value})")
             return
-        draft.page.write(f"lua.put({owner}, {draft.value(key)}, {value})")
+        is_falling = isinstance(key, s.Name) and key.variable in draft.types.falling
+        pads = ", pads=True" if is_falling else ""
+        draft.page.write(f"lua.put({owner}, {draft.value(key)}, {value}{pads})")
         return
     if not kind.atoms:
         draft.unknown(target.object, "indices")

@@ -4,8 +4,8 @@ A table is a list if its keys are 1…n, which is known when the last entry has 
 a cycle the table is referenced before: then the kind is guessed from the keys so far. Where a
 guess turns out wrong, the file is read a second time with what the first reading found out.
 
-The tables of a user are a ``List``, also if empty, or a ``Table``. Those that the fields of a
-registered class hold are plain: its code counts as Python does, and knows which are lists.
+The tables of a user are a ``List``, also if empty, or a ``Table``. Tables in the fields of a
+registered class are plain: its code counts as Python does, and knows which are lists.
 """
 
 from __future__ import annotations

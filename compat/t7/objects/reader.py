@@ -34,7 +34,7 @@ Steps = Generator[Any, Any, Any]
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read.
+    """The options of a read.
 
     Attributes:
         unknown: what to do with unregistered classes, ``keep`` or ``error``.

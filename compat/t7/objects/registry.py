@@ -112,7 +112,7 @@ def register(
         raise ValueError(f"typename is {typename!r}; a Torch7 class name is accepted")
     if fits is not None and read is not None:
         raise ValueError(
-            "fits is given together with read; a class with a payload of its own is told by its "
+            "fits is given together with read; a class with a payload of its own is known by its "
             "name alone"
         )
 
@@ -190,7 +190,11 @@ def has_module_fields(fields: Mapping[Any, Any]) -> bool:
 
 
 def keep_unknown(choose: Callable[[Any], type]) -> None:
-    """Let ``choose(fields)`` choose the class for modules and criterions of unknown classes."""
+    """Let ``choose(fields)`` choose the class for modules and criterions of unknown classes.
+
+    Args:
+        choose: a function of the fields of an object, by name, which returns a class or None.
+    """
     global _keeper
     _keeper = choose
 

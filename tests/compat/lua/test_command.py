@@ -87,9 +87,7 @@ def test_code_standard_input_and_exit_codes(tmp_path: Path) -> None:
 
 def test_quiet_and_verbose(tmp_path: Path) -> None:
     (tmp_path / "s.lua").write_text("require 'cutorch' torch.CudaTensor(1)\nerror('boom')\n")
-    usual, quiet, verbose = (
-        run(*o, "s.lua", cwd=tmp_path) for o in ([], ["--quiet"], ["--verbose"])
-    )
+    usual, quiet, verbose = (run(*o, "s.lua", cwd=tmp_path) for o in ([], ["-q"], ["--verbose"]))
     assert "Warning: " in usual.stderr and "Warning: " not in quiet.stderr
     assert "boom" in quiet.stderr and quiet.returncode == usual.returncode == 1
     assert "UserWarning: " in verbose.stderr and "Traceback (most" in verbose.stderr
@@ -110,12 +108,29 @@ def test_no_color_empties_the_script_s_colours(tmp_path: Path) -> None:
     assert run("-e", code, cwd=tmp_path, NO_COLOR="1").stdout == "a"
 
 
-@pytest.mark.parametrize("arguments", [["--nonsense"], ["-e"], ["--torch-home"]])
+@pytest.mark.parametrize(
+    ("arguments", "wrong"),
+    [
+        (["--nonsense"], "--nonsense;"),
+        (["--quite", "x.lua"], "--quite (did you mean --quiet?)"),
+        (["--orignal=nn"], "--orignal (did you mean --original?)"),
+        (["-e"], "-e needs a value"),
+        (["--torch-home"], "--torch-home needs a value"),
+        (["-q", "-v"], "--quiet and --verbose are given"),
+    ],
+)
 def test_a_wrong_command_line_is_one_line(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
+    arguments: list[str], wrong: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command.main(arguments) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and wrong in told
+
+
+def test_the_help_ends_with_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["-h"], program="dptable lua") == 0
+    examples = capsys.readouterr().out.partition("examples:\n")[2].splitlines()
+    assert len(examples) > 2 and all(line.startswith("  dptable lua ") for line in examples)
 
 
 def test_a_torch_home_that_does_not_exist_is_named(

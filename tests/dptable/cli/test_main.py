@@ -54,7 +54,10 @@ def test_traceback_shows_the_error_itself(tmp_path):
         ),
         (["inspect"], "dptable inspect", "the following arguments are required: file"),
         (["convert", "a.t7", "b.pt", "--to-gpu"], "dptable convert", "arguments: --to-gpu"),
-        (["--quiet", "devices"], "dptable", "arguments: --quiet"),
+        (["--qiet", "devices"], "dptable devices", "--qiet (did you mean --quiet?)"),
+        (["x/run.lua"], "dptable", "(did you mean dptable lua x/run.lua?)"),
+        (["net.t7", "--all"], "dptable", "(did you mean dptable inspect net.t7?)"),
+        (["help", "convrt"], "dptable", "'convrt' (did you mean convert?)"),
         (["convrt", "a"], "dptable", "'convrt' (did you mean convert?)"),
         (["train", "--modle=x"], "dptable train", "--modle=x (did you mean --model?)"),
         (["train", "--model", "lnet"], "dptable train", "'lnet' (did you mean lenet?)"),
@@ -70,9 +73,31 @@ def test_a_wrong_command_line_is_refused_in_one_line(argv, program, wrong, capsy
 
 
 @pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("--json inspect a.t7", "inspect --json a.t7"),
+        ("-q --input 1x2 convert a b", "convert -q --input 1x2 a b"),
+        ("--quiet lua -q a.lua", "lua --quiet -q a.lua"),
+        ("help convert", "convert --help"),
+        ("help", "--help"),
+        ("help help", "--help"),
+        ("--help view", "view --help"),
+        ("--version inspect", "--version inspect"),
+        ("inspect --all help", "inspect --all help"),
+        ("lua train", "lua train"),
+        ("a.lua train", "a.lua train"),
+        ("", ""),
+    ],
+)
+def test_options_may_come_before_the_command(given, meant):
+    assert command_line.arranged(given.split()) == meant.split()
+
+
+@pytest.mark.parametrize(
     ("argv", "code"),
     [
         (["--help"], 0),
+        (["help", "train"], 0),
         (["--version"], 0),
         (["train", "--help"], 0),
         (["inspect", "--help"], 0),

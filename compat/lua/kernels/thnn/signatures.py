@@ -1,4 +1,4 @@
-"""What the functions of THNN take, in THNN's order, after the library's state.
+"""The arguments of the functions of THNN, in THNN's order, after the library's state.
 
 ====================  ==============================================================================
 ``input``             a tensor of the function's type
@@ -8,9 +8,9 @@
 ``output!``           a result: the kernel returns it
 ``output=input``      a result, resized like ``input`` and given to the kernel to be written to;
                       where the function's ``inplace`` is true, it becomes ``input``'s memory
-``finput-``           a buffer, which kernels here do without: stays as it is
-``generator*``        a random generator
-``[k2 pads:4 scale]`` numbers, a keyword of the kernel each; with a digit, so many whole ones as
+``finput-``           a buffer, which kernels here do without: stays as it is ``generator*``
+a random generator ``[k2 pads:4 scale]`` numbers, a keyword of the kernel each; with a digit, whole
+ones, of this number, as
                       a tuple: THNN's ``W, H`` and ``T, W, H`` in the order of dimensions, and as
                       they stand after a colon
 ====================  ==============================================================================

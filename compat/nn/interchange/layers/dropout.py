@@ -12,16 +12,16 @@ from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Module
 from compat.nn.interchange.from_torch import converts_from_simply, require
 from compat.nn.interchange.layers.pointwise import MulConstant
-from compat.nn.interchange.modules import stands_alone
+from compat.nn.interchange.modules import self_contained
 from compat.nn.interchange.pairs import Setting, pair
 from compat.nn.interchange.to_torch import converts_simply
 from compat.nn.layers import dropout as torch7
 from compat.nn.layers import pointwise
 
 
-@stands_alone
+@self_contained
 class StochasticDropout(nn.Module):
-    """Dropout in evaluation, too; of planes with so many ``places`` each."""
+    """Dropout in evaluation, too; of planes with ``places`` elements each."""
 
     def __init__(self, p: float = 0.5, places: int = 0) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class StochasticDropout(nn.Module):
         return x * functional.dropout(x.new_ones(shape), self.p)
 
 
-@stands_alone
+@self_contained
 class TotalDropout(nn.Module):
     """Set the whole input to 0 with probability ``p`` in training."""
 
@@ -45,7 +45,7 @@ class TotalDropout(nn.Module):
         return x * torch.bernoulli(x.new_tensor(1 - self.p)) if self.training else x
 
 
-@stands_alone
+@self_contained
 class SpatialRegionDropout(nn.Module):
     """Set a share ``p`` of the rows or columns, on one side, to 0 in training."""
 
@@ -65,7 +65,7 @@ class SpatialRegionDropout(nn.Module):
         return x * kept / (1 - self.p)
 
 
-@stands_alone
+@self_contained
 class WhiteNoise(nn.Module):
     """Add normal noise in training, and its mean in evaluation."""
 

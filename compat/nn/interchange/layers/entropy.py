@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from compat.nn.functional.entropy import categorical_entropy
-from compat.nn.interchange.modules import stands_alone
+from compat.nn.interchange.modules import self_contained
 from compat.nn.interchange.to_torch import converts_simply
 from compat.nn.layers import entropy as torch7
 
@@ -29,7 +29,7 @@ class EntropyGradient(torch.autograd.Function):
         return gradients[0] - (0 if enough else slope * ctx.scale), None, None
 
 
-@stands_alone
+@self_contained
 class CategoricalEntropy(nn.Module):
     """The identity of probabilities, whose gradient raises their entropy.
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from compat.nn.interchange.computed import computes
 from compat.nn.interchange.from_torch import converts_from_simply
-from compat.nn.interchange.modules import stands_alone
+from compat.nn.interchange.modules import self_contained
 from compat.nn.interchange.pairs import Setting, pair
 from compat.nn.interchange.to_torch import converts_simply
 from compat.nn.layers import identity as torch7
@@ -29,7 +29,7 @@ class ScaledGradient(torch.autograd.Function):
         return gradients[0] * ctx.factor, None
 
 
-@stands_alone
+@self_contained
 class GradientReversal(nn.Module):
     """The identity, whose gradient is multiplied by ``-factor``."""
 
@@ -56,7 +56,7 @@ class PenalizedGradient(torch.autograd.Function):
         return (gradients[0] + penalty if ctx.keep else penalty), None, None
 
 
-@stands_alone
+@self_contained
 class L1Penalty(nn.Module):
     """The identity, which adds the gradient of ``weight`` times the 1-norm.
 

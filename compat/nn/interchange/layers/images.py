@@ -10,12 +10,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from compat.nn.interchange.computed import computes
-from compat.nn.interchange.modules import stands_alone
+from compat.nn.interchange.modules import self_contained
 from compat.nn.interchange.to_torch import ToTorch, converts, converts_simply
 from compat.nn.layers import images as torch7
 
 
-@stands_alone
+@self_contained
 class SimpleColorTransform(nn.Module):
     """Add to each plane of an image a number up to its bound, in training."""
 
@@ -34,7 +34,7 @@ class SimpleColorTransform(nn.Module):
         return x + noise * self.bounds.view(-1, 1, 1)
 
 
-@stands_alone
+@self_contained
 class PCAColorTransform(nn.Module):
     """Add to each image a random colour along principal components, in training."""
 
@@ -55,7 +55,7 @@ class PCAColorTransform(nn.Module):
         return x + (factors * self.values @ self.vectors.t())[..., None, None]
 
 
-@stands_alone
+@self_contained
 class SpatialUniformCrop(nn.Module):
     """A crop of each image, random in training and from the centre in evaluation.
 

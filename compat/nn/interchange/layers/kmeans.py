@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from compat.nn.functional.kmeans import moves, nearest
-from compat.nn.interchange.modules import stands_alone
+from compat.nn.functional.kmeans import nearest, offsets_from_means
+from compat.nn.interchange.modules import self_contained
 from compat.nn.interchange.to_torch import ToTorch, converts
 from compat.nn.layers import kmeans as torch7
 
@@ -27,11 +27,11 @@ class NearestCenter(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         x, centers, numbers = ctx.saved_tensors
         counts = torch.bincount(numbers, minlength=len(centers)).to(centers)
-        moved = moves(x, centers, numbers, counts) * ctx.factor
+        moved = offsets_from_means(x, centers, numbers, counts) * ctx.factor
         return torch.zeros_like(x), moved, None
 
 
-@stands_alone
+@self_contained
 class Kmeans(nn.Module):
     """The numbers, from 1, of the centers that are nearest to ``N x dim`` samples.
 

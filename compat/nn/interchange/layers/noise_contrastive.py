@@ -8,12 +8,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from compat.nn.interchange.modules import stands_alone
+from compat.nn.interchange.modules import self_contained
 from compat.nn.interchange.to_torch import ToTorch, converts
 from compat.nn.layers import noise_contrastive as torch7
 
 
-@stands_alone
+@self_contained
 class NCEModule(nn.Module):
     """A linear layer of many classes for noise contrastive estimation.
 

@@ -11,16 +11,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from compat.nn.interchange.modules import stands_alone
+from compat.nn.interchange.modules import self_contained
 from compat.nn.interchange.to_torch import converts_simply
 from compat.nn.layers import reinforce as torch7
 
 
-@stands_alone
+@self_contained
 class ReinforceBernoulli(nn.Module):
     """Draws 0 or 1 in training, for probabilities of 1.
 
-    The loss to go back from is, for a ``reward`` of each sample,
+    The loss to differentiate is, for a ``reward`` of each sample,
     ``-(reward * layer.log_prob.flatten(1).sum(1)).sum()``.
     """
 
@@ -36,7 +36,7 @@ class ReinforceBernoulli(nn.Module):
         return drawn
 
 
-@stands_alone
+@self_contained
 class ReinforceCategorical(nn.Module):
     """Draws one of several categories in training, for ``N x K`` probabilities.
 
@@ -56,11 +56,11 @@ class ReinforceCategorical(nn.Module):
         return torch.zeros_like(x).scatter_(1, index, 1)
 
 
-@stands_alone
+@self_contained
 class ReinforceNormal(nn.Module):
     """Draws from normal distributions in training, for means, or these and deviations.
 
-    The loss to go back from is, for a ``reward`` of each sample,
+    The loss to differentiate is, for a ``reward`` of each sample,
     ``-(reward * layer.log_prob.flatten(1).sum(1)).sum()``.
     """
 
@@ -80,11 +80,11 @@ class ReinforceNormal(nn.Module):
         return drawn
 
 
-@stands_alone
+@self_contained
 class ReinforceGamma(nn.Module):
     """Draws from gamma distributions in training, for shapes, or for shapes and scales.
 
-    The loss to go back from is, for a ``reward`` of each sample,
+    The loss to differentiate is, for a ``reward`` of each sample,
     ``-(reward * layer.log_prob.flatten(1).sum(1)).sum()``.
     """
 

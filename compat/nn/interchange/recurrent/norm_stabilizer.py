@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from compat.nn.interchange.modules import stands_alone
+from compat.nn.interchange.modules import self_contained
 from compat.nn.interchange.recurrent.memory import Remembering, flow
 from compat.nn.interchange.to_torch import converts_simply
 from compat.nn.recurrent import norm_stabilizer as torch7
@@ -34,7 +34,7 @@ class StableNorm(torch.autograd.Function):
         return gradients[0], slope, -slope, None
 
 
-@stands_alone
+@self_contained
 class NormPenalty(nn.Module):
     """The identity; in training it penalises the norm's difference from another."""
 

@@ -16,7 +16,7 @@ class Recurrence(Remembering):
 
     Args:
         module: the module.
-        size: of its output without batch, a list of numbers, or of such lists.
+        size: of its output without batch, a list of numbers, or a list of lists.
         sample_dims: how many dimensions the input of a sample has.
         start: what to begin with instead.
     """

@@ -1,4 +1,4 @@
-"""What the layers of whole sequences have in common."""
+"""The common part of the layers of whole sequences."""
 
 from __future__ import annotations
 

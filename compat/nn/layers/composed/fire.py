@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from compat.checks import whole
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.branches import Concat
 from compat.nn.containers.decorators import Decorator
 from compat.nn.containers.sequential import Sequential
@@ -31,7 +30,6 @@ class FireModule(Decorator):
 
     module, squeeze, expand = Inner(0), Inner(0, 0), Inner(0, 2)
 
-    @nil_is_default
     def __init__(
         self, nInputPlane: int, s1x1: int, e1x1: int, e3x3: int, activation: str = "ReLU"
     ) -> None:

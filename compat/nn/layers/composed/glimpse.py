@@ -12,7 +12,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat.checks import number, whole, wrong_type
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TABLE, check_sample
 from compat.nn.core.layer import Layer
 from compat.nn.core.module import Module, Scalar
@@ -59,7 +58,6 @@ class SpatialGlimpse(Layer):
     scratch_fields = ("_crop", "_pad")
     table_fields = ("gradInput",)
 
-    @nil_is_default
     def __init__(self, size: int | Sequence[int], depth: int = 3, scale: Scalar = 2) -> None:
         super().__init__()
         both = size if isinstance(size, (list, tuple)) else (size, size)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from compat.checks import flag, number, whole
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.branches import ConcatTable
 from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Scalar
@@ -37,7 +36,6 @@ class LayerNormalization(Sequential):
     PyTorch: ``torch.nn.LayerNorm``.
     """
 
-    @nil_is_default
     def __init__(
         self,
         nOutput: int,

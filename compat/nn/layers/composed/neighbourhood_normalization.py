@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from compat.checks import check_tensor, whole
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_count, check_sample
 from compat.nn.containers.sequential import Sequential
 from compat.nn.core.layer import Layer
@@ -124,7 +123,6 @@ class SpatialSubtractiveNormalization(_Neighbourhood):
     scratch_fields = ("localsums", "adjustedsums", "_coef")
     pass_fields: ClassVar[tuple[str, ...]] = ("localsums", "adjustedsums")
 
-    @nil_is_default
     def __init__(self, nInputPlane: int = 1, kernel: Tensor | None = None) -> None:
         super().__init__()
         self._build(nInputPlane, kernel)
@@ -168,7 +166,6 @@ class SpatialDivisiveNormalization(_Neighbourhood):
     scratch_fields = ("localstds", "adjustedstds", "thresholdedstds", "_coef")
     pass_fields: ClassVar[tuple[str, ...]] = ("localstds", "adjustedstds", "thresholdedstds")
 
-    @nil_is_default
     def __init__(
         self,
         nInputPlane: int = 1,
@@ -216,7 +213,6 @@ class SpatialContrastiveNormalization(Layer):
     Differs from Torch7: ``kernel`` stays as it was; the field holds it normalised.
     """
 
-    @nil_is_default
     def __init__(
         self,
         nInputPlane: int = 1,

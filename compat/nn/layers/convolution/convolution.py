@@ -14,7 +14,6 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import whole
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_type
 from compat.nn.core.module import Scalar
 from compat.nn.functional import convolution as f
@@ -177,7 +176,6 @@ class SpatialConvolution(Convolution, Spatial):
 
     newer_fields = ("padW", "padH")
 
-    @nil_is_default
     def __init__(
         self,
         nInputPlane: int,
@@ -228,7 +226,6 @@ class SpatialDilatedConvolution(Dilated, SpatialConvolution):
     PyTorch: ``torch.nn.Conv2d``.
     """
 
-    @nil_is_default
     def __init__(
         self,
         nInputPlane: int,
@@ -306,7 +303,6 @@ class VolumetricConvolution(Convolution, Volumetric):
     _tells_bias = False
     newer_fields = ("padT", "padW", "padH")
 
-    @nil_is_default
     def __init__(
         self,
         nInputPlane: int,
@@ -342,7 +338,6 @@ class VolumetricDilatedConvolution(Dilated, VolumetricConvolution):
 
     _tells_bias = True
 
-    @nil_is_default
     def __init__(
         self,
         nInputPlane: int,

@@ -7,7 +7,6 @@ from typing import Any
 from torch import Tensor
 
 from compat.checks import whole
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_type
 from compat.nn.functional.convolution import Gradients, Mask
 from compat.nn.functional.local import local_convolution, local_convolution_backward
@@ -32,7 +31,6 @@ class SpatialConvolutionLocal(PlaneConvolution, Spatial):
 
     _tells_bias = False
 
-    @nil_is_default
     def __init__(
         self,
         nInputPlane: int,

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_type
 from compat.nn.core.module import Scalar
 from compat.nn.functional import convolution as f
@@ -23,7 +22,6 @@ M = TypeVar("M", bound="ConvolutionMap")
 class ConvolutionMap(Biased, Spatial, abstract=True):
     """The base of mapped convolutions: a connection table with one kernel per row."""
 
-    @nil_is_default
     def __init__(self, conMatrix: Tensor, kW: int, kH: int, dW: int = 1, dH: int = 1) -> None:
         super().__init__()
         if not isinstance(conMatrix, Tensor) or conMatrix.dim() != 2 or conMatrix.size(1) != 2:

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from compat.checks import whole
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_type
 from compat.nn.functional import subsampling as f
 from compat.nn.functional.subsampling import Gradients, Mask
@@ -52,7 +51,6 @@ class SpatialSubSampling(SubSampling, Spatial):
     Shapes: input ``[N x] nInputPlane x H x W``.
     """
 
-    @nil_is_default
     def __init__(self, nInputPlane: int, kW: int, kH: int, dW: int = 1, dH: int = 1) -> None:
         super().__init__()
         self.nInputPlane = whole(nInputPlane, "nInputPlane", 1)
@@ -83,7 +81,6 @@ class TemporalSubSampling(SubSampling, Temporal):
     Differs from Torch7: takes batches too.
     """
 
-    @nil_is_default
     def __init__(self, inputFrameSize: int, kW: int, dW: int = 1) -> None:
         super().__init__()
         self.inputFrameSize = whole(inputFrameSize, "inputFrameSize", 1)

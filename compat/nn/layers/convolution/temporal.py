@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from compat.checks import flag, whole
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_type
 from compat.nn.functional import convolution as f
 from compat.nn.functional.convolution import Gradients, Mask
@@ -32,7 +31,6 @@ class TemporalConvolution(Biased, Temporal):
 
     keeps_gradients = True
 
-    @nil_is_default
     def __init__(self, inputFrameSize: int, outputFrameSize: int, kW: int, dW: int = 1) -> None:
         super().__init__()
         self.inputFrameSize = whole(inputFrameSize, "inputFrameSize", 1)
@@ -83,7 +81,6 @@ class TemporalRowConvolution(Biased, Temporal):
 
     _by_element = False
 
-    @nil_is_default
     def __init__(self, inputFrameSize: int, kW: int, dW: int = 1, featFirst: bool = False) -> None:
         super().__init__()
         self.inputFrameSize = whole(inputFrameSize, "inputFrameSize", 1)

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import check_tensor
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import ANYTHING, check_type
 from compat.nn.functional import convolution as f
 from compat.nn.functional.convolution import Mask
@@ -104,7 +103,6 @@ class SpatialFullConvolution(FullConvolution, Spatial):
     newer_fields = ("padW", "padH", "adjW", "adjH")
     output_padding = property(attrgetter("adjH", "adjW"))
 
-    @nil_is_default
     def __init__(
         self,
         nInputPlane: int,
@@ -147,7 +145,6 @@ class VolumetricFullConvolution(FullConvolution, Volumetric):
     newer_fields = ("padT", "padW", "padH", "adjT", "adjW", "adjH")
     output_padding = property(attrgetter("adjT", "adjH", "adjW"))
 
-    @nil_is_default
     def __init__(
         self,
         nInputPlane: int,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from torch import Tensor
 
 from compat.checks import flag, number, whole
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_dims
 from compat.nn.containers.sequential import Sequential
 from compat.nn.core.layer import Layer
@@ -68,7 +67,6 @@ class FeatureLPPooling(Layer):
     Differs from Torch7: can be printed.
     """
 
-    @nil_is_default
     def __init__(self, width: int, stride: int, power: Scalar, batch_mode: bool = False) -> None:
         super().__init__()
         self.width, self.stride = whole(width, "width", 2, 16), whole(stride, "stride", 1, 4)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.layers.pooling.windows import AveragePooling, MaxPooling, Pooling
 from compat.nn.layers.window import Dilated, Spatial, Volumetric
 
@@ -27,7 +26,6 @@ class SpatialMaxPooling(MaxPooling, Spatial):
 
     newer_fields = ("padW", "padH", "ceil_mode")
 
-    @nil_is_default
     def __init__(
         self,
         kW: int,
@@ -58,7 +56,6 @@ class SpatialAveragePooling(AveragePooling, Spatial):
 
     newer_fields = ("padW", "padH", "ceil_mode")
 
-    @nil_is_default
     def __init__(
         self,
         kW: int,
@@ -83,7 +80,6 @@ class SpatialDilatedMaxPooling(Dilated, SpatialMaxPooling):
     PyTorch: ``torch.nn.MaxPool2d``.
     """
 
-    @nil_is_default
     def __init__(
         self,
         kW: int,
@@ -102,7 +98,6 @@ class SpatialDilatedMaxPooling(Dilated, SpatialMaxPooling):
 class _OfVolumes(Pooling, Volumetric, abstract=True):
     newer_fields: ClassVar[tuple[str, ...]] = ("padT", "padW", "padH", "ceil_mode")
 
-    @nil_is_default
     def __init__(
         self,
         kT: int,
@@ -150,7 +145,6 @@ class VolumetricDilatedMaxPooling(Dilated, VolumetricMaxPooling):
     PyTorch: ``torch.nn.MaxPool3d``.
     """
 
-    @nil_is_default
     def __init__(
         self,
         kT: int,

@@ -9,7 +9,6 @@ from typing import Any
 from torch import Tensor
 
 from compat.checks import number, whole
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR, check_dims
 from compat.nn.core.module import Module, Scalar
 from compat.nn.functional import pooling as f
@@ -88,7 +87,6 @@ class TemporalDynamicKMaxPooling(_OverFrames):
 
     takes = TENSOR
 
-    @nil_is_default
     def __init__(self, minK: int, factor: Scalar = 0) -> None:
         super().__init__()
         self.minK = whole(minK, "minK", 1)

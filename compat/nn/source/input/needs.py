@@ -140,7 +140,7 @@ def _of_computed(layer: Any) -> Need:
 
 
 def _of_matrix(module: nn.Module) -> Need:
-    """Return so many features as a size of the layer's matrix says, if it takes them."""
+    """Return the number of features, a size of the layer's matrix says, if it takes them."""
     own = [p for p in module.parameters(recurse=False) if p.dim() == 2]
     for matrix in own:
         for size in reversed(matrix.shape):

@@ -8,13 +8,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from compat.nn.interchange.modules import stands_alone
+from compat.nn.interchange.modules import self_contained
 from compat.nn.interchange.to_torch import converts_simply
 from compat.nn.layers.composed import glimpse as torch7
 from compat.nn.layers.pooling.pooling import SpatialAveragePooling
 
 
-@stands_alone
+@self_contained
 class SpatialGlimpse(nn.Module):
     """Crops of images around places, of growing size and falling resolution.
 

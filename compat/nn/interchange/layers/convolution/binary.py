@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from compat.nn.interchange.modules import stands_alone
+from compat.nn.interchange.modules import self_contained
 from compat.nn.interchange.to_torch import ToTorch, converts
 from compat.nn.layers.convolution import binary as torch7
 
@@ -42,7 +42,7 @@ class SignConvolution(torch.autograd.Function):
         return of_x, of_signs, None, None
 
 
-@stands_alone
+@self_contained
 class SpatialBinaryConvolution(nn.Module):
     """A convolution by the signs of the weight, times the mean size of each kernel.
 
