@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, overload
 
 import torch
 from torch import Tensor
@@ -126,8 +126,12 @@ class Convertible:
             for part in _parts(vars(self).values()):
                 part.tell_type(name)
 
+    @overload
+    def type(self, type: None = None, tensorCache: None = None) -> str: ...
+    @overload
+    def type(self: T, type: str | torch.dtype, tensorCache: dict[Any, Any] | None = None) -> T: ...
     def type(
-        self: T, type: str | torch.dtype | None = None, tensorCache: dict[Any, Any] | None = None
+        self, type: str | torch.dtype | None = None, tensorCache: dict[Any, Any] | None = None
     ) -> Any:
         """Convert all tensors to ``type``, or return the present type.
 
