@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import keyword
 import sys
@@ -155,10 +156,10 @@ class CmdLine:
     def _value(self, entry: Declared, word: str) -> Value:
         if entry.type != "number":
             return word
-        number = _to_number(word)
-        if number is None:
+        try:
+            return number(word)
+        except ValueError:
             self.error(f"invalid type for {entry.key} (should be {entry.type})")
-        return number
 
     def string(self, prefix: str, params: Mapping[str, Value], ignore: Collection[str] = ()) -> str:
         """Return a name for the folder of an experiment: ``prefix``, the arguments, and the options
@@ -169,30 +170,7 @@ class CmdLine:
             ignore: options to leave out. As a dict, an option with the value False is always
                 named.
         """
-        flags = dict(ignore) if isinstance(ignore, Mapping) else dict.fromkeys(ignore, True)
-        options = {entry.name: entry for entry in self.options.values()}
-        arguments = {entry.name: "" for entry in self.arguments}
-        named = []
-        for name, value in params.items():
-            text = f"{name}{self.keyseparator}{_folder_text(value)}"
-            if flags.get(name):
-                print(f"-- ignore option {name}")
-            elif name in options:
-                default = options[name].default
-                if value != default or flags.get(name) is False:
-                    named.append(text)
-                    print(
-                        name,
-                        _folder_text(value),
-                        "nil" if default is None else _lua_text(default),
-                        sep="\t",
-                    )
-            elif name in arguments:
-                arguments[name] = text
-            else:
-                print(f"WARNING: unknown option/argument: {name} IGNORING for DIRECTORY NAME")
-        given = [text for text in arguments.values() if text]
-        return self.argseparator.join([*([prefix] if prefix else []), *given, *sorted(named)])
+        return folder_name(self, prefix, params, ignore)
 
     def log(self, file: str, params: Mapping[str, Any] | None = None) -> Log:
         """From now on write to ``file``, too, what is printed; first the time and the parameters. A
@@ -201,13 +179,7 @@ class CmdLine:
         Returns:
             The log, for ``close()`` or a ``with`` statement.
         """
-        log = Log(file, self.dateformat, lambda: self.silentio)
-        print(f"[program started on {now()}]")
-        print("[command line arguments]")
-        for key, value in (params or {}).items():
-            print(key, value, sep="\t")
-        print("[----------------------]")
-        return log
+        return log(file, params, self.dateformat, lambda: self.silentio)
 
     def error(self, msg: str) -> NoReturn:
         """Print ``msg`` and the help, and end the program."""
@@ -233,6 +205,59 @@ class CmdLine:
             if line.default is not None:
                 text += f" [{_lua_text(line.default)}]"
             print(text)
+
+
+def folder_name(
+    parser: CmdLine | argparse.ArgumentParser,
+    prefix: str,
+    params: Mapping[str, Value],
+    ignore: Collection[str] = (),
+) -> str:
+    """Return what ``CmdLine.string`` does, also of a parser of ``argparse``."""
+    if isinstance(parser, CmdLine):
+        separators = parser.argseparator, parser.keyseparator
+        defaults = {key.removeprefix("-"): e.default for key, e in parser.options.items()}
+        arguments = {entry.name: "" for entry in parser.arguments}
+    else:
+        separators = ",", "="
+        actions = [action for action in parser._actions if action.dest != "help"]
+        defaults = {a.option_strings[0].removeprefix("-"): a.default
+                    for a in actions if a.option_strings}  # fmt: skip
+        arguments = {a.dest: "" for a in actions if not a.option_strings}
+    flags = dict(ignore) if isinstance(ignore, Mapping) else dict.fromkeys(ignore, True)
+    named = []
+    for name, value in params.items():
+        text = f"{name}{separators[1]}{_folder_text(value)}"
+        if flags.get(name):
+            print(f"-- ignore option {name}")
+        elif name in defaults:
+            default = defaults[name]
+            if value != default or flags.get(name) is False:
+                named.append(text)
+                shown = "nil" if default is None else _lua_text(default)
+                print(name, _folder_text(value), shown, sep="\t")
+        elif name in arguments:
+            arguments[name] = text
+        else:
+            print(f"WARNING: unknown option/argument: {name} IGNORING for DIRECTORY NAME")
+    given = [text for text in arguments.values() if text]
+    return separators[0].join([*([prefix] if prefix else []), *given, *sorted(named)])
+
+
+def log(
+    file: str,
+    params: Mapping[str, Any] | None = None,
+    dateformat: str | None = None,
+    is_silent: Callable[[], bool] = lambda: False,
+) -> Log:
+    """Write to a file, too, what is printed from now on, as ``CmdLine.log`` does."""
+    made = Log(file, dateformat, is_silent)
+    print(f"[program started on {now()}]")
+    print("[command line arguments]")
+    for key, value in (params or {}).items():
+        print(key, value, sep="\t")
+    print("[----------------------]")
+    return made
 
 
 class Log(io.TextIOBase):
@@ -297,13 +322,16 @@ def _folder_text(value: Value) -> str:
     return _lua_text(value)[0] if isinstance(value, bool) else _lua_text(value)
 
 
-def _to_number(word: str) -> float | None:
-    """Lua's ``tonumber``: whole numbers as int."""
-    if "_" in word:
-        return None
-    for kind in (int, lambda text: int(text, 16) if "x" in text.lower() else float(text)):
-        try:
-            return kind(word.strip())
-        except ValueError:
-            continue
-    return None
+def number(word: str) -> float:
+    """Return the number that a word of the command line is, a whole one as int.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if "_" not in word:
+        for kind in (int, lambda text: int(text, 16) if "x" in text.lower() else float(text)):
+            try:
+                return kind(word.strip())
+            except ValueError:
+                continue
+    raise ValueError(f"{word!r} is no number")

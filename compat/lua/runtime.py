@@ -178,7 +178,7 @@ class Runtime:
     def _helpers(self) -> dict[str, Callable[..., Any]]:
         """Return the functions, besides kernels, that the Lua side calls."""
         return {
-            "describe_error": _describe_error,
+            "describe_error": describe_error,
             "set_default_type": self._set_default_type,
             "describe_tensor": self.exchange.describe_tensor,
             "this_runtime": lambda: self,
@@ -392,10 +392,10 @@ class Runtime:
         os._exit(code)
 
 
-def _describe_error(error: Any) -> tuple[str, str, int | None]:
+def describe_error(error: Any) -> tuple[str, str, int | None]:
     """Describe an exception for Lua: kind, text, number of the argument or the error itself."""
     if "origin" in getattr(error, "__dict__", ()):
-        return "net", str(error), error.kept if isinstance(error, LuaError) else None
+        return "net", str(error), getattr(error, "kept", None)
     if isinstance(error, ArgumentError):
         return "argument", str(error), error.number
     if isinstance(error, LuaError) and error.kept is not None:

@@ -158,6 +158,8 @@ def without_graph(value: Any) -> Any:
     """Detach ``value`` from any PyTorch graph; turn the tables of files into lists and dicts."""
     if type(value) is Tensor:
         return value.detach() if value.requires_grad else value
+    if type(value) is list and all(type(v) is Tensor and not v.requires_grad for v in value):
+        return value
     value = t7.plain(value)
     if any(isinstance(item, Tensor) and item.requires_grad for item in contents(value)):
         return map_tensors(Tensor.detach, value)

@@ -11,10 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor
 
+aten = torch.ops.aten
 Sizes = tuple[int, ...]
 Mask = tuple[bool, bool, bool]
 Gradients = tuple[Tensor | None, Tensor | None, Tensor | None]
@@ -38,8 +40,38 @@ def convolution(
     groups: int = 1,
 ) -> Tensor:
     """Return a convolution of a sample or a batch, in as many dimensions as the weight tells."""
+    if input.is_cpu and input.dtype is torch.float32:
+        by_product, _ = _products(input.shape, weight.shape, stride, padding, dilation, groups)
+        if by_product:
+            window = weight.shape[2:], bias, stride, padding
+            if input.dim() == 4:
+                return torch._C._nn.thnn_conv2d(input, weight, *window)
+            return torch._C._nn.thnn_conv2d(input.unsqueeze(0), weight, *window).squeeze(0)
     function = (torch.conv1d, torch.conv2d, torch.conv3d)[weight.dim() - 3]
     return function(input, weight, bias, stride, padding, dilation, groups).contiguous()
+
+
+# oneDNN's kernels, which PyTorch takes for floats, need 40 (forward) and 130 µs (backward) before
+# they begin, and are slow at the gradient of few input planes. Up to so many multiplications, and
+# for that gradient with at most so many numbers in the columns, the way of Torch7's
+# SpatialConvolutionMM is faster: the weight times a matrix whose columns are the windows.
+_MULTIPLICATIONS, _FEW_PLANES, _COLUMNS = 1 << 20, 4, 1 << 23
+
+
+@lru_cache(maxsize=1024)
+def _products(
+    input: Sizes, weight: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> tuple[bool, bool]:
+    """Return whether to multiply with columns: for all results, for the input's gradient."""
+    if len(weight) != 4 or groups != 1 or tuple(dilation) != (1, 1):
+        return False, False
+    try:
+        size = _output_size(input, weight, stride, padding, dilation, groups)
+    except ValueError:  # PyTorch tells of it
+        return False, False
+    columns = math.prod(size) // weight[0] * math.prod(weight[1:])
+    all_small = columns * weight[0] <= _MULTIPLICATIONS
+    return all_small, all_small or (weight[1] <= _FEW_PLANES and columns <= _COLUMNS)
 
 
 def convolution_backward(
@@ -53,9 +85,12 @@ def convolution_backward(
     groups: int,
 ) -> Gradients:
     """Return the gradients of ``convolution``."""
-    size = _output_size(input.shape, weight.shape, stride, padding, dilation, groups)
+    shapes = input.shape, weight.shape, stride, padding, dilation, groups
     constants = stride, padding, dilation, False, (0,) * len(stride), groups
-    return _gradients(input, gradOutput, weight, mask, size, constants)
+    by_product = False, False
+    if gradOutput.is_cpu and gradOutput.dtype is torch.float32:
+        by_product = _products(*shapes)
+    return _gradients(input, gradOutput, weight, mask, _output_size(*shapes), constants, by_product)
 
 
 @lru_cache(maxsize=1024)
@@ -128,26 +163,36 @@ def _gradients(
     weight: Tensor,
     mask: Mask,
     size: Sizes,
-    constants: tuple[object, ...],
+    constants: tuple[Any, ...],
+    by_product: tuple[bool, bool] = (False, False),
 ) -> Gradients:
     if gradOutput.shape != size:  # the kernel trusts its sizes
         check_size(gradOutput, size)
     batch, dtype, dims = input, gradOutput.dtype, weight.dim()
     if weight.dtype != dtype or input.dtype != dtype:
         weight, batch = weight.to(dtype), input.to(dtype)
-    planes = [size[1 - dims]]
-    if len(size) == dims:
-        first, second, third = torch.ops.aten.convolution_backward.default(
-            gradOutput, batch, weight, planes, *constants, mask
+    if len(size) != dims:
+        gradOutput, batch = gradOutput.unsqueeze(0), batch.unsqueeze(0)
+    every, to_input = by_product
+    product = mask if every else (mask[0] and to_input, False, False)
+    rest = (False, False, False) if every else (mask[0] and not to_input, *mask[1:])
+    first = second = third = None
+    if True in product:
+        # The kernel trusts that tensors are contiguous.
+        given = gradOutput.contiguous(), batch.contiguous(), weight.contiguous()
+        found = aten._slow_conv2d_backward.output_mask(
+            *given, weight.shape[2:], *constants[:2], product
         )
-    else:
-        first, second, third = torch.ops.aten.convolution_backward.default(
-            gradOutput.unsqueeze(0), batch.unsqueeze(0), weight, planes, *constants, mask
+        first, second, third = (f if m else None for f, m in zip(found, product, strict=True))
+    if True in rest:
+        found = aten.convolution_backward.default(
+            gradOutput, batch, weight, [size[1 - dims]], *constants, rest
         )
-        first = None if first is None else first.squeeze(0)
+        first, second, third = found[0] if rest[0] else first, *found[1:]
     if first is not None:
+        first = first if len(size) == dims else first.squeeze(0)
         first = first.contiguous()
-        first = first if batch is input else first.to(input.dtype)
+        first = first if first.dtype == input.dtype else first.to(input.dtype)
     return first, second, third
 
 

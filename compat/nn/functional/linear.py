@@ -28,14 +28,14 @@ def linear_acc_(
     scale: float,
 ) -> None:
     """Add ``scale`` times the gradients of weight and bias, of which either may be None."""
-    if gradOutput.dim() == 1:
-        input, gradOutput = input.unsqueeze(0), gradOutput.unsqueeze(0)
+    is_sample = gradOutput.dim() == 1
     if gradWeight is not None:
+        columns = gradOutput.unsqueeze(1) if is_sample else gradOutput.t()
+        rows = input.unsqueeze(0) if is_sample else input
         if input.dtype == gradOutput.dtype == gradWeight.dtype:
-            gradWeight.addmm_(gradOutput.t(), input, alpha=scale)
+            gradWeight.addmm_(columns, rows, alpha=scale)
         else:
-            product = gradOutput.t().mm(input.to(gradOutput.dtype))
-            gradWeight.add_(product, alpha=scale)
+            gradWeight.add_(columns.mm(rows.to(gradOutput.dtype)), alpha=scale)
     if gradBias is not None:
-        sums = gradOutput.sum(0)
+        sums = gradOutput if is_sample else gradOutput.sum(0)
         gradBias.add_(sums if sums.shape == gradBias.shape else sums.view_as(gradBias), alpha=scale)

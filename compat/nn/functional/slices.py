@@ -7,14 +7,19 @@ from torch import Tensor
 
 
 def narrow(input: Tensor, dim: int, first: int, length: int) -> Tensor:
+    if input.is_contiguous():  # else the kernel copies all of it first
+        return torch.narrow_copy(input, dim, first, length)
     return input.narrow(dim, first, length).clone(memory_format=torch.contiguous_format)
 
 
 def narrow_backward(input: Tensor, gradOutput: Tensor, dim: int, first: int, length: int) -> Tensor:
-    gradInput = input.new_zeros(input.shape)
-    part = gradInput.narrow(dim, first, length)
-    part.copy_(gradOutput.reshape(part.shape))
+    gradInput = torch.zeros_like(input, memory_format=torch.contiguous_format)
+    _put(gradInput.narrow(dim, first, length), gradOutput)
     return gradInput
+
+
+def _put(part: Tensor, gradOutput: Tensor) -> None:
+    part.copy_(gradOutput if gradOutput.shape == part.shape else gradOutput.reshape(part.shape))
 
 
 def select(input: Tensor, dim: int, index: int) -> Tensor:
@@ -24,9 +29,8 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 
 def select_backward(input: Tensor, gradOutput: Tensor, dim: int, index: int) -> Tensor:
-    gradInput = input.new_zeros(input.shape)
-    part = gradInput.select(dim, index)
-    part.copy_(gradOutput.reshape(part.shape))
+    gradInput = torch.zeros_like(input, memory_format=torch.contiguous_format)
+    _put(gradInput.select(dim, index), gradOutput)
     return gradInput
 
 

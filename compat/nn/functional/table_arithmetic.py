@@ -11,13 +11,18 @@ import torch
 from torch import Tensor
 
 
+def _like(tensor: Tensor, other: Tensor) -> Tensor:
+    """Return ``tensor`` in the shape of ``other``; a reshape costs more than the sum of few."""
+    return tensor if tensor.shape == other.shape else tensor.reshape(other.shape)
+
+
 def cadd_table(input: Sequence[Tensor]) -> Tensor:
     first, *rest = input
     if not rest:
         return first.clone(memory_format=torch.contiguous_format)
-    output = torch.add(first, rest[0].reshape(first.shape)).contiguous()
+    output = torch.add(first, _like(rest[0], first)).contiguous()
     for entry in rest[1:]:
-        output.add_(entry.reshape(first.shape))
+        output.add_(_like(entry, first))
     return output
 
 
@@ -25,35 +30,34 @@ def cadd_table_(input: Sequence[Tensor]) -> Tensor:
     """Return the sum, in the first."""
     first, *rest = input
     for entry in rest:
-        first.add_(entry.reshape(first.shape))
+        first.add_(_like(entry, first))
     return first
 
 
 def cadd_table_backward(input: Sequence[Tensor], gradOutput: Tensor) -> list[Tensor]:
     return [
-        gradOutput.reshape(entry.shape).clone(memory_format=torch.contiguous_format)
-        for entry in input
+        _like(gradOutput, entry).clone(memory_format=torch.contiguous_format) for entry in input
     ]
 
 
 def csub_table(input: Sequence[Tensor]) -> Tensor:
     first, second = input
-    return torch.sub(first, second.reshape(first.shape)).contiguous()
+    return torch.sub(first, _like(second, first)).contiguous()
 
 
 def csub_table_backward(input: Sequence[Tensor], gradOutput: Tensor) -> list[Tensor]:
     first, second = input
-    of_first = gradOutput.reshape(first.shape).clone(memory_format=torch.contiguous_format)
-    return [of_first, gradOutput.reshape(second.shape).neg().contiguous()]
+    of_first = _like(gradOutput, first).clone(memory_format=torch.contiguous_format)
+    return [of_first, _like(gradOutput, second).neg().contiguous()]
 
 
 def cmul_table(input: Sequence[Tensor]) -> Tensor:
     first, *rest = input
     if not rest:
         return first.clone(memory_format=torch.contiguous_format)
-    output = torch.mul(first, rest[0].reshape(first.shape)).contiguous()
+    output = torch.mul(first, _like(rest[0], first)).contiguous()
     for entry in rest[1:]:
-        output.mul_(entry.reshape(first.shape))
+        output.mul_(_like(entry, first))
     return output
 
 
@@ -61,8 +65,8 @@ def cmul_table_backward(input: Sequence[Tensor], gradOutput: Tensor) -> list[Ten
     # Not the output by each: one may be 0.
     found = []
     for i, entry in enumerate(input):
-        gradient = gradOutput.reshape(entry.shape)
-        others = [other.reshape(entry.shape) for j, other in enumerate(input) if j != i]
+        gradient = _like(gradOutput, entry)
+        others = [_like(other, entry) for j, other in enumerate(input) if j != i]
         product = torch.mul(gradient, others[0]) if others else gradient.clone()
         for other in others[1:]:
             product.mul_(other)
@@ -72,13 +76,13 @@ def cmul_table_backward(input: Sequence[Tensor], gradOutput: Tensor) -> list[Ten
 
 def cdiv_table(input: Sequence[Tensor]) -> Tensor:
     first, second = input
-    return torch.div(first, second.reshape(first.shape)).contiguous()
+    return torch.div(first, _like(second, first)).contiguous()
 
 
 def cdiv_table_backward(input: Sequence[Tensor], gradOutput: Tensor) -> list[Tensor]:
     first, second = input
-    of_first = torch.div(gradOutput.reshape(first.shape), second.reshape(first.shape)).contiguous()
-    of_second = of_first.reshape(second.shape) / second * first.reshape(second.shape)
+    of_first = torch.div(_like(gradOutput, first), _like(second, first)).contiguous()
+    of_second = _like(of_first, second) / second * _like(first, second)
     return [of_first, of_second.neg_().contiguous()]
 
 
@@ -90,7 +94,7 @@ def extreme_of_table(
     output = first.clone(memory_format=torch.contiguous_format)
     index = torch.ones_like(output)
     for i, entry in enumerate(rest, 2):
-        entry = entry.reshape(first.shape)
+        entry = _like(entry, first)
         mask = precedes(entry, output)
         output = torch.where(mask, entry, output)
         index.masked_fill_(mask, i)
@@ -101,7 +105,7 @@ def extreme_of_table_backward(
     input: Sequence[Tensor], gradOutput: Tensor, index: Tensor
 ) -> list[Tensor]:
     """Return the gradients where ``index`` tells which entry each element of the output is from."""
-    gradOutput = gradOutput.reshape(index.shape)
+    gradOutput = _like(gradOutput, index)
     return [
         torch.where(index == i, gradOutput, 0).reshape(entry.shape).contiguous()
         for i, entry in enumerate(input, 1)
@@ -109,19 +113,19 @@ def extreme_of_table_backward(
 
 
 def cadd_tensor_table(first: Tensor, table: Sequence[Tensor]) -> list[Tensor]:
-    return [torch.add(entry.reshape(first.shape), first).contiguous() for entry in table]
+    return [torch.add(_like(entry, first), first).contiguous() for entry in table]
 
 
 def cadd_tensor_table_backward(
     first: Tensor, table: Sequence[Tensor], gradOutput: Sequence[Tensor]
 ) -> tuple[Tensor, list[Tensor]]:
     copies = [
-        gradient.reshape(entry.shape).clone(memory_format=torch.contiguous_format)
+        _like(gradient, entry).clone(memory_format=torch.contiguous_format)
         for entry, gradient in zip(table, gradOutput, strict=True)
     ]
     total = copies[0].reshape(first.shape).clone(memory_format=torch.contiguous_format)
     for gradient in copies[1:]:
-        total.add_(gradient.reshape(first.shape))
+        total.add_(_like(gradient, first))
     return total, copies
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import given, wrong_type
+from compat.nn.containers import completion
 from compat.nn.containers.branches import summed
 from compat.nn.containers.container import Relaying
 from compat.nn.core.files import wrap_unknown
@@ -43,6 +44,12 @@ class Step:
     sources: list[int]
     module: int | None = None
     data: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # What passes ask of each step.
+        self.source = self.sources[0] if len(self.sources) == 1 else None
+        self.index = self.data.get("selectindex")
+        self.count = self.data.get("nSplitOutputs")
 
 
 class gModule(Relaying):
@@ -105,32 +112,37 @@ class gModule(Relaying):
     def updateOutput(self, input: Any) -> Any:
         if self.nInputs > 1:
             table(input, self.nInputs)
+        # What is below runs for each node of each pass, so it asks only what it must.
+        modules, called, value = self.modules, None, input
         values: list[Any] = []
         inputs: list[Any] = []
-        for step in self.steps:
-            given = [values[source] for source in step.sources] if values else [input]
-            inputs.append(given[0] if len(given) == 1 else given)
-            values.append(self._run(step, inputs[-1]))
+        try:
+            for step in self.steps:
+                if step.source is not None:
+                    value = values[step.source]
+                elif step.sources:
+                    value = [values[source] for source in step.sources]
+                inputs.append(value)
+                if step.index is not None:
+                    from_list = isinstance(value, (list, tuple))
+                    value = value[step.index - 1 if from_list else step.index]
+                elif step.module is not None:
+                    called = step.module
+                    value = modules[called].updateOutput(value)
+                    called = None
+                if step.count is not None:
+                    _check_split(value, step.count)
+                values.append(value)
+        except Exception as error:
+            if called is None:
+                raise
+            raise self._located(error, called, "updateOutput", value) from None
         self.stepInputs = inputs
-        self.output = values[-1]
-        return self.output
-
-    def _run(self, step: Step, value: Any) -> Any:
-        index = step.data.get("selectindex")
-        if index is not None:
-            return value[index - 1] if isinstance(value, (list, tuple)) else value[index]
-        if step.module is not None:
-            value = self.call(step.module, "updateOutput", value)
-        count = step.data.get("nSplitOutputs")
-        if count is not None and (not isinstance(value, (list, tuple)) or len(value) != count):
-            raise ValueError(
-                f"the output that split({count}) takes is {given(value, counted=True)}; a table "
-                f"of {count} is accepted"
-            )
+        self.output = value
         return value
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
-        steps, inputs = self.steps, self.stepInputs
+        steps, inputs, modules = self.steps, self.stepInputs, self.modules
         outputs = steps[-1].sources
         gradOutput = _in_order(gradOutput)
         if len(outputs) > 1 and not (
@@ -143,34 +155,52 @@ class gModule(Relaying):
         arrived: list[list[Any]] = [[] for _ in steps]
         arrived[-1].append(gradOutput)
         totals: list[Any] = [None] * len(steps)
-        for number in self._backward_order():
-            step, found = steps[number], arrived[number]
-            total = found[0] if len(found) == 1 else _total(found)
-            totals[number] = total
-            index = step.data.get("selectindex")
-            if index is not None:
-                (source,) = step.sources
-                if not arrived[source]:
-                    arrived[source].append([None] * steps[source].data["nSplitOutputs"])
-                arrived[source][0][index - 1] = total
-                continue
-            if total is not None and step.module is not None:
-                total = self.call(step.module, "updateGradInput", inputs[number], total)
-            if len(step.sources) == 1:
-                arrived[step.sources[0]].append(total)
-            else:
-                for i, source in enumerate(step.sources):
-                    arrived[source].append(None if total is None else total[i])
+        called, total = None, gradOutput
+        try:
+            for number in self._backward_order():
+                step, found = steps[number], arrived[number]
+                total = found[0] if len(found) == 1 else _total(found)
+                totals[number] = total
+                if step.index is not None:
+                    (source,) = step.sources
+                    if not arrived[source]:
+                        arrived[source].append([None] * steps[source].count)
+                    arrived[source][0][step.index - 1] = total
+                    continue
+                if total is not None and step.module is not None:
+                    called = step.module
+                    total = modules[called].updateGradInput(inputs[number], total)
+                    called = None
+                if step.source is not None:
+                    arrived[step.source].append(total)
+                else:
+                    for i, source in enumerate(step.sources):
+                        arrived[source].append(None if total is None else total[i])
+        except Exception as error:
+            if called is None:
+                raise
+            raise self._located(error, called, "updateGradInput", inputs[number], total) from None
         self.stepGradients = totals
         self.gradInput = totals[0]
         return self.gradInput
 
     def _relay(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
-        for number in self._backward_order():
-            place, gradient = self.steps[number].module, self.stepGradients[number]
-            if place is not None and gradient is not None:
-                self.call(place, method, self.stepInputs[number], gradient, factor)
-                self.report_finished(place)
+        inputs, gradients = self.stepInputs, self.stepGradients
+        steps, modules, hear = self.steps, self.modules, completion.listener()
+        place, gradient = 0, gradOutput
+        try:
+            for number in self._backward_order():
+                place, gradient = steps[number].module, gradients[number]
+                if place is None or gradient is None:
+                    continue
+                module = modules[place]
+                getattr(module, method)(inputs[number], gradient, factor)
+                if hear is not None:
+                    hear(self, place)
+                module.free_results()
+        except Exception as error:
+            taken = inputs[number], gradient, factor
+            raise self._located(error, place, method, *taken) from None
 
     def _backward_order(self) -> list[int]:
         """Return the numbers of the steps in the order in which Torch7 goes back through them."""
@@ -274,6 +304,14 @@ class gModule(Relaying):
 
     def __repr__(self) -> str:
         return self.name or self.typename
+
+
+def _check_split(value: Any, count: int) -> None:
+    if not isinstance(value, (list, tuple)) or len(value) != count:
+        raise ValueError(
+            f"the output that split({count}) takes is {given(value, counted=True)}; a table "
+            f"of {count} is accepted"
+        )
 
 
 def _total(gradients: list[Any]) -> Any:

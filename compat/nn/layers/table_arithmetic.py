@@ -16,8 +16,12 @@ from compat.nn.layers.table_layers import FromTable, one_type, table
 
 def _same_count(input: Any, name: str = "input") -> Any:
     """Check that ``input`` is a table of tensors with as many elements each."""
-    first = one_type(input, name)[0]
-    for i, entry in enumerate(input, 1):
+    first = table(input, name=name)[0]
+    if type(first) is Tensor:
+        form = first.shape, first.dtype
+        if all(type(entry) is Tensor and (entry.shape, entry.dtype) == form for entry in input):
+            return input
+    for i, entry in enumerate(one_type(input, name), 1):
         if entry.shape != first.shape:
             _check_elements(entry, first, f"{name}[{i}]", f"{name}[1]")
     return input

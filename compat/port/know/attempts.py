@@ -13,18 +13,19 @@ from compat.port.read import syntax as s
 REASON = "functions that try what Torch7 may refuse run in Lua, which says whether it does"
 _OF_TENSORS = (Kind.TENSOR, Kind.MASK, Kind.SIZES, Kind.STORAGE)
 _OF_PYTHON = {Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.OPTIONS, Kind.FILE}
-_PLAIN = {"string", "table", "math"}
+_LINES = 8  # as a person takes them in at a glance
+_PLAIN = {"string", "table", "math", "nn"}
 
 
 def attempts(file: File, types: Inference) -> Iterator[s.Function]:
-    """Functions of one line that ``pcall`` calls, in which a tensor may be refused.
+    """Short functions that ``pcall`` calls, in which a tensor may be refused.
 
     PyTorch takes indices, sizes and types that Torch7 does not, so only Torch7 can answer.
     """
     types.file = file
     for node in file.scopes.of_function:
-        is_line = b"\n" not in file.source[node.start : node.end]
-        if is_line and types.signature(node).root().is_tried and _tries(node, types, file):
+        is_short = file.source[node.start : node.end].count(b"\n") < _LINES
+        if is_short and types.signature(node).root().is_tried and _tries(node, types, file):
             yield node
 
 
@@ -68,6 +69,6 @@ def _works_on_tensors(node: s.Node, types: Inference) -> bool:
     elif isinstance(node, s.Call):
         operands = [node.function, *node.arguments]
         path = types.dotted(node.function) if node.method is None else None
-        if path is not None and path.startswith("torch."):
+        if path is not None and path.startswith(("torch.", "nn.")):
             return True
     return any(types.type(operand).only(*_OF_TENSORS) for operand in operands)

@@ -54,6 +54,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         klass = known.seen_class(known.facts.get((known.file.path, node.start, node.end), []))
         if callee.signature is None and klass is not None:
             return _construct(known, klass, arguments)
+        if callee.signature is None and not callee.atoms:
+            return _call_by_name(known, node, arguments)
         _note_open(node, callee.signature, 0)
         return known.call(callee.signature, _given(known, node, callee.signature, arguments))
     owner = known.owner_of_method(node)
@@ -99,7 +101,35 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         kind = known.entry(owner, owner.shape, s.Constant(node.method))
         _note_open(node, kind.signature, 1)
         return known.call(kind.signature, [owner, *arguments])
-    return [Type()]
+    return _call_by_name(known, node, [owner, *arguments])
+
+
+def by_name(known: Inference, node: s.Call) -> list[s.Function]:
+    """The program's functions that a call of what nobody knows may mean: those of its name."""
+    name = node.method
+    if name is None and isinstance(node.function, s.Index):
+        word = s.constant(node.function.key)
+        name = word if isinstance(word, str) else None
+    if name is None or given.is_method(name):
+        return []
+    return known.own_methods.get(name, [])
+
+
+def _call_by_name(known: Inference, node: s.Call, arguments: list[Type]) -> list[Type]:
+    """What is known of the arguments tells the functions, which tell the results."""
+    found = [known.signature(function).root() for function in by_name(known, node)]
+    results = [Type() for _ in range(max((len(one.results) for one in found), default=0))]
+    for signature in found:
+        signature.calls.add(len(arguments))
+        for i, kind in enumerate(arguments):
+            if kind.atoms:
+                known.join(signature.parameter(i), kind)
+        for result, kind in zip(results, signature.results, strict=False):
+            result.join(kind.without_function())
+    for kind in arguments:
+        if kind.signature is not None and not found:
+            kind.signature.escapes = True
+    return results or [Type()]
 
 
 def own_event(known: Inference, event: str, kind: Type) -> Signature | None:
@@ -339,8 +369,9 @@ def _required(known: Inference, node: s.Call) -> Type:
         return file.value
     found = Type()
     values = [f.value for f in known.files_like(node) if f is not known.file]
-    klasses = [v.shape.klass if v.only(Kind.CLASS) and v.shape else None for v in values]
-    if all(klass is not None and not klass.is_torch for klass in klasses):
-        for value in values:
-            found.join(value)
+    kinds = {frozenset(value.atoms) for value in values}
+    klasses = [v.shape.klass for v in values if v.shape is not None and v.only(Kind.CLASS)]
+    is_one_kind = len(kinds) == 1 and not any(klass and klass.is_torch for klass in klasses)
+    for value in values if is_one_kind else ():
+        found.join(value)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.port.know.calls import own_event
+from compat.port.know.calls import by_name, own_event
 from compat.port.know.shapes import is_open
 from compat.port.know.types import Kind
 from compat.port.library import results
@@ -35,10 +35,14 @@ def own_count(known: Inference, name: str) -> int | None:
     """
     if name not in known.own_methods:
         return None
-    defines = [k.methods[name] for k in known.classes.values() if name in k.methods]
-    counts = {known.signature(define.function).root().count for define in defines}
+    counts = {known.signature(function).root().count for function in known.own_methods[name]}
     found = counts.pop() if len(counts) == 1 else None
     return -1 if found is None else found
+
+
+def _count_by_name(known: Inference, node: s.Call) -> int | None:
+    counts = {known.signature(function).root().count for function in by_name(known, node)}
+    return counts.pop() if len(counts) == 1 else None
 
 
 def known_count(known: Inference, node: s.Call) -> int | None:
@@ -68,8 +72,10 @@ def known_count(known: Inference, node: s.Call) -> int | None:
         signature = callee.signature
         if signature is not None and (signature.nodes or signature.counts):
             return signature.count
-        return None
+        return None if callee.atoms else _count_by_name(known, node)
     owner = known.owner_of_method(node)
+    if not owner.atoms:
+        return _count_by_name(known, node)
     if owner.is_tensor or owner.only(Kind.MASK):
         found = len(known.results(node))
         is_several = bool(node.arguments) or node.method not in ("max", "min")

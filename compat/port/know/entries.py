@@ -36,6 +36,9 @@ def stored(known: Inference, node: s.Node) -> Type | None:
 
 def join(known: Inference, target: Type, new: Type) -> None:
     """Add to a type, and note whether that is news."""
+    if new.open and target in known.guessed:
+        new = new.without()
+        new.open = False
     known.changed |= target.join(new)
     # What is unknown when all is settled stays a possibility.
     is_unknown = not new.atoms and "loaded" not in new.classes
@@ -241,9 +244,17 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
     if kind.is_number and not isinstance(key, s.Constant):
         shape.uses.add("by number")
     if kind.is_string:
-        return any_entry(shape)
-    may_miss = known.may_be_before(key) or (known.is_settled and shape.is_past(key))
-    return shape.items.joined(Type(Kind.NIL)) if may_miss else shape.items
+        found = any_entry(shape)
+        return found.joined(Type(Kind.NIL)) if _may_miss(known, shape, key) else found
+    return shape.items.joined(Type(Kind.NIL)) if _may_miss(known, shape, key) else shape.items
+
+
+def _may_miss(known: Inference, shape: Table, key: s.Node) -> bool:
+    """Whether there may be nothing under a key that is no name."""
+    if known.may_be_before(key):
+        return True
+    is_computed = shape.is_dict and not isinstance(key, s.Constant) and bool(shape.made)
+    return known.is_settled and (is_computed or shape.is_past(key))
 
 
 def _inherit(known: Inference, klass: Class, name: str) -> None:

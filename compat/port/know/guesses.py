@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from compat.port.know.calls import OF_LISTS
+from compat.port.know.likeness import alike
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import constant, required
 from compat.port.know.types import Kind, Table, Type, tensor
@@ -41,7 +42,9 @@ def guess(known: Inference) -> bool:
                     found = True
                 elif own.atoms - {Kind.NIL} == kind.atoms:
                     known.guessed.add(own)  # what else it is given is the same
-    if found or _guess_loaded(known) or _guess_layers(known) or _guess_namesakes(known):
+    if found or _guess_loaded(known) or _guess_layers(known) or _guess_alike(known):
+        return True
+    if _guess_namesakes(known):
         return True
     guessed = [_guess_node(known, node, kind) for node, kind in nodes]
     return any(guessed)
@@ -80,7 +83,7 @@ def _owners(known: Inference, node: s.Node) -> Iterator[tuple[s.Node, Type]]:
     target: s.Node | None = None
     kind: Type | None = None
     if isinstance(node, s.Call) and node.method is not None:
-        target, kind = node.function, results.owner_of(node.method, len(node.arguments))
+        target, kind = node.function, known.told_by(node)
         if node.method in ("resizeAs", "expandAs", "viewAs") and len(node.arguments) == 1:
             yield node.arguments[0], tensor()
     elif isinstance(node, s.Call) and node.arguments:
@@ -116,6 +119,15 @@ def _numbers(known: Inference, node: s.Node) -> Iterator[s.Node]:
             yield from node.arguments
         elif path == "image.crop":
             yield from node.arguments[1:] if len(node.arguments) == 5 else ()
+
+
+def _guess_alike(known: Inference) -> bool:
+    """Take variables and fields for what alone has all the fields that are used of them."""
+    found = alike(known)
+    for own, kind in found.items():
+        _take(known, own, kind)
+    known.namesakes |= {v for v, own in known.variables.items() if own in found and v.is_parameter}
+    return bool(found)
 
 
 def _guess_namesakes(known: Inference) -> bool:

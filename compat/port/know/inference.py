@@ -127,7 +127,7 @@ class Inference:
         self.sources: dict[Variable, list[s.Node]] = {}
         self.returns: list[tuple[Signature, set[int]]] = []  # of the functions around
         self.appended: set[s.Name] = set()  # keys that a loop fills a new table with
-        self.own_methods: set[object] = set()  # names of functions in tables and classes
+        self.own_methods: dict[object, list[s.Function]] = {}  # functions in tables and classes
         self.firsts: dict[Variable, int] = {}  # what loops count from
         self.filled: set[s.Call] = set()  # of functions of lists, where the length was looked at
         self.followed: set[s.Index] = set()  # entries that have methods or entries themselves
@@ -170,7 +170,8 @@ class Inference:
         self.appended |= set(appended(block))
         self.filled |= set(filled(block))
         self.followed |= set(followed(block))
-        self.own_methods |= set(functions_in(block))
+        for name, function in functions_in(block):
+            self.own_methods.setdefault(name, []).append(function)
         for node in s.walk(block):
             if isinstance(node, s.ForRange) and isinstance(first := s.constant(node.first), int):
                 self.firsts[node.name.variable] = first

@@ -75,6 +75,9 @@ def dotted(known: Inference, node: s.Node) -> str | None:
         return node.id if variable.is_global and not variable.writes else None
     if isinstance(node, s.Index) and isinstance(node.key, s.Constant):
         path = known.dotted(node.object)
+        if path is None and isinstance(owner := node.object, s.Name) and owner.variable.is_global:
+            own = f"{owner.id}.{node.key.value}"  # torch.class puts it into the table
+            return own if own in known.classes else None
         if path in known.classes:
             return None  # a field of a class of the script's
         if path is not None and known.names_package(path) and is_name(node.key.value):
@@ -88,7 +91,7 @@ def dotted(known: Inference, node: s.Node) -> str | None:
 def names_package(known: Inference, path: str) -> bool:
     """Whether a path begins with the name of a package."""
     head = path.split(".")[0]
-    return head in PACKAGES or head in known.absent
+    return head in PACKAGES or head in known.absent or path in known.classes
 
 
 def find_absent(known: Inference, file: File) -> None:

@@ -205,10 +205,10 @@ def sources(block: s.Block) -> Iterator[tuple[Any, s.Node]]:
                     yield name.variable, s.Index(table, s.Vararg())
 
 
-def functions_in(block: s.Block) -> Iterator[object]:
-    """The names under which functions are put into tables and classes."""
-    defines = (n.target for n in s.walk(block) if isinstance(n, s.Define))
-    named = {target.id for target in defines if isinstance(target, s.Name)}
+def functions_in(block: s.Block) -> Iterator[tuple[object, s.Function]]:
+    """The names under which functions are put into tables and classes, and the functions."""
+    defines = (n for n in s.walk(block) if isinstance(n, s.Define))
+    named = {n.target.id: n.function for n in defines if isinstance(n.target, s.Name)}
     for node in s.walk(block):
         pairs: list[tuple[s.Node | None, s.Node]] = []
         if isinstance(node, s.Define):
@@ -218,8 +218,9 @@ def functions_in(block: s.Block) -> Iterator[object]:
         elif isinstance(node, s.Table):
             pairs = [(field.key, field.value) for field in node.fields]
         for key, value in pairs:
-            if isinstance(value, s.Function) or (isinstance(value, s.Name) and value.id in named):
-                yield s.constant(key.key if isinstance(key, s.Index) else key)
+            function = named.get(value.id) if isinstance(value, s.Name) else value
+            if isinstance(function, s.Function):
+                yield s.constant(key.key if isinstance(key, s.Index) else key), function
 
 
 def defined(node: s.Statement) -> tuple[s.Define, s.Node, str] | None:

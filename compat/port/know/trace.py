@@ -55,7 +55,8 @@ local function describe(v)
       local name = typename(v)
       if name then
          if isTensor(v) then
-            return 'tensor ' .. name:match('torch%.(%a-)Tensor') .. ' ' .. v:dim()
+            local layout = v:isContiguous() and '' or ' strided'
+            return 'tensor ' .. name:match('torch%.(%a-)Tensor') .. ' ' .. v:dim() .. layout
          end
          if name:find('Storage$') then return 'storage' end
          return 'class ' .. name

@@ -44,10 +44,12 @@ class Type:
     """A set of possibilities, which grows as more is seen.
 
     No ``atoms`` at all: nothing is known. ``open``: it may also be what nobody knows. ``buffer``:
-    it may be what a module's ``forward`` gave.
+    it may be what a module's ``forward`` gave. ``strided``: a tensor that may not be contiguous.
     """
 
-    __slots__ = ("atoms", "buffer", "classes", "dims", "dtypes", "function", "open", "table")
+    __slots__ = (
+        "atoms", "buffer", "classes", "dims", "dtypes", "function", "open", "strided", "table",
+    )  # fmt: skip
 
     def __init__(self, *atoms: Kind, table: Table | None = None, function: Any = None) -> None:
         self.atoms: set[Kind] = set(atoms)
@@ -56,13 +58,14 @@ class Type:
         self.classes: set[str] = set()
         self.table = table
         self.function: Signature | None = function
-        self.open = self.buffer = False
+        self.open = self.buffer = self.strided = False
 
     def join(self, other: Type) -> bool:
         """Add what ``other`` may be. Returns whether that is news."""
         before = self._extent()
         self.open |= other.open
         self.buffer |= other.buffer
+        self.strided |= other.strided
         self.atoms |= other.atoms
         self.dtypes |= other.dtypes
         self.dims |= other.dims
@@ -83,7 +86,7 @@ class Type:
         """What grows when something is added."""
         return (
             len(self.atoms), len(self.dtypes), len(self.dims), len(self.classes),
-            id(self.shape), id(self.signature), self.open, self.buffer,
+            id(self.shape), id(self.signature), self.open, self.buffer, self.strided,
         )  # fmt: skip
 
     @property
@@ -145,8 +148,14 @@ class Type:
         """The same less some possibilities."""
         copy = Type(*(self.atoms - set(atoms)), table=self.table, function=self.function)
         copy.dtypes, copy.dims, copy.classes = self.dtypes, self.dims, self.classes
-        copy.open, copy.buffer = self.open, self.buffer
+        copy.open, copy.buffer, copy.strided = self.open, self.buffer, self.strided
         return copy
+
+    @property
+    def present(self) -> Type:
+        """The same where it is not nil."""
+        may_be = Kind.NIL in self.atoms and len(self.atoms) > 1
+        return self.without(Kind.NIL) if may_be else self
 
     def without_function(self) -> Type:
         """The same, of a function not knowing which."""
@@ -346,7 +355,9 @@ def seen(description: str) -> Type:
     """The type that a trace saw: ``tensor Double 2``, ``class nn.Linear``, ``int``, ``list`` …"""
     kind, *more = description.split()
     if kind == "tensor":
-        return tensor([more[0]], [int(more[1])])
+        made = tensor([more[0]], [int(more[1])])
+        made.strided = more[2:] == ["strided"]
+        return made
     if kind in ("list", "dict", "mixed", "empty", "sparse"):
         return Type(Kind.TABLE)
     if kind in ("int", "float"):

@@ -47,9 +47,8 @@ def believed_type(known: Inference, node: s.Node) -> Type:
 
 
 def owner(known: Inference, node: s.Node) -> Type:
-    """The type of what has a method or length: where it is nil, Lua would fail, too."""
-    kind = known.type(node)
-    return kind.without(Kind.NIL) if kind.atoms - {Kind.NIL} else kind
+    """The type of what is indexed, called or computed with: of nil Lua would fail, too."""
+    return known.type(node).present
 
 
 def owner_of_method(known: Inference, node: s.Call) -> Type:
@@ -66,9 +65,11 @@ def owner_of_method(known: Inference, node: s.Call) -> Type:
 
 def told_by(known: Inference, node: s.Call) -> Type | None:
     """What alone has a method that is called, if the program defines none of its name."""
-    if node.method is None or node.method in known.own_methods:
+    count = len(node.arguments)
+    own = known.own_methods.get(node.method, []) if node.method is not None else []
+    if node.method is None or any(f.is_vararg or len(f.parameters) > count for f in own):
         return None
-    return results.owner_of(node.method, len(node.arguments))
+    return results.owner_of(node.method, [known.type(a) for a in node.arguments])
 
 
 @expression(s.Constant)
@@ -111,7 +112,7 @@ def _call(known: Inference, node: s.Call) -> Type:
 
 @expression(s.Unary)
 def _unary(known: Inference, node: s.Unary) -> Type:
-    operand = known.type(node.operand)
+    operand = known.owner(node.operand)
     if node.operator == "not":
         return Type(Kind.BOOLEAN)
     if node.operator == "#":
@@ -129,7 +130,8 @@ def _binary(known: Inference, node: s.Binary) -> Type:
     if operator in ("==", "~=", "<", ">", "<=", ">="):
         return Type(Kind.BOOLEAN)
     if operator == "..":
-        return Type(Kind.STRING) if known.operator_of("..", left, right) is None else Type()
+        own = known.operator_of("..", left.present, right.present)
+        return Type(Kind.STRING) if own is None else Type()
     if operator == "and":
         if left.only(Kind.NIL):
             return left
@@ -149,7 +151,7 @@ def _binary(known: Inference, node: s.Binary) -> Type:
         if known.is_settled and not left.atoms and isinstance(chosen, s.Call):
             copy.open = True  # a default tells what a name is, not what a function gives
         return copy if left.atoms or right.atoms else Type()
-    return _arithmetic(known, operator, left, right)
+    return _arithmetic(known, operator, left.present, right.present)
 
 
 def operator_of(known: Inference, operator: str, *operands: Type) -> s.Define | None:

@@ -20,6 +20,11 @@ def basename(node: s.Call, draft: Draft) -> Code | None:
     return None
 
 
+def this_file(node: s.Call, _draft: Draft) -> Code | None:
+    """``paths.thisfile()``."""
+    return None if node.arguments else Code("os.path.abspath(__file__)")
+
+
 def join(node: s.Call, draft: Draft) -> Code | None:
     """``paths.concat``, of nothing the folder where one is."""
     joined = code.call("os.path.join", *draft.arguments(node))

@@ -43,6 +43,7 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
     "xpcall": errors.xpcall,
     "paths.basename": files.basename,
     "paths.concat": files.join,
+    "paths.thisfile": files.this_file,
     "io.open": files.open_,
     "os.remove": files.tried("os.remove", "pathlib.Path({1}).unlink(missing_ok=True)"),
     "os.rename": files.tried("os.rename", "os.rename({1}, {2})"),

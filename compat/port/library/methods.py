@@ -14,6 +14,7 @@ from compat.port.write.code import Code
 from compat.port.write.draft import Draft
 from compat.port.write.places import place, stop
 from compat.port.write.python_names import method_name, python_attribute
+from compat.t7.objects import registry
 
 
 def method(node: s.Call, draft: Draft) -> Code:
@@ -49,6 +50,9 @@ def method(node: s.Call, draft: Draft) -> Code:
         and _misses(node, draft)
     ):
         return code.call("lua.index", f"{owner.atom}.modules", draft.value(node.arguments[0]))
+    if kind.only(Kind.MODULE) and _is_of_lua_alone(kind, name):
+        made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
+        return Code(made.text, spread=draft.types.count(node))
     if kind.only(Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.OPTIONS, Kind.NIL) or klass is not None:
         count = draft.types.count(node)
         known = draft.types.called(node) if klass is not None or kind.only(Kind.OBJECT) else None
@@ -74,9 +78,11 @@ def method(node: s.Call, draft: Draft) -> Code:
     if has_meta and not hasattr(dict, name) and not name.startswith("__"):
         made = code.call(f"{owner.atom}.{python_attribute(name)}", *draft.arguments(node))
         return Code(made.text, spread=draft.types.count(node))
+    if name in _ALIKE and not node.arguments and name not in draft.types.own_methods:
+        return Code(f"{owner.atom}.{name}()")
     if not kind.atoms:
         draft.unknown(node.function, "calls")
-    guess = results.owner_of(name, len(node.arguments))
+    guess = results.owner_of(name, [draft.types.type(a) for a in node.arguments])
     if (
         guess is not None
         and guess.only(Kind.MODULE)
@@ -89,6 +95,13 @@ def method(node: s.Call, draft: Draft) -> Code:
     if count is None and results.gives_one(name) and draft.types.own_count(name) in (1, None):
         count = 1
     return Code(made.text, spread=count)
+
+
+def _is_of_lua_alone(kind: Type, name: str) -> bool:
+    """Whether Torch7's class has a method that ``compat``'s has not."""
+    entries = [entry for typename in kind.classes for entry in registry.provide(typename)]
+    classes = [entry.cls for entry in entries if entry.cls is not None]
+    return bool(classes) and not any(hasattr(cls, method_name(name)) for cls in classes)
 
 
 def _less_or(node: s.Node) -> s.Node:
@@ -114,7 +127,7 @@ def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
     draft.page.resolve(draft.how(node.function))
     if name in ("dim", "nDimension") and not kinds and kind.dims & {-1, 0}:
         return code.call("lua.dim", draft.value(node.function))
-    if name == "isContiguous":
+    if name == "isContiguous" and not draft.types.was_seen(node.function):
         draft.page.mark(
             "PyTorch may lay a result out as its operands are, Torch7 does not", "views"
         )
@@ -156,6 +169,7 @@ def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
     return Code(made.text, spread=draft.types.count(node))
 
 
+_ALIKE = {"clone", "float", "double", "half"}  # written alike of all that has them
 _VIEWS = {"t", "transpose", "narrow", "sub", "view", "expand", "permute", "unfold"}
 
 

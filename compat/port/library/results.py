@@ -124,9 +124,12 @@ _FIELDS = {
 }
 
 
-def owner_of(method: str, arguments: int = 0) -> Type | None:
-    """What has a method of this name, if one kind of thing alone has it."""
-    if method == "size" and arguments == 1:
+def owner_of(method: str, arguments: list[Type]) -> Type | None:
+    """What has a method of this name that takes such arguments, if one kind of thing alone does."""
+    kinds = "".join(map(kind_of, arguments))
+    if (method in ("size", "add") and kinds == "n") or (method, kinds[:1]) == ("add", "t"):
+        return tensor()
+    if (method, len(kinds)) in (("size", 1), ("index", 2)) or (method, kinds) == ("add", "nt"):
         return tensor()
     if method in _ONLY_MODULES:
         return Type(Kind.MODULE)
@@ -158,12 +161,15 @@ _ONLY_STRINGS = {"gsub", "gmatch", "upper", "lower", "rep", "byte", "match", "fi
 # Methods of tensors, and of modules, tables or files too.
 _BOTH = {
     *("add", "size", "type", "float", "double", "cuda", "half", "clone", "apply", "zero", "set"),
-    *("index", "copy", "sub", "new", "sort", "split", "random", "reset", "get", "byte", "char"),
+    *("index", "sub", "new", "sort", "split", "random", "reset", "get", "byte", "char"),
 }
 
 
 def kind_of(kind: Type) -> str:
-    """The letter of a type in the rules of ``tensors``; ``?`` where it is not known."""
+    """The letter of a type in the rules of ``tensors``.
+
+    ``?`` where it is not known, ``o`` where it is none that they know.
+    """
     if kind.is_tensor:
         return "t"
     if kind.only(Kind.MASK):
@@ -182,7 +188,8 @@ def kind_of(kind: Type) -> str:
         return "y"
     if kind.only(Kind.STORAGE):
         return "z"
-    return "?"
+    is_other = kind.only(Kind.OTHER, Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.FILE)
+    return "o" if is_other else "?"
 
 
 def rule_types(result: str, subject: list[Type], arguments: list[Type]) -> list[Type]:
@@ -248,13 +255,20 @@ def _sized(dtypes: set[str], dims: set[int]) -> Type:
     return Type(Kind.FLOAT) if dims == {0} else tensor(dtypes, dims)
 
 
+# Views that do not go through their elements in the order of the memory.
+_STRIDED = {"t", "transpose", "permute", "expand", "expandAs", "unfold"}
+
+
 def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type]:
     """The types of what ``x:method(…)`` gives."""
     assert node.method is not None
     rule = method_rule(node.method, arguments)
     if rule is None:
         return [tensor(owner.dtypes, owner.dims) if node.method in _ELSEWHERE else Type()]
-    return rule_types(rule.result, [owner], arguments)
+    found = rule_types(rule.result, [owner], arguments)
+    if node.method in _STRIDED and found[0] is not owner:
+        found[0].strided = True
+    return found
 
 
 def method_rule(name: str, arguments: list[Type]) -> tensors.Rule | None:
@@ -374,6 +388,13 @@ SEVERAL = {
 }
 
 
+def is_method(name: str) -> bool:
+    """Whether something of Lua's or Torch7's has a method of this name."""
+    return (
+        name in tensors.names() | _SELF | METHODS | _ONLY_STRINGS | _BOTH or name in _MODULE_SPECS
+    )
+
+
 def gives_one(method: str) -> bool:
     """Whether a method of this name gives one value, whatever kind of Torch7's things has it."""
     of_tensors = method in tensors.names() and method not in SEVERAL
@@ -484,6 +505,8 @@ def _torch(name: str, arguments: list[Type]) -> list[Type]:
         return [_word("loaded")]
     if name in ("MemoryFile", "CmdLine", "Timer"):
         return [Type(Kind.MODULE)]
+    if name == "Generator":
+        return [Type(Kind.OTHER)]
     found = torch_rule(name, arguments)
     if found is None:
         return [Type()]

@@ -18,7 +18,7 @@ _SUMS = {"sum", "mean", "std", "var", "prod", "norm"}
 
 # These take sizes, which are ints.
 _SIZED = {
-    *("zeros", "ones", "rand", "randn", "eye", "view", "reshape", "resize", "expand", "new"),
+    *("zeros", "ones", "rand", "randn", "eye", "view", "reshape", "resize", "expand", ".new"),
     *("repeatTensor", "narrow", "split", "chunk", "unfold", "topk", "randperm"),
 }
 
@@ -29,6 +29,14 @@ _OF_MASKS = {"sum", "all", "any", "nonzero", "float", "double", "long", "int", "
 
 # Of whole numbers alone these give what Torch7's give.
 _SAME_OF_INTS = {"fill", "add", "csub", "mul"}
+# These make a tensor of their own, which PyTorch lays out as its operands are.
+_LAID_OUT = {
+    *("add", "csub", "mul", "div", "cmul", "cdiv", "pow", "cpow", "clamp", "cmax", "cmin", "clone"),
+    *("addcmul", "addcdiv", "sort", "cumsum", "cumprod", "sum", "mean", "prod", "max", "min"),
+    *("float", "double", "half", "long", "int", "short", "byte", "char", "type", "typeAs"),
+    *("eq", "ne", "lt", "le", "gt", "ge", *tensors.WITH_RESULT),
+}
+_ASKS_LAYOUT = re.compile(rb":(isContiguous|stride|storage|data|view|viewAs)\(")
 # As many elements will do for Torch7; PyTorch needs shapes that fit.
 _ELEMENTWISE = {"copy", "add", "csub", "cmul", "cdiv", "addcmul", "addcdiv"}
 
@@ -57,7 +65,9 @@ def apply(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], dra
         if name == "0" and how == ".":
             if rule.name in _OF_MASKS and (made := draft.any(node)).is_mask:
                 return made.atom
-            return draft.prefix(node).atom
+            made = draft.prefix(node)
+            is_new = rule.name in _LAID_OUT and rule.result != "="
+            return dense(made, node, draft).atom if is_new else made.atom
         if (
             rule.name in _SIZED
             and name != "0"
@@ -73,6 +83,8 @@ def apply(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], dra
                 once.append(draft.prefix(shaped).text)
                 return fitted.text.replace(f"{draft.prefix(shaped).atom}.shape", f"{_ONCE}.shape")
             made = fitted or made
+        if rule.name in _LAID_OUT and rule.result != "=":
+            made = dense(made, node, draft)
         return made.atom if how == "." else made.at(code.ADD) if how == "o" else made.text
 
     text = re.sub(r"\{(\*|\d)([.diom]?)\}", part, _text(rule, owner, arguments, draft))
@@ -91,20 +103,38 @@ def apply(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], dra
     return Code(text, level, is_mask=rule.result == "mask", counts=rule.result.endswith(",index"))
 
 
+def dense(made: Code, node: s.Node, draft: Draft) -> Code:
+    """An operand of what makes a tensor of its own: Torch7's are contiguous, whatever it is."""
+    asks = _ASKS_LAYOUT.search(draft.file.source)
+    return Code(f"{made.atom}.contiguous()") if asks and draft.types.type(node).strided else made
+
+
 def fit(made: Code, node: s.Node, like: s.Node, draft: Draft) -> Code | None:
     """A tensor in the shape of another, which has as many elements; None if it is known to have it.
 
     Torch7 goes through both element by element, PyTorch repeats one to fit the other.
     """
     own, other = draft.types.type(like), draft.types.type(node)
-    if not (own.is_tensor and other.is_tensor) or own.dims == other.dims != {-1}:
+    is_turned = _viewed_as(node, like)
+    if not (own.is_tensor and other.is_tensor):
+        return None
+    if own.dims == other.dims != {-1} and not is_turned:
         return None
     # What is summed up has one dimension more than many a tensor that it is added to.
     is_open = -1 in own.dims | other.dims
-    if is_open and not (own.dims in ({1}, {-1}) and _is_sum(node, draft)):
+    if is_open and not is_turned and not (own.dims in ({1}, {-1}) and _is_sum(node, draft)):
         return None
     shape = "-1" if own.dims == {1} else f"{draft.prefix(like).atom}.shape"
     return Code(f"{made.atom}.reshape({shape})")
+
+
+def _viewed_as(node: s.Node, like: s.Node) -> bool:
+    """Whether a tensor is another with its dimensions in another order."""
+    while isinstance(node, s.Call) and node.method is not None:
+        if node.method in ("t", "transpose", "permute"):
+            return s.describe(node.function) == s.describe(like)
+        node = node.function
+    return False
 
 
 def _is_sum(node: s.Node, draft: Draft) -> bool:
@@ -138,6 +168,7 @@ def _text(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], dra
 def with_result(name: str, rule: tensors.Rule, nodes: list[s.Node], draft: Draft) -> Code:
     """``torch.add(r, x, y)``: ``torch.add(x, y, out=r)``."""
     made = [draft.value(n) for n in nodes]
+    made[1:] = [dense(m, n, draft) for m, n in zip(made[1:], nodes[1:], strict=True)]
     function = tensors.WITH_RESULT[name]
     rest = made[1:]
     text = rule.text

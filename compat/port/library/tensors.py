@@ -148,9 +148,10 @@ cuda                 {0.}.float().to(cutorch.device(cutorch.getDevice())) -> tFl
 type                 torch7.type({0}) -> s
 type s               {0.}.type({1}) -> t~
 typeAs t             {0.}.type_as({1}) -> t~
-new                  {0.}.new_empty(0) -> t
-new n*|y             {0.}.new_empty({*}) -> t*
-new l                {0.}.new_tensor({1}) -> t
+new x*               {0.}.detach() -> t=
+.new                 {0.}.new_empty(0) -> t
+.new n*|y            {0.}.new_empty({*}) -> t*
+.new l               {0.}.new_tensor({1}) -> t
 """
 
 FUNCTIONS = """

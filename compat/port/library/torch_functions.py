@@ -10,7 +10,7 @@ from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
-from compat.port.write.places import whole
+from compat.port.write.places import whole, wrapped
 
 
 def torch_function(name: str, node: s.Call, draft: Draft) -> Code:
@@ -42,7 +42,7 @@ def torch_function(name: str, node: s.Call, draft: Draft) -> Code:
                 if not has_result:
                     return rules.apply(rule, None, node.arguments, draft)
                 return rules.with_result(name, rule, node.arguments, draft)
-    if name in ("load", "Timer", "CmdLine", "Generator"):
+    if name in ("load", "Timer", "CmdLine"):
         return code.call(f"torch7.{name}", *draft.arguments(node))
     unknown = next(
         (a for a, k in zip(node.arguments, kinds, strict=False) if results.kind_of(k) == "?"), None
@@ -111,20 +111,7 @@ def _constructor(name: str, node: s.Call, kinds: list[Type], draft: Draft) -> Co
         items = draft.value(arguments[0])
         if not extra:
             return code.call("torch.Tensor", items)
-        if plain in _RANGES and _is_past(arguments[0], _RANGES[plain]):  # in C it wraps around
+        if any(wrapped(part, plain) for part in s.walk(arguments[0])):  # in C it wraps around
             return code.call(f"torch.tensor({items}).to", tensors.DTYPES[plain])
         return code.call("torch.tensor", items, *extra)
     return None
-
-
-_RANGES = {"Byte": (0, 255), "Char": (-128, 127), "Short": (-(2**15), 2**15 - 1)}
-
-
-def _is_past(node: s.Node, ends: tuple[int, int]) -> bool:
-    """Whether a table has a number that is none of a type's."""
-    for part in s.walk(node):
-        number = s.constant(part.operand if isinstance(part, s.Unary) else part)
-        number = -number if isinstance(part, s.Unary) and isinstance(number, int) else number
-        if isinstance(number, int) and not ends[0] <= number <= ends[1]:
-            return True
-    return False

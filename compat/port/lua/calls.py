@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +12,11 @@ from typing import Any
 import torch
 
 from compat.nn.core.node import Node
-from compat.port.lua.errors import GIVES_NIL, is_library, value_of
+from compat.port.lua.errors import is_library, value_of
+from compat.port.lua.kinds import typename
 from compat.port.lua.modules import module
 from compat.port.lua.objects import script_classes
-from compat.port.lua.runtime import Storage, call_method, package
+from compat.port.lua.runtime import Storage, all_results, call_method, package
 from compat.port.lua.tables import index, length, metamethod
 from compat.port.lua.text import Error
 from compat.port.lua.values import results, truth, values
@@ -69,7 +71,7 @@ def method(owner: Any, name: str, *args: Any) -> Any:
         return index(owner, name)(owner, *args)
     if isinstance(owner, torch.Tensor) and name == "size" and not args:
         return owner.size()
-    if isinstance(owner, Storage) and hasattr(owner, name):
+    if isinstance(owner, Storage) and name in vars(Storage):
         return getattr(owner, name)(*args)
     if isinstance(owner, (torch.Tensor, torch.Size, Storage)):
         return call_method(owner, name, *args)
@@ -77,15 +79,23 @@ def method(owner: Any, name: str, *args: Any) -> Any:
         raise TypeError("attempt to index a nil value")
     found = getattr(owner, name, None)
     if found is None:
+        _load_package_of(owner)
         return call_method(owner, name, *args)
     if name == "split" and isinstance(owner, Node):
         return tuple(found(*args)) if args != (1,) else found(*args)
     return found(*args)
 
 
+def _load_package_of(owner: Any) -> None:
+    """Have Lua load the package of an object's class, which may bring further methods."""
+    head, _, rest = str(typename(owner)).partition(".")
+    if rest and head not in ("torch", "nn"):
+        require(head)
+
+
 def error(value: Any = None, level: int = 1) -> Any:
     """``error`` as an expression."""
-    raise Error(value, is_placed=level > 0)
+    raise Error(value, int(level))
 
 
 def check(value: Any = None, message: Any = "assertion failed!", *rest: Any) -> Any:
@@ -97,11 +107,11 @@ def check(value: Any = None, message: Any = "assertion failed!", *rest: Any) -> 
 
 def pcall(function: Any, *args: Any) -> tuple[Any, ...]:
     """``pcall``: True and what the function gives, or False and the error."""
+    function = _of_lua(function)
     try:
         found = function(*args)
     except Exception as problem:
-        said = value_of(problem)
-        return (True, None) if said is GIVES_NIL else (False, said)
+        return False, value_of(problem)
     return _succeeded(function, found)
 
 
@@ -112,6 +122,19 @@ def xpcall(function: Any, handler: Any) -> tuple[Any, ...]:
     except Exception as problem:
         return (False, *values(handler(value_of(problem))))
     return _succeeded(function, found)
+
+
+def _of_lua(function: Any) -> Any:
+    """What Lua calls in place of a function of ``compat``: it checks arguments as Torch7 does."""
+    package_name, _, rest = str(getattr(function, "__module__", "")).partition(".")
+    owner, name = getattr(function, "__self__", None), getattr(function, "__name__", None)
+    if package_name != "compat" or name is None:
+        return function
+    if owner is not None:
+        return functools.partial(all_results, name, owner)
+    place = rest.split(".")[0]
+    found = getattr(package("_G" if place == "port" else place), name, None)
+    return getattr(found, "all_results", function)
 
 
 def _succeeded(function: Any, found: Any) -> tuple[Any, ...]:

@@ -7,9 +7,15 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import torch
+
 from compat.lua import LuaTable, Runtime
-from compat.port.lua.errors import is_library
+from compat.lua.errors import LuaError
+from compat.lua.runtime import describe_error
+from compat.port.lua.errors import is_library, is_of_draft, value_at_origin, value_of
 from compat.port.lua.objects import Object
+from compat.port.lua.runtime import Storage
+from compat.random import Generator
 from compat.t7.objects import registry
 
 # Lua sees a class of a draft as a table with its functions and fields, which is called to make an
@@ -33,6 +39,14 @@ local faces = setmetatable({}, {__mode = 'k'})
 local set = setmetatable
 function setmetatable(t, mt) return set(t, mt and faces[mt] and faces[mt]() or mt) end
 return faces
+"""
+
+_SIZES = "function(...) return torch.LongStorage{...} end"
+_MEMORY = """
+function(t7, x)
+   x = t7.to_lua(x)
+   return x:storage() or torch.factory((x:type():gsub('Tensor', 'Storage')))()
+end
 """
 
 
@@ -65,21 +79,6 @@ class _ScriptClasses(metaclass=_ScriptClass):
     """All classes of drafts are of this kind."""
 
 
-def _taking(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of a draft as Lua calls it: it ignores further arguments, and lacks none."""
-    code = getattr(function, "__code__", None)
-    if code is None or code.co_flags & inspect.CO_VARARGS or is_library(code.co_filename):
-        return function
-    owner = getattr(function, "__self__", None)
-    count = code.co_argcount - (owner is not None)
-    needed = count - len(function.__defaults__ or ())
-
-    def taking(*args: Any) -> Any:
-        return function(*args[:count], *[None] * (needed - len(args)))
-
-    return taking
-
-
 class DraftRuntime(Runtime):
     """A runtime whose objects have methods in Python, and that knows the classes of drafts."""
 
@@ -89,14 +88,56 @@ class DraftRuntime(Runtime):
         self._faces: dict[type, Any] = {}
         self.lua_classes: dict[str, type] = {}  # what stands for classes of Lua, by their addresses
         self.represent(_ScriptClasses, self._face)
+        sizes, memory = self.lua.eval(_SIZES), self.lua.eval(_MEMORY)
+        generators = self.lua.eval("function(t7, ...) return t7.make_generator(...) end")
+        self.represent(Generator, lambda generator: generators(self._t7, generator))
+        self.represent(torch.Size, lambda size: sizes(*size))
+        self.represent(Storage, lambda storage: memory(self._t7, storage.tensor))
         self._known_faces = self.lua.execute(_FACES)
 
     def _helpers(self) -> dict[str, Callable[..., Any]]:
         made = super()._helpers()
         return made | {
             "make_table": lambda table: Instance(self, self._at_home(table)),
-            "watched": lambda function: self.exchange.watched(_taking(function)),
+            "describe_error": self._described,
+            "watched": lambda function: self.exchange.watched(self._as_called(function)),
         }
+
+    def keep(self, value: Any) -> int:
+        """Keep an error's value, for its way into Lua; the number tells which it is."""
+        return int(self.execute("return torch._t7.keep_error(...)", value))
+
+    def _described(self, error: Any) -> tuple[str, str, int | None]:
+        if "origin" in vars(error) and is_of_draft(error):
+            vars(error).update(kept=self.keep(value_at_origin(error)), traceback=None)
+        return describe_error(error)
+
+    def _as_called(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of a draft as Lua calls it.
+
+        It ignores further arguments, and lacks none; its errors are what Lua's would be.
+        """
+        code = getattr(function, "__code__", None)
+        if code is None or is_library(code.co_filename):
+            return function
+        owner = getattr(function, "__self__", None)
+        takes_all = code.co_flags & inspect.CO_VARARGS
+        count = None if takes_all else code.co_argcount - (owner is not None)
+        needed = (count or 0) - len(function.__defaults__ or ())
+
+        def called(*args: Any) -> Any:
+            try:
+                return function(*args[:count], *[None] * (needed - len(args)))
+            except LuaError:
+                raise
+            except Exception as problem:
+                if "origin" in vars(problem):
+                    raise
+                raised = LuaError(str(problem))
+                raised.kept = self.keep(value_of(problem))
+                raise raised from problem
+
+        return called
 
     def know_objects(self) -> None:
         """Have objects of drafts' classes be objects in Lua; after ``require 'nn'``."""

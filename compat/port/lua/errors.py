@@ -7,24 +7,23 @@ Errors of ``compat`` are Torch7's, which the Lua runtime tells.
 from __future__ import annotations
 
 import ast
-import contextlib
 import functools
-import inspect
 import itertools
 import linecache
 import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import CodeType, FrameType, ModuleType, TracebackType
+from types import CodeType, TracebackType
 from typing import Any
 
 import torch
 
 from compat.lua.errors import LuaError
-from compat.port.lua.kinds import typename
+from compat.nn.checks.error_place import blame
 from compat.port.lua.runtime import draft_runtime
 from compat.port.lua.text import Error
+from compat.t7.objects.registry import find_class
 
 _LIBRARIES = tuple(
     str(Path(path).parent) for path in (Path(__file__).parents[1], torch.__file__, ast.__file__)
@@ -34,42 +33,67 @@ _KINDS = {
     "builtin_function_or_method": "function", "method": "function", "type": "table",
     "function": "function", "dict": "table", "list": "table", "Table": "table",
 }  # fmt: skip
-GIVES_NIL: Any = object()  # where Torch7 gives nil, and ``compat`` makes an error
 
 
 def value_of(problem: Exception) -> Any:
     """What Lua would have as the error, with the place before a text."""
-    is_value = isinstance(problem, Error) and not (
-        problem.is_placed and isinstance(problem.value, str)
-    )
-    if isinstance(problem, Error) and is_value and not _is_rethrown(problem):
+    _blame_constructor(problem)
+    origin = vars(problem).get("origin")
+    if origin is None or (isinstance(problem, (Error, LuaError)) and not origin.way):
+        return value_at_origin(problem)
+    return _raised_in_lua(problem)
+
+
+def _blame_constructor(problem: Exception) -> None:
+    """Have an error tell which class of ``compat``'s could not make an object, and of what."""
+    if is_of_draft(problem) or isinstance(problem, (Error, LuaError)):
+        return
+    for frame in (entry.tb_frame for entry in _entries(problem)):
+        code, values = frame.f_code, frame.f_locals
+        if code.co_name == "__init__" and find_class(type(values.get("self"))) is not None:
+            given = [values.get(name) for name in code.co_varnames[1 : code.co_argcount]]
+            blame(problem, type(values["self"]), "__init", *given)
+
+
+def is_of_draft(problem: Exception) -> bool:
+    """Whether an error arose in a function of a draft, not in what that called."""
+    is_inside = False
+    for frame in (entry.tb_frame for entry in _entries(problem)):
+        if not is_library(frame.f_code.co_filename):
+            is_inside = True
+        elif not str(frame.f_globals.get("__name__")).startswith("compat.port."):
+            is_inside = False
+    return is_inside
+
+
+def _raised_in_lua(problem: Exception) -> Any:
+    """What Lua's ``pcall`` gives for an error: a net's has the places of Torch7's containers."""
+
+    def again(*_: Any) -> None:
+        raise problem
+
+    return draft_runtime().eval("function(f) return select(2, pcall(f)) end")(again)
+
+
+def value_at_origin(problem: Exception) -> Any:
+    """What an error is where it arose, whatever has passed it on."""
+    own = [e for e in _entries(problem) if not is_library(e.tb_frame.f_code.co_filename)]
+    level = max(getattr(problem, "level", 1), 1)
+    site = _Site(own[-level] if len(own) >= level else None)
+    if isinstance(problem, Error) and not (problem.level and isinstance(problem.value, str)):
         return problem.value
     if isinstance(problem, AssertionError) and not isinstance((*problem.args, "")[0], str):
         return problem.args[0]
-    entries = list(_entries(problem))
-    own = [k for k, e in enumerate(entries) if not is_library(e.tb_frame.f_code.co_filename)]
-    site = _Site(entries[own[-1]] if own else None)
-    around = "".join(vars(problem).get("places", ()))
-    text = str(problem)[len(around) :]
+    text = str(problem)[len("".join(vars(problem).get("places", ()))) :]
+    if isinstance(problem, LuaError) and text == "(error object is not a string)":
+        return _raised_in_lua(problem)
     words = _in_lua(problem, text, site)
-    called = [e.tb_frame for e in entries[own[-1] + 1 if own else 0 :]]
-    called = [f for f in called if not str(f.f_globals.get("__name__")).startswith("compat.port.")]
-    told = _of_torch7(problem, called, site)
-    if told is not None:
-        place = vars(problem).get("places", [""])[-1] + text
-        return told if called else told.replace(place, f"{site.place}{words or text}")
     text = "assertion failed!" if repr(problem) == "AssertionError()" else text
     # The Lua runtime, which runs no file here, knows no line.
     shown, has_place = re.subn(r"^python:\d+: ", "", words or text)
     is_left = words is None and not isinstance(problem, Error) and site.is_last_call
     is_left = is_left or (isinstance(problem, LuaError) and not has_place and words is None)
     return shown if is_left else f"{site.place}{shown}"
-
-
-def _is_rethrown(problem: Exception) -> bool:
-    """Whether a container has put its place before the error."""
-    origin = vars(problem).get("origin")
-    return origin is not None and bool(origin.way)
 
 
 def is_library(path: str) -> bool:
@@ -128,28 +152,6 @@ class _Site:
         """Whether a function gives what the failing call gives: Lua has left it by then."""
         around = self.around[0] if self.around else None
         return isinstance(self.node, ast.Call) and isinstance(around, (ast.Return, ast.Lambda))
-
-    def call(self) -> Iterator[list[Any]]:
-        """How Lua names the function that is called where that tells nothing by running."""
-        if isinstance(self.node, ast.Call) and isinstance(self.node.func, ast.Attribute):
-            with contextlib.suppress(LookupError, AttributeError, AssertionError):
-                owner = self.known(self.node.func.value)
-                given = [self.known(argument) for argument in self.node.args]
-                name = self.node.func.attr
-                if isinstance(owner, ModuleType):
-                    package = owner.__name__.split(".")[-1]
-                    yield [package, f"{package}.{name}", *given]
-                else:
-                    yield ["torch", f":{name}", owner, *given]
-
-    def known(self, node: ast.AST) -> Any:
-        """What a name or a constant stands for."""
-        if isinstance(node, ast.Constant):
-            return node.value
-        assert isinstance(node, ast.Name)
-        assert self.frame is not None
-        found = self.frame.f_locals.get(node.id)
-        return self.frame.f_globals[node.id] if found is None else found
 
     def value_of(self, node: ast.AST | None, kind: str) -> str:
         """``local 'x' (a nil value)`` of an expression, as Lua tells it."""
@@ -334,62 +336,3 @@ def _in_lua(problem: Exception, text: str, site: _Site) -> str | None:
         if match is not None:
             return words(match, site)
     return None
-
-
-def _of_torch7(problem: Exception, called: list[FrameType], site: _Site) -> str | None:
-    """What Torch7 says of an error that arose in ``compat``: as if Lua had called that."""
-    if isinstance(problem, (Error, LuaError)) and not _is_rethrown(problem):
-        return None
-    if "origin" in vars(problem):  # a net's, which knows how Torch7 tells it
-
-        def again(*_: Any) -> None:
-            raise problem
-
-        found = draft_runtime().eval("function(f) return select(2, pcall(f)) end")(again)
-    else:  # of the functions that run the first that Lua has
-        repeated = draft_runtime().eval(_REPEATED)
-        calls = [_call_of(f) for f in called if f.f_code.co_name not in ("__getattr__", "__call__")]
-        attempts = (repeated(*call) for call in [*calls, *site.call()])
-        found = next((told for told in attempts if told is not False), None)
-        if found == "":  # nil, which cannot be indexed
-            words = _missing(site)
-            return GIVES_NIL if words is None else f"{site.place}{words}"
-    return found if isinstance(found, str) else None
-
-
-# Calls again what has failed: a method of its first argument, or what a path leads to.
-_REPEATED = """
-function(package, path, ...)
-   pcall(require, package)
-   local place = _G
-   if path:sub(1, 1) == ':' then place, path = (...), path:sub(2) end
-   for part in path:gmatch('[^.]+') do
-      local found, entry = pcall(function() return place[part] end)
-      if not found or entry == nil then return false end
-      place = entry
-   end
-   local ok, problem = pcall(place, ...)
-   if not ok then return tostring(problem) end
-   return problem == nil and '' or nil
-end
-"""
-
-
-def _call_of(frame: FrameType) -> list[Any]:
-    """How Lua names a function of ``compat`` that runs, and what it was given."""
-    code, name = frame.f_code, frame.f_code.co_name
-    given = [frame.f_locals.get(name) for name in code.co_varnames[: code.co_argcount]]
-    owner = given[0] if code.co_varnames[:1] == ("self",) and given else None
-    package = str(frame.f_globals.get("__name__")).partition("compat.")[2].split(".")[0]
-    function = frame.f_globals.get(name) if owner is None else getattr(type(owner), name, None)
-    defaults = list(getattr(function, "__defaults__", None) or ())
-    if code.co_flags & inspect.CO_VARARGS:
-        given += frame.f_locals.get(code.co_varnames[code.co_argcount + code.co_kwonlyargcount], ())
-    while defaults and given and given[-1] is defaults.pop():
-        given.pop()
-    if owner is None:
-        package = package.replace("t7", "torch")
-        return [package, f"{package}.{name}", *given]
-    if name == "__init__":
-        return [package, str(typename(type(owner))), *given[1:]]
-    return [package, f":{name}", *given]

@@ -11,16 +11,10 @@ import torch as _torch
 
 from compat import torch as torch7
 
-# Tensors that stand for storages are at the places that ``storages`` names; so are those that come
-# back. ``name`` is a function, or a method of the first argument.
+# Before the results it tells which of them are storages, which come as tensors. ``name`` is a
+# function, or a method of the first argument.
 _CALL = """
-function(storages, name, ...)
-   local args = {...}
-   for place in storages:gmatch('%d+') do
-      place = tonumber(place)
-      local v = args[place]
-      args[place] = type(v) == 'table' and torch.LongStorage(v) or v:storage()
-   end
+function(name, ...)
    local function marked(...)
       local places = {}
       for i = 1, select('#', ...) do
@@ -30,8 +24,8 @@ function(storages, name, ...)
       return table.concat(places, ' '), ...
    end
    local f = {name} -- in errors Torch7's functions have no name
-   if type(name) == 'string' then f[1] = args[1][name] end
-   return marked(f[1](unpack(args, 1, select('#', ...))))
+   if type(name) == 'string' then f[1] = (...)[name] end
+   return marked(f[1](...))
 end
 """
 _FIELD = "function(object, name) return object[name] end"
@@ -83,6 +77,11 @@ class Storage:
         self.tensor.fill_(value)
         return self
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "tensor":
+            raise AttributeError(name)
+        return functools.partial(call_method, self, name)
+
     def totable(self) -> list[float]:
         """The elements."""
         found: list[float] = self.tensor.tolist()
@@ -125,17 +124,11 @@ def _function(code: str) -> Any:
 
 
 def _given(value: Any) -> Any:
-    """A value for Lua: bools are bytes there, sizes a LongStorage."""
+    """A value for Lua: bools are bytes there."""
     if isinstance(value, _torch.Tensor) and value.dtype == _torch.bool:
         return value.view(_torch.uint8)
-    if isinstance(value, Storage):
-        return value.tensor
     if isinstance(value, Original):
         return vars(value)["__handle__"]
-    if isinstance(value, _torch.Size):
-        return list(value)
-    if isinstance(value, list) and any(isinstance(v, (_torch.Size, _torch.Tensor)) for v in value):
-        return [_given(v) for v in value]
     return value
 
 
@@ -150,18 +143,20 @@ def _taken(value: Any, is_storage: bool) -> Any:
     return Original(value) if type(value).__module__.startswith("lupa") else value
 
 
-def called(function: Any, *args: Any) -> Any:
-    """Call a function, or the method of this name of the first argument."""
+def all_results(function: Any, *args: Any) -> tuple[Any, ...]:
+    """What a function gives, or the method of this name of the first argument."""
     draft_runtime()
-    storages = " ".join(
-        str(i) for i, v in enumerate(args, 1) if isinstance(v, (Storage, _torch.Size))
-    )
-    found = _function(_CALL)(storages, function, *map(_given, args))
+    found = _function(_CALL)(function, *map(_given, args))
     if not isinstance(found, tuple):
-        return None
+        return ()
     places = set(map(int, found[0].split()))
-    taken = tuple(_taken(value, i in places) for i, value in enumerate(found[1:]))
-    return taken[0] if len(taken) == 1 else taken
+    return tuple(_taken(value, i in places) for i, value in enumerate(found[1:]))
+
+
+def called(function: Any, *args: Any) -> Any:
+    """The same: one result by itself, None for none."""
+    found = all_results(function, *args)
+    return found if len(found) > 1 else next(iter(found), None)
 
 
 def call_method(owner: Any, name: str, *args: Any) -> Any:
@@ -172,7 +167,7 @@ def call_method(owner: Any, name: str, *args: Any) -> Any:
 def method_of(owner: Any, name: str) -> Callable[..., Any] | None:
     """``owner.name`` in Lua, which takes ``owner`` or another object first; None: no such."""
     found = called(_function(_FIELD), owner, name)
-    return None if found is None else functools.partial(called, found)
+    return None if found is None else _Function(found)
 
 
 class Original:
@@ -267,14 +262,29 @@ class _Loaded(_Entries):
 
 
 class _Function:
+    """A function of Lua. It is equal to whatever is the same in Lua."""
+
     def __init__(self, function: Any) -> None:
         self._function = function
+
+    def __eq__(self, other: Any) -> bool:
+        return bool(_function("rawequal")(self._function, getattr(other, "_function", other)))
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def all_results(self, *args: Any) -> tuple[Any, ...]:
+        """What it gives."""
+        return all_results(self._function, *args)
 
     def __call__(self, *args: Any) -> Any:
         return called(self._function, *args)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._function, name)
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = called(_function(_FIELD), self._function, name)
+        return _Function(found) if callable(found) else found
 
 
 @functools.cache

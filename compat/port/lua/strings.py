@@ -133,7 +133,7 @@ def _replacement(hit: patterns.Match, new: Any) -> str:
     if not truth(value):
         return hit.whole
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise Error(f"invalid replacement value (a {kinds.type(value)})", is_placed=True)
+        raise Error(f"invalid replacement value (a {kinds.type(value)})", level=1)
     return tostring(value)
 
 

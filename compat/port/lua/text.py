@@ -15,11 +15,15 @@ from compat.port.lua.runtime import Storage
 
 
 class Error(Exception):
-    """An error with a value that may be no text; where ``is_placed``, its place is told, too."""
+    """An error with a value that may be no text.
 
-    def __init__(self, value: Any = None, is_placed: bool = False) -> None:
+    ``level``: whose place stands before a text. 0: nobody's, 1: the failing function's, 2: its
+    caller's.
+    """
+
+    def __init__(self, value: Any = None, level: int = 0) -> None:
         super().__init__(value)
-        self.value, self.is_placed = value, is_placed
+        self.value, self.level = value, level
 
     def __str__(self) -> str:
         return tostring(self.value)

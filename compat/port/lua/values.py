@@ -39,6 +39,11 @@ def results(found: Iterable[Any]) -> Any:
     return made[0] if len(made) == 1 else made
 
 
+def given(value: Any) -> tuple[Any, ...]:
+    """What a call gives that may give nothing, which is None in Python."""
+    return () if value is None else (value,)
+
+
 def select(n: int | str, *args: Any) -> Any:
     """Lua's ``select``."""
     if n == "#":

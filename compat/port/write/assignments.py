@@ -12,7 +12,7 @@ from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import NONE, Draft, first_of
-from compat.port.write.places import place
+from compat.port.write.places import place, wrapped
 from compat.port.write.python_names import method_name
 from compat.port.write.selections import selection
 from compat.port.write.tables import is_length_of
@@ -121,7 +121,7 @@ def _is_number(target: str, draft: Draft) -> bool:
 
 def target_of(node: s.Index, draft: Draft) -> str | None:
     """``object[key]`` as the target of an assignment; None if that takes a function."""
-    kind = draft.types.type(node.object)
+    kind = draft.types.owner(node.object)
     klass = draft.types.class_of(node.object)
     name = s.constant(node.key)
     word = is_name(name)
@@ -186,6 +186,10 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     made = one_value(draft.any(value_node, str(hint)), draft)
     if made.counts:
         made = Code(f"{made.atom}[0]")
+    if kind.is_tensor and draft.types.type(value_node).is_string:
+        made = code.call("float", made)
+    held = wrapped(value_node, *kind.dtypes) if len(kind.dtypes) == 1 else None
+    made = made if held is None else Code(str(held))
     for extra in values[1:]:
         draft.page.write(draft.value(extra).text)
     draft.page.resolve(draft.how(target.object))
@@ -210,7 +214,7 @@ def store_code(target: s.Index, value: Code, draft: Draft) -> None:
     if place is not None:
         put(place, value, draft)
         return
-    kind = draft.types.type(target.object)
+    kind = draft.types.owner(target.object)
     owner = draft.value(target.object)
     if kind.only(Kind.SIZES) and isinstance(target.object, s.Name):
         draft.page.write(f"{owner} = lua.resized({owner}, {draft.value(target.key)}, {value})")

@@ -78,7 +78,8 @@ def _called(node: s.Call, draft: Draft) -> Code:
     ):
         return imported(node, draft)
     static = of_tensors(node.function, draft)
-    if static is not None:
+    takes_it = bool(node.arguments) and draft.types.type(node.arguments[0]).dtypes
+    if static is not None and takes_it == draft.types.type(node.function.object).dtypes:
         return functions.function(static, node, draft)
     kind = draft.types.type(node.function)
     function = draft.prefix(node.function)
@@ -109,7 +110,7 @@ def _new_tensor(node: s.Call, draft: Draft) -> Code | None:
         return None
     if not draft.types.type(function.object).is_tensor:
         return None
-    return methods.method(replace(node, function=function.object, method="new"), draft)
+    return methods.method(replace(node, function=function.object, method=".new"), draft)
 
 
 def of_tensors(function: s.Node, draft: Draft) -> str | None:
@@ -128,6 +129,9 @@ def note_results(node: s.Node, draft: Draft) -> None:
         return
     seen = draft.types.facts.get((draft.types.file.path, -node.start, node.end), [])
     if draft.types.called(node) is not None or all(int(count) == given for count in seen):
+        return
+    if given == 1 and set(seen) <= {"0", "1"}:
+        draft.optional.add(node)
         return
     counts = " or ".join(sorted(seen))
     draft.page.mark(f"{s.describe(node)} gives {counts} results in Lua, here {given}", "results")

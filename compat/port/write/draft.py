@@ -7,6 +7,7 @@ Each kind of syntax has a function that writes it, in the files beside this one;
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from compat.port.know.existing_entries import overwritten
@@ -63,6 +64,7 @@ class Draft:
         exports: what other files import, if it returns something.
         in_lua: functions that have no draft, and why.
         patches: functions that packages get, which call them as they like.
+        optional: calls that a run saw give nothing where Python gives None.
     """
 
     def __init__(self, file: File, types: Inference, shared: set[Variable]) -> None:
@@ -90,6 +92,7 @@ class Draft:
         self.exports: str | None = None
         self.in_lua: dict[s.Function, str] = {}
         self.patches: set[s.Function] = set()
+        self.optional: set[s.Node] = set()
 
     # Statements
 
@@ -167,7 +170,10 @@ class Draft:
         made = [self.value(n, hint) for n in nodes[:-1]]
         if nodes:
             last = nodes[-1]
-            made += self.spread(self.any(last, hint)) if is_open(last) else [self.value(last, hint)]
+            found = self.any(last, hint) if is_open(last) else self.value(last, hint)
+            if last in self.optional and found.spread == 1:
+                found = replace(found, every=f"lua.given({found})")
+            made += self.spread(found) if is_open(last) else [found]
         return made
 
     def arguments(self, node: s.Call) -> list[Code]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 from compat.port.know.scopes import Variable
+from compat.port.polish.docstrings import docstring
+from compat.port.polish.rules import polished
 from compat.port.read import syntax as s
 from compat.port.write import calls, control, layout, statements, text  # noqa: F401, they register
 from compat.port.write.draft import Draft
@@ -32,8 +34,9 @@ def written(draft: Draft) -> str:
     if any(re.search(r"\blua\.(method|torch|package)\b", n.text) for n in page.lines):
         start = Line(0, "lua.start()", "for what only Torch7 has")
         page.lines.insert(1 if file.is_script else 0, start)
-    body = layout.arranged([(n.indent, n.text, n.comment) for n in page.lines])
-    comments = "\n".join(line for line in leading if line is not None).rstrip("#\n ")
+    body = polished(layout.arranged([(n.indent, n.text, n.comment) for n in page.lines]))
+    told = [line for line in leading if line is not None]
+    comments = (docstring(told) if told else None) or "\n".join(told).rstrip("#\n ")
     comments = f"{comments}\n\n" if comments else ""
     return comments + head(body, draft.effects, draft.modules | loads(draft)) + body
 

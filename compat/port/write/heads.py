@@ -7,7 +7,7 @@ import ast
 from compat.port.read.syntax import PortError
 
 IMPORTS = {
-    **{name: f"import {name}" for name in ("copy", "functools", "importlib", "json", "math",
+    **{name: f"import {name}" for name in ("argparse", "copy", "functools", "importlib", "json", "math",
                                            "os", "pathlib", "re", "shutil", "subprocess", "sys",
                                            "time", "types")},
     "torch": "import torch",
@@ -16,7 +16,7 @@ IMPORTS = {
     "shared": "import shared",
     "dptable": "import dptable",
     "Threads": "from compat.threads import Threads",
-    **{name: f"from compat import {name}" for name in ("cudnn", "cutorch", "graph", "hdf5", "image",
+    **{name: f"from compat import {name}" for name in ("cmdline", "cudnn", "cutorch", "graph", "hdf5", "image",
        "nn", "nngraph", "optim", "random", "t7", "xlua")},
 }  # fmt: skip
 

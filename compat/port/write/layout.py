@@ -61,8 +61,10 @@ def laid_out(texts: Mapping[str, str]) -> dict[str, str]:
         files = {name: Path(folder, f"{number}.py") for number, name in enumerate(texts)}
         for name, file in files.items():
             file.write_text(texts[name], encoding="utf-8")
-        mend = ["check", "--fix", "--exit-zero", "--select=I,RET,SIM,UP", *isort]
-        for command in (mend, ["format"]):
+        check = ["check", "--extend-select=I,RET,SIM,UP", *isort]
+        # Ruff calls unsafe what may lose a comment. Imports may be there for what they do.
+        mend = [*check, "--fix", "--unsafe-fixes", "--exit-zero", "--unfixable=F401,F811,SIM401"]
+        for command in (mend, ["format"], mend, ["format"], [*check, "--add-noqa"]):
             done = subprocess.run(
                 [sys.executable, "-m", "ruff", *command, "--isolated", "--no-cache", folder],
                 capture_output=True,

@@ -57,3 +57,17 @@ def dims(node: s.Node, draft: Draft) -> Code | None:
     if node.arguments or not draft.types.type(node.function).is_tensor:
         return None
     return Code(f"{draft.prefix(node.function).atom}.dim()")
+
+
+_RANGES = {"Byte": (0, 2**8 - 1), "Char": (-(2**7), 2**7 - 1), "Short": (-(2**15), 2**15 - 1)}
+
+
+def wrapped(node: s.Node, dtype: str) -> int | None:
+    """What C makes of a number that a type of tensors cannot hold; None for another."""
+    number = s.constant(node.operand if isinstance(node, s.Unary) else node)
+    if dtype not in _RANGES or type(number) not in (int, float):
+        return None
+    least, most = _RANGES[dtype]
+    number = -number if isinstance(node, s.Unary) else number
+    is_held = least <= number <= most
+    return None if is_held else (int(number) - least) % (most - least + 1) + least

@@ -49,7 +49,7 @@ def _declare(node: s.Local, draft: Draft) -> None:
         names = [declared(n, draft) for n in node.names if not _is_announced(n, node, draft)]
         if not names:
             return
-        draft.page.write(" = ".join([*names, "None"]))
+        draft.page.write(" = ".join([*names, "lua.nil"]))  # rules of polish see who needs it
         return
     if len(node.names) == 2 and (package := tried(node)) is not None:
         call = node.values[0]
@@ -215,10 +215,11 @@ def _error(call: s.Call, draft: Draft) -> None:
     kind = draft.types.type(call.arguments[0])
     made = draft.value(call.arguments[0])
     level = s.constant(call.arguments[1]) if len(call.arguments) > 1 else 1
-    if kind.is_string and level != 0:
+    if kind.is_string and level == 1:
         draft.page.write(f"raise RuntimeError({made})")
     else:
-        draft.page.write(f"raise lua.Error({made})")
+        placed = f", {draft.value(call.arguments[1])}" if kind.is_string and level != 0 else ""
+        draft.page.write(f"raise lua.Error({made}{placed})")
 
 
 def _variables(nodes: Sequence[s.Node]) -> set[Variable]:

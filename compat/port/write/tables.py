@@ -106,7 +106,7 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
         return draft.value(node.object)
     klass = draft.types.class_of(node.object)
     name = s.constant(node.key)
-    kind = draft.types.type(node.object)
+    kind = draft.types.owner(node.object)
     if kind.only(Kind.NIL):
         kind = Type()  # it is not always
     if draft.types.dotted(node.object) == "arg" and not is_test:

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.needs("tree_sitter"), pytest.mark.needs("tree_sitter_l
 IDIOMS = [
     ("local t = {10, 20}\nprint(t[1], #t)", 't = [10, 20]\nprint(f"{t[0]}\\t{len(t)}")'),
     ("local opt = {lr = 0.1}\nopt.lr = 2", 'opt = {"lr": 0.1}\nopt["lr"] = 2'),
-    ("local t = {}\nt[#t + 1] = 'a'\ntable.insert(t, 'b')", 't = []\nt.append("a")\nt.append("b")'),
+    ("local t = {}\nt[#t + 1] = 'a'\ntable.insert(t, 'b')", 't = ["a", "b"]'),
     (
         "if n then\n  a = 1 -- one\nelse\n  a = 2\n  -- the rest\n  a = 3 -- three\nend",
         "# port: n is set nowhere [docs/porting.md#port-globals]\n"

@@ -233,8 +233,8 @@ def test_a_new_table_that_a_loop_fills_is_a_list(draft: Callable[[str], str]) ->
         for i = 1, 4 do if i > 2 then holes[i] = i end end
         print(#sequence(3), holes[3])
     """)
-    assert "x = []" in made and "x.append(torch.zeros(2))" in made
-    assert "holes = {}" in made
+    assert "return [torch.zeros(2) for _ in range(n)]" in made
+    assert "holes = {i: i for i in range(1, 5) if i > 2}" in made
 
 
 def test_what_is_kept_by_step_counts_from_1(draft: Callable[[str], str]) -> None:

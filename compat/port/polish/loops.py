@@ -1,0 +1,132 @@
+"""Loops over indices that are loops over what is there."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import keyword
+from collections.abc import Iterator
+
+import torch
+
+from compat.port.polish.names import is_captured, is_mentioned, is_plain
+from compat.port.polish.source import Change, Source
+from compat.port.write.python_names import TAKEN
+
+# What is called in these loops and changes no list.
+_FUNCTIONS = {"print", "len", "str", "int", "float", "format", "min", "max", "abs", "isinstance"}
+_MODULES = {"math", "torch", "random", "image", "os"}
+_HELPERS = {"format", "text", "tostring", "tonumber", "print", "add", "sub", "mul", "div", "item",
+            "type_name", "typename", "equal"}  # fmt: skip
+_METHODS = {"append", "items", "values", "join", "split", *dir(torch.Tensor)} - {"apply_", "map_"}
+
+
+def entries(source: Source) -> Iterator[Change]:
+    """``for i in range(len(x)): f(x[i])`` as ``for one in x: f(one)``, or with ``enumerate``."""
+    for node in source.all(ast.For):
+        made = _over(source, node)
+        if made is None or not isinstance(node.target, ast.Name) or node.orelse:
+            continue
+        table, start = made
+        index = node.target.id
+        place = index if start == 0 else f"{index} - 1"
+        scope = source.scope(node)
+        if isinstance(scope, ast.ClassDef) or is_captured(source, scope, index):
+            continue
+        text = source.of(table)
+        inside = [n for s in node.body for n in ast.walk(s)]
+        same = [n for n in inside if isinstance(n, (ast.Name, ast.Attribute)) and source.of(n) == text]
+        reads = [n for n in map(source.parent, same) if isinstance(n, ast.Subscript)
+                 and isinstance(n.ctx, ast.Load) and source.of(n) == f"{text}[{place}]"]  # fmt: skip
+        uses = [n for n in inside if isinstance(n, ast.Name) and n.id == index]
+        if not reads or len(reads) < len(same) or any(isinstance(n.ctx, ast.Store) for n in uses):
+            continue
+        if _may_change(node, table) or _is_read_later(source, node, index):
+            continue
+        name = _named(scope, text)
+        if name is None:
+            continue
+        edits = [source.replaced(n, name) for n in reads]
+        if len(uses) == len(reads):
+            head = [source.replaced(node.target, name), source.replaced(node.iter, text)]
+        else:
+            over = f"enumerate({text}, 1)" if start else f"enumerate({text})"
+            head = [source.replaced(node.target, f"{index}, {name}"),
+                    source.replaced(node.iter, over)]  # fmt: skip
+        yield [*head, *edits]
+
+
+def counted(source: Source, over: ast.expr) -> ast.expr | None:
+    """The ``n`` of ``range(1, n + 1)``."""
+    if not isinstance(over, ast.Call) or source.of(over.func) != "range" or len(over.args) != 2:
+        return None
+    last = over.args[1]
+    is_next = isinstance(last, ast.BinOp) and source.of(last).endswith(" + 1")
+    if source.of(over.args[0]) != "1" or not is_next:
+        return None
+    assert isinstance(last, ast.BinOp)
+    return last.left if isinstance(last.op, ast.Add) else None
+
+
+def _over(source: Source, node: ast.For) -> tuple[ast.expr, int] | None:
+    """The list whose indices a loop runs over, and the first of them."""
+    call, count = node.iter, counted(source, node.iter)
+    start = 0 if count is None else 1
+    if count is None and isinstance(call, ast.Call) and source.of(call.func) == "range":
+        count = call.args[0] if len(call.args) == 1 else None
+    if not isinstance(count, ast.Call) or source.of(count.func) != "len":
+        return None
+    return (count.args[0], start) if is_plain(count.args[0]) else None
+
+
+def _may_change(node: ast.For, table: ast.expr) -> bool:
+    """Whether the body may change the list, which other names may stand for, too."""
+    owner = {n.id for n in ast.walk(table) if isinstance(n, ast.Name)}
+    for part in (n for s in node.body for n in ast.walk(s)):
+        if isinstance(part, ast.Name) and part.id in owner and isinstance(part.ctx, ast.Store):
+            return True
+        if isinstance(part, (ast.Subscript, ast.Attribute)) and not isinstance(part.ctx, ast.Load):
+            is_entry = isinstance(part, ast.Subscript)
+            if is_entry or (isinstance(table, ast.Attribute) and part.attr == table.attr):
+                return True
+        if isinstance(part, (ast.FunctionDef, ast.Lambda, ast.Delete)):
+            return True
+        if isinstance(part, ast.Call) and not _is_harmless(part):
+            return True
+    return False
+
+
+def _is_harmless(call: ast.Call) -> bool:
+    function = call.func
+    if isinstance(function, ast.Name):
+        return function.id in _FUNCTIONS
+    if not isinstance(function, ast.Attribute):
+        return False
+    owner = function.value
+    if isinstance(owner, ast.Name) and owner.id == "lua":
+        return function.attr in _HELPERS
+    if isinstance(owner, ast.Name) and owner.id in _MODULES:
+        return True
+    return function.attr in _METHODS
+
+
+def _is_read_later(source: Source, node: ast.For, name: str) -> bool:
+    own = set(ast.walk(node))
+    return any(
+        isinstance(n, ast.Name) and n.id == name and n not in own and isinstance(n.ctx, ast.Load)
+        for s in source.after(node)
+        for n in ast.walk(s)
+    )
+
+
+def _named(scope: ast.AST, text: str) -> str | None:
+    """A name for one of these that means nothing else."""
+    many = text.split(".")[-1]
+    if not many.isidentifier():
+        return None
+    one = many[:-3] + "y" if many.endswith("ies") else many[:-1] if many.endswith("s") else ""
+    if many.endswith(("sses", "xes")):
+        one = many[:-2]
+    taken = TAKEN | set(dir(builtins))
+    names = (n for n in (one, f"one_{one or many}", "entry") if len(n) > 2 and n not in taken)
+    return next((n for n in names if not (keyword.iskeyword(n) or is_mentioned(scope, n))), None)

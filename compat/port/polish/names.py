@@ -1,0 +1,137 @@
+"""What is done with names."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from enum import Enum, auto
+
+from compat.port.polish.source import Scope, Source
+
+_INNER = (ast.FunctionDef, ast.Lambda, ast.ClassDef)
+_COMPREHENSIONS = (ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp)
+_LOADS_ALONE = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.UnaryOp, ast.Load,
+                ast.USub, ast.BinOp, ast.operator)  # fmt: skip
+
+
+def mentions(nodes: ast.AST | Iterable[ast.AST], name: str) -> list[ast.Name]:
+    """Where a name stands in these."""
+    nodes = [nodes] if isinstance(nodes, ast.AST) else nodes
+    return [n for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name]
+
+
+def is_mentioned(nodes: ast.AST | Iterable[ast.AST], name: str) -> bool:
+    """Whether a name stands in one of these, as a function's name or parameter included."""
+    nodes = [nodes] if isinstance(nodes, ast.AST) else list(nodes)
+    return any(
+        name in (getattr(n, "id", None), getattr(n, "arg", None), getattr(n, "name", None))
+        or name in getattr(n, "names", ())
+        for node in nodes
+        for n in ast.walk(node)
+    )
+
+
+def calls(nodes: ast.AST | Iterable[ast.AST]) -> bool:
+    """Whether anything is called in these."""
+    nodes = [nodes] if isinstance(nodes, ast.AST) else nodes
+    return any(isinstance(n, ast.Call) for node in nodes for n in ast.walk(node))
+
+
+def is_plain(node: ast.AST) -> bool:
+    """Whether an expression only reads names, fields and entries: it is the same when asked twice."""
+    return all(isinstance(n, _LOADS_ALONE) for n in ast.walk(node))
+
+
+def inner(scope: Scope) -> Iterator[ast.AST]:
+    """The functions and classes in a scope, without those inside them."""
+    waiting = list(ast.iter_child_nodes(scope))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, _INNER):
+            yield node
+        else:
+            waiting += ast.iter_child_nodes(node)
+
+
+def is_captured(source: Source, scope: Scope, name: str) -> bool:
+    """Whether anybody but the scope itself may see a variable of it, or change it."""
+    if isinstance(scope, ast.ClassDef) or name in source.hidden:
+        return True
+    declared = (n for n in ast.walk(scope) if isinstance(n, (ast.Global, ast.Nonlocal)))
+    if any(name in n.names for n in declared):
+        return True
+    return any(
+        is_mentioned(list(ast.iter_child_nodes(n)), name) and not _binds(n, name)
+        for n in inner(scope)
+    )
+
+
+def _binds(node: ast.AST, name: str) -> bool:
+    """Whether a function has a variable of its own with this name."""
+    if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
+        return False
+    defaults = [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+    if is_mentioned(defaults, name):
+        return False
+    if any(n.arg == name for n in ast.walk(node.args) if isinstance(n, ast.arg)):
+        return True
+    return any(isinstance(n.ctx, ast.Store) and _scope_has(node, n) for n in mentions(node, name))
+
+
+def _scope_has(node: ast.AST, part: ast.AST) -> bool:
+    """Whether a part stands in a function itself, not in one inside it."""
+    waiting = list(ast.iter_child_nodes(node))
+    while waiting:
+        found = waiting.pop()
+        if found is part:
+            return True
+        if not isinstance(found, (*_INNER, *_COMPREHENSIONS)):
+            waiting += ast.iter_child_nodes(found)
+    return False
+
+
+class Use(Enum):
+    """What statements do first with a variable."""
+
+    READS = auto()  # maybe, before they set it
+    SETS = auto()  # on every way to their end
+    LEAVES = auto()  # no way leads to their end
+    OPEN = auto()
+
+
+def first_use(statements: list[ast.stmt], name: str) -> Use:
+    """What statements do first with a variable."""
+    for statement in statements:
+        use = _use(statement, name)
+        if use is not Use.OPEN:
+            return use
+    return Use.OPEN
+
+
+def _use(node: ast.stmt, name: str) -> Use:
+    if isinstance(node, ast.If):
+        ways = [first_use(node.body, name), first_use(node.orelse, name)]
+        if is_mentioned(node.test, name) or Use.READS in ways:
+            return Use.READS
+        open_ways = [use for use in ways if use is not Use.LEAVES]
+        return open_ways[0] if len({*open_ways}) == 1 else Use.OPEN if open_ways else Use.LEAVES
+    if isinstance(node, (ast.For, ast.While)):
+        head = [node.iter, node.target] if isinstance(node, ast.For) else [node.test]
+        use = first_use(node.body, name)
+        if is_mentioned(head, name) or use is Use.READS:
+            return Use.READS if is_mentioned([node], name) else Use.OPEN
+        endless = isinstance(node, ast.While) and isinstance(node.test, ast.Constant)
+        return Use.SETS if endless and use is Use.SETS else Use.OPEN
+    if isinstance(node, ast.With):
+        head = [item.context_expr for item in node.items]
+        return Use.READS if is_mentioned(head, name) else first_use(node.body, name)
+    if isinstance(node, (ast.Break, ast.Continue)):
+        return Use.READS  # somebody may read it behind the loop
+    if not is_mentioned(node, name):
+        return Use.LEAVES if isinstance(node, (ast.Return, ast.Raise)) else Use.OPEN
+    if isinstance(node, ast.Assign):
+        stores = [t for n in node.targets for t in ([n] if isinstance(n, ast.Name) else
+                  n.elts if isinstance(n, ast.Tuple) else [])]  # fmt: skip
+        sets = [t for t in stores if isinstance(t, ast.Name) and t.id == name]
+        return Use.SETS if len(sets) == len(mentions(node, name)) > 0 else Use.READS
+    return Use.READS

@@ -1,0 +1,50 @@
+"""Variables that Lua declares before it sets them, as ``x = lua.nil``: Python needs no such line."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compat.port.polish.names import Use, first_use, is_captured, is_mentioned, mentions
+from compat.port.polish.source import Change, Source
+
+
+def declared(source: Source) -> Iterator[Change]:
+    """``x = None`` only where somebody may read ``x`` before it is set."""
+    for node in source.all(ast.Assign):
+        if source.of(node.value) != "lua.nil":
+            continue
+        names = [t.id for t in node.targets if isinstance(t, ast.Name)]
+        seen = [name for name in names if _is_seen(source, node, name)]
+        if seen or len(source.block(node)) == 1:
+            yield [source.replaced(node, " = ".join([*(seen or names), "None"]))]
+        else:
+            yield [source.removed(node)]
+
+
+def _is_seen(source: Source, node: ast.Assign, name: str) -> bool:
+    scope = source.scope(node)
+    after = source.after(node)
+    if isinstance(scope, ast.ClassDef) or name in source.hidden:
+        return True
+    use = first_use(after, name)
+    if is_captured(source, scope, name):
+        # Functions further down see what it is then.
+        first = next((s for s in after if is_mentioned(s, name)), None)
+        if first is None or use is not Use.SETS or first_use([first], name) is not Use.SETS:
+            return True
+        return any(
+            isinstance(n, (ast.FunctionDef, ast.Lambda, ast.ClassDef))
+            and is_mentioned(n, name)
+            and source.start(n) < source.end(first)
+            for n in ast.walk(scope)
+            if n is not scope
+        )
+    if use in (Use.SETS, Use.LEAVES):
+        return False
+    if use is Use.READS or isinstance(scope, ast.Module):
+        return True
+    inside = {m for s in after for m in mentions(s, name)}
+    return any(
+        isinstance(m.ctx, ast.Load) and m not in inside for m in mentions(scope, name)
+    )

@@ -1,0 +1,24 @@
+"""All rules, one after the other."""
+
+from __future__ import annotations
+
+from compat.port.polish import conditions, docstrings, files, loops, nothing, options, tables
+from compat.port.polish.source import changed
+
+_RULES = [
+    nothing.declared,
+    options.by_argparse,
+    tables.filled,
+    tables.comprehensions,
+    tables.extended,
+    loops.entries,
+    conditions.one_of_several,
+    conditions.between,
+    files.closed,
+    docstrings.documented,
+]
+
+
+def polished(text: str) -> str:
+    """The same program as people write it."""
+    return changed(text, _RULES)

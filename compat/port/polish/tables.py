@@ -1,0 +1,210 @@
+"""Lists and dicts that are filled right after they are made."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compat.port.polish.loops import counted
+from compat.port.polish.names import calls, is_captured, is_mentioned, is_plain, mentions
+from compat.port.polish.source import Change, Edit, Source
+
+
+def filled(source: Source) -> Iterator[Change]:
+    """``d = {}; d["a"] = 1`` as ``d = {"a": 1}``; so lists with ``append``."""
+    for node in source.all(ast.Assign):
+        if not isinstance(node.value, (ast.Dict, ast.List)) or len(node.targets) > 1:
+            continue
+        target, made = node.targets[0], node.value
+        if not isinstance(target, ast.Name) or isinstance(source.scope(node), ast.ClassDef):
+            continue
+        known = {k.value if isinstance(k, ast.Constant) else None for k in _keys(made)}
+        is_seen = is_captured(source, source.scope(node), target.id)
+        edits: Change = []
+        last: ast.stmt = node
+        end = source.end(made) - 1
+        for statement in source.after(node):
+            entry = _entry(statement, target.id, made)
+            if entry is None:
+                break
+            key, value = entry
+            if is_mentioned(value, target.id) or (is_seen and calls(value)):
+                break
+            if key is not None and (key.value in known or None in known):
+                break
+            text = source.of(value)
+            edits.append(Edit(end, end, "") if not edits else Edit(end, end, ","))
+            label = "" if key is None else f"{source.of(key)}: "
+            edits.append(Edit(source.start(statement), source.end(statement), f"{label}{text}"))
+            known |= {key.value} if key is not None else set()
+            end = source.end(statement)
+            last = statement
+        if edits:
+            inner = source.between(source.start(made) + 1, source.end(made) - 1).rstrip()
+            comma = "," if inner and not inner.endswith(",") else ""
+            edits[0] = Edit(source.end(made) - 1, source.end(made), comma)
+            closing = "}" if isinstance(made, ast.Dict) else "]"
+            behind = source.comment_end(last)
+            comma = "," if behind > end else ""
+            yield [*edits, Edit(end, end, comma), Edit(behind, behind, f"\n{closing}")]
+
+
+def _keys(made: ast.Dict | ast.List) -> list[ast.expr | None]:
+    return made.keys if isinstance(made, ast.Dict) else []
+
+
+def _entry(
+    node: ast.stmt, name: str, made: ast.Dict | ast.List
+) -> tuple[ast.Constant | None, ast.expr] | None:
+    """The key and value that a statement puts into a table."""
+    if isinstance(made, ast.Dict) and isinstance(node, ast.Assign) and len(node.targets) == 1:
+        target = node.targets[0]
+        if isinstance(target, ast.Subscript) and _is(target.value, name):
+            return (target.slice, node.value) if isinstance(target.slice, ast.Constant) else None
+    if isinstance(made, ast.List) and (value := _appended(node, name)) is not None:
+        return None if isinstance(value, ast.Starred) else (None, value)
+    return None
+
+
+def _is(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _appended(node: ast.stmt, name: str | None) -> ast.expr | None:
+    """What a statement appends to a list, of any name if none is given."""
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return None
+    call = node.value
+    function = call.func
+    if not isinstance(function, ast.Attribute) or function.attr != "append":
+        return None
+    is_that = name is None or _is(function.value, name)
+    return call.args[0] if is_that and len(call.args) == 1 else None
+
+
+def comprehensions(source: Source) -> Iterator[Change]:
+    """``for x in y: z.append(f(x))`` as ``z = [f(x) for x in y]``; so dicts."""
+    for node in source.all(ast.For):
+        block = source.block(node)
+        if node.orelse or len(node.body) != 1 or source.is_commented(node):
+            continue
+        if isinstance(source.scope(node), ast.ClassDef):
+            continue
+        only = node.body[0]
+        condition = None
+        if isinstance(only, ast.If) and len(only.body) == 1 and not only.orelse:
+            condition, only = only.test, only.body[0]
+        made = _start(source, block, node, only)
+        if made is None:
+            continue
+        start, entry = made
+        name = start.targets[0].id  # type: ignore[attr-defined]
+        parts = [*entry, node.iter, *([condition] if condition is not None else [])]
+        if is_mentioned(parts, name) or _outlives(source, node):
+            continue
+        if any(isinstance(n, (ast.Lambda, ast.Starred, ast.NamedExpr)) for p in parts
+               for n in ast.walk(p)):  # fmt: skip
+            continue
+        if calls(parts) and is_captured(source, source.scope(node), name):
+            continue
+        if len(entry) == 2 and all(map(calls, entry)):
+            continue
+        text = _comprehension(source, node, entry, condition)
+        yield [source.removed(start), source.replaced(node, f"{name} = {text}")]
+
+
+def extended(source: Source) -> Iterator[Change]:
+    """``for x in y: z.append(x)`` as ``z.extend(y)``."""
+    for node in source.all(ast.For):
+        value = _appended(node.body[0], None) if len(node.body) == 1 and not node.orelse else None
+        if value is None or source.of(value) != source.of(node.target):
+            continue
+        call = node.body[0].value  # type: ignore[attr-defined]
+        owner = call.func.value
+        names = {n.id for n in ast.walk(owner) if isinstance(n, ast.Name)}
+        is_own = not any(is_mentioned(node.iter, name) for name in names) and is_plain(owner)
+        if is_own and not (source.is_commented(node) or calls(node.iter) or _outlives(source, node)):
+            yield [source.replaced(node, f"{source.of(owner)}.extend({source.of(node.iter)})")]
+
+
+def _comprehension(
+    source: Source, node: ast.For, entry: list[ast.expr], condition: ast.expr | None
+) -> str:
+    target, over = source.of(node.target), source.of(node.iter)
+    count = counted(source, node.iter)
+    if count is not None and not is_mentioned([*entry, *filter(None, [condition])], target):
+        target, over = "_", f"range({source.of(count)})"
+    if condition is None and [source.of(e) for e in entry] == [target]:
+        return f"list({over})"
+    if condition is None and f"({', '.join(source.of(e) for e in entry)})" in (
+        f"({target})", target,
+    ):  # fmt: skip
+        return f"dict({over})"
+    value = ": ".join(
+        f"({source.of(e)})" if isinstance(e, ast.Tuple) else source.of(e) for e in entry
+    )
+    asked = f" if {source.of(condition)}" if condition is not None else ""
+    if isinstance(condition, ast.IfExp):
+        asked = f" if ({source.of(condition)})"
+    left, right = "[]" if len(entry) == 1 else "{}"
+    return f"{left}{value} for {target} in {over}{asked}{right}"
+
+
+def _start(
+    source: Source, block: list[ast.stmt], node: ast.For, only: ast.stmt
+) -> tuple[ast.Assign, list[ast.expr]] | None:
+    """The empty table that a loop fills, and what it puts there: a value, or key and value."""
+    between: list[ast.stmt] = []
+    for before in reversed(block[: block.index(node)]):
+        if isinstance(before, ast.Assign) and len(before.targets) == 1:
+            target, made = before.targets[0], before.value
+            empty = isinstance(made, (ast.List, ast.Dict)) and not ast.unparse(made).strip("[]{}")
+            if isinstance(target, ast.Name) and empty:
+                entry = _put(only, target.id, made)
+                if entry is not None:
+                    is_used = is_mentioned(between, target.id)
+                    return None if is_used else (before, entry)
+        if not isinstance(before, (ast.Assign, ast.AugAssign)) or calls(before):
+            return None
+        between.append(before)
+    return None
+
+
+def _put(node: ast.stmt, name: str, made: ast.expr) -> list[ast.expr] | None:
+    if isinstance(made, ast.List):
+        value = _appended(node, name)
+        return None if value is None else [value]
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        target = node.targets[0]
+        if isinstance(target, ast.Subscript) and _is(target.value, name):
+            is_slice = any(isinstance(n, ast.Slice) for n in ast.walk(target.slice))
+            return None if is_slice else [target.slice, node.value]
+    return None
+
+
+def _outlives(source: Source, node: ast.For) -> bool:
+    """Whether anybody may read a loop's variables behind it."""
+    scope = source.scope(node)
+    own = set(ast.walk(node))
+    for name in {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}:
+        if is_captured(source, scope, name):
+            return True
+        for read in mentions(scope, name):
+            if read in own or isinstance(read.ctx, ast.Store):
+                continue
+            if not _is_bound(source, read, name):
+                return True
+    return any(not isinstance(n, (ast.Name, ast.Tuple, ast.expr_context))
+               for n in ast.walk(node.target))  # fmt: skip
+
+
+def _is_bound(source: Source, node: ast.AST, name: str) -> bool:
+    """Whether a loop or comprehension around gives a name its value."""
+    scope = source.scope(node)
+    while (node := source.parent(node)) is not scope:
+        targets = [node.target] if isinstance(node, ast.For) else []
+        if isinstance(node, (ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp)):
+            targets = [g.target for g in node.generators]
+        if any(mentions(t, name) for t in targets):
+            return True
+    return False
