@@ -31,7 +31,7 @@ def copied(source: Path, folder: Path) -> None:
     """Have in ``folder``, where a script will run, what is in its own folder, ``source``.
 
     Files are copied, for a script may write to them; from 256 MB on they are linked, and so are the
-    folders in one with more than 5,000 files, and Lua files, which a run is told from by their own
+    folders in one with more than 5,000 files, and Lua files, which a run finds by their own
     paths. What begins with a dot is left out.
     """
     left, files = _BYTES, 0

@@ -81,7 +81,7 @@ def _prototypes(block: s.Block) -> set[Variable]:
 
 
 def _is_data(known: Inference, block: s.Block, variable: Variable) -> bool:
-    """Whether a table has entries under numbers or computed keys, or methods of its own."""
+    """Return whether a table has entries under numbers or computed keys, or methods of its own."""
     for node in s.walk(block):
         if isinstance(node, s.Index):
             owner = node.object
@@ -108,7 +108,7 @@ def _add_class(known: Inference, owner: s.Name, node: s.Node) -> None:
 
 
 def _find_parent(known: Inference, target: s.Node | None, call: s.Node | None) -> None:
-    """``B = setmetatable({}, {__index = A})`` and its kin: B derives from the class A."""
+    """Handle ``B = setmetatable({}, {__index = A})`` and the like: B derives from the class A."""
     if not isinstance(call, s.Call) or known.dotted(call.function) != "setmetatable":
         return
     if len(call.arguments) != 2:
@@ -178,5 +178,5 @@ def _find_class(known: Inference, node: s.Statement) -> None:
 
 
 def _key(known: Inference, made: Class) -> str:
-    """The name of a class, or where several files have one of the name, with the file."""
+    """Return the name of a class, or where several files have one of the name, with the file."""
     return f"{made.name}@{known.file.path}" if made.name in known.classes else made.name

@@ -9,7 +9,9 @@ from compat.port.read import syntax as s
 
 
 def flattened_again(file: File, types: Inference) -> set[s.Call]:
-    """The calls, of ``getParameters`` or conversions, that leave tensors behind that are used."""
+    """Return the calls, of ``getParameters`` or conversions, that leave tensors behind that are
+    used.
+    """
     types.file = file
     earlier: dict[str, list[Variable]] = {}
     found = set()
@@ -32,7 +34,7 @@ def flattened_again(file: File, types: Inference) -> set[s.Call]:
 
 
 def _moves(call: s.Call) -> bool:
-    """Whether it gives a net's parameters other memory."""
+    """Return whether ``call`` gives a net's parameters other memory."""
     if call.method == "type":
         return bool(call.arguments)
     return call.method in {"getParameters", "float", "double", "half", "cuda"}

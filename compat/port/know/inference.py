@@ -1,4 +1,4 @@
-"""What is known of a program's files: gone through until nothing is new.
+"""Inference over a program's files, repeated until nothing new is found.
 
 An ``Inference`` holds it; how each kind of syntax adds to it say the functions that ``registry``
 has, in the files beside this one.

@@ -21,7 +21,9 @@ _BODIES = (s.Function, s.While, s.Repeat, s.ForRange, s.ForEach)
 
 
 def carried(file: File, types: Inference) -> dict[s.Assign, str]:
-    """The assignments of a file that keep a result for the next step, and to what variable."""
+    """Return the assignments of a file that keep a result for the next step, and to what
+    variable.
+    """
     types.file = file
     found: dict[s.Assign, str] = {}
     goes_back = any(
@@ -48,7 +50,7 @@ def carried(file: File, types: Inference) -> dict[s.Assign, str]:
 
 
 def _reads_before(file: File, variable: Variable, body: s.Node, write: s.Node) -> bool:
-    """Whether a step begins with what the step before has left in a variable."""
+    """Return whether a step begins with what the step before has left in a variable."""
     declared = variable.declared
     if declared is not None and body.start <= declared.start < body.end:
         return False
@@ -63,14 +65,16 @@ def _reads_before(file: File, variable: Variable, body: s.Node, write: s.Node) -
 
 
 def _reads_behind_forward(variable: Variable, body: s.Node, write: s.Node) -> bool:
-    """Whether a step reads what the step before has left when its own ``forward`` is done."""
+    """Return whether a step reads what the step before has left when its own ``forward`` is
+    done.
+    """
     passes = [n for n in s.walk(body) if isinstance(n, s.Call) and n.method in FORWARD]
     first = min((n.end for n in passes), default=1 << 60)
     return any(first <= n.start < write.start for n, _ in variable.reads)
 
 
 def _holds_results(kind: Type, seen: set[Table]) -> bool:
-    """Whether there may be a result of a net in a value."""
+    """Return whether there may be a result of a net in a value."""
     if kind.only(Kind.INT, Kind.FLOAT, Kind.NUMBER, Kind.STRING, Kind.BOOLEAN, Kind.NIL):
         return False
     shape = kind.shape

@@ -1,4 +1,4 @@
-"""What variables are that nothing tells: what alone has the fields that are used of them."""
+"""Types of variables from their uses: the only thing that has all fields that are used."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def alike(known: Inference) -> dict[Type, Type]:
 
 
 def _use(node: s.Node) -> tuple[s.Node | None, str]:
-    """What a node uses a field or method of, and its name."""
+    """Return what a node uses a field or method of, and its name."""
     if isinstance(node, s.Call) and node.method is not None:
         return node.function, node.method
     word = s.constant(node.key) if isinstance(node, s.Index) else None
@@ -47,7 +47,7 @@ def _use(node: s.Node) -> tuple[s.Node | None, str]:
 
 
 def _holders(known: Inference) -> list[tuple[Type, set[str]]]:
-    """The classes, their objects, tables and options of the program, and what they have."""
+    """Return the classes, their objects, tables and options of the program, and what they have."""
     found = []
     for klass in known.classes.values():
         names = set(klass.methods)
@@ -70,6 +70,6 @@ def _holders(known: Inference) -> list[tuple[Type, set[str]]]:
 
 
 def _filled(table: Table) -> set[str]:
-    """The names that something is put under."""
+    """Return the names that something is put under."""
     root = table.root()
     return {name for name, kind in root.names.items() if kind.atoms} | root.always

@@ -1,4 +1,4 @@
-"""What the names of a program stand for: packages, classes, files."""
+"""The meaning of a program's names: packages, classes, files."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def dotted(known: Inference, node: s.Node) -> str | None:
 
 
 def names_package(known: Inference, path: str) -> bool:
-    """Whether a path begins with the name of a package."""
+    """Return whether a path begins with the name of a package."""
     head = path.split(".")[0]
     return head in PACKAGES or head in known.absent or path in known.classes
 
@@ -105,14 +105,14 @@ def find_absent(known: Inference, file: File) -> None:
 
 
 def class_type(_known: Inference, klass: Class) -> Type:
-    """The type of a class itself."""
+    """Return the type of a class itself."""
     made = Type(Kind.CLASS, table=klass.members)
     made.classes = {klass.name}
     return made
 
 
 def class_of(known: Inference, node: s.Node) -> Class | None:
-    """The class that an expression names."""
+    """Return the class that an expression names."""
     if isinstance(node, s.Name):
         table = known.variables.get(node.variable)
         if table is not None and Kind.CLASS in table.atoms and table.shape is not None:
@@ -123,12 +123,12 @@ def class_of(known: Inference, node: s.Node) -> Class | None:
 
 
 def of(known: Inference, variable: Variable) -> Type:
-    """The type of a variable."""
+    """Return the type of a variable."""
     return known.variables.setdefault(variable, Type())
 
 
 def file_of(known: Inference, node: s.Node) -> File | None:
-    """The file of the program that a ``require`` or ``dofile`` names."""
+    """Return the file of the program that a ``require`` or ``dofile`` names."""
     if not isinstance(node, s.Call) or not node.arguments:
         return None
     # ``torch.include('package', 'part.lua')`` names the package first
@@ -141,6 +141,6 @@ def file_of(known: Inference, node: s.Node) -> File | None:
 
 
 def files_like(known: Inference, node: s.Call) -> list[File]:
-    """The files that ``dofile('models/' .. name)`` may mean."""
+    """Return the files that ``dofile('models/' .. name)`` may mean."""
     paths = [file.path for file in known.files]
     return [known.files[i] for i in places_like(node.arguments[0], paths)] if node.arguments else []

@@ -74,7 +74,7 @@ _LUA = {
 
 
 def value(path: str, draft: Draft) -> Code:
-    """A function or other value of a package that is not called."""
+    """Return a function or other value of a package that is not called."""
     if path in _VALUES:
         return Code(_VALUES[path])
     head, _, name = path.partition(".")
@@ -97,14 +97,14 @@ def value(path: str, draft: Draft) -> Code:
 
 
 def package(name: str) -> str:
-    """The object that stands for a package."""
+    """Return the object that stands for a package."""
     if name == "torch":
         return "lua.torch"
     return name if name in PYTHON else f'lua.package("{name}")'
 
 
 def original(path: str, draft: Draft) -> Code:
-    """A function that only the Lua runtime has."""
+    """Return a function that only the Lua runtime has."""
     head, _, name = path.partition(".")
     # Where a file asks for a package that nobody has, it has its mark.
     if head not in ("math", "string", "table", "os", "io") and head not in draft.types.absent:
@@ -116,14 +116,14 @@ def original(path: str, draft: Draft) -> Code:
 
 
 def has(package: str, name: str) -> bool:
-    """Whether a module of compat has a name."""
+    """Return whether a module of compat has a name."""
     if (package, name.split(".")[0]) == ("nn", "DataParallelTable"):
         return True  # dptable brings it
     return found(package, name) is not None
 
 
 def found(package: str, name: str) -> Any:
-    """What a name of a module of compat's stands for; None if it has none."""
+    """Return what a name of a module of compat's stands for; None if it has none."""
     if package not in PYTHON | {"torch"}:
         return None
     value: Any = importlib.import_module(f"compat.{package}")
@@ -134,7 +134,7 @@ def found(package: str, name: str) -> Any:
 
 @functools.cache
 def _fields() -> set[str]:
-    """The names of fields and methods that classes of compat have or set."""
+    """Return the names of fields and methods that classes of compat have or set."""
     classes = {
         base
         for package in ("nn", "optim", "cmdline", "timer", "threads")
@@ -153,5 +153,5 @@ def _fields() -> set[str]:
 
 
 def is_field(name: str) -> bool:
-    """Whether some object of compat's has a field or method of this name."""
+    """Return whether some object of compat's has a field or method of this name."""
     return name in _fields()

@@ -29,7 +29,7 @@ class Object:
             cls.__hash__ = object.__hash__
 
     def t7_fields(self) -> dict[str, Any]:
-        """What is saved: all fields but functions, which a file of Python's cannot have."""
+        """Return what is saved: all fields but functions, which a file of Python's cannot have."""
         left_out = [name for name, value in vars(self).items() if callable(value)]
         if left_out:
             name = getattr(self, "typename", "object")

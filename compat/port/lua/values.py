@@ -16,12 +16,12 @@ class Box:
 
 
 def values(result: Any) -> tuple[Any, ...]:
-    """All results of a call."""
+    """Return all results of a call."""
     return result if isinstance(result, tuple) and not isinstance(result, torch.Size) else (result,)
 
 
 def first(result: Any) -> Any:
-    """The first result of a call; None if there is none."""
+    """Return the first result of a call; None if there is none."""
     if isinstance(result, tuple) and not isinstance(result, torch.Size):
         return result[0] if result else None
     return result
@@ -40,7 +40,7 @@ def results(found: Iterable[Any]) -> Any:
 
 
 def given(value: Any) -> tuple[Any, ...]:
-    """What a call gives that may give nothing, which is None in Python."""
+    """Return what a call gives that may give nothing, which is None in Python."""
     return () if value is None else (value,)
 
 
@@ -63,7 +63,7 @@ def counted(result: tuple[torch.Tensor, torch.Tensor]) -> tuple[torch.Tensor, to
 
 
 def truth(value: Any) -> bool:
-    """Whether a condition holds: of all values only nil and false do not."""
+    """Return whether a condition holds: of all values only nil and false do not."""
     return value is not None and value is not False
 
 

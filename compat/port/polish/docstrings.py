@@ -41,7 +41,7 @@ def docstring(lines: list[str], indent: str = "") -> str | None:
 
 
 def documented(source: Source) -> Iterator[Change]:
-    """A comment right above a function or class as its docstring."""
+    """Turn a comment right above a function or class into its docstring."""
     for node in [*source.all(ast.FunctionDef), *source.all(ast.ClassDef)]:
         if ast.get_docstring(node) is not None:
             continue

@@ -45,6 +45,4 @@ def _is_seen(source: Source, node: ast.Assign, name: str) -> bool:
     if use is Use.READS or isinstance(scope, ast.Module):
         return True
     inside = {m for s in after for m in mentions(s, name)}
-    return any(
-        isinstance(m.ctx, ast.Load) and m not in inside for m in mentions(scope, name)
-    )
+    return any(isinstance(m.ctx, ast.Load) and m not in inside for m in mentions(scope, name))

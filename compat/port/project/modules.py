@@ -44,7 +44,7 @@ def module_names(
 
 
 def _folders(packages: set[tuple[str, ...]]) -> Mapping[tuple[str, ...], tuple[str, ...]]:
-    """The names of folders."""
+    """Return the names of folders."""
     found: dict[tuple[str, ...], tuple[str, ...]] = {}
     for parts in sorted(packages, key=len):
         name, _ = module_name(parts[-1], is_first=len(parts) == 1)

@@ -118,7 +118,7 @@ def for_range(node: s.ForRange, draft: Draft) -> None:
 
 
 def _whole(node: s.ForRange, draft: Draft) -> str | None:
-    """What makes an int of the last number of a loop; None where it may be none."""
+    """Return what makes an int of the last number of a loop; None where it may be none."""
     last = draft.types.type(node.last)
     if last.is_int or draft.types.is_whole(node.last):
         return ""
@@ -131,7 +131,7 @@ def _whole(node: s.ForRange, draft: Draft) -> str | None:
 
 
 def _only_index(node: s.ForRange, draft: Draft) -> bool:
-    """Whether a loop's number is nothing but an index of lists and tensors."""
+    """Return whether a loop's number is nothing but an index of lists and tensors."""
     variable = node.name.variable
     uses = 0
     for part in s.walk(node.body):

@@ -176,7 +176,7 @@ def equality(node: s.Binary, draft: Draft) -> Code:
 
 
 def _mixes(kind: Type, other: Type) -> bool:
-    """Whether a boolean may meet a number."""
+    """Return whether a boolean may meet a number."""
     return Kind.BOOLEAN in kind.atoms and bool(other.atoms & NUMBERS)
 
 
@@ -190,7 +190,7 @@ def parameters_or_nil(node: s.Node, draft: Draft) -> Code | None:
 
 
 def is_given(node: s.Node, draft: Draft) -> Code | None:
-    """Whether the command line has ``arg[1]``; None for anything else."""
+    """Return whether the command line has ``arg[1]``; None for anything else."""
     if not isinstance(node, s.Index) or draft.types.dotted(node.object) != "arg":
         return None
     number = s.constant(node.key)
@@ -271,7 +271,9 @@ def logic(node: s.Binary, draft: Draft) -> Code:
 
 
 def _may_be_anything(node: s.Node, draft: Draft) -> bool:
-    """Whether nothing is known of what an expression gives, or a part of ``and`` and ``or``."""
+    """Return whether nothing is known of what an expression gives, or a part of ``and`` and
+    ``or``.
+    """
     if isinstance(node, s.Paren):
         return _may_be_anything(node.inner, draft)
     if isinstance(node, s.Binary) and node.operator in ("and", "or"):
@@ -280,7 +282,7 @@ def _may_be_anything(node: s.Node, draft: Draft) -> bool:
 
 
 def cases_of(node: s.Binary, draft: Draft) -> list[tuple[s.Node, s.Node]]:
-    """The conditions and values of ``a and x or b and y or z``; none for anything else."""
+    """Return the conditions and values of ``a and x or b and y or z``; none for anything else."""
     operands: list[s.Node] = []
     left: s.Node = node
     while isinstance(left, s.Binary) and left.operator == "or":
@@ -298,7 +300,7 @@ def cases_of(node: s.Binary, draft: Draft) -> list[tuple[s.Node, s.Node]]:
 
 
 def truth(node: s.Node, draft: Draft) -> Code:
-    """An expression as a condition: neither nil nor false."""
+    """Return an expression as a condition: neither nil nor false."""
     if isinstance(node, s.Paren):
         return truth(node.inner, draft)
     if isinstance(node, s.Unary) and node.operator == "not":
@@ -335,7 +337,7 @@ def truth(node: s.Node, draft: Draft) -> Code:
 
 
 def _tested(node: s.Node, draft: Draft) -> Code:
-    """An expression that is asked for whether it is there."""
+    """Return an expression that is asked for whether it is there."""
     kind = draft.types.type(node)
     if isinstance(node, s.Index) and (kind.may(Kind.NIL) or _may_be_past(node, draft)):
         return index(node, draft, is_test=True)
@@ -343,7 +345,9 @@ def _tested(node: s.Node, draft: Draft) -> Code:
 
 
 def _may_be_past(node: s.Node, draft: Draft) -> bool:
-    """Whether an entry may be past the end of its list: no run has shown that it is there."""
+    """Return whether an entry may be past the end of its list: no run has shown that it is
+    there.
+    """
     if not isinstance(node, s.Index) or draft.types.was_seen(node):
         return False
     kind = draft.types.type(node.object)
@@ -352,5 +356,5 @@ def _may_be_past(node: s.Node, draft: Draft) -> bool:
 
 
 def is_cheap(made: Code) -> bool:
-    """Whether an expression may be computed though nobody needs it."""
+    """Return whether an expression may be computed though nobody needs it."""
     return "(" not in made.text and "[" not in made.text

@@ -32,14 +32,14 @@ class Line:
 
 @dataclass
 class Report:
-    """What was open in a draft, and what it was resolved by."""
+    """The questions that were open in a draft, and what answered them."""
 
     sites: Counter[str] = field(default_factory=Counter)
     marks: list[tuple[int, str, str]] = field(default_factory=list)  # line in Lua, reason, anchor
 
 
 class Page:
-    """What has been written of a file; ``line`` is where in Lua the statement stands."""
+    """The lines of a file that are written so far; ``line`` is the statement's place in Lua."""
 
     def __init__(self, source: bytes) -> None:
         self.source = source
@@ -127,7 +127,7 @@ class Page:
             self.write(comment)
 
     def _is_own(self, line: Line) -> bool:
-        """Whether a line is of the block that is being written, not of one inside it."""
+        """Return whether a line is of the block that is being written, not of one inside it."""
         return line.indent == self.indent and bool(line.text.strip())
 
     def place_later(self) -> None:
@@ -140,7 +140,7 @@ class Page:
             self.lines[at:at] = self.shown_marks(marks)
 
     def shown_marks(self, marks: list[tuple[str, str]] | None = None) -> list[Line]:
-        """The marks of a statement, those of one kind together."""
+        """Return the marks of a statement, those of one kind together."""
         shown = []
         marks = self.marks if marks is None else marks
         for anchor in dict.fromkeys(a for _, a in marks):

@@ -43,7 +43,7 @@ def table(node: s.Table, draft: Draft, hint: str) -> Code:
 
 
 def items(node: s.Table, shape: Table, hint: str, draft: Draft) -> Code:
-    """A dict."""
+    """Return a dict."""
     items = []
     number = 0
     for i, entry in enumerate(node.fields):
@@ -156,7 +156,7 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
 
 
 def option(owner: Code, name: str, node: s.Index, is_test: bool, draft: Draft) -> Code:
-    """An option of the command line."""
+    """Return an option of the command line."""
     attribute = python_attribute(name)
     kind = draft.types.type(node)
     shape = draft.types.type(node.object).shape
@@ -167,7 +167,7 @@ def option(owner: Code, name: str, node: s.Index, is_test: bool, draft: Draft) -
 
 
 def attribute(owner: Code, node: s.Index, draft: Draft, is_test: bool = False) -> Code:
-    """A field of an object."""
+    """Return a field of an object."""
     name = s.constant(node.key)
     if is_name(name):
         return Code(f"{owner.atom}.{method_name(name)}")
@@ -177,7 +177,7 @@ def attribute(owner: Code, node: s.Index, draft: Draft, is_test: bool = False) -
 def of_module(
     owner: Code, node: s.Index, is_test: bool, draft: Draft, is_prefix: bool = False
 ) -> Code:
-    """A field of an object of compat's."""
+    """Return a field of an object of compat's."""
     name = s.constant(node.key)
     if is_name(name):
         kind = draft.types.type(node)
@@ -232,7 +232,7 @@ def of_table(
 
 
 def is_length_of(key: s.Node, owner: s.Node) -> bool:
-    """Whether a key is ``#owner``."""
+    """Return whether a key is ``#owner``."""
     return (
         isinstance(key, s.Unary)
         and key.operator == "#"
