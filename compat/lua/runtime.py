@@ -324,6 +324,7 @@ class Runtime:
             LuaError: the code does not compile, or ended in an error.
 
         Example:
+            >>> import torch
             >>> from compat import lua
             >>> runtime = lua.Runtime()
             >>> runtime.execute("local x, y = ...; return x:sum(), y + 1", torch.ones(3), 4)
