@@ -157,8 +157,6 @@ class Passes(Part):
         # A replay runs no Python of the modules, so it makes none.
         if replays is None:
             self._replicas.note_new_modules(used)
-        # Before the results are joined: a replica may be on a device that the next pass does not
-        # use.
         link.copy_used_rows(used)
         if self._check_numbers():
             self._replicas.exec(lambda m, i: sanity_checks.check_outputs(m), used)
@@ -286,7 +284,7 @@ class Passes(Part):
         goers = self._replays or latest.replicas
         name = method
         if method == "backward" and not mode.to_input and latest.replicas[0].compilation is None:
-            # Nobody asked for the gradient of the batch. A compiled net has code for `backward` only.
+            # The gradient of the batch is not wanted. A compiled net has code for `backward` only.
             name = "backward_parameters"
         functions = [getattr(each, name) for each in goers[: latest.maxUsedGpu]]
         given = latest.inputGpu, latest.gradOutputGpu, *([s] * latest.maxUsedGpu for s in scale)
