@@ -255,7 +255,7 @@ def log(
     print(f"[program started on {now()}]")
     print("[command line arguments]")
     for key, value in (params or {}).items():
-        print(key, value, sep="\t")
+        print(key, str(value).lower() if isinstance(value, bool) else value, sep="\t")
     print("[----------------------]")
     return made
 

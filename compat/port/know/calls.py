@@ -259,6 +259,9 @@ def _note_open(node: s.Call, signature: Signature | None, own: int) -> None:
 
 
 def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -> list[Type] | None:
+    if path in known.replaced:
+        own = known.own_methods.get(path.rpartition(".")[2], [])
+        return known.call(known.signature(own[0]) if len(own) == 1 else None, arguments)
     heir = next((k for k in known.classes.values() if k.deriving is node), None)
     if heir is not None:
         return [known.class_type(heir)]

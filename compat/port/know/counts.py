@@ -45,9 +45,17 @@ def _count_by_name(known: Inference, node: s.Call) -> int | None:
     return counts.pop() if len(counts) == 1 else None
 
 
+def _replaced_count(known: Inference, path: str) -> int | None:
+    """Return how many values a function gives that the program puts into a package."""
+    found = known.own_count(path.rpartition(".")[2])
+    return None if found == -1 else found
+
+
 def known_count(known: Inference, node: s.Call) -> int | None:
     """Return how many values every call gives that stands there; None if that is open."""
     path = known.dotted(node.function) if node.method is None else None
+    if path in known.replaced:
+        return _replaced_count(known, path)
     if path is not None:
         if path in known.classes:
             return 1
@@ -83,7 +91,9 @@ def known_count(known: Inference, node: s.Call) -> int | None:
     if results.gives_total(owner, node.method):
         return 2
     if owner.is_string:
-        return results.count(f"string.{node.method}", node)
+        path = f"string.{node.method}"
+        is_own = path in known.replaced
+        return _replaced_count(known, path) if is_own else results.count(path, node)
     if owner.only(Kind.MODULE):
         first = node.arguments[0] if node.arguments else None
         if node.method == "split" and isinstance(first, s.Constant):  # of a node of nngraph's

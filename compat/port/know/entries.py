@@ -75,7 +75,9 @@ def _made(known: Inference, node: s.Table) -> Type:
         else:
             known.store(root, entry.key, known.type(entry.value))
     keys = [f.key.value for f in node.fields if isinstance(f.key, s.Constant)]
-    if any(isinstance(k, (int, float)) for k in keys) and not counts_up(node):
+    others = [f.key for f in node.fields if f.key and not isinstance(f.key, s.Constant)]
+    is_numbered = any(isinstance(k, (int, float)) for k in keys) and not counts_up(node)
+    if is_numbered or any(known.type(key).is_number for key in others):
         root.uses.add("sparse")
     return Type(Kind.TABLE, table=table)
 
@@ -90,6 +92,8 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
             given = _GIVEN.get(key.value, 2)
             if any(len(f.parameters) < given for f in value.signature.nodes):
                 value.signature.is_hook = True  # called with all that Lua has for it
+        if key.value == "__index" and table.klass is not None and value.signature is not None:
+            known.join(value.signature.parameter(0), table.klass.object)
         known.join(table.name(key.value), value)
         if table.klass is not None and table is not table.klass.members.root():
             _inherit(known, table.klass, key.value)
@@ -100,6 +104,8 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
         known.join(table.key, kind)
         if kind.is_number and _in_any_order(known, key):
             table.uses.add("sparse")
+        if isinstance(key, s.Name) and key.variable in known.falling:
+            table.uses.add("from its end")
         if kind.is_number:
             write = known.facts.get((known.file.path, key.start, -key.end))
             if write and "sparse" in write:
@@ -138,7 +144,7 @@ def may_be_before(known: Inference, key: s.Node) -> bool:
     if isinstance(key, s.Constant):
         return isinstance(key.value, int) and key.value < 1
     if not isinstance(key, s.Binary) or key.operator != "-":
-        return isinstance(key, s.Unary) and key.operator == "-"
+        return s.is_negative(key)
     less, name = s.constant(key.right), key.left
     first = known.firsts.get(name.variable, 1) if isinstance(name, s.Name) else 1
     return isinstance(less, int) and less >= first

@@ -127,15 +127,20 @@ class Inference:
         self.sources: dict[Variable, list[s.Node]] = {}
         self.returns: list[tuple[Signature, set[int]]] = []  # of the functions around
         self.appended: set[s.Name] = set()  # keys that a loop fills a new table with
-        self.own_methods: dict[object, list[s.Function]] = {}  # functions in tables and classes
+        self.own_methods: dict[object, list[s.Function]] = {}  # in tables and classes, by name
         self.firsts: dict[Variable, int] = {}  # what loops count from
+        self.falling: set[Variable] = set()  # what loops count down to 1
         self.filled: set[s.Call] = set()  # of functions of lists, where the length was looked at
         self.followed: set[s.Index] = set()  # entries that have methods or entries themselves
 
     def infer(self) -> Inference:
         """Tell the types; where that fails, ``file`` is the one that it had come to."""
         for file in self._each_file():
-            names.find_replaced(self, file)
+            names.find_aliases(self, file)
+        for file in self._each_file():
+            names.find_replaced(self, file)  # by the names of packages, or by aliases
+        self.aliases.clear()
+        self.alias_paths.clear()
         for file in self._each_file():
             names.find_aliases(self, file)
             names.find_absent(self, file)
@@ -175,6 +180,9 @@ class Inference:
         for node in s.walk(block):
             if isinstance(node, s.ForRange) and isinstance(first := s.constant(node.first), int):
                 self.firsts[node.name.variable] = first
+            if isinstance(node, s.ForRange) and s.is_negative(node.step):
+                if s.constant(node.last) == 1:
+                    self.falling.add(node.name.variable)
 
     def _settle(self) -> None:
         """Go through all files until nothing is new."""

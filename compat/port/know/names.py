@@ -85,6 +85,10 @@ def dotted(known: Inference, node: s.Node) -> str | None:
             return f"{path}.{node.key.value}".replace("nn.rnn.recursive", "nn.utils.recursive")
     if (path := required(node)) in PACKAGES and path not in known.file.loads:
         return path
+    if isinstance(node, s.Call) and known.dotted(node.function) == "torch.getmetatable":
+        name = s.constant(node.arguments[0]) if len(node.arguments) == 1 else None
+        if isinstance(name, str) and "." in name and known.names_package(name):
+            return name  # a class of a package is its metatable
     return None
 
 

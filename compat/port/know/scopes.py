@@ -14,7 +14,7 @@ PACKAGES = {
     *("torch", "nn", "optim", "nngraph", "cutorch", "cunn", "cudnn", "image", "paths", "sys"),
     *("xlua", "graph", "rnn", "dpnn", "threads", "lfs", "cjson", "tds", "gnuplot", "hdf5"),
     *("string", "table", "math", "io", "os", "package", "coroutine", "debug", "bit", "jit", "ffi"),
-    *("path", "stringx", "tablex", "pretty", "pl", "utils", "optnet", "nccl"),
+    *("path", "stringx", "tablex", "pretty", "pl", "utils", "optnet", "nccl", "dok"),
 }
 # And those that need no import in Python.
 SILENT = {"pl", "env", "trepl", "nnx", "lfs", "dok", "totem", "torchx"}

@@ -266,7 +266,9 @@ class Table:
             return False
         if "filled" in self.uses and "int" not in keys and "deleted" not in self.uses:
             return True
-        return bool(keys & {"next", "list"}) or bool(self.uses & {"ipairs", "append", "list"})
+        return bool(keys & {"next", "list"}) or bool(
+            self.uses & {"ipairs", "append", "list", "from its end"}
+        )
 
     @property
     def is_dict(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from compat.port.library import errors, files, numbers, printing, strings, tables
-from compat.port.library.packages import PYTHON, found, has, original
+from compat.port.library.packages import PYTHON, found, has, holder, original, value
 from compat.port.library.templates import TEMPLATES, filled
 from compat.port.library.torch_functions import torch_function
 from compat.port.read import syntax as s
@@ -64,6 +64,9 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
 
 def function(path: str, node: s.Call, draft: Draft) -> Code:
     """``path(arguments)``."""
+    if path in draft.types.replaced and holder(path.rpartition(".")[0]):
+        made = code.call(str(value(path, draft)), *draft.arguments(node))
+        return Code(made.text, spread=draft.types.count(node))
     special = _SPECIAL.get(path)
     if special is not None:
         made = special(node, draft)

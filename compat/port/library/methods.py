@@ -59,7 +59,9 @@ def method(node: s.Call, draft: Draft) -> Code:
         made = code.call(f"{owner.atom}.{method_name(name)}", *fitting(node, known, draft, own=1))
         if results.gives_total(kind, name):
             return replace(made, every=f"({made}, {owner.atom}.total_weight_tensor.item())")
-        is_own = klass is not None or known is not None
+        is_own = klass is not None or name in draft.types.own_methods
+        count = draft.types.own_count(name) if count is None and is_own else count
+        count = None if count == -1 else count
         return Code(made.text, spread=count if count is not None or is_own else 1)
     if kind.only(Kind.STORAGE) and name in ("size", "fill", "totable") and len(node.arguments) < 2:
         return code.call(f"{owner.atom}.{name}", *draft.arguments(node))
@@ -116,8 +118,8 @@ def _misses(node: s.Call, draft: Draft) -> bool:
     ones.
     """
     place = node.arguments[0]
-    is_negative = isinstance(place, s.Unary) and place.operator == "-"
-    return is_negative or (draft.types.was_seen(node) and Kind.NIL in draft.types.type(node).atoms)
+    was_nil = draft.types.was_seen(node) and Kind.NIL in draft.types.type(node).atoms
+    return was_nil or s.is_negative(place)
 
 
 def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:

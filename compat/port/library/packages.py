@@ -75,9 +75,11 @@ _LUA = {
 
 def value(path: str, draft: Draft) -> Code:
     """Return a function or other value of a package that is not called."""
+    head, _, name = path.partition(".")
+    if path in draft.types.replaced and (owner := holder(path.rpartition(".")[0])):
+        return Code(f"{owner}.{path.rpartition('.')[2]}")
     if path in _VALUES:
         return Code(_VALUES[path])
-    head, _, name = path.partition(".")
     if not name and head in PYTHON | {"torch", "threads"}:
         return Code(path)
     if head in PYTHON and has(head, name):
@@ -94,6 +96,15 @@ def value(path: str, draft: Draft) -> Code:
         draft.page.mark(f"{path} is set nowhere", "globals")
         return Code("None")
     return original(path, draft)
+
+
+def holder(path: str) -> str | None:
+    """Return what stands for a package or a class of one, into which a program may put
+    functions.
+    """
+    if path in PACKAGES:
+        return package(path)
+    return path if "." in path and has(*path.split(".", 1)) else None
 
 
 def package(name: str) -> str:
@@ -133,25 +144,31 @@ def found(package: str, name: str) -> Any:
 
 
 @functools.cache
-def _fields() -> set[str]:
-    """Return the names of fields and methods that classes of compat have or set."""
-    classes = {
-        base
+def _fields(*names: str) -> set[str]:
+    """Return the names of fields and methods that classes of compat have or set: these or all."""
+    given = [found(*name.split(".", 1)) for name in names] or [
+        value
         for package in ("nn", "optim", "cmdline", "timer", "threads")
         for value in vars(importlib.import_module(f"compat.{package}")).values()
-        if isinstance(value, type)
-        for base in value.__mro__
-    }
-    found: set[str] = set()
-    for cls in classes - {object}:
+    ]
+    bases = {base for value in given if isinstance(value, type) for base in value.__mro__}
+    known: set[str] = set()
+    for cls in bases - {object}:
         told = vars(cls).get("__annotations__")
-        found.update(vars(cls), told if isinstance(told, dict) else ())
+        known.update(vars(cls), told if isinstance(told, dict) else ())
         codes = (getattr(f, "__code__", None) for f in vars(cls).values())
         steps = (step for code in codes if code is not None for step in dis.get_instructions(code))
-        found.update(step.argval for step in steps if step.opname == "STORE_ATTR")
-    return found
+        known.update(step.argval for step in steps if step.opname == "STORE_ATTR")
+    return known
 
 
 def is_field(name: str) -> bool:
     """Return whether some object of compat's has a field or method of this name."""
     return name in _fields()
+
+
+def has_field(name: str, classes: set[str]) -> bool:
+    """Return whether all objects of these classes have a field or method of this name."""
+    return name in _fields("nn.Module") or (
+        bool(classes) and all("." in cls and name in _fields(cls) for cls in classes)
+    )

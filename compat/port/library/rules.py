@@ -124,7 +124,7 @@ def fit(made: Code, node: s.Node, like: s.Node, draft: Draft) -> Code | None:
     if own.dims == other.dims != {-1} and not is_turned:
         return None
     # What is summed up has one dimension more than many a tensor that it is added to.
-    is_open = -1 in own.dims | other.dims
+    is_open = -1 in own.dims | other.dims and len(own.dims - {-1}) < 2
     if is_open and not is_turned and not (own.dims in ({1}, {-1}) and _is_sum(node, draft)):
         return None
     shape = "-1" if own.dims == {1} else f"{draft.prefix(like).atom}.shape"

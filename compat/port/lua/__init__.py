@@ -98,7 +98,7 @@ from compat.port.lua.tensors import (
     set_to,
     text_at,
 )
-from compat.port.lua.text import Error, text, tostring
+from compat.port.lua.text import Error, bytes_as_text, text, tostring
 from compat.port.lua.values import (
     Box,
     adjust,
@@ -131,6 +131,7 @@ __all__ = [
     "attributes",
     "both",
     "byte",
+    "bytes_as_text",
     "call",
     "call_operator",
     "char",

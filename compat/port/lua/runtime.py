@@ -161,6 +161,8 @@ def called(function: Any, *args: Any) -> Any:
 
 def call_method(owner: Any, name: str, *args: Any) -> Any:
     """``owner:name(…)`` in Lua."""
+    if name.startswith("cuda"):
+        _made().require("cutorch")  # brings such methods
     return called(name, owner, *args)
 
 

@@ -228,7 +228,8 @@ def index(t: Any, key: Any) -> Any:
         found = getattr(t, key, None)
         return _private(t, key) if found is None and key.startswith("__") else found
     if isinstance(t, Object):
-        return vars(t).get(key)
+        found = vars(t).get(key)
+        return t.missing(key) if found is None else found
     if hasattr(t, "get"):
         return t.get(int(key))
     return t[key]
@@ -247,8 +248,11 @@ def _assigner() -> Any:
     return draft_runtime().eval("function(x, key, value) x[key] = value end")
 
 
-def put(t: Any, key: Any, value: Any) -> None:
-    """``t[key] = value``, with Lua's key."""
+def put(t: Any, key: Any, value: Any, pads: bool = False) -> None:
+    """``t[key] = value``, with Lua's key.
+
+    ``pads``: a list is filled from its end; what is not there yet is None.
+    """
     if isinstance(t, Table):
         handler = None if t.metatable is None else rawget(t.metatable, "__newindex")
         if handler is not None and key not in t:
@@ -259,6 +263,8 @@ def put(t: Any, key: Any, value: Any) -> None:
         rawset(t, key, value)
     elif isinstance(t, list) and not isinstance(t, List):
         place = _place(t, key)
+        if pads and place is not None:
+            t.extend([None] * (place - len(t)))
         if place is None or place > len(t) or (value is None and place < len(t) - 1):
             raise IndexError(
                 f"the key is {tostring(key)}; a list of {len(t)} entries takes 1 to {len(t) + 1}: "

@@ -80,6 +80,15 @@ def _shown(value: float) -> str:
     return format(float(value), ".14g")
 
 
+def bytes_as_text(data: bytes) -> str:
+    """Return the text of bytes; what is no UTF-8 becomes surrogates, as in what is read from
+    files.
+    """
+    if not data.isascii():
+        shows_bytes()
+    return data.decode("utf-8", "surrogateescape")
+
+
 def shows_bytes() -> None:
     """Have the output take bytes that are no text, which Python's strings hold as surrogates."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":

@@ -60,20 +60,25 @@ def without_shell_line(source: bytes) -> bytes:
 # Long comments, comments of one line, and strings, where no comment begins.
 _COMMENTS_AND_STRINGS = re.compile(
     rb"--\[(=*)\[.*?\]\1\]|(?P<line>--[^\n]*)"
-    rb"|\[(=*)\[.*?\]\3\]|(?P<text>\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')",
+    rb"|\[(=*)\[.*?\]\3\]|(?P<text>\"(?:\\z\s*|\\.|[^\"\\\n])*\"|'(?:\\z\s*|\\.|[^'\\\n])*')",
     re.S,
 )
 
 
-def _without_brackets(source: bytes) -> bytes:
-    """Return a file, as long, with blanks for brackets in comments of one line and in short
-    strings.
+def _without_texts(source: bytes) -> bytes:
+    """Return a file, as long, without what is in comments of one line and in short strings.
 
-    The grammar takes ``----[[`` and ``'--[['`` for the beginning of a long comment.
+    The grammar takes ``----[[`` and ``'--[['`` for the beginning of a long comment, and does not
+    know all escapes.
     """
 
     def part(match: re.Match[bytes]) -> bytes:
-        return match[0].replace(b"[", b" ") if match["line"] or match["text"] else match[0]
+        if match["line"]:
+            return match[0].replace(b"[", b" ")
+        if match["text"]:
+            inner = re.sub(rb".(?=\n)", rb"\\", re.sub(rb".", b"x", match["text"][1:-1]))
+            return match["text"][:1] + inner + match["text"][-1:]
+        return match[0]
 
     return _COMMENTS_AND_STRINGS.sub(part, source)
 
@@ -95,7 +100,7 @@ def parse(source: bytes, name: str = "script.lua") -> Block:
     if not source.strip():
         raise PortError(f"{name} is empty")
     language = tree_sitter.Language(tree_sitter_lua.language())
-    root = tree_sitter.Parser(language).parse(_without_brackets(source)).root_node
+    root = tree_sitter.Parser(language).parse(_without_texts(source)).root_node
     return _Reader(source, name).file(root)
 
 
@@ -458,10 +463,15 @@ def _string(text: str) -> str:
         body = match[1]
         if body[0] == "x":
             return chr(int(body[1:], 16))
+        if body[0] == "u" and body != "u":
+            code = chr(int(body[2:-1], 16))
+            return code.encode("utf-8", "surrogatepass").decode("latin-1")
         if body[0] == "z":
             return ""
         if body.isdigit():
             return chr(int(body))
         return _ESCAPES.get(body, body)
 
-    return re.sub(r"\\(x[0-9a-fA-F]{2}|\d{1,3}|z\s*|.)", value, text[1:-1], flags=re.S)
+    return re.sub(
+        r"\\(x[0-9a-fA-F]{2}|u\{[0-9a-fA-F]+\}|\d{1,3}|z\s*|.)", value, text[1:-1], flags=re.S
+    )

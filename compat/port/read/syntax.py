@@ -106,6 +106,11 @@ class Unary(Node):
     operand: Node
 
 
+def is_negative(node: Node | None) -> bool:
+    """Return whether ``node`` is written with a minus."""
+    return isinstance(node, Unary) and node.operator == "-"
+
+
 @dataclass(eq=False)
 class Paren(Node):
     """An expression in parentheses, which is one value."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from compat.port.know.scopes import PACKAGES
 from compat.port.know.shapes import is_name, is_open, is_self
 from compat.port.know.types import Kind, Type
+from compat.port.library import packages
 from compat.port.library.results import METHODS
 from compat.port.read import syntax as s
 from compat.port.write import code
@@ -129,8 +129,8 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
     path = draft.types.dotted(node.object)
     if kind.only(Kind.TABLE, Kind.OPTIONS) and kind.may(Kind.OPTIONS) and kind.may(Kind.TABLE):
         return f"{owner.atom}[{draft.value(node.key)}]"
-    if path in PACKAGES and word:
-        return f"{path}.{name}"
+    if word and path is not None and (holder := packages.holder(path)) is not None:
+        return f"{holder}.{name}"
     if kind.only(Kind.OBJECT) and kind.shape is None:
         return None
     if word and (
@@ -233,7 +233,9 @@ def store_code(target: s.Index, value: Code, draft: Draft) -> None:
         if appends or is_filled or written == ["append"]:
             draft.page.write(f"{owner.atom}.append({value})")
             return
-        draft.page.write(f"lua.put({owner}, {draft.value(key)}, {value})")
+        is_falling = isinstance(key, s.Name) and key.variable in draft.types.falling
+        pads = ", pads=True" if is_falling else ""
+        draft.page.write(f"lua.put({owner}, {draft.value(key)}, {value}{pads})")
         return
     if not kind.atoms:
         draft.unknown(target.object, "indices")

@@ -108,16 +108,20 @@ def _is_inside(left: str) -> bool:
 
 def text_of(value: str) -> str:
     """Return the text of a string of Lua, whose bytes are UTF-8 wherever they can be."""
-    try:
-        return value.encode("latin-1").decode("utf-8")
-    except UnicodeDecodeError:
-        return value
+    return value.encode("latin-1").decode("utf-8", "surrogateescape")
+
+
+def _is_text(text: str) -> bool:
+    """Return whether all of its bytes are UTF-8."""
+    return not any("\udc80" <= letter <= "\udcff" for letter in text)
 
 
 def string(value: str) -> Code:
     """Return a string of Lua."""
     text = text_of(value)
     plain = text.replace("\n", "")
+    if not _is_text(text):
+        return Code(quoted(text))
     if text.count("\n") > 1 and plain.isprintable() and "\\" not in text and '"""' not in text:
         return Code(f'"""{text}"""' if not text.endswith('"') else quoted(text))
     return Code(quoted(text))
@@ -134,7 +138,7 @@ def f_string(pieces: list[str | tuple[str, str]]) -> Code:
     if not expressions:
         return Code(quoted(texts))
     inner = [_single(e) for e, _ in expressions]
-    if any("\\" in e or '"' in e or "\n" in e for e in inner):
+    if not _is_text(texts) or any("\\" in e or '"' in e or "\n" in e for e in inner):
         return _sum(pieces)
     body = ""
     single = iter(inner)
@@ -173,6 +177,8 @@ def _sum(pieces: list[str | tuple[str, str]]) -> Code:
 
 def quoted(value: str) -> str:
     """Return a string as Python writes it, in double quotes where that is as short."""
+    if not _is_text(value):
+        return f"lua.bytes_as_text({value.encode('utf-8', 'surrogateescape')!r})"
     text = repr(value)
     if text.startswith("'") and '"' not in text:
         text = f'"{text[1:-1]}"'

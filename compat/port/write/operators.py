@@ -11,7 +11,7 @@ from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import NONE, Draft, expression
 from compat.port.write.places import dims
-from compat.port.write.tables import index
+from compat.port.write.tables import index, may_lack
 from compat.port.write.text import concatenation
 from compat.port.write.zeros import may_be_zero
 
@@ -141,6 +141,10 @@ def equality(node: s.Binary, draft: Draft) -> Code:
     if given is not None and isinstance(right, s.Constant) and right.value is None:
         return code.negated(given) if positive else given
     a, b = draft.value(left), draft.value(right)
+    a, b = (
+        index(node, draft, is_test=True) if may_lack(node, draft) else made
+        for node, made in ((left, a), (right, b))
+    )
     if isinstance(right, s.Constant) and right.value is None:
         a = parameters_or_nil(left, draft) or _tested(left, draft)
     a = dims_beside(left, "==", right, draft) or a
@@ -230,7 +234,7 @@ def logic(node: s.Binary, draft: Draft) -> Code:
     kind = draft.types.type(node.left)
     if kind.only(Kind.BOOLEAN) and draft.types.type(node.right).only(Kind.BOOLEAN):
         return code.binary(draft.value(node.left), node.operator, draft.value(node.right))
-    is_past = _may_be_past(node.left, draft)
+    is_past = _may_miss(node.left, draft)
     left, right = draft.value(node.left), draft.value(node.right)
     if is_past and isinstance(node.left, s.Index):
         left = index(node.left, draft, is_test=True)
@@ -339,17 +343,20 @@ def truth(node: s.Node, draft: Draft) -> Code:
 def _tested(node: s.Node, draft: Draft) -> Code:
     """Return an expression that is asked for whether it is there."""
     kind = draft.types.type(node)
-    if isinstance(node, s.Index) and (kind.may(Kind.NIL) or _may_be_past(node, draft)):
+    if isinstance(node, s.Index) and (kind.may(Kind.NIL) or _may_miss(node, draft)):
         return index(node, draft, is_test=True)
     return draft.value(node)
 
 
-def _may_be_past(node: s.Node, draft: Draft) -> bool:
-    """Return whether an entry may be past the end of its list: no run has shown that it is
-    there.
+def _may_miss(node: s.Node, draft: Draft) -> bool:
+    """Return whether a layer may not have a field, or an entry may be past the end of its list.
+
+    No run has shown that it is there.
     """
     if not isinstance(node, s.Index) or draft.types.was_seen(node):
         return False
+    if may_lack(node, draft):
+        return True
     kind = draft.types.type(node.object)
     is_list = kind.only(Kind.TABLE, Kind.NIL) and kind.shape is not None and kind.shape.is_list
     return is_list and draft.types.dotted(node.object) != "arg"

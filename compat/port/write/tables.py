@@ -169,9 +169,27 @@ def option(owner: Code, name: str, node: s.Index, is_test: bool, draft: Draft) -
 def attribute(owner: Code, node: s.Index, draft: Draft, is_test: bool = False) -> Code:
     """Return a field of an object."""
     name = s.constant(node.key)
-    if is_name(name):
-        return Code(f"{owner.atom}.{method_name(name)}")
-    return code.call("lua.index", owner, draft.value(node.key))
+    if not is_name(name):
+        return code.call("lua.index", owner, draft.value(node.key))
+    if is_test and may_lack(node, draft):
+        return Code(f'getattr({owner}, "{method_name(name)}", None)')
+    return Code(f"{owner.atom}.{method_name(name)}")
+
+
+def may_lack(node: s.Node, draft: Draft) -> bool:
+    """Return whether ``node`` is a field that a layer may not have: nil in Lua, an error in
+    Python.
+    """
+    name = s.constant(node.key) if isinstance(node, s.Index) else None
+    if not isinstance(node, s.Index) or not is_name(name):
+        return False
+    kind = draft.types.type(node.object)
+    klass = None if kind.shape is None else kind.shape.klass
+    is_layer = klass is not None and klass.is_layer(draft.types.classes)
+    if klass is not None and is_layer and klass.sets_first(name, draft.types.classes):
+        return False
+    is_layer = is_layer or kind.only(Kind.MODULE, Kind.NIL)
+    return is_layer and not packages.has_field(python_attribute(name), kind.classes)
 
 
 def of_module(

@@ -10,6 +10,11 @@ import pytest
 pytestmark = [pytest.mark.needs("tree_sitter"), pytest.mark.needs("tree_sitter_lua")]
 
 IDIOMS = [
+    (
+        "local L = torch.getmetatable('nn.Linear')\nlocal old = L.reset\n"
+        "function L:reset() old(self) end",
+        "old = nn.Linear.reset\n\n\ndef reset(self):\n    old(self)\n\n\nnn.Linear.reset = reset",
+    ),
     ("local t = {10, 20}\nprint(t[1], #t)", 't = [10, 20]\nprint(f"{t[0]}\\t{len(t)}")'),
     ("local opt = {lr = 0.1}\nopt.lr = 2", 'opt = {"lr": 0.1}\nopt["lr"] = 2'),
     ("local t = {}\nt[#t + 1] = 'a'\ntable.insert(t, 'b')", 't = ["a", "b"]'),
