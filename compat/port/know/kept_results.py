@@ -20,7 +20,7 @@ BACKWARD = frozenset({"backward", "updateGradInput", "accGradParameters"})
 _BODIES = (s.Function, s.While, s.Repeat, s.ForRange, s.ForEach)
 
 
-def carried(file: File, types: Inference) -> dict[s.Assign, str]:
+def kept_between_steps(file: File, types: Inference) -> dict[s.Assign, str]:
     """Return the assignments of a file that keep a result for the next step, and to what
     variable.
     """

@@ -11,7 +11,7 @@ from compat.port.know.inference import Inference
 from compat.port.know.scopes import FunctionScope, Variable
 from compat.port.project.following import Program
 from compat.port.project.sources import Source
-from compat.port.project.stand_ins import stand_in
+from compat.port.project.lua_modules import lua_module
 from compat.port.read import syntax as s
 from compat.port.read.syntax import PortError
 from compat.port.write import layout
@@ -81,7 +81,7 @@ def convert_file(
         return Converted(
             path, file.module, text, draft.page.report, file.is_script, "", names, returned(file)
         )
-    text, report = stand_in(file, types, reason, source.is_data)
+    text, report = lua_module(file, types, reason, source.is_data)
     kind = "data" if source.is_data else "file"
     return Converted(
         path, file.module, text, report, file.is_script, kind, [], returned(file) or "exports"

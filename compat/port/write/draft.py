@@ -14,7 +14,7 @@ from compat.port.know.existing_entries import overwritten
 from compat.port.know.files import Class, File
 from compat.port.know.flattened_again import flattened_again
 from compat.port.know.inference import Inference
-from compat.port.know.kept_results import carried
+from compat.port.know.kept_results import kept_between_steps
 from compat.port.know.loop_variables import box
 from compat.port.know.scopes import FunctionScope, Variable
 from compat.port.know.shapes import is_open, tested_later
@@ -69,7 +69,7 @@ class Draft:
 
     def __init__(self, file: File, types: Inference, shared: set[Variable]) -> None:
         self.file, self.types, self.shared = file, types, shared
-        self.kept = carried(file, types)
+        self.kept = kept_between_steps(file, types)
         self.existing = overwritten(file, types)
         self.tested_later = tested_later(file.block)
         self.flattened_again = flattened_again(file, types)

@@ -1,4 +1,4 @@
-"""The Python that stands for a Lua file that the Lua runtime runs."""
+"""Modules in Python for Lua files that the Lua runtime runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compat.port.write.imports import returned
 from compat.port.write.page import GUIDE, Report
 
 
-def stand_in(file: File, types: Inference, reason: str, is_data: bool) -> tuple[str, Report]:
+def lua_module(file: File, types: Inference, reason: str, is_data: bool) -> tuple[str, Report]:
     """Return the text of a module with the names that other files import from this one.
 
     Args:
