@@ -70,7 +70,9 @@ def _functions_of(*modules: Any) -> dict[str, Callable[..., Any]]:
 
 
 def _thnn() -> Any:
-    """THNN's functions; imports the formulas of nets, which scripts without nets do not need."""
+    """Return THNN's functions; imports the formulas of nets, which scripts without nets do not
+    need.
+    """
     return importlib.import_module("compat.lua.kernels.thnn")
 
 

@@ -169,12 +169,12 @@ class _Owner:
 
 
 def owner(pool: Pool) -> _Owner:
-    """Something with whose end the pool's threads end."""
+    """Return something with whose end the pool's threads end."""
     return _Owner(lambda: stop(pool))
 
 
 def user(number: float) -> _Owner:
-    """Something with whose end there is one user less."""
+    """Return something with whose end there is one user less."""
     return _Owner(lambda: release(number))
 
 

@@ -115,7 +115,7 @@ def _is_opaque(source: Source) -> bool:
 
 
 def _reason(source: Source) -> str:
-    """Why a file cannot be drafted, as far as that is known from its text."""
+    """Return why a file cannot be drafted, as far as that is known from its text."""
     if source.length:
         return f"it has {source.length} lines; files of up to {LONGEST} get a draft"
     if source.problem is None:
@@ -203,7 +203,7 @@ def started(paths: Sequence[Path], words: Sequence[str]) -> tuple[int, Sequence[
 
 
 def _shared(files: Sequence[File], data: set[Path]) -> set[Variable]:
-    """Globals that one file writes and another reads; what Lua files do is not known."""
+    """Return globals that one file writes and another reads; what Lua files do is not known."""
     if len(files) == 1:
         return set()
     unknown = any(file.is_opaque and Path(file.path) not in data for file in files)

@@ -14,7 +14,11 @@ GENERATED = ("sources_", "modules.md", "differences.md")
 
 # A function's first line says what it does. These words begin a noun or a clause.
 NOUN = re.compile(
-    r"(The|A|An|Whether|How|What|Which|Who|Whoever|All|Each|Every|Its|Those|Such|Everything)\b"
+    r"(The|A|An|Whether|How|What|Which|Who|Whoever|All|Each|Every|Its|Those|Such|Everything|Where|"
+    r"Why|One|Two|Any|For|Of|Between|Values|Variables|Numbers|Tables|Sizes|Lines|Options|Names|"
+    r"Fields|Keys|Width|Planes|Identity|Something|Globals|Conditions|Entries|Elements|Upvalues|"
+    r"Loops|Makers|Floats|Samples|Places|Owner|System|Seconds|Nodes|Results|Squared|Gated|Classes|"
+    r"Blocks|Packages|Functions|Another|That|It|Whatever|Free|Gaussian|Returns|[A-Z]\w+'s)\b"
 )
 PHRASES = (
     r"\bwhat that one\b",

@@ -60,7 +60,7 @@ def copy(out: Tensor, source: Tensor) -> None:
 
 
 def as_integers(source: Tensor, dtype: torch.dtype) -> Tensor:
-    """Floats as C converts them: to an int, of which small types keep the last bits."""
+    """Return floats as C converts them: to an int, of which small types keep the last bits."""
     return source.to(dtype if dtype == torch.int64 else torch.int32).to(dtype)
 
 

@@ -160,7 +160,7 @@ def _printed(
     tolerance: float,
     ignore: re.Pattern[str] | None = None,
 ) -> tuple[str | None, int]:
-    """Where what was printed differs first, and how many lines are in another order."""
+    """Return where what was printed differs first, and how many lines are in another order."""
     places = re.compile(rf"(?:[\w./-]*/)?{re.escape(script.name)}:\d+: ")
     changing = ((_BARS, ""), (_ADDRESS, "0x"), (_TEMPORARY, ""), (PLACE, ""), (places, ""))
     a, b = (_without(run.stdout, changing).splitlines() for run in (lua, python))

@@ -55,7 +55,9 @@ def permuted(a: Sequence[str], b: Sequence[str]) -> int:
 
 
 def difference(a: Any, b: Any, place: str, tolerance: float, seen: set[int]) -> str | None:
-    """Where two values of files differ first; ``seen`` holds those that are being compared."""
+    """Return where two values of files differ first; ``seen`` holds those that are being
+    compared.
+    """
     import torch
 
     if id(a) in seen:

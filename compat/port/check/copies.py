@@ -23,7 +23,9 @@ def changes(folder: Path) -> dict[Path, int]:
 
 
 def copy_of(home: Path, root: Path, folder: Path) -> Path:
-    """Where a folder of the program's, whose ``root`` was copied into ``folder``, is there."""
+    """Return where a folder of the program's, whose ``root`` was copied into ``folder``, is
+    there.
+    """
     return folder / home.relative_to(root)
 
 

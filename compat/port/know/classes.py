@@ -66,7 +66,7 @@ def find_namespaces(known: Inference, file: File) -> None:
 
 
 def _prototypes(block: s.Block) -> set[Variable]:
-    """Tables whose objects are given methods: ``B = A:new()``, ``function B:f() … end``."""
+    """Return tables whose objects are given methods: ``B = A:new()``, ``function B:f() … end``."""
     extended, made = set(), []
     for node in s.walk(block):
         if isinstance(node, s.Define) and isinstance(node.target, s.Index):

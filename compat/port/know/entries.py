@@ -21,7 +21,7 @@ _BUFFERS = {"output", "gradInput"}
 
 
 def stored(known: Inference, node: s.Node) -> Type | None:
-    """Where the type of a variable or field is kept."""
+    """Return where the type of a variable or field is kept."""
     if isinstance(node, s.Name):
         return known.of(node.variable)
     if isinstance(node, s.Index):

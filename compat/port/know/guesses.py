@@ -161,7 +161,7 @@ def _guess_namesakes(known: Inference) -> bool:
 
 
 def cause(known: Inference, node: s.Node) -> tuple[s.Node, Cause]:
-    """Why what an expression is, is not known: the part of the program, and a key for it.
+    """Return why the type of an expression is not known: the part of the program, and a key.
 
     A variable is followed to what is put into it; of lists all entries are one.
     """

@@ -17,7 +17,9 @@ _FEWEST = 2  # fields that tell something
 
 
 def alike(known: Inference) -> dict[Type, Type]:
-    """Variables and fields that nothing is known of, and what has all fields that they have."""
+    """Return variables and fields that nothing is known of, and what has all fields that they
+    have.
+    """
     used: dict[Type, set[str]] = {}
     for file in known.files:
         known.file = file

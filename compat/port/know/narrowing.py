@@ -97,7 +97,7 @@ def _measured_lists(node: s.Node) -> Iterator[s.Node]:
 
 
 def _guarded(block: s.Block) -> Iterator[tuple[s.Node, s.Node]]:
-    """Conditions, and the parts of the source that are reached only where they are true."""
+    """Yield conditions, and the parts of the source that are reached only where they are true."""
     for node in s.walk(block):
         if isinstance(node, s.Binary) and node.operator == "and":
             yield node.left, node.right
@@ -119,7 +119,7 @@ def _true(node: s.Node) -> Iterator[s.Node]:
 
 
 def _reads(variable: Variable, part: s.Node) -> list[s.Name]:
-    """Where a part of the source reads a variable before it sets it."""
+    """Return where a part of the source reads a variable before it sets it."""
     inside = set(s.walk(part))
     end = min((n.start for n, _ in variable.writes if n in inside), default=1 << 60)
     return [n for n, _ in variable.reads if n in inside and n.start < end]

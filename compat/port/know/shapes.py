@@ -200,7 +200,7 @@ def loads_by_name(block: s.Block) -> bool:
 
 
 def sources(block: s.Block) -> Iterator[tuple[Any, s.Node]]:
-    """Variables, and what is put into them; of loops through tables the tables' entries."""
+    """Yield variables, and what is put into them; of loops through tables the tables' entries."""
     for node in s.walk(block):
         if isinstance(node, (s.Local, s.Assign)):
             targets = node.names if isinstance(node, s.Local) else node.targets

@@ -198,7 +198,7 @@ class Pattern:
                 return None
 
     def _end(self, p: int) -> int:
-        """Where the single item at ``p`` ends."""
+        """Return where the single item at ``p`` ends."""
         if p >= len(self.pattern):
             raise ValueError("malformed pattern (missing '[' after '%f' in pattern)")
         c = self.pattern[p]

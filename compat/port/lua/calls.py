@@ -44,7 +44,9 @@ def instance(fields: dict[Any, Any], typename: str) -> Any:
 
 
 def _counted(value: Any) -> Any:
-    """Tables with the keys 1…n as lists; tensors of the same memory, which an object has alone."""
+    """Return tables with the keys 1…n as lists; tensors of the same memory, which an object has
+    alone.
+    """
     if isinstance(value, torch.Tensor):
         return value.detach()
     if not isinstance(value, dict):

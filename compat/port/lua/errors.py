@@ -330,7 +330,7 @@ _WORDS: tuple[tuple[str, Callable[[re.Match[str], _Site], str | None]], ...] = (
 
 
 def _in_lua(problem: Exception, text: str, site: _Site) -> str | None:
-    """Lua's words for an error of Python's."""
+    """Return Lua's words for an error of Python's."""
     if not isinstance(problem, (TypeError, AttributeError, LookupError)):
         return None
     if isinstance(problem, KeyError) or text == "list index out of range":

@@ -136,7 +136,7 @@ class Namespace:
         return list(self.__dict__["__table__"])
 
     def items(self) -> list[tuple[Any, Any]]:
-        """Keys and values."""
+        """Return keys and values."""
         return [(key, named(value)) for key, value in self.__dict__["__table__"].items()]
 
 

@@ -331,7 +331,7 @@ def pairs(t: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def ipairs(t: Any) -> Iterator[tuple[int, Any]]:
-    """Numbers and values from 1 to the first that is nil."""
+    """Return numbers and values from 1 to the first that is nil."""
     _need_table(t, "ipairs")
     return _counted(t)
 

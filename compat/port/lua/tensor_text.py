@@ -59,7 +59,7 @@ def storage(x: torch.Tensor) -> str:
 
 
 def _column(numbers: Sequence[float]) -> str:
-    """Numbers below each other."""
+    """Return numbers below each other."""
     form = _Form(numbers)
     head = "" if form.scale is None else f"{form.scale:g} *\n"
     return head + "".join(f"{form.written(n)}\n" for n in numbers)

@@ -153,7 +153,7 @@ def text_at(source: Pointer | Original | str, size: int | None = None) -> str:
 
 
 def resized(size: Iterable[int], key: Any, value: Any) -> torch.Size:
-    """Sizes with another number at the place ``key``."""
+    """Return sizes with another number at the place ``key``."""
     made = list(size)
     made[int(key) - 1] = int(value)
     return torch.Size(made)

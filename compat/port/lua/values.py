@@ -34,7 +34,7 @@ def adjust(result: Any, count: int) -> tuple[Any, ...]:
 
 
 def results(found: Iterable[Any]) -> Any:
-    """Values as a function gives them: one by itself, others as a tuple."""
+    """Return values as a function gives them: one by itself, others as a tuple."""
     made = tuple(found)
     return made[0] if len(made) == 1 else made
 
@@ -45,7 +45,7 @@ def given(value: Any) -> tuple[Any, ...]:
 
 
 def select(n: int | str, *args: Any) -> Any:
-    """Lua's ``select``."""
+    """Return Lua's ``select``."""
     if n == "#":
         return len(args)
     n = int(n)
@@ -53,12 +53,12 @@ def select(n: int | str, *args: Any) -> Any:
 
 
 def numbered(start: int, *found: Any) -> dict[int, Any]:
-    """Values under the numbers from ``start`` on, less those that are None."""
+    """Return values under the numbers from ``start`` on, less those that are None."""
     return {i: v for i, v in enumerate(found, start) if v is not None}
 
 
 def counted(result: tuple[torch.Tensor, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Values and indices as Torch7 gives them: counted from 1."""
+    """Return values and indices as Torch7 gives them: counted from 1."""
     return result[0], result[1] + 1
 
 

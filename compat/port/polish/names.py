@@ -15,7 +15,7 @@ _LOADS_ALONE = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.UnaryO
 
 
 def mentions(nodes: ast.AST | Iterable[ast.AST], name: str) -> list[ast.Name]:
-    """Where a name stands in these."""
+    """Return where a name stands in these."""
     nodes = [nodes] if isinstance(nodes, ast.AST) else nodes
     return [n for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name]
 

@@ -33,7 +33,7 @@ class _Parser:
 
 
 def by_argparse(source: Source) -> Iterator[Change]:
-    """Options that ``torch.CmdLine`` declares, by ``argparse``, with their types."""
+    """Yield options that ``torch.CmdLine`` declares, by ``argparse``, with their types."""
     for node in source.all(ast.Assign):
         if source.of(node.value) != "torch7.CmdLine()":
             continue

@@ -88,11 +88,11 @@ class Source:
         return node
 
     def start(self, node: ast.AST) -> int:
-        """Where a part begins."""
+        """Return where a part begins."""
         return self._lines[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]
 
     def end(self, node: ast.AST) -> int:
-        """Where a part ends."""
+        """Return where a part ends."""
         return self._lines[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
 
     def of(self, node: ast.AST) -> str:
@@ -120,13 +120,13 @@ class Source:
         return Edit(start - node.col_offset, self._lines[node.end_lineno or 0], "")
 
     def comment_end(self, node: ast.AST) -> int:
-        """Where the comment behind a part ends; where the part does, if there is none."""
+        """Return where the comment behind a part ends; where the part does, if there is none."""
         token = self.comments.get(node.end_lineno)  # type: ignore[attr-defined]
         end = self.end(node)
         return end if token is None else self._lines[token.start[0]] - 1
 
     def head_end(self, node: ast.FunctionDef | ast.ClassDef) -> int:
-        """Where the line with the colon of a function or class ends, behind its comment."""
+        """Return where the line with the colon of a function or class ends, behind its comment."""
         number = node.body[0].lineno - 1
         while number > node.lineno and not self.text_of_line(number).rstrip().endswith(":"):
             number -= 1
@@ -139,7 +139,7 @@ class Source:
         return text if token is None else text[: token.start[1]]
 
     def line(self, number: int) -> int:
-        """Where a line begins."""
+        """Return where a line begins."""
         return self._lines[number - 1]
 
     def _hidden(self) -> Iterator[str]:

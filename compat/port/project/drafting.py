@@ -10,8 +10,8 @@ from compat.port.know.files import File
 from compat.port.know.inference import Inference
 from compat.port.know.scopes import FunctionScope, Variable
 from compat.port.project.following import Program
-from compat.port.project.sources import Source
 from compat.port.project.lua_modules import lua_module
+from compat.port.project.sources import Source
 from compat.port.read import syntax as s
 from compat.port.read.syntax import PortError
 from compat.port.write import layout

@@ -47,8 +47,8 @@ class Written:
 
 
 def targets(made: Made, out: str | os.PathLike[str] | None) -> list[Path]:
-    """Where drafts go: into the folder ``out``; one into the file ``out``, if that ends in
-    ``.py``. Without ``out`` each goes beside its Lua file.
+    """Return where drafts go: into the folder ``out``; one into the file ``out``, if that ends
+    in ``.py``. Without ``out`` each goes beside its Lua file.
 
     Raises:
         PortError: ``out`` is one file for several drafts.

@@ -112,7 +112,7 @@ def _named(paths: Sequence[str | os.PathLike[str]]) -> tuple[list[Path], set[Pat
 
 
 def _template(place: str) -> str:
-    """Where ``require`` looks in a folder."""
+    """Return where ``require`` looks in a folder."""
     whole = os.path.abspath(place)
     return whole if "?" in place else f"{whole}/?.lua"
 

@@ -12,7 +12,7 @@ from compat.port.write.python_names import module_name
 def module_names(
     paths: Sequence[Path], root: Path, imported: set[Path] | None = None
 ) -> tuple[list[str], dict[Path, str]]:
-    """Names for files below ``root``: those that they have, wherever these can be.
+    """Return names for files below ``root``: those that they have, wherever these can be.
 
     Args:
         imported: the files that others load; None: any may be. Only these must not be called as
@@ -66,5 +66,5 @@ def _other(name: str, taken: Counter[str]) -> str:
 
 
 def place(module: str) -> PurePosixPath:
-    """Where the file of a module is."""
+    """Return where the file of a module is."""
     return PurePosixPath(*module.split(".")).with_suffix(".py")

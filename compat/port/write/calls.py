@@ -58,7 +58,7 @@ def _of_parent(node: s.Call, draft: Draft) -> str | None:
 
 
 def _called(node: s.Call, draft: Draft) -> Code:
-    """Any other call, whose results may be any number."""
+    """Return any other call, whose results may be any number."""
     if node.method is not None:
         return methods.method(node, draft)
     if node.arguments and is_open(node.arguments[-1]) and draft.types.takes_all(node):

@@ -92,7 +92,9 @@ def class_statement(klass: Class, draft: Draft) -> None:
 
 
 def _dict_fields(klass: Class, draft: Draft) -> list[str]:
-    """Fields that are dicts with numbers for keys, of a class that may be loaded from files."""
+    """Return fields that are dicts with numbers for keys, of a class that may be loaded from
+    files.
+    """
     if not klass.is_torch or not draft.types.loads_files:
         return []
     found = set()

@@ -58,7 +58,7 @@ def call(function: str, *arguments: Code | str) -> Code:
 
 
 def binary(left: Code, operator: str, right: Code) -> Code:
-    """Two operands."""
+    """Return an operator with its two operands."""
     level = _OPERATORS[operator]
     if level == COMPARE:
         return Code(f"{left.at(level + 1)} {operator} {right.at(level + 1)}", level)

@@ -180,7 +180,7 @@ def _parameters(node: s.Function, draft: Draft, skip: int = 0) -> str:
 
 
 def _bound(node: s.Function, draft: Draft) -> list[str]:
-    """Variables of a loop around, of which each function has its own."""
+    """Return variables of a loop around, of which each function has its own."""
     scope = draft.file.scopes.of_function[node]
     return sorted(
         v.python

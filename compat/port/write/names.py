@@ -29,7 +29,7 @@ def constant(node: s.Constant, _draft: Draft, _hint: str) -> Code:
 
 @expression(s.Paren)
 def paren(node: s.Paren, draft: Draft, hint: str) -> Code:
-    """One value."""
+    """Return one value."""
     return draft.value(node.inner, hint)
 
 

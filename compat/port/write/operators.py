@@ -215,7 +215,7 @@ def dims_beside(node: s.Node, operator: str, other: s.Node, draft: Draft) -> Cod
 
 
 def memory(node: s.Node, draft: Draft) -> Code | None:
-    """Where a tensor's memory is, for ``x:storage()``; None for anything else."""
+    """Return where a tensor's memory is, for ``x:storage()``; None for anything else."""
     if not isinstance(node, s.Call) or node.method != "storage":
         return None
     if not draft.types.type(node.function).is_tensor:

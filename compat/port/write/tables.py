@@ -71,13 +71,13 @@ def items(node: s.Table, shape: Table, hint: str, draft: Draft) -> Code:
 def bracketed(
     left: str, node: s.Table, values: list[s.Node], right: str, hint: str, draft: Draft
 ) -> Code:
-    """Values in brackets."""
+    """Return values in brackets."""
     items = [str(v) for v in draft.values(values, hint)]
     return Code(f"{left}{with_comments(node, items, draft)}{right}")
 
 
 def with_comments(node: s.Table, items: list[str], draft: Draft) -> str:
-    """Entries behind commas, each on its own line where there are comments between them."""
+    """Return entries behind commas, each on its own line where there are comments between them."""
     has_comments = any(f.comments or f.after for f in node.fields)
     if len(items) != len(node.fields) or not has_comments:
         return ", ".join(items)
