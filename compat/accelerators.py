@@ -151,7 +151,7 @@ def set_stream(stream: torch.Stream) -> None:
 
 @contextmanager
 def on_stream(stream: torch.Stream) -> Iterator[None]:
-    """A block whose work is queued on a stream, with its device as the current one."""
+    """Run a block whose work is queued on a stream, with its device as the current one."""
     index = torch.accelerator.current_device_index()
     before = current_stream(stream.device)
     torch.accelerator.set_stream(stream)

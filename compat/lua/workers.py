@@ -227,7 +227,7 @@ def share(kind: str, number: float | None = None) -> int:
 
 
 def release(number: float) -> None:
-    """One user less."""
+    """Count one user less."""
     with _guard:
         found = int(number)
         _users[found] -= 1

@@ -65,12 +65,12 @@ def as_integers(source: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def fill(out: Tensor, value: float) -> None:
-    """One number everywhere."""
+    """Fill a tensor with one number."""
     out.fill_(value)
 
 
 def zero(out: Tensor) -> None:
-    """0 everywhere."""
+    """Fill a tensor with zeros."""
     out.zero_()
 
 
@@ -216,7 +216,7 @@ def atan2(out: Tensor, a: Tensor, b: Tensor) -> None:
 
 
 def round(out: Tensor, a: Tensor) -> None:
-    """Halves away from 0, as C rounds."""
+    """Round halves away from 0, as C does."""
     whole = torch.trunc(a)
     half = (a - whole).abs() >= 0.5
     torch.where(half, whole + torch.sign(a), whole, out=out)

@@ -18,7 +18,7 @@ _OF_TWO = {"__add", "__sub", "__eq", "__lt", "__le"}
 
 
 def find_classes(known: Inference, file: File) -> None:
-    """Classes, and their methods: the first of a name that stands in the class's own block."""
+    """Find classes and their methods: the first of a name that stands in the class's own block."""
     known.prototypes |= _prototypes(file.block)
     for block in [n for n in s.walk(file.block) if isinstance(n, s.Block)]:
         for statement in block.statements:
@@ -46,7 +46,7 @@ def _give_self(known: Inference, name: str, define: s.Define, klass: Class) -> N
 
 
 def find_namespaces(known: Inference, file: File) -> None:
-    """Tables that only hold functions: ``local M = {}``, ``function M.f() … end``."""
+    """Find tables that only hold functions: ``local M = {}``, ``function M.f() … end``."""
     empty = {}
     prototypes = _prototypes(file.block)
     for node in file.block.statements:

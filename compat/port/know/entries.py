@@ -266,7 +266,7 @@ def _may_miss(known: Inference, shape: Table, key: s.Node) -> bool:
 
 
 def _inherit(known: Inference, klass: Class, name: str) -> None:
-    """A field is the same in a class and in those that it derives from."""
+    """Give a field one type in a class and in its bases."""
     parent = known.classes.get(klass.parent or "")
     while parent is not None:
         own, theirs = klass.instance.name(name), parent.instance.name(name)

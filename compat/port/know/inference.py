@@ -164,7 +164,7 @@ class Inference:
             yield file
 
     def _look_at(self, block: s.Block) -> None:
-        """What single places of a file say by their form."""
+        """Take what single places of a file say by their form."""
         for variable, value in sources(block):
             self.sources.setdefault(variable, []).append(value)
         self.orders |= set(orders(block, self))

@@ -21,7 +21,7 @@ _FUNCTIONS = {"lapp", "class"}
 
 
 def find_aliases(known: Inference, file: File) -> None:
-    """Variables that only name a package: ``local optim = require 'optim'``."""
+    """Find variables that only name a package: ``local optim = require 'optim'``."""
     for node in s.walk(file.block):
         if isinstance(node, s.Local) and len(node.names) == 2 and (path := tried(node)):
             if path in PACKAGES:
@@ -42,7 +42,7 @@ def find_aliases(known: Inference, file: File) -> None:
 
 
 def find_replaced(known: Inference, file: File) -> None:
-    """Functions of packages that the program sets: ``function nn.Linear:reset() … end``."""
+    """Find functions of packages that the program sets: ``function nn.Linear:reset() … end``."""
     for node in s.walk(file.block):
         targets = [node.target] if isinstance(node, s.Define) else []
         targets = node.targets if isinstance(node, s.Assign) else targets
@@ -99,7 +99,7 @@ def names_package(known: Inference, path: str) -> bool:
 
 
 def find_absent(known: Inference, file: File) -> None:
-    """Packages that are neither part of the program nor known: ``require 'cltorch'``."""
+    """Find packages that are neither part of the program nor known: ``require 'cltorch'``."""
     for node in s.walk(file.block):
         name = tried(node) if isinstance(node, s.Local) else required(node)
         if name is None or name in KNOWN or not is_name(name):

@@ -72,7 +72,7 @@ def _for_each(known: Inference, node: s.ForEach) -> None:
 
 
 def _inside(known: Inference, node: s.Node) -> None:
-    """Blocks and functions below an expression or statement."""
+    """Go through blocks and functions below an expression or statement."""
     if isinstance(node, s.Block):
         known.block(node)
     elif isinstance(node, s.Function):

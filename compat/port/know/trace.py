@@ -228,7 +228,7 @@ class _Marks:
         return number
 
     def _one(self, node: s.Node) -> None:
-        """An expression whose first value counts."""
+        """Trace an expression whose first value counts."""
         self._inside(node)
         if isinstance(node, (s.Name, s.Index, s.Call, s.Binary)) and not _is_package(node):
             call = "__port_m" if isinstance(node, s.Call) else "__port_n"

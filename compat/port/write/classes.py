@@ -47,7 +47,7 @@ def _names(node: s.Local | s.Assign, draft: Draft) -> Variable | None:
 
 
 def class_statement(klass: Class, draft: Draft) -> None:
-    """A class with all its methods."""
+    """Write a class with all its methods."""
     name = class_name(klass, draft)
     base = "lua.Object"
     typename = f', typename="{klass.name}"' if klass.is_torch else ""

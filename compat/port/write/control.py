@@ -39,7 +39,7 @@ def while_(node: s.While, draft: Draft) -> None:
 def _loop(
     block: s.Block, draft: Draft, ending: s.Node | None = None, names: Sequence[s.Name] = ()
 ) -> None:
-    """The body of a loop."""
+    """Write the body of a loop."""
     draft.loops.append({n.name: ending for n in block.statements if isinstance(n, s.Label)})
     with draft.page.indented():
         box(names, draft)
@@ -50,7 +50,7 @@ def _loop(
 
 
 def _until(ending: s.Node, draft: Draft) -> None:
-    """What ``until`` does."""
+    """Write what ``until`` does."""
     draft.page.write(f"if {truth(ending, draft)}:")
     with draft.page.indented():
         draft.page.write("break")
@@ -329,7 +329,7 @@ def jump(node: s.Jump, draft: Draft) -> None:
 
 @statement(s.Label)
 def label(_node: s.Label, _draft: Draft) -> None:
-    """A label is nothing in Python."""
+    """Write nothing: Python has no labels."""
     pass
 
 

@@ -57,7 +57,7 @@ def define(node: s.Define, draft: Draft) -> None:
 
 
 def called_by_nn(name: str, node: s.Function, draft: Draft) -> None:
-    """A method of a layer takes all that ``nn`` gives it, though its function names less."""
+    """Let a method of a layer take all that ``nn`` gives it, though its function names less."""
     if len(node.parameters) < _GIVEN.get(name, 0):
         draft.types.signature(node).root().is_hook = True
 

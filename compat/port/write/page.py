@@ -57,7 +57,7 @@ class Page:
 
     @contextmanager
     def indented(self) -> Iterator[None]:
-        """A block, which is ``pass`` if nothing is written in it."""
+        """Write a block, which is ``pass`` if nothing is written in it."""
         self.indent += 1
         before = len(self.lines)
         yield
@@ -86,7 +86,7 @@ class Page:
 
     @contextmanager
     def statement(self, node: s.Statement) -> Iterator[None]:
-        """A statement, with its comments, and its marks above its first line."""
+        """Write a statement, with its comments, and its marks above its first line."""
         self.comments(node.before)
         self.line = node.line
         start = len(self.lines)
@@ -101,7 +101,7 @@ class Page:
             self._comment_after(node, node.after, start)
 
     def comments(self, lines: list[str | None]) -> None:
-        """Lines of comments; None is a blank one."""
+        """Write lines of comments; None is a blank one."""
         for line in lines:
             if line is not None:
                 self.write(line)
@@ -109,7 +109,7 @@ class Page:
                 self.write("")
 
     def _comment_after(self, node: s.Statement, comment: str, start: int) -> None:
-        """A comment that follows a statement, whose lines begin at ``start``."""
+        """Write a comment that follows a statement, whose lines begin at ``start``."""
         has_body = isinstance(node, _WITH_BODY)
         is_flat = b"\n" not in self.source[node.start : node.end]
         own = [line for line in self.lines[start:] if self._is_own(line) and line.text[0] != "#"]

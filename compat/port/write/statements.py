@@ -164,7 +164,7 @@ def _place_of(target: s.Node, draft: Draft) -> str | None:
 
 @statement(s.Do)
 def do(node: s.Do, draft: Draft) -> None:
-    """A call whose results nobody takes."""
+    """Write a call whose results are not used."""
     call = node.call
     assert isinstance(call, s.Call)
     klass = class_made(node, draft)
