@@ -52,7 +52,7 @@ def _stands_in(inner: FunctionScope, outer: FunctionScope) -> bool:
 
 
 def _kept(file: File, types: Inference) -> list[s.Function]:
-    """The functions that may be called later than in the turn that makes them."""
+    """Return the functions that may be called later than in the turn that makes them."""
     found = [n for n in s.walk(file.block) if isinstance(n, s.Function)]
     at_once = set(_called_at_once(file, types))
     return [f for f in found if f not in at_once]
@@ -83,7 +83,7 @@ def _called_at_once(file: File, types: Inference) -> Iterator[s.Function]:
 
 
 def _named(node: s.Node) -> tuple[s.Name | None, s.Function | None]:
-    """The variable that a statement gives a function, and the function."""
+    """Return the variable that a statement gives a function, and the function."""
     if isinstance(node, s.Define) and isinstance(node.target, s.Name):
         return node.target, node.function
     if isinstance(node, (s.Local, s.Assign)) and len(node.values) == 1:

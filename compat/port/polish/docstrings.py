@@ -17,7 +17,7 @@ _LINE = re.compile(r"\s*(local \w|function [\w.:]+ *\(|end\b[,)]*$)")
 
 
 def docstring(lines: list[str], indent: str = "") -> str | None:
-    """Lines of a comment as a docstring; None where they are none."""
+    """Return lines of a comment as a docstring; None where they are none."""
     texts = [line.lstrip("#").removeprefix(" ").rstrip() for line in lines]
     if any(_NO_TEXT.match(text.strip()) for text in texts):
         return None

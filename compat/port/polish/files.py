@@ -47,7 +47,7 @@ def closed(source: Source) -> Iterator[Change]:
 
 
 def _is_used(statements: list[ast.stmt], name: str) -> bool:
-    """Whether a name is read again before it is another file's."""
+    """Return whether a name is read again before it is another file's."""
     first = next((s for s in statements if is_mentioned(s, name)), None)
     if first is None:
         return False

@@ -65,7 +65,7 @@ def entries(source: Source) -> Iterator[Change]:
 
 
 def counted(source: Source, over: ast.expr) -> ast.expr | None:
-    """The ``n`` of ``range(1, n + 1)``."""
+    """Return the ``n`` of ``range(1, n + 1)``."""
     if not isinstance(over, ast.Call) or source.of(over.func) != "range" or len(over.args) != 2:
         return None
     last = over.args[1]
@@ -77,7 +77,7 @@ def counted(source: Source, over: ast.expr) -> ast.expr | None:
 
 
 def _over(source: Source, node: ast.For) -> tuple[ast.expr, int] | None:
-    """The list whose indices a loop runs over, and the first of them."""
+    """Return the list whose indices a loop runs over, and the first of them."""
     call, count = node.iter, counted(source, node.iter)
     start = 0 if count is None else 1
     if count is None and isinstance(call, ast.Call) and source.of(call.func) == "range":
@@ -88,7 +88,7 @@ def _over(source: Source, node: ast.For) -> tuple[ast.expr, int] | None:
 
 
 def _may_change(node: ast.For, table: ast.expr) -> bool:
-    """Whether the body may change the list, which other names may stand for, too."""
+    """Return whether the body may change the list, which other names may stand for, too."""
     owner = {n.id for n in ast.walk(table) if isinstance(n, ast.Name)}
     for part in (n for s in node.body for n in ast.walk(s)):
         if isinstance(part, ast.Name) and part.id in owner and isinstance(part.ctx, ast.Store):
@@ -129,7 +129,7 @@ def _is_read_later(source: Source, node: ast.For, name: str) -> bool:
 
 
 def _named(scope: ast.AST, text: str) -> str | None:
-    """A name for one of these that means nothing else."""
+    """Return a name for one of these that means nothing else."""
     many = text.split(".")[-1]
     if not many.isidentifier():
         return None

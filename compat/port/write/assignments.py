@@ -82,7 +82,7 @@ def _is_read(target: s.Node, draft: Draft) -> bool:
 
 
 def one_value(made: Code, draft: Draft) -> Code:
-    """The first value."""
+    """Return the first value."""
     if made.is_mask:
         return Code(f"{made.atom}.byte()")
     if made.spread is None:
@@ -151,7 +151,7 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
 
 
 def is_there(node: s.Index, draft: Draft) -> bool:
-    """Whether a list has the entry that is assigned to."""
+    """Return whether a list has the entry that is assigned to."""
     written = draft.types.facts.get((draft.file.path, node.key.start, -node.key.end))
     return written == ["over"] or (written is None and node in draft.existing)
 
@@ -189,7 +189,7 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
 
 
 def _is_method(name: str, owner: Type, value: s.Node, draft: Draft) -> bool:
-    """Whether a function that is put into an object is called with it."""
+    """Return whether a function that is put into an object is called with it."""
     if owner.only(Kind.MODULE):
         return name in METHODS and isinstance(value, s.Function)
     signature = draft.types.type(value).signature if owner.only(Kind.OBJECT) else None

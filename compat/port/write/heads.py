@@ -26,7 +26,7 @@ _NEEDED_FOR_EFFECT = {"cunn": "import dptable  # noqa: F401, brings nn.DataParal
 
 
 def head(text: str, effects: set[str], modules: set[str]) -> str:
-    """The imports of a draft.
+    """Return the imports of a draft.
 
     ``effects`` are Lua's packages that it requires, ``modules`` the imports of other files of the
     program.
@@ -42,7 +42,7 @@ def head(text: str, effects: set[str], modules: set[str]) -> str:
 
 
 def _names(text: str) -> set[str]:
-    """The names that a program reads."""
+    """Return the names that a program reads."""
     try:
         tree = ast.parse(text)
     except SyntaxError as error:

@@ -16,7 +16,7 @@ WIDTH = 88  # ruff's own
 
 
 def arranged(lines: Iterable[tuple[int, str, str | None]]) -> str:
-    """The text of lines: indentation, statement, comment behind it.
+    """Return the text of lines: indentation, statement, comment behind it.
 
     A comment stands above a statement that leaves no room for it.
     """
@@ -47,7 +47,8 @@ def need_ruff() -> None:
 
 
 def laid_out(texts: Mapping[str, str]) -> dict[str, str]:
-    """The files of a program, by the names of their modules, with imports sorted and lines broken.
+    """Return the files of a program, by the names of their modules, with imports sorted and
+    lines broken.
 
     Raises:
         PortError: a text is no Python.
@@ -85,5 +86,5 @@ def laid_out(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _first(said: str) -> str:
-    """What ruff says first."""
+    """Return what ruff says first."""
     return next((line for line in said.splitlines() if line.strip()), "ruff does not say why")
