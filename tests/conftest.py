@@ -24,6 +24,9 @@ from compat import cutorch, random
 # Tests are small and worker threads are many: threads inside operators would fight over the cores.
 torch.set_num_threads(1)
 
+# Python's collector would go through all tests again and again while they are collected.
+gc.disable()
+
 # What a shell starts in the background is deaf to Ctrl-C, which tests send to their processes.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -91,6 +94,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
     Where there are real ones, there are no simulated ones: PyTorch would show no others.
     """
+    gc.freeze()
+    gc.enable()
     if GIVEN or torch.accelerator.is_available():
         return
     if any(

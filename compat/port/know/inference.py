@@ -1,4 +1,4 @@
-"""What is known of a program's files: gone through until nothing is new.
+"""Inference over a program's files, repeated until nothing new is found.
 
 An ``Inference`` holds it; how each kind of syntax adds to it say the functions that ``registry``
 has, in the files beside this one.
@@ -164,7 +164,7 @@ class Inference:
             yield file
 
     def _look_at(self, block: s.Block) -> None:
-        """What single places of a file say by their form."""
+        """Take what single places of a file say by their form."""
         for variable, value in sources(block):
             self.sources.setdefault(variable, []).append(value)
         self.orders |= set(orders(block, self))
