@@ -424,7 +424,7 @@ def count(path: str, node: s.Call) -> int | None:
             return None
         return 0 if spec == "nil" else len(spec.split(","))
     if path.startswith("optim."):
-        return 1 if path[6:7].isupper() else 2
+        return 1 if path in ("optim.Logger", "optim.ConfusionMatrix") else 2
     head, _, name = path.partition(".")
     if head == "torch":
         if name in ("max", "min", "median", "mode", "sort", "topk", "kthvalue"):
