@@ -133,6 +133,8 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
         return f"{holder}.{name}"
     if kind.only(Kind.OBJECT) and kind.shape is None:
         return None
+    if path is not None and "." in path and not word:  # what a package has is a class
+        return None
     if word and (
         klass is not None or kind.only(Kind.OBJECT, Kind.CLASS, Kind.MODULE, Kind.OPTIONS, Kind.NIL)
     ):
