@@ -253,7 +253,7 @@ class ReplicatedParameters(Part):
         Parameters that already lie side by side in a larger flat tensor, that of a net around the
         container, stay there.
         """
-        # PartAttribute, the former flat tensors would keep the parameters from moving.
+        # Otherwise the former flat tensors would keep the parameters from moving.
         self.flat = None
         _flat(self.tie(), 1)
         # Replicas that use the first one's storage are tied to the new one before they are flat.

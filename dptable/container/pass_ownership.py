@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
+from typing import Any
 
 from compat.nn.core.module import Module
 from dptable.container.replicas import Replicas
@@ -11,8 +12,9 @@ from dptable.container.replicas import Replicas
 _passes: dict[weakref.ref[Module], object] = {}
 
 
-def _forget(module: weakref.ref[Module]) -> None:
-    _passes.pop(module, None)
+# The dict is an argument: modules may die after the interpreter has cleared this file's names.
+def _forget(module: weakref.ref[Module], passes: dict[Any, object] = _passes) -> None:
+    passes.pop(module, None)
 
 
 class PassOwnership:

@@ -1,4 +1,4 @@
-"""What is known of a program's files: gone through until nothing is new.
+"""Inference over a program's files, repeated until nothing new is found.
 
 An ``Inference`` holds it; how each kind of syntax adds to it say the functions that ``registry``
 has, in the files beside this one.
@@ -127,15 +127,20 @@ class Inference:
         self.sources: dict[Variable, list[s.Node]] = {}
         self.returns: list[tuple[Signature, set[int]]] = []  # of the functions around
         self.appended: set[s.Name] = set()  # keys that a loop fills a new table with
-        self.own_methods: dict[object, list[s.Function]] = {}  # functions in tables and classes
+        self.own_methods: dict[object, list[s.Function]] = {}  # in tables and classes, by name
         self.firsts: dict[Variable, int] = {}  # what loops count from
+        self.falling: set[Variable] = set()  # what loops count down to 1
         self.filled: set[s.Call] = set()  # of functions of lists, where the length was looked at
         self.followed: set[s.Index] = set()  # entries that have methods or entries themselves
 
     def infer(self) -> Inference:
         """Tell the types; where that fails, ``file`` is the one that it had come to."""
         for file in self._each_file():
-            names.find_replaced(self, file)
+            names.find_aliases(self, file)
+        for file in self._each_file():
+            names.find_replaced(self, file)  # by the names of packages, or by aliases
+        self.aliases.clear()
+        self.alias_paths.clear()
         for file in self._each_file():
             names.find_aliases(self, file)
             names.find_absent(self, file)
@@ -159,7 +164,7 @@ class Inference:
             yield file
 
     def _look_at(self, block: s.Block) -> None:
-        """What single places of a file say by their form."""
+        """Take what single places of a file say by their form."""
         for variable, value in sources(block):
             self.sources.setdefault(variable, []).append(value)
         self.orders |= set(orders(block, self))
@@ -175,6 +180,9 @@ class Inference:
         for node in s.walk(block):
             if isinstance(node, s.ForRange) and isinstance(first := s.constant(node.first), int):
                 self.firsts[node.name.variable] = first
+            if isinstance(node, s.ForRange) and s.is_negative(node.step):
+                if s.constant(node.last) == 1:
+                    self.falling.add(node.name.variable)
 
     def _settle(self) -> None:
         """Go through all files until nothing is new."""
@@ -183,5 +191,6 @@ class Inference:
             for file in self._each_file():
                 self.returns = [(Signature(results=[file.value]), set())]
                 self.block(file.block)
+            classes.lists_of_layers(self)
             if not self.changed:
                 break

@@ -1,4 +1,4 @@
-"""What variables are that nothing tells: what alone has the fields that are used of them."""
+"""Types of variables from their uses: the only thing that has all fields that are used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _FEWEST = 2  # fields that tell something
 
 
 def alike(known: Inference) -> dict[Type, Type]:
-    """Variables and fields that nothing is known of, and what has all fields that they have."""
+    """Return variables and fields that nothing is known of, and what has all fields that they
+    have.
+    """
     used: dict[Type, set[str]] = {}
     for file in known.files:
         known.file = file
@@ -41,7 +43,7 @@ def alike(known: Inference) -> dict[Type, Type]:
 
 
 def _use(node: s.Node) -> tuple[s.Node | None, str]:
-    """What a node uses a field or method of, and its name."""
+    """Return what a node uses a field or method of, and its name."""
     if isinstance(node, s.Call) and node.method is not None:
         return node.function, node.method
     word = s.constant(node.key) if isinstance(node, s.Index) else None
@@ -49,7 +51,7 @@ def _use(node: s.Node) -> tuple[s.Node | None, str]:
 
 
 def _holders(known: Inference) -> list[tuple[Type, set[str]]]:
-    """The classes, their objects, tables and options of the program, and what they have."""
+    """Return the classes, their objects, tables and options of the program, and what they have."""
     found = []
     for klass in known.classes.values():
         names = set(klass.methods)
@@ -72,6 +74,6 @@ def _holders(known: Inference) -> list[tuple[Type, set[str]]]:
 
 
 def _filled(table: Table) -> set[str]:
-    """The names that something is put under."""
+    """Return the names that something is put under."""
     root = table.root()
     return {name for name, kind in root.names.items() if kind.atoms} | root.always

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from compat.port.library import errors, files, numbers, printing, strings, tables
-from compat.port.library.packages import PYTHON, found, has, original
+from compat.port.library.packages import PYTHON, found, has, holder, original, value
 from compat.port.library.templates import TEMPLATES, filled
 from compat.port.library.torch_functions import torch_function
 from compat.port.read import syntax as s
@@ -32,11 +32,13 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
     "string.rep": strings.rep,
     "table.concat": tables.concat,
     "table.insert": tables.insert,
+    "tablex.insertvalues": tables.insert_values,
     "table.remove": tables.remove,
     "table.sort": tables.sort,
     "next": tables.next_,
     "unpack": tables.unpack,
     "table.unpack": tables.unpack,
+    "rawequal": tables.rawequal,
     "select": tables.select,
     "assert": errors.assert_,
     "pcall": errors.pcall,
@@ -64,6 +66,9 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
 
 def function(path: str, node: s.Call, draft: Draft) -> Code:
     """``path(arguments)``."""
+    if path in draft.types.replaced and holder(path.rpartition(".")[0]):
+        made = code.call(str(value(path, draft)), *draft.arguments(node))
+        return Code(made.text, spread=draft.types.count(node))
     special = _SPECIAL.get(path)
     if special is not None:
         made = special(node, draft)
@@ -101,7 +106,7 @@ def _of_package(path: str, node: s.Call, draft: Draft) -> Code:
 
 
 def _most_arguments(path: str) -> int | None:
-    """How many arguments a class of ``nn`` takes; None if that is open, or no class."""
+    """Return how many arguments a class of ``nn`` takes; None if that is open, or no class."""
     head, _, name = path.partition(".")
     made = found("nn", name) if head == "nn" else None
     if not isinstance(made, type):
@@ -112,7 +117,7 @@ def _most_arguments(path: str) -> int | None:
 
 
 def _named(node: s.Call, draft: Draft) -> list[str] | None:
-    """The arguments of ``f{input = x, nrow = 2}``."""
+    """Return the arguments of ``f{input = x, nrow = 2}``."""
     table = node.arguments[0] if len(node.arguments) == 1 else None
     if not isinstance(table, s.Table) or not table.fields:
         return None

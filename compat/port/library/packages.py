@@ -68,16 +68,18 @@ PYTHON = {"nn", "optim", "cudnn", "cutorch", "xlua", "image", "hdf5", "nngraph",
 _LUA = {
     *("dofile", "gcinfo", "getfenv", "load", "loadfile", "loadstring", "module", "newproxy"),
     *("setfenv", "xpcall", "lapp", "class", "rawequal", "collectgarbage", "coroutine", "unpack"),
-    *("_G", "who", "import", "log", "__threadid"),
+    *("_G", "who", "rawlen", "import", "log", "__threadid"),
     *PACKAGES,
 }
 
 
 def value(path: str, draft: Draft) -> Code:
-    """A function or other value of a package that is not called."""
+    """Return a function or other value of a package that is not called."""
+    head, _, name = path.partition(".")
+    if path in draft.types.replaced and (owner := holder(path.rpartition(".")[0])):
+        return Code(f"{owner}.{path.rpartition('.')[2]}")
     if path in _VALUES:
         return Code(_VALUES[path])
-    head, _, name = path.partition(".")
     if not name and head in PYTHON | {"torch", "threads"}:
         return Code(path)
     if head in PYTHON and has(head, name):
@@ -96,15 +98,24 @@ def value(path: str, draft: Draft) -> Code:
     return original(path, draft)
 
 
+def holder(path: str) -> str | None:
+    """Return what stands for a package or a class of one, into which a program may put
+    functions.
+    """
+    if path in PACKAGES:
+        return package(path)
+    return path if "." in path and has(*path.split(".", 1)) else None
+
+
 def package(name: str) -> str:
-    """The object that stands for a package."""
+    """Return the object that stands for a package."""
     if name == "torch":
         return "lua.torch"
     return name if name in PYTHON else f'lua.package("{name}")'
 
 
 def original(path: str, draft: Draft) -> Code:
-    """A function that only the Lua runtime has."""
+    """Return a function that only the Lua runtime has."""
     head, _, name = path.partition(".")
     # Where a file asks for a package that nobody has, it has its mark.
     if head not in ("math", "string", "table", "os", "io") and head not in draft.types.absent:
@@ -116,14 +127,14 @@ def original(path: str, draft: Draft) -> Code:
 
 
 def has(package: str, name: str) -> bool:
-    """Whether a module of compat has a name."""
+    """Return whether a module of compat has a name."""
     if (package, name.split(".")[0]) == ("nn", "DataParallelTable"):
         return True  # dptable brings it
     return found(package, name) is not None
 
 
 def found(package: str, name: str) -> Any:
-    """What a name of a module of compat's stands for; None if it has none."""
+    """Return what a name of a module of compat's stands for; None if it has none."""
     if package not in PYTHON | {"torch"}:
         return None
     value: Any = importlib.import_module(f"compat.{package}")
@@ -133,25 +144,31 @@ def found(package: str, name: str) -> Any:
 
 
 @functools.cache
-def _fields() -> set[str]:
-    """The names of fields and methods that classes of compat have or set."""
-    classes = {
-        base
+def _fields(*names: str) -> set[str]:
+    """Return the names of fields and methods that classes of compat have or set: these or all."""
+    given = [found(*name.split(".", 1)) for name in names] or [
+        value
         for package in ("nn", "optim", "cmdline", "timer", "threads")
         for value in vars(importlib.import_module(f"compat.{package}")).values()
-        if isinstance(value, type)
-        for base in value.__mro__
-    }
-    found: set[str] = set()
-    for cls in classes - {object}:
+    ]
+    bases = {base for value in given if isinstance(value, type) for base in value.__mro__}
+    known: set[str] = set()
+    for cls in bases - {object}:
         told = vars(cls).get("__annotations__")
-        found.update(vars(cls), told if isinstance(told, dict) else ())
+        known.update(vars(cls), told if isinstance(told, dict) else ())
         codes = (getattr(f, "__code__", None) for f in vars(cls).values())
         steps = (step for code in codes if code is not None for step in dis.get_instructions(code))
-        found.update(step.argval for step in steps if step.opname == "STORE_ATTR")
-    return found
+        known.update(step.argval for step in steps if step.opname == "STORE_ATTR")
+    return known
 
 
 def is_field(name: str) -> bool:
-    """Whether some object of compat's has a field or method of this name."""
+    """Return whether some object of compat's has a field or method of this name."""
     return name in _fields()
+
+
+def has_field(name: str, classes: set[str]) -> bool:
+    """Return whether all objects of these classes have a field or method of this name."""
+    return name in _fields("nn.Module") or (
+        bool(classes) and all("." in cls and name in _fields(cls) for cls in classes)
+    )

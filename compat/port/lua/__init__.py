@@ -1,4 +1,4 @@
-"""What Lua does and Python does not: what drafts call where types alone do not tell.
+"""Operations of Lua for drafts, which call them where the types do not tell Python's form.
 
 A function of Lua with several results is one of Python's that gives a tuple; ``values``, ``first``
 and ``adjust`` take it apart. Tables are lists where their keys are 1…n, else dicts; ``index`` and
@@ -98,7 +98,7 @@ from compat.port.lua.tensors import (
     set_to,
     text_at,
 )
-from compat.port.lua.text import Error, text, tostring
+from compat.port.lua.text import Error, bytes_as_text, text, tostring
 from compat.port.lua.values import (
     Box,
     adjust,
@@ -131,6 +131,7 @@ __all__ = [
     "attributes",
     "both",
     "byte",
+    "bytes_as_text",
     "call",
     "call_operator",
     "char",

@@ -51,7 +51,7 @@ _LATER = {"//", "&", "|", "~", "<<", ">>"}
 
 
 def without_shell_line(source: bytes) -> bytes:
-    """A file whose first line, where that is for the shell, is a comment."""
+    """Return a file whose first line, where that is for the shell, is a comment."""
     if not source.startswith(b"#"):
         return source
     return b"--" + source[2 if source[:2] == b"#!" else 1 :]
@@ -60,25 +60,31 @@ def without_shell_line(source: bytes) -> bytes:
 # Long comments, comments of one line, and strings, where no comment begins.
 _COMMENTS_AND_STRINGS = re.compile(
     rb"--\[(=*)\[.*?\]\1\]|(?P<line>--[^\n]*)"
-    rb"|\[(=*)\[.*?\]\3\]|(?P<text>\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')",
+    rb"|\[(=*)\[.*?\]\3\]|(?P<text>\"(?:\\z\s*|\\.|[^\"\\\n])*\"|'(?:\\z\s*|\\.|[^'\\\n])*')",
     re.S,
 )
 
 
-def _without_brackets(source: bytes) -> bytes:
-    """A file, as long, with blanks for brackets in comments of one line and in short strings.
+def _without_texts(source: bytes) -> bytes:
+    """Return a file, as long, without what is in comments of one line and in short strings.
 
-    The grammar takes ``----[[`` and ``'--[['`` for the beginning of a long comment.
+    The grammar takes ``----[[`` and ``'--[['`` for the beginning of a long comment, and does not
+    know all escapes.
     """
 
     def part(match: re.Match[bytes]) -> bytes:
-        return match[0].replace(b"[", b" ") if match["line"] or match["text"] else match[0]
+        if match["line"]:
+            return match[0].replace(b"[", b" ")
+        if match["text"]:
+            inner = re.sub(rb".(?=\n)", rb"\\", re.sub(rb".", b"x", match["text"][1:-1]))
+            return match["text"][:1] + inner + match["text"][-1:]
+        return match[0]
 
     return _COMMENTS_AND_STRINGS.sub(part, source)
 
 
 def parse(source: bytes, name: str = "script.lua") -> Block:
-    """The statements of a file.
+    """Return the statements of a file.
 
     Raises:
         PortError: it is empty, no Lua, or of a Lua that LuaJIT does not speak.
@@ -94,7 +100,7 @@ def parse(source: bytes, name: str = "script.lua") -> Block:
     if not source.strip():
         raise PortError(f"{name} is empty")
     language = tree_sitter.Language(tree_sitter_lua.language())
-    root = tree_sitter.Parser(language).parse(_without_brackets(source)).root_node
+    root = tree_sitter.Parser(language).parse(_without_texts(source)).root_node
     return _Reader(source, name).file(root)
 
 
@@ -134,7 +140,7 @@ class _Reader:
         return self.statements(node.children, self.place(node))
 
     def statements(self, children: Iterable[Any], place: dict[str, Any]) -> Block:
-        """What nodes beside each other say."""
+        """Return what nodes beside each other say."""
         statements: list[Statement] = []
         waiting: list[str | None] = []
         last_row = place["line"] - 1
@@ -228,7 +234,9 @@ class _Reader:
         return Function(names, is_vararg, body, name, **self.place(node))
 
     def body(self, node: Any, beside: Iterable[Any] | None = None) -> Block:
-        """The block of a loop, branch or function, with comments that the parser puts beside it."""
+        """Return the block of a loop, branch or function, with comments that the parser puts
+        beside it.
+        """
         body = node.child_by_field_name("body") or node.child_by_field_name("consequence")
         found = [c for c in node.children if c.type == "comment"] if beside is None else [*beside]
         found += body.children if body is not None else []
@@ -414,7 +422,7 @@ def _errors(node: Any) -> Iterator[Any]:
 
 
 def _strays(node: Node, is_in_loop: bool) -> Iterator[Jump]:
-    """Each ``break`` that no loop is around."""
+    """Yield each ``break`` that no loop is around."""
     if isinstance(node, Jump) and node.label is None and not is_in_loop:
         yield node
     is_loop = isinstance(node, (While, Repeat, ForRange, ForEach))
@@ -423,7 +431,7 @@ def _strays(node: Node, is_in_loop: bool) -> Iterator[Jump]:
 
 
 def _comment(line: str) -> str:
-    """A line of a comment behind ``#``."""
+    """Return a line of a comment behind ``#``."""
     if not line:
         return ""
     return line.encode("latin-1").decode("utf-8", "replace") if line[0] in " \t" else f" {line}"
@@ -455,10 +463,15 @@ def _string(text: str) -> str:
         body = match[1]
         if body[0] == "x":
             return chr(int(body[1:], 16))
+        if body[0] == "u" and body != "u":
+            code = chr(int(body[2:-1], 16))
+            return code.encode("utf-8", "surrogatepass").decode("latin-1")
         if body[0] == "z":
             return ""
         if body.isdigit():
             return chr(int(body))
         return _ESCAPES.get(body, body)
 
-    return re.sub(r"\\(x[0-9a-fA-F]{2}|\d{1,3}|z\s*|.)", value, text[1:-1], flags=re.S)
+    return re.sub(
+        r"\\(x[0-9a-fA-F]{2}|u\{[0-9a-fA-F]+\}|\d{1,3}|z\s*|.)", value, text[1:-1], flags=re.S
+    )

@@ -11,7 +11,7 @@ from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import NONE, Draft, expression
 from compat.port.write.places import dims
-from compat.port.write.tables import index
+from compat.port.write.tables import index, may_lack
 from compat.port.write.text import concatenation
 from compat.port.write.zeros import may_be_zero
 
@@ -141,6 +141,10 @@ def equality(node: s.Binary, draft: Draft) -> Code:
     if given is not None and isinstance(right, s.Constant) and right.value is None:
         return code.negated(given) if positive else given
     a, b = draft.value(left), draft.value(right)
+    a, b = (
+        index(node, draft, is_test=True) if may_lack(node, draft) else made
+        for node, made in ((left, a), (right, b))
+    )
     if isinstance(right, s.Constant) and right.value is None:
         a = parameters_or_nil(left, draft) or _tested(left, draft)
     a = dims_beside(left, "==", right, draft) or a
@@ -176,7 +180,7 @@ def equality(node: s.Binary, draft: Draft) -> Code:
 
 
 def _mixes(kind: Type, other: Type) -> bool:
-    """Whether a boolean may meet a number."""
+    """Return whether a boolean may meet a number."""
     return Kind.BOOLEAN in kind.atoms and bool(other.atoms & NUMBERS)
 
 
@@ -190,7 +194,7 @@ def parameters_or_nil(node: s.Node, draft: Draft) -> Code | None:
 
 
 def is_given(node: s.Node, draft: Draft) -> Code | None:
-    """Whether the command line has ``arg[1]``; None for anything else."""
+    """Return whether the command line has ``arg[1]``; None for anything else."""
     if not isinstance(node, s.Index) or draft.types.dotted(node.object) != "arg":
         return None
     number = s.constant(node.key)
@@ -211,7 +215,7 @@ def dims_beside(node: s.Node, operator: str, other: s.Node, draft: Draft) -> Cod
 
 
 def memory(node: s.Node, draft: Draft) -> Code | None:
-    """Where a tensor's memory is, for ``x:storage()``; None for anything else."""
+    """Return where a tensor's memory is, for ``x:storage()``; None for anything else."""
     if not isinstance(node, s.Call) or node.method != "storage":
         return None
     if not draft.types.type(node.function).is_tensor:
@@ -230,7 +234,7 @@ def logic(node: s.Binary, draft: Draft) -> Code:
     kind = draft.types.type(node.left)
     if kind.only(Kind.BOOLEAN) and draft.types.type(node.right).only(Kind.BOOLEAN):
         return code.binary(draft.value(node.left), node.operator, draft.value(node.right))
-    is_past = _may_be_past(node.left, draft)
+    is_past = _may_miss(node.left, draft)
     left, right = draft.value(node.left), draft.value(node.right)
     if is_past and isinstance(node.left, s.Index):
         left = index(node.left, draft, is_test=True)
@@ -271,7 +275,9 @@ def logic(node: s.Binary, draft: Draft) -> Code:
 
 
 def _may_be_anything(node: s.Node, draft: Draft) -> bool:
-    """Whether nothing is known of what an expression gives, or a part of ``and`` and ``or``."""
+    """Return whether nothing is known of what an expression gives, or a part of ``and`` and
+    ``or``.
+    """
     if isinstance(node, s.Paren):
         return _may_be_anything(node.inner, draft)
     if isinstance(node, s.Binary) and node.operator in ("and", "or"):
@@ -280,7 +286,7 @@ def _may_be_anything(node: s.Node, draft: Draft) -> bool:
 
 
 def cases_of(node: s.Binary, draft: Draft) -> list[tuple[s.Node, s.Node]]:
-    """The conditions and values of ``a and x or b and y or z``; none for anything else."""
+    """Return the conditions and values of ``a and x or b and y or z``; none for anything else."""
     operands: list[s.Node] = []
     left: s.Node = node
     while isinstance(left, s.Binary) and left.operator == "or":
@@ -298,7 +304,7 @@ def cases_of(node: s.Binary, draft: Draft) -> list[tuple[s.Node, s.Node]]:
 
 
 def truth(node: s.Node, draft: Draft) -> Code:
-    """An expression as a condition: neither nil nor false."""
+    """Return an expression as a condition: neither nil nor false."""
     if isinstance(node, s.Paren):
         return truth(node.inner, draft)
     if isinstance(node, s.Unary) and node.operator == "not":
@@ -335,22 +341,27 @@ def truth(node: s.Node, draft: Draft) -> Code:
 
 
 def _tested(node: s.Node, draft: Draft) -> Code:
-    """An expression that is asked for whether it is there."""
+    """Return an expression that is asked for whether it is there."""
     kind = draft.types.type(node)
-    if isinstance(node, s.Index) and (kind.may(Kind.NIL) or _may_be_past(node, draft)):
+    if isinstance(node, s.Index) and (kind.may(Kind.NIL) or _may_miss(node, draft)):
         return index(node, draft, is_test=True)
     return draft.value(node)
 
 
-def _may_be_past(node: s.Node, draft: Draft) -> bool:
-    """Whether an entry may be past the end of its list: no run has shown that it is there."""
+def _may_miss(node: s.Node, draft: Draft) -> bool:
+    """Return whether a layer may not have a field, or an entry may be past the end of its list.
+
+    No run has shown that it is there.
+    """
     if not isinstance(node, s.Index) or draft.types.was_seen(node):
         return False
+    if may_lack(node, draft):
+        return True
     kind = draft.types.type(node.object)
     is_list = kind.only(Kind.TABLE, Kind.NIL) and kind.shape is not None and kind.shape.is_list
     return is_list and draft.types.dotted(node.object) != "arg"
 
 
 def is_cheap(made: Code) -> bool:
-    """Whether an expression may be computed though nobody needs it."""
+    """Return whether an expression may be computed though nobody needs it."""
     return "(" not in made.text and "[" not in made.text

@@ -1,0 +1,194 @@
+-- # fields that layers may lack, methods of theirs with two results, lists from the end
+require 'nn'
+function nn.Linear:countPruned() return 3, 4 end
+local net = nn.Sequential():add(nn.Linear(2,2)):add(nn.Tanh())
+local count = 0
+net:apply(function(m) if m.countPruned then count = count + m:countPruned() end end)
+print(count)
+local function has(net, name)
+  local found
+  local function get(layer)
+    if layer.name == name then found = layer end
+  end
+  net:apply(get)
+  return found ~= nil
+end
+net:get(2).name = 'x'
+print(has(net, 'x'), has(net, 'y'))
+local function ignored(layer)
+  if torch.isTypeOf(layer, 'nn.Sequential') then
+    local found = false
+    for i = 1, #layer do found = found or ignored(layer:get(i)) end
+    return found
+  else
+    return layer._ignore == true
+  end
+end
+net:get(1)._ignore = true
+print(ignored(net))
+net:get(1)._ignore = nil
+print(ignored(net))
+local list = {}
+for i = 5, 1, -1 do list[i] = i * 2 end
+print(#list, list[1], list[5])
+for i, v in ipairs(list) do io.write(v, ' ') end print()
+local parts = {}
+for i = 2, 1, -1 do parts[i] = torch.Tensor(2):fill(i) end
+print(nn.JoinTable(1):forward(parts):sum())
+
+-- # a class whose __index is a function
+local data = torch.class('data')
+function data:__init(n) self.n = n; self.items = {} for i = 1, n do self.items[i] = {i, 'x' .. i} end end
+function data.__index(self, idx)
+  if type(idx) == 'string' then return data[idx] end
+  local e = self.items[idx]
+  return {e[2], e[1], twice = self:double(e[1])}
+end
+function data:double(v) return 2 * v end
+function data:size() return self.n end
+local d = data.new(3)
+for i = 1, d:size() do
+  local e
+  if i < 2 then e = d[i] else e = d[d:size()] end
+  print(e[1], e[2], e.twice)
+end
+print(d.nothing, d.n)
+local N = 4
+local t = {[N + 1] = 1}
+for i = N, 1, -1 do t[i] = t[i + 1] * 2 end
+print(t[1], t[5])
+
+-- # containers of the script's print their names
+require 'nn'
+local R, parent = torch.class('nn.RD', 'nn.Container')
+function R:__init(a) parent.__init(self) self.gradInput = torch.Tensor() self.a = a self.modules = {nn.Linear(2,2)} end
+local Q, parent = torch.class('nn.QQ', 'nn.Sequential')
+function Q:__init(a) parent.__init(self) self.a = a end
+local S, parent = torch.class('nn.SS', 'nn.Linear')
+local T, parent = torch.class('nn.TT', 'nn.Module')
+print(tostring(nn.RD(2)), tostring(nn.QQ(1)), tostring(nn.SS(2,2)), tostring(nn.TT()))
+print(nn.Sequential():add(nn.RD(2)):add(nn.TT()):add(nn.ConcatTable():add(nn.RD(1))))
+print(nn.Container(), nn.Concat(1), nn.MSECriterion(), nn.ParallelCriterion())
+
+-- # functions that the program puts into packages
+function torch.isfoo(o) return o == 'foo', 2 end
+print(torch.isfoo('foo'))
+function string.parts(s, sep) local n = 0 for _ in s:gmatch('[^' .. sep .. ']+') do n = n + 1 end return n, s end
+function string:twice() return self .. self, 2 end
+local n, s = ('a,b'):parts(',')
+print(n, s, string.parts('x,y,z', ','))
+print(('q'):twice())
+print(s:twice())
+function table.contains(t, v) for i, x in ipairs(t) do if x == v then return true, i end end return false end
+print(table.contains({1, 2}, 2))
+local old = math.pow
+math.pow = function(a, b) return old(a, b) + 1 end
+print(math.pow(2, 3))
+math.pow = old
+
+-- # a copy of as many elements
+local n = 2
+local d = torch.Tensor(n * n)
+local function conv() d = torch.Tensor(1, n, n) end
+local function fill(x) d:copy(x) return d end
+print(fill(torch.ones(2, 2)):sum(), d:dim())
+conv()
+print(fill(torch.ones(2, 2)):sum(), d:dim())
+
+-- # escapes
+print('a"b\\', "x\
+y", 'a--[[b', "it's", "\"q\"", '[[', "]]", 'tab\tx', "\065\10\z
+   end", '')
+-- comment "with quote
+local t = { ['a b'] = 1, ["c"]=2 } --[[ "x' ]] print(t['a b'], [==[ long "x" ]==], "a\\"..'b')
+print("\u{48}\x41", ("\u{e9}"):byte(1, -1))
+print(("a\233b"):byte(1, -1))
+
+-- # a third argument of backward that is no scale
+require 'nn'
+local T, parent = torch.class('TT', 'nn.Module')
+function T:backward(input, gradOutput, reverse) return reverse and gradOutput:clone():mul(-1) or gradOutput end
+print(TT():backward(torch.ones(1), torch.ones(1)):sum(), TT():backward(torch.ones(1), torch.ones(1), true):sum())
+
+-- # methods by their names
+require 'nn'
+local A, parent = torch.class('AA', 'nn.Module')
+function A:__init() parent.__init(self) self.n = 3 self.items = {} end
+function A:new_part() return {n = self.n} end
+function A:take(what)
+  local k = what .. 's'
+  if #self[k] == 0 then return self['new_' .. what](self) end
+  local x = self[k][#self[k]]
+  self[k][#self[k]] = nil
+  return x
+end
+function A:free(what, x) table.insert(self[what .. 's'], x) end
+local a = AA()
+a.parts = {}
+local p = a:take('part')
+print(p.n)
+a:free('part', p)
+print(#a.parts, a:take('part') == p, #a.parts)
+local f = a.new_part
+print(f(a).n)
+local B = {} B.__index = B
+function B.new() return setmetatable({v = 1}, B) end
+function B:get() return self.v, 2 end
+local b = B.new()
+local name = 'g' .. 'et'
+print(b[name](b))
+local g = b.get
+print(g(b))
+
+-- # a class's forward with two results
+require 'nn'
+local T, parent = torch.class('TwoResults', 'nn.Module')
+function T:forward(tree, x) return {x, tree}, 0.5 end
+local M = torch.class('TwoResultsUser')
+function M:__init(t) self.t = t; self.list = {} end
+function M:run(x)
+  local a = self.t:forward('tree', x)[1]
+  local b, l = self.t:forward('tree', x)
+  return a:sum() + l, self.t:forward('tree', x)
+end
+local m = MM(TwoResults())
+local s, r, l = m:run(torch.ones(2))
+print(s, #r, l)
+
+-- # tables that layers give
+require 'nn'
+local tablex = require 'pl.tablex'
+local R, parent = torch.class('nn.RowAdd', 'nn.Module')
+function R:__init() parent.__init(self) self.gradInput = {} end
+function R:updateOutput(input)
+  self.output:resizeAs(input[1]):copy(input[1])
+  for i = 1, self.output:size(1) do self.output[i]:add(input[2]) end
+  return self.output
+end
+function R:updateGradInput(input, gradOutput)
+  self.gradInput[1] = self.gradInput[1] or input[1].new()
+  self.gradInput[2] = self.gradInput[2] or input[2].new()
+  self.gradInput[1]:resizeAs(input[1]):copy(gradOutput)
+  self.gradInput[2]:resizeAs(input[2]):zero()
+  for i = 1, gradOutput:size(1) do self.gradInput[2]:add(gradOutput[i]) end
+  return self.gradInput
+end
+local net = nn.Sequential():add(nn.ParallelTable():add(nn.Identity()):add(nn.Identity())):add(nn.RowAdd()):add(nn.Sum(1))
+local x, y = torch.ones(3, 2), torch.range(1, 2)
+print(net:forward{x, y}:sum())
+local g = net:backward({x, y}, torch.ones(2))
+print(torch.type(g), g[1]:sum(), g[2]:sum())
+local L, parent = torch.class('nn.LL', 'nn.Module')
+function L:__init() parent.__init(self) self.a = nn.Linear(2, 2) self.b = nn.Linear(2, 1) end
+function L:parameters()
+  local ps, gs = {}, {}
+  local p, g = self.a:parameters()
+  tablex.insertvalues(ps, p)
+  tablex.insertvalues(gs, g)
+  p, g = self.b:parameters()
+  tablex.insertvalues(ps, p)
+  tablex.insertvalues(gs, g)
+  return ps, gs
+end
+local x, dx = nn.Parallel():add(nn.LL()):add(nn.Linear(1, 1)):getParameters()
+print(x:size(1), dx:size(1))
