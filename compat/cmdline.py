@@ -231,7 +231,8 @@ def folder_name(
         arguments = {entry.name: "" for entry in parser.arguments}
     else:
         separators = ",", "="
-        actions = [action for action in parser._actions if action.dest != "help"]
+        declared = parser._actions  # noqa: SLF001, argparse tells them nowhere else
+        actions = [action for action in declared if action.dest != "help"]
         defaults = {a.option_strings[0].removeprefix("-"): a.default
                     for a in actions if a.option_strings}  # fmt: skip
         arguments = {a.dest: "" for a in actions if not a.option_strings}
@@ -252,7 +253,8 @@ def folder_name(
         else:
             print(f"WARNING: unknown option/argument: {name} IGNORING for DIRECTORY NAME")
     given = [text for text in arguments.values() if text]
-    return separators[0].join([*([prefix] if prefix else []), *given, *sorted(named)])
+    behind = sorted(named) or [""] * bool(given)  # Torch7 ends it with a separator then
+    return separators[0].join([*([prefix] if prefix else []), *given, *behind])
 
 
 def log(

@@ -299,6 +299,12 @@ class HDF5File(HDF5Group):
         """Write what is left and close it, with all that was read from it."""
         self._group.close()
 
+    def __enter__(self) -> HDF5File:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def __repr__(self) -> str:
         return f"[HDF5File: {self._group.filename}]" if self._group else "[HDF5File: closed]"
 

@@ -13,6 +13,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import torch
+
 from compat.lua.tables import Table, filled, keys_and_values
 from compat.lua.values import LuaSequence
 from compat.lua_tables import LuaDict, MixedTable
@@ -75,7 +77,7 @@ class Calls:
 
     def functions(self) -> dict[str, Any]:
         """Return the functions that Lua calls, and the marks that it sets."""
-        names = ("invoke", "invoke_with_tables", "add", "keep", "return_lent", "take")
+        names = ("invoke", "invoke_with_tables", "add", "keep", "return_lent", "take", "items")
         return {name: getattr(self, name) for name in names} | {
             "LIST": LIST,
             "DICT": DICT,
@@ -123,7 +125,7 @@ class Calls:
     def _answer(self, box: list[Any]) -> Any:
         # Not an argument, to which the caller has a reference in some versions of Python.
         results = box.pop()
-        if type(results) is not tuple:
+        if not isinstance(results, tuple) or isinstance(results, torch.Size):
             results = (results,)
         found = self._classified_all(results)
         del results
@@ -149,10 +151,15 @@ class Calls:
         return found
 
     def take(self, table: Table) -> tuple[Any, Any, int]:
-        """Return keys (None for 1…n) and classified values of a table that Lua owns from now on."""
+        """Return ``items`` of a table that Lua owns from now on."""
+        return self.items(table, table.clear)  # what nobody else has is the caller's alone
+
+    def items(self, table: Any, taken: Callable[[], None] | None = None) -> tuple[Any, Any, int]:
+        """Return keys (None for 1…n) and classified values of a table, and their number."""
         keys, found = keys_and_values(table)
         make = self._table_from
-        table.clear()  # what nobody else has is the caller's alone
+        if taken is not None:
+            taken()
         count = len(found)
         return keys if keys is None else make(keys), make(self._classified_all(found)), count
 

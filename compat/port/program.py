@@ -12,6 +12,7 @@ from compat.port.know.files import File
 from compat.port.know.inference import Inference
 from compat.port.know.scopes import Scopes, Variable
 from compat.port.know.shapes import loads_by_name
+from compat.port.know.snake_case import rename
 from compat.port.know.trace import Facts, traced
 from compat.port.project.drafting import Converted, Made, convert_file
 from compat.port.project.following import Program, follow
@@ -71,6 +72,8 @@ def make(
     reasons = {source.path: _reason(source) for source in program.sources}
     types = _inferred(files, facts, reasons)
     shared = _shared(files, {s.path for s in program.sources if s.is_data})
+    for file in files:
+        rename(file, types)
     made = [
         convert_file(file, types, shared, source, reasons[source.path])
         for file, source in zip(files, program.sources, strict=True)

@@ -166,8 +166,10 @@ def _requiring_grad(parameters: Sequence[Tensor]) -> Iterator[None]:
 
 def without_graph(value: Any) -> Any:
     """Detach ``value`` from any PyTorch graph; turn the tables of files into lists and dicts."""
-    if type(value) is Tensor:
+    if isinstance(value, Tensor):
         return value.detach() if value.requires_grad else value
+    if not isinstance(value, (list, tuple, dict)):
+        return value
     if type(value) is list and all(type(v) is Tensor and not v.requires_grad for v in value):
         return value
     value = t7.plain(value)

@@ -223,6 +223,8 @@ class Trained:
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
         """Return the trained tensors and their gradients: two lists, empty without parameters."""
         own, fields = self._own_parameters(), self.__dict__
+        if not own:
+            return own, []
         if any(gradient_name(name) in fields for name in self.parameter_names):
             # Lua has set another gradient than PyTorch takes.
             names = [name for name in self.parameter_names if fields.get(name) is not None]
@@ -288,16 +290,19 @@ class Trained:
 
 def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None:
     """Subtract ``rate`` times its gradient from each parameter, as often as it is listed."""
-    by_place: dict[Any, list[tuple[Tensor, Tensor]]] = {}
+    # A parameter that is listed several times has its turns one after the other.
+    turns: list[tuple[list[Tensor], list[Tensor]]] = []
+    times: dict[int, int] = {}
     for parameter, gradient in pairs:
         if gradient is not None and parameter.numel():
-            place = parameter.data_ptr(), parameter.shape
-            by_place.setdefault(place, []).append((parameter, gradient))
-    if by_place:
+            place = parameter.data_ptr()
+            turn = times[place] = times.get(place, -1) + 1
+            if turn == len(turns):
+                turns.append(([], []))
+            turns[turn][0].append(parameter)
+            turns[turn][1].append(gradient)
+    if turns:
         check_number(rate, "learningRate")
-        # Of a parameter that is listed several times one after the other.
-        for turn in range(max(map(len, by_place.values()))):
-            found = [own[turn] for own in by_place.values() if turn < len(own)]
-            parameters, gradients = zip(*found, strict=True)
-            with torch.no_grad():  # those of a torch.nn.Module require gradients
-                foreach_add_(parameters, gradients, alpha=-rate)
+    with torch.no_grad():  # those of a torch.nn.Module require gradients
+        for parameters, gradients in turns:
+            foreach_add_(parameters, gradients, alpha=-rate)

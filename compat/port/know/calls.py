@@ -59,7 +59,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         _note_open(node, callee.signature, 0)
         return known.call(callee.signature, _given(known, node, callee.signature, arguments))
     owner = known.owner_of_method(node)
-    if owner.shape is None and (not owner.atoms or owner.only(Kind.MODULE)):
+    if owner.shape is None and owner.only(Kind.MODULE):
         _note_shorter(known, node.method, len(node.arguments) + 1)
     if node.method == "option" and owner.only(Kind.MODULE) and len(node.arguments) > 1:
         _option(known, node)
@@ -101,37 +101,39 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         kind = known.entry(owner, owner.shape, s.Constant(node.method))
         _note_open(node, kind.signature, 1)
         return known.call(kind.signature, [owner, *arguments])
-    return _call_by_name(known, node, [owner, *arguments])
+    return _call_by_name(known, node, [Type(), *arguments])
 
 
-def by_name(known: Inference, node: s.Call) -> list[s.Function]:
-    """Return the program's functions that a call of what nobody knows may mean: those of its
-    name.
+def by_name(known: Inference, node: s.Call) -> tuple[list[Signature], bool]:
+    """The program's functions that a call of what nobody knows may mean: those of its name.
+
+    Returns:
+        What is known of them, and whether it can mean nothing else.
     """
-    name = node.method
+    name: object = node.method
     if name is None and isinstance(node.function, s.Index):
-        word = s.constant(node.function.key)
-        name = word if isinstance(word, str) else None
-    if name is None or given.is_method(name):
-        return []
-    return known.own_methods.get(name, [])
+        name = s.constant(node.function.key)
+    found = known.own_methods.get(name, []) if isinstance(name, str) else []
+    is_theirs = not (isinstance(name, str) and given.is_method(name))
+    return [known.signature(function).root() for function in found], bool(found) and is_theirs
 
 
 def _call_by_name(known: Inference, node: s.Call, arguments: list[Type]) -> list[Type]:
-    """Infer a call's functions from its arguments, and the results from the functions."""
-    found = [known.signature(function).root() for function in by_name(known, node)]
-    results = [Type() for _ in range(max((len(one.results) for one in found), default=0))]
+    """What is known of the arguments tells the functions, which tell the results."""
+    found, is_theirs = by_name(known, node)
+    results = [Type()]
     for signature in found:
         signature.calls.add(len(arguments))
         for i, kind in enumerate(arguments):
             if kind.atoms:
                 known.join(signature.parameter(i), kind)
-        for result, kind in zip(results, signature.results, strict=False):
+        results += [Type() for _ in signature.results[len(results) :]]
+        for result, kind in zip(results, signature.results if is_theirs else [], strict=False):
             result.join(kind.without_function())
     for kind in arguments:
-        if kind.signature is not None and not found:
+        if kind.signature is not None and not is_theirs:
             kind.signature.escapes = True
-    return results or [Type()]
+    return results if is_theirs else [Type()]
 
 
 def own_event(known: Inference, event: str, kind: Type) -> Signature | None:
@@ -270,6 +272,7 @@ def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -
         target = arguments[0]
         if klass is not None and target.shape is not None:
             if target.shape.klass is not klass:
+                target.shape.klass = target.shape.klass or klass
                 target.shape.unify(klass.instance)
                 klass.instance.root().klass = klass
                 known.changed = True
@@ -298,6 +301,11 @@ def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -
     if path in ("table.insert",) and arguments and arguments[0].shape is not None:
         arguments[0].shape.uses.add("append")
         known.join(arguments[0].shape.items, arguments[-1])
+    if path == "tablex.insertvalues" and len(arguments) == 2 and arguments[0].shape is not None:
+        arguments[0].shape.uses.add("append")
+        if arguments[1].shape is not None:
+            arguments[1].shape.uses.add("ipairs")
+            known.join(arguments[0].shape.items, arguments[1].shape.items)
     shape = arguments[0].shape if arguments else None
     if path in OF_LISTS and shape is not None and shape.klass is None:
         shape.uses.add("ipairs")
@@ -317,6 +325,9 @@ def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -
         for kind in arguments[1:]:
             if kind.signature is not None:
                 kind.signature.escapes = True
+        klass = known.class_of(node.arguments[0])
+        if klass is not None:
+            return [Type(Kind.BOOLEAN), *_construct(known, klass, arguments[1:])]
         if arguments[0].signature is None:
             return [Type(Kind.BOOLEAN), Type()]
         rest = arguments[1:] if path == "pcall" else []

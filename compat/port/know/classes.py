@@ -42,7 +42,9 @@ def _give_self(known: Inference, name: str, define: s.Define, klass: Class) -> N
     is_method = define.is_method or is_self(define.function) or is_metamethod(name)
     parameters = define.function.parameters
     for parameter in parameters if name in _OF_TWO else parameters[: int(is_method)]:
-        known.of(parameter.variable).join(klass.object)
+        own = known.of(parameter.variable)
+        own.join(klass.object)
+        known.guessed.add(own)  # whatever else calls give
 
 
 def find_namespaces(known: Inference, file: File) -> None:
@@ -180,3 +182,21 @@ def _find_class(known: Inference, node: s.Statement) -> None:
 def _key(known: Inference, made: Class) -> str:
     """Return the name of a class, or where several files have one of the name, with the file."""
     return f"{made.name}@{known.file.path}" if made.name in known.classes else made.name
+
+
+_OF_NN = ("parameters", "updateOutput", "updateGradInput", "forward", "backward")
+
+
+def lists_of_layers(known: Inference) -> None:
+    """Note that the tables that nn takes from layers are lists: tensors in and out, parameters."""
+    for klass in known.classes.values():
+        if not klass.is_layer(known.classes):
+            continue
+        kinds = [klass.instance.name(name) for name in ("output", "gradInput")]
+        methods = [klass.methods[name] for name in _OF_NN if name in klass.methods]
+        for define in methods:
+            kinds += known.signature(define.function).root().results
+        for kind in kinds:
+            if kind.shape is not None and "list" not in kind.shape.uses:
+                kind.shape.uses.add("list")
+                known.changed = True

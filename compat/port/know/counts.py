@@ -41,8 +41,9 @@ def own_count(known: Inference, name: str) -> int | None:
 
 
 def _count_by_name(known: Inference, node: s.Call) -> int | None:
-    counts = {known.signature(function).root().count for function in by_name(known, node)}
-    return counts.pop() if len(counts) == 1 else None
+    found, is_theirs = by_name(known, node)
+    counts = {signature.count for signature in found}
+    return counts.pop() if is_theirs and len(counts) == 1 else None
 
 
 def _replaced_count(known: Inference, path: str) -> int | None:
@@ -98,7 +99,8 @@ def known_count(known: Inference, node: s.Call) -> int | None:
         first = node.arguments[0] if node.arguments else None
         if node.method == "split" and isinstance(first, s.Constant):  # of a node of nngraph's
             return first.value if isinstance(first.value, int) else None
-        return results.module_count(node.method)
+        found, own = results.module_count(node.method), known.own_count(node.method)
+        return found if own in (None, found) or owner.classes else None
     if owner.shape is not None and owner.shape.klass is not None:
         define = owner.shape.klass.method(node.method, known.classes)
         if define is not None:

@@ -251,6 +251,8 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
         return found if is_name else shape.items
     if kind.is_number and not isinstance(key, s.Constant):
         shape.uses.add("by number")
+    if kind.is_string and shape.klass is not None:
+        return Type()  # it may be any field or method
     if kind.is_string:
         found = any_entry(shape)
         return found.joined(Type(Kind.NIL)) if _may_miss(known, shape, key) else found

@@ -147,6 +147,8 @@ def _guess_namesakes(known: Inference) -> bool:
             len(shapes) == 1 or not others[0].atoms & {Kind.TABLE, Kind.OBJECT}
         ):
             guess = Type(*others[0].atoms - {Kind.NIL}, table=others[0].table)
+            if guess.is_number:  # it may be whole elsewhere alone
+                guess.atoms = {Kind.NUMBER}
             for other in others:
                 guess.dims |= other.dims
                 guess.dtypes |= other.dtypes

@@ -191,5 +191,6 @@ class Inference:
             for file in self._each_file():
                 self.returns = [(Signature(results=[file.value]), set())]
                 self.block(file.block)
+            classes.lists_of_layers(self)
             if not self.changed:
                 break

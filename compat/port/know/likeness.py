@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from compat.port.know.shapes import is_name
 from compat.port.know.types import Kind, Table, Type
+from compat.port.library import results
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def alike(known: Inference) -> dict[Type, Type]:
     holders = _holders(known)
     found = {}
     for own, names in used.items():
-        like = [kind for kind, has in holders if names <= has] if len(names) >= _FEWEST else []
+        is_little = len(names) < _FEWEST or all(map(results.is_of_module, names))
+        like = [] if is_little else [kind for kind, has in holders if names <= has]
         atoms = {atom for kind in like for atom in kind.atoms}
         if any(atoms and atoms <= kinds for kinds in _ALIKE):
             found[own] = Type()

@@ -54,6 +54,7 @@ class Variable:
     writes: list[tuple[s.Name, FunctionScope]] = field(default_factory=list)
     python: str = ""
     turns: tuple[int, ...] = ()  # where what these loops repeat begins
+    settled: int = 0  # where it has been changed for the last time in a turn
     boxed: bool = False  # each turn of a loop has its own
     grows: bool = False  # multiplied in each turn of a loop
     zero_based: bool = False  # a loop's number that is only used as an index

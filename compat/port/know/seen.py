@@ -114,8 +114,8 @@ def believed(known: Inference, own: Type, facts: list[str]) -> Type:
         return Type(Kind.MODULE)  # of a class of the runtime's that has no name
     if Kind.OBJECT in both.atoms and own.shape is not None and own.shape.klass is None:
         both.atoms = (both.atoms - {Kind.OBJECT}) | {Kind.TABLE}
-    if Kind.STORAGE in both.atoms and Kind.SIZES in own.atoms:
-        both.atoms = (both.atoms - {Kind.STORAGE}) | {Kind.SIZES}
+    if Kind.SIZES in both.atoms and Kind.STORAGE in own.atoms:
+        both.atoms = (both.atoms - {Kind.SIZES}) | {Kind.STORAGE}
     if Kind.OTHER in both.atoms and own.atoms & {Kind.FILE, Kind.MODULE, Kind.POINTER}:
         both.atoms -= {Kind.OTHER}
         both.atoms |= own.atoms & {Kind.FILE, Kind.MODULE, Kind.POINTER}

@@ -58,6 +58,7 @@ local function describe(v)
             local layout = v:isContiguous() and '' or ' strided'
             return 'tensor ' .. name:match('torch%.(%a-)Tensor') .. ' ' .. v:dim() .. layout
          end
+         if name == 'torch.LongStorage' then return 'sizes' end
          if name:find('Storage$') then return 'storage' end
          return 'class ' .. name
       end

@@ -205,7 +205,8 @@ class Table:
         a, b = self.root(), other.root()
         if a is b or (a.klass is not None and b.klass is not None and a.klass is not b.klass):
             return
-        if (a.klass is None) != (b.klass is None) and (a.is_list or b.is_list):
+        plain = a if a.klass is None else b
+        if (a.klass is None) != (b.klass is None) and (a.is_list or b.is_list or plain.made):
             return
         b.into = a
         a.keys |= b.keys
@@ -372,5 +373,5 @@ def seen(description: str) -> Type:
         made = Type(Kind.MODULE)
         made.classes = {more[0]}
         return made
-    is_plain = kind in ("nil", "boolean", "string", "function", "object", "storage")
+    is_plain = kind in (*("nil", "boolean", "string", "function", "object", "storage", "sizes"),)
     return Type(Kind(kind) if is_plain else Kind.OTHER)

@@ -68,7 +68,7 @@ PYTHON = {"nn", "optim", "cudnn", "cutorch", "xlua", "image", "hdf5", "nngraph",
 _LUA = {
     *("dofile", "gcinfo", "getfenv", "load", "loadfile", "loadstring", "module", "newproxy"),
     *("setfenv", "xpcall", "lapp", "class", "rawequal", "collectgarbage", "coroutine", "unpack"),
-    *("_G", "who", "import", "log", "__threadid"),
+    *("_G", "who", "rawlen", "import", "log", "__threadid"),
     *PACKAGES,
 }
 

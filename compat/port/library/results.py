@@ -266,7 +266,10 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
     assert node.method is not None
     rule = method_rule(node.method, arguments)
     if rule is None:
-        return [tensor(owner.dtypes, owner.dims) if node.method in _ELSEWHERE else Type()]
+        is_tensor = tensors.gives_tensor("methods", node.method)
+        if node.method in _ELSEWHERE:
+            return [tensor(owner.dtypes, owner.dims)]
+        return [tensor(owner.dtypes) if is_tensor else Type()]
     found = rule_types(rule.result, [owner], arguments)
     if node.method in _STRIDED and found[0] is not owner:
         found[0].strided = True
@@ -397,6 +400,11 @@ def is_method(name: str) -> bool:
     )
 
 
+def is_of_module(name: str) -> bool:
+    """Whether objects of compat's have a method or field of this name."""
+    return name in _SELF | METHODS | _FIELDS or name in _MODULE_SPECS
+
+
 def gives_one(method: str) -> bool:
     """Return whether a method of this name gives one value, whatever kind of Torch7's things has
     it.
@@ -444,6 +452,8 @@ def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | Non
         form = node.arguments[0]
         if isinstance(form, s.Constant) and str(form.value).lstrip("!") == "*t":
             return [Type(Kind.TABLE, table=_date())]
+    if path == "xlua.envparams" and arguments:
+        return arguments[:1]
     if path == "math.random":
         return [Type(Kind.INT if arguments else Kind.FLOAT)]
     if path in ("math.floor", "math.ceil") and arguments and arguments[0].is_tensor:
@@ -509,13 +519,13 @@ def _torch(name: str, arguments: list[Type]) -> list[Type]:
         return [Type(Kind.STORAGE)]
     if name in ("load", "deserialize"):
         return [_word("loaded")]
-    if name in ("MemoryFile", "CmdLine", "Timer"):
+    if name in ("MemoryFile", "DiskFile", "PipeFile", "CmdLine", "Timer"):
         return [Type(Kind.MODULE)]
     if name == "Generator":
         return [Type(Kind.OTHER)]
     found = torch_rule(name, arguments)
     if found is None:
-        return [Type()]
+        return [tensor() if tensors.gives_tensor("functions", name) else Type()]
     rule, has_result = found
     if has_result:
         return [arguments[0]]

@@ -58,6 +58,7 @@ TEMPLATES = {
     "ipairs": "lua.ipairs({1})",
     "select": "lua.select({*})#?",
     "rawequal": "{1.} is {2.}",
+    "rawlen": "lua.length({1})",
     "rawget": "lua.rawget({1}, {2})",
     "rawset": "lua.rawset({1}, {2}, {3})",
     "setmetatable": "lua.setmetatable({1}, {2})",

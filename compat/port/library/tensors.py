@@ -319,6 +319,12 @@ def names(table: str = "methods") -> set[str]:
     return set(_rules(table))
 
 
+def gives_tensor(table: str, name: str) -> bool:
+    """Whether a method or function gives one tensor, whatever it is given."""
+    results = {rule.result for _, rule in _rules(table).get(name, ())}
+    return bool(results) and all(r[0] in "=t" and "," not in r and r != "t-" for r in results)
+
+
 def method(name: str, kinds: str) -> Rule | None:
     """Return the rule for ``x:name(…)``; ``?`` is an argument of any kind.
 

@@ -6,17 +6,18 @@ import functools
 import importlib
 from collections.abc import Callable
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
 
+from compat.nn import Criterion, Module
 from compat.nn.core.node import Node
 from compat.port.lua.errors import is_library, value_of
 from compat.port.lua.kinds import typename
 from compat.port.lua.modules import module
 from compat.port.lua.objects import script_classes
-from compat.port.lua.runtime import Storage, all_results, call_method, package
+from compat.port.lua.runtime import Original, Storage, call_method, method_of, package
 from compat.port.lua.tables import index, length, metamethod
 from compat.port.lua.text import Error
 from compat.port.lua.values import results, truth, values
@@ -132,11 +133,15 @@ def _of_lua(function: Any) -> Any:
     """
     package_name, _, rest = str(getattr(function, "__module__", "")).partition(".")
     owner, name = getattr(function, "__self__", None), getattr(function, "__name__", None)
-    if package_name != "compat" or name is None:
+    if isinstance(function, functools.partial) and function.func is call_method:
+        owner, name = function.args
+    elif package_name not in ("compat", "math") or name is None:
         return function
-    if owner is not None:
-        return functools.partial(all_results, name, owner)
-    place = rest.split(".")[0]
+    if owner is not None and not isinstance(owner, ModuleType):  # as of what C defines
+        is_checked = isinstance(owner, (Original, Module, Criterion))
+        found = method_of(owner, name) if is_checked else None
+        return function if found is None else functools.partial(found.all_results, owner)
+    place = rest.split(".")[0] or package_name
     found = getattr(package("_G" if place == "port" else place), name, None)
     return getattr(found, "all_results", function)
 

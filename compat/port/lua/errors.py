@@ -89,7 +89,9 @@ def value_at_origin(problem: Exception) -> Any:
     text = str(problem)[len("".join(vars(problem).get("places", ()))) :]
     if isinstance(problem, LuaError) and text == "(error object is not a string)":
         return _raised_in_lua(problem)
-    words = _in_lua(problem, text, site)
+    words = _in_lua(problem, text, site) or next(
+        iter(re.findall("^python:.*: (attempt to .*)", text)), None
+    )
     text = "assertion failed!" if repr(problem) == "AssertionError()" else text
     # The Lua runtime, which runs no file here, knows no line.
     shown, has_place = re.subn(r"^python:\d+: ", "", words or text)

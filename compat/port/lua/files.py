@@ -75,6 +75,12 @@ class File:
         self._stream.close()
         return True
 
+    def __enter__(self) -> File:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def flush(self) -> None:
         """Have what was written appear."""
         self._stream.flush()

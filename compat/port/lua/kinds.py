@@ -9,6 +9,7 @@ import torch
 
 from compat import torch as torch7
 from compat.cmdline import CmdLine
+from compat.port.lua.coroutine import Coroutine
 from compat.port.lua.objects import Object
 from compat.port.lua.runtime import Original, Storage, original_typename
 from compat.port.lua.tensors import Pointer
@@ -28,6 +29,8 @@ def type(value: Any) -> str:
         return "userdata"
     if isinstance(value, Pointer):
         return "cdata"
+    if isinstance(value, Coroutine):
+        return "thread"
     name = typename(value)
     if is_of_lua(value):
         return "table"

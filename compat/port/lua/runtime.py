@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import torch as _torch
 
 from compat import torch as torch7
 
-# Before the results it tells which of them are storages, which come as tensors. ``name`` is a
-# function, or a method of the first argument.
+# Before the results it tells which of them are storages, which come as tensors.
 _CALL = """
-function(name, ...)
+(function()
    local function marked(...)
       local places = {}
       for i = 1, select('#', ...) do
@@ -23,9 +21,14 @@ function(name, ...)
       end
       return table.concat(places, ' '), ...
    end
-   local f = {name} -- in errors Torch7's functions have no name
-   if type(name) == 'string' then f[1] = (...)[name] end
-   return marked(f[1](...))
+   return %s
+end)()
+"""
+_BY_NAME = "function(object, ...) return marked(object:%s(...)) end"
+_BY_VALUE = """
+function(f, ...)
+   local unnamed = {f} -- in errors Torch7's functions have no name
+   return marked(unnamed[1](...))
 end
 """
 _FIELD = "function(object, name) return object[name] end"
@@ -127,8 +130,6 @@ def _given(value: Any) -> Any:
     """Return a value for Lua: bools are bytes there."""
     if isinstance(value, _torch.Tensor) and value.dtype == _torch.bool:
         return value.view(_torch.uint8)
-    if isinstance(value, Original):
-        return vars(value)["__handle__"]
     return value
 
 
@@ -146,7 +147,10 @@ def _taken(value: Any, is_storage: bool) -> Any:
 def all_results(function: Any, *args: Any) -> tuple[Any, ...]:
     """Return what a function gives, or the method of this name of the first argument."""
     draft_runtime()
-    found = _function(_CALL)(function, *map(_given, args))
+    if isinstance(function, str):
+        found = _function(_CALL % _BY_NAME % function)(*map(_given, args))
+    else:
+        found = _function(_CALL % _BY_VALUE)(function, *map(_given, args))
     if not isinstance(found, tuple):
         return ()
     places = set(map(int, found[0].split()))
@@ -166,7 +170,7 @@ def call_method(owner: Any, name: str, *args: Any) -> Any:
     return called(name, owner, *args)
 
 
-def method_of(owner: Any, name: str) -> Callable[..., Any] | None:
+def method_of(owner: Any, name: str) -> _Function | None:
     """``owner.name`` in Lua, which takes ``owner`` or another object first; None: no such."""
     found = called(_function(_FIELD), owner, name)
     return None if found is None else _Function(found)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import keyword
 from collections.abc import Callable, Iterable, Iterator
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 import torch
 
-from compat.lua_tables import List
+from compat.lua_tables import List, MixedTable, items
 from compat.port.lua import kinds
 from compat.port.lua.objects import Object
 from compat.port.lua.runtime import Original, Storage, called, draft_runtime, original_entries
@@ -154,8 +154,7 @@ def rawget(t: Any, key: Any) -> Any:
     if isinstance(t, dict):
         return t.get(key)
     if isinstance(t, list):
-        place = _place(t, key)
-        return t[place] if place is not None and place < len(t) else None
+        return _entry(t, key)
     return vars(t).get(key)
 
 
@@ -190,6 +189,14 @@ def _place(t: list[Any], key: Any) -> int | None:
     return int(key) - 1
 
 
+def _entry(t: list[Any], key: Any) -> Any:
+    """An entry of a list, or of what the Lua runtime has put beside it; None if there is none."""
+    place = _place(t, key)
+    if place is not None and place < len(t):
+        return list.__getitem__(t, place)
+    return t.others.get(key) if isinstance(t, MixedTable) else None
+
+
 def index(t: Any, key: Any) -> Any:
     """``t[key]``, with Lua's key; None where there is nothing."""
     if isinstance(t, Table):
@@ -208,8 +215,7 @@ def index(t: Any, key: Any) -> Any:
     if isinstance(t, dict):
         return t.get(key)
     if isinstance(t, list):
-        place = _place(t, key)
-        return t[place] if place is not None and place < len(t) else None
+        return _entry(t, key)
     if isinstance(t, torch.Size):
         return t[int(key) - 1]
     if isinstance(t, Storage):
@@ -226,6 +232,8 @@ def index(t: Any, key: Any) -> Any:
         raise TypeError(f"attempt to index a {kinds.type(t)} value")
     if isinstance(key, str):
         found = getattr(t, key, None)
+        if isinstance(found, MethodType):
+            return found.__func__  # as in Lua it is given the object
         return _private(t, key) if found is None and key.startswith("__") else found
     if isinstance(t, Object):
         found = vars(t).get(key)
@@ -263,6 +271,9 @@ def put(t: Any, key: Any, value: Any, pads: bool = False) -> None:
         rawset(t, key, value)
     elif isinstance(t, list) and not isinstance(t, List):
         place = _place(t, key)
+        if isinstance(t, MixedTable) and (place is None or place > len(t)):
+            rawset(t.others, key, value)
+            return
         if pads and place is not None:
             t.extend([None] * (place - len(t)))
         if place is None or place > len(t) or (value is None and place < len(t) - 1):
@@ -315,7 +326,7 @@ def pairs(t: Any) -> Iterator[tuple[Any, Any]]:
     if isinstance(t, dict):
         found = list(t.items())
     elif isinstance(t, (list, tuple)):
-        found = enumerate(list(t), 1)
+        found = list(items(t))
     elif kinds.is_of_lua(t):
         found = t.items()
     elif isinstance(t, Original):

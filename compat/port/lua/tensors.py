@@ -152,8 +152,11 @@ def text_at(source: Pointer | Original | str, size: int | None = None) -> str:
     return text.decode("utf-8", "surrogateescape")
 
 
-def resized(size: Iterable[int], key: Any, value: Any) -> torch.Size:
-    """Return sizes with another number at the place ``key``."""
+def resized(size: Storage | torch.Size, key: Any, value: Any) -> Storage | torch.Size:
+    """Sizes with another number at the place ``key``; another storage is changed."""
+    if isinstance(size, Storage):
+        size.tensor[int(key) - 1] = value
+        return size
     made = list(size)
     made[int(key) - 1] = int(value)
     return torch.Size(made)

@@ -56,9 +56,7 @@ def _is_used(statements: list[ast.stmt], name: str) -> bool:
 
 
 def _is_kept(source: Source, statements: list[ast.stmt], name: str) -> bool:
-    """Return whether ``source`` give the file to somebody, or set its name: anything but calls
-    of its methods.
-    """
+    """Whether these do anything with a file but call its methods."""
     for use in (n for s in statements for n in mentions(s, name)):
         method = source.parent(use)
         if not isinstance(method, ast.Attribute) or method.attr == "close":

@@ -38,8 +38,14 @@ def entries(source: Source) -> Iterator[Change]:
         same = [
             n for n in inside if isinstance(n, (ast.Name, ast.Attribute)) and source.of(n) == text
         ]
-        reads = [n for n in map(source.parent, same) if isinstance(n, ast.Subscript)
-                 and isinstance(n.ctx, ast.Load) and source.of(n) == f"{text}[{place}]"]  # fmt: skip
+        owners = [source.parent(n) for n in same]
+        reads = [
+            n
+            for n in owners
+            if isinstance(n, ast.Subscript)
+            and isinstance(n.ctx, ast.Load)
+            and source.of(n) == f"{text}[{place}]"
+        ]
         uses = [n for n in inside if isinstance(n, ast.Name) and n.id == index]
         if not reads or len(reads) < len(same) or any(isinstance(n.ctx, ast.Store) for n in uses):
             continue
@@ -88,8 +94,9 @@ def _may_change(node: ast.For, table: ast.expr) -> bool:
         if isinstance(part, ast.Name) and part.id in owner and isinstance(part.ctx, ast.Store):
             return True
         if isinstance(part, (ast.Subscript, ast.Attribute)) and not isinstance(part.ctx, ast.Load):
-            is_entry = isinstance(part, ast.Subscript)
-            if is_entry or (isinstance(table, ast.Attribute) and part.attr == table.attr):
+            if isinstance(part, ast.Subscript):
+                return True
+            if isinstance(table, ast.Attribute) and part.attr == table.attr:
                 return True
         if isinstance(part, (ast.FunctionDef, ast.Lambda, ast.Delete)):
             return True
@@ -130,5 +137,7 @@ def _named(scope: ast.AST, text: str) -> str | None:
     if many.endswith(("sses", "xes")):
         one = many[:-2]
     taken = TAKEN | set(dir(builtins))
-    names = (n for n in (one, f"one_{one or many}", "entry") if len(n) > 2 and n not in taken)
+    names = (
+        n for n in (one, f"one_{one}" if one else "", "entry") if len(n) > 2 and n not in taken
+    )
     return next((n for n in names if not (keyword.iskeyword(n) or is_mentioned(scope, n))), None)

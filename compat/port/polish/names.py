@@ -38,9 +38,7 @@ def calls(nodes: ast.AST | Iterable[ast.AST]) -> bool:
 
 
 def is_plain(node: ast.AST) -> bool:
-    """Return whether an expression only reads names, fields and entries: it is the same when
-    asked twice.
-    """
+    """Whether an expression only reads names, fields and entries, which may be read twice."""
     return all(isinstance(n, _LOADS_ALONE) for n in ast.walk(node))
 
 

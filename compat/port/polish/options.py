@@ -130,7 +130,7 @@ def shown(text: str) -> str:
 def _text(node: ast.expr) -> str | None:
     """Return a string that stands there."""
     is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
-    return node.value if is_text else None  # type: ignore[attr-defined,no-any-return]
+    return node.value if is_text else None  # type: ignore[attr-defined]
 
 
 def _argument(source: Source, call: ast.Call, whole: set[str]) -> list[str] | None:
@@ -163,7 +163,8 @@ def _argument(source: Source, call: ast.Call, whole: set[str]) -> list[str] | No
         told = _text(help_)
         if told is None and (_kind(source, help_) != "str" or "%" in source.of(help_)):
             return None
-        words.append(f"help={source.of(help_) if told is None else shown(told.replace('%', '%%'))}")
+        plain = None if told is None else shown(" ".join(told.replace("%", "%%").split()))
+        words.append(f"help={plain or source.of(help_)}")
     return words
 
 

@@ -11,7 +11,7 @@ import io
 import re
 import tokenize
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -144,8 +144,7 @@ class Source:
 
     def _hidden(self) -> Iterator[str]:
         for call in self.all(ast.Call):
-            if any(isinstance(a, ast.Call) and self.of(a).startswith(("globals()", "dict(globals()"))
-                   for a in call.args):  # fmt: skip
+            if any(self.of(a).startswith(("globals()", "dict(globals()")) for a in call.args):
                 for constant in call.args:
                     if isinstance(constant, ast.Constant) and isinstance(constant.value, str):
                         yield from re.findall(r"\w+", constant.value)
@@ -161,8 +160,8 @@ def _blocks(node: ast.AST) -> Iterator[Block]:
             yield block
 
 
-def changed(text: str, rules: list[Rule]) -> str:
-    """Return the text after all rules, each as often as it finds something."""
+def changed(text: str, rules: Sequence[Rule]) -> str:
+    """The text after all rules, each as often as it finds something."""
     while True:
         source = Source(text)
         taken: list[Edit] = []

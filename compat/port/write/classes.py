@@ -51,6 +51,10 @@ def class_statement(klass: Class, draft: Draft) -> None:
     name = class_name(klass, draft)
     base = "lua.Object"
     typename = f', typename="{klass.name}"' if klass.is_torch else ""
+    names = getattr(klass.node, "names", None) or getattr(klass.node, "targets", [])
+    for second in names[1:2]:
+        if isinstance(second, s.Name) and klass.is_torch and not klass.parent:
+            draft.page.write(f"{second.variable.python} = None")
     if klass.parent:
         parent = draft.types.classes.get(klass.parent)
         base = class_name(parent, draft) if parent is not None else klass.parent

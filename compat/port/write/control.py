@@ -210,7 +210,7 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
         owner = Code(owner.text[5:-1])
     no_key = not node.names[0].variable.reads and len(node.names) == 2
     plain = kind.only(Kind.TABLE) and shape is not None and "meta" not in shape.uses
-    has_holes = path == "ipairs" and shape is not None and Kind.NIL in shape.items.atoms
+    has_holes = shape is not None and Kind.NIL in shape.items.atoms
     if plain and shape is not None and shape.is_list and not has_holes:
         if no_key and len(node.names) == 2:
             del names[0]
@@ -220,7 +220,8 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
         return code.call("enumerate", owner, "1")
     if kind.only(Kind.SIZES):
         return code.call("enumerate", owner, "1")
-    if path == "pairs" and plain and shape is not None and (shape.keys or shape.names):
+    is_dict = shape is not None and shape.is_dict and (shape.keys or shape.names)
+    if path == "pairs" and plain and shape is not None and is_dict:
         changed = "deleted" in shape.uses
         if len(names) == 1:
             return code.call("list", owner) if changed else owner

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.port.know.scopes import Variable
-from compat.port.polish.docstrings import docstring
+from compat.port.polish.docstrings import header
 from compat.port.polish.rules import polished
 from compat.port.read import syntax as s
 from compat.port.write import calls, control, layout, statements, text  # noqa: F401, they register
@@ -36,7 +36,7 @@ def written(draft: Draft) -> str:
         page.lines.insert(1 if file.is_script else 0, start)
     body = polished(layout.arranged([(n.indent, n.text, n.comment) for n in page.lines]))
     told = [line for line in leading if line is not None]
-    comments = (docstring(told) if told else None) or "\n".join(told).rstrip("#\n ")
+    comments = header(told) if told else ""
     comments = f"{comments}\n\n" if comments else ""
     return comments + head(body, draft.effects, draft.modules | loads(draft)) + body
 

@@ -23,7 +23,7 @@ _GIVEN = {
     **dict.fromkeys(("accGradParameters", "backward", "accUpdateGradParameters"), 3),
     **{"updateOutput": 1, "updateGradInput": 2, "type": 2},
 }
-_SCALED = ("accGradParameters", "backward")  # whose last argument is a scale, in nn 1
+_SCALED = ("accGradParameters", "backward")  # whose last argument may be a scale, in nn 1
 _LONGEST = 72  # of what a lambda computes
 
 
@@ -160,7 +160,7 @@ def _parameters(node: s.Function, draft: Draft, skip: int = 0) -> str:
         python = name.variable.python
         if python in {later.variable.python for later in node.parameters[i + 1 :]}:
             python = f"{python}_{i + 1}"  # the last of a name counts
-        default = "1" if i == 3 and node in scaled else "None"
+        default = "1" if i == 3 and node in scaled and "scale" in name.id.lower() else "None"
         parts.append(f"{python}={default}" if optional else python)
     if node.is_vararg:
         parts.append("*args")
@@ -188,7 +188,7 @@ def _bound(node: s.Function, draft: Draft) -> list[str]:
         if v.scope is not None
         and v.scope is scope.parent
         and v.loops > 0
-        and (len(v.writes) == 1 or v.boxed)
+        and (v.settled <= node.start or v.boxed)
         and v.declared is not None
         and v.declared.start < node.start
         and not v.is_parameter

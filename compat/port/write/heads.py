@@ -7,17 +7,18 @@ import ast
 from compat.port.read.syntax import PortError
 
 IMPORTS = {
-    **{name: f"import {name}" for name in ("argparse", "copy", "functools", "importlib", "json", "math",
-                                           "os", "pathlib", "re", "shutil", "subprocess", "sys",
-                                           "time", "types")},
+    **{name: f"import {name}" for name in (
+        "argparse", "copy", "functools", "importlib", "json", "math", "os", "pathlib", "re", "shutil",
+        "subprocess", "sys", "time", "types")},
     "torch": "import torch",
     "torch7": "from compat import torch as torch7",
     "lua": "from compat.port import lua",
     "shared": "import shared",
     "dptable": "import dptable",
     "Threads": "from compat.threads import Threads",
-    **{name: f"from compat import {name}" for name in ("cmdline", "cudnn", "cutorch", "graph", "hdf5", "image",
-       "nn", "nngraph", "optim", "random", "t7", "xlua")},
+    **{name: f"from compat import {name}" for name in (
+        "cmdline", "cudnn", "cutorch", "graph", "hdf5", "image", "nn", "nngraph", "optim", "random",
+        "t7", "xlua")},
 }  # fmt: skip
 
 

@@ -46,7 +46,11 @@ def local(node: s.Local, draft: Draft) -> None:
 
 def _declare(node: s.Local, draft: Draft) -> None:
     if not node.values:
-        names = [declared(n, draft) for n in node.names if not _is_announced(n, node, draft)]
+        names = [
+            declared(n, draft)
+            for n in node.names
+            if n.variable.boxed or not _is_announced(n, node, draft)
+        ]
         if not names:
             return
         draft.page.write(" = ".join([*names, "lua.nil"]))  # rules of polish see who needs it
@@ -110,11 +114,6 @@ def assign(node: s.Assign, draft: Draft) -> None:
     target = node.targets[0]
     if isinstance(target, s.Index) and draft.types.dotted(target.object) == "package":
         return  # package.path: the program's files are found already
-    if node in draft.kept:
-        draft.page.mark(
-            f"{draft.kept[node]} is used after a forward that overwrites it in Torch7",
-            "outputs",
-        )
     klass = class_made(node, draft)
     if klass is not None:
         is_index = isinstance(node.targets[0], s.Index)

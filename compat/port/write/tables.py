@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.port.know.shapes import counts_up, is_name, is_open
+from compat.port.know.shapes import counts_up, is_name, is_open, is_self
 from compat.port.know.types import Kind, Table, Type
 from compat.port.library import packages
 from compat.port.library.results import METHODS
@@ -139,7 +139,7 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
         return Code(f"{owner.atom}[{code.shifted(draft.value(node.key))}]")
     if kind.only(Kind.POINTER):
         return Code(f"{owner.atom}[{draft.value(node.key)}]")
-    if kind.only(Kind.MODULE, Kind.NIL):
+    if kind.only(Kind.MODULE, Kind.OBJECT):
         return of_module(owner, node, is_test, draft, is_prefix)
     if kind.only(Kind.TABLE, Kind.NIL) and kind.shape is not None:
         return of_table(owner, node, kind, is_test, draft, is_prefix)
@@ -169,11 +169,19 @@ def option(owner: Code, name: str, node: s.Index, is_test: bool, draft: Draft) -
 def attribute(owner: Code, node: s.Index, draft: Draft, is_test: bool = False) -> Code:
     """Return a field of an object."""
     name = s.constant(node.key)
-    if not is_name(name):
+    if not is_name(name) or (not is_test and _is_method(node, name, draft)):
         return code.call("lua.index", owner, draft.value(node.key))
     if is_test and may_lack(node, draft):
         return Code(f'getattr({owner}, "{method_name(name)}", None)')
     return Code(f"{owner.atom}.{method_name(name)}")
+
+
+def _is_method(node: s.Index, name: str, draft: Draft) -> bool:
+    """Whether it is an object's method, which Python gives with the object and Lua without."""
+    kind = draft.types.type(node.object)
+    klass = kind.shape.klass if kind.only(Kind.OBJECT) and kind.shape is not None else None
+    define = None if klass is None else klass.method(name, draft.types.classes)
+    return define is not None and (define.is_method or is_self(define.function))
 
 
 def may_lack(node: s.Node, draft: Draft) -> bool:
@@ -240,7 +248,8 @@ def of_table(
             return code.call("lua.index", owner, draft.value(node.key))
         return Code(f"{owner.atom}[{place(node.key, draft)}]")
     key = draft.value(node.key)
-    if shape.is_list:
+    is_found = key_kind.is_number and not (shape.made or was_seen)  # list or dict, nobody knows
+    if shape.is_list or is_found:
         return code.call("lua.index", owner, key)
     name = s.constant(node.key)
     certain = isinstance(name, str) and name in shape.always and "deleted" not in shape.uses
