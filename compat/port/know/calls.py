@@ -342,6 +342,9 @@ def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -
         found = given.torch_rule(path[6:], arguments)
         if found is not None and found[1]:
             _reshaped(known, node.arguments[0], tensor())
+    for kind in arguments if path == "optim.FistaLS" else ():
+        if kind.signature is not None:
+            kind.signature.is_hook = True  # called with what it asks for, too
     if path.startswith("optim.") and len(arguments) > 1 and arguments[0].signature:
         known.join(arguments[0].signature.parameter(0), tensor())
         arguments[0].signature.calls.add(1)

@@ -189,7 +189,7 @@ def may_lack(node: s.Node, draft: Draft) -> bool:
     Python.
     """
     name = s.constant(node.key) if isinstance(node, s.Index) else None
-    if not isinstance(node, s.Index) or not is_name(name):
+    if not isinstance(node, s.Index) or not isinstance(name, str) or not is_name(name):
         return False
     kind = draft.types.type(node.object)
     klass = None if kind.shape is None else kind.shape.klass
