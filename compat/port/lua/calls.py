@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 
-from compat.nn import Criterion, Module
 from compat.nn.core.node import Node
 from compat.port.lua.errors import is_library, value_of
 from compat.port.lua.kinds import typename
@@ -108,9 +107,8 @@ def check(value: Any = None, message: Any = "assertion failed!", *rest: Any) -> 
 
 def pcall(function: Any, *args: Any) -> tuple[Any, ...]:
     """``pcall``: True and what the function gives, or False and the error."""
-    function = _of_lua(function)
     try:
-        found = function(*args)
+        found = _of_lua(function)(*args)
     except Exception as problem:
         return False, value_of(problem)
     return _succeeded(function, found)
@@ -128,16 +126,18 @@ def xpcall(function: Any, handler: Any) -> tuple[Any, ...]:
 def _of_lua(function: Any) -> Any:
     """What Lua calls in place of a function of ``compat``: it checks arguments as Torch7 does."""
     package_name, _, rest = str(getattr(function, "__module__", "")).partition(".")
+    place = rest.split(".")[0] or package_name
     owner, name = getattr(function, "__self__", None), getattr(function, "__name__", None)
     if isinstance(function, functools.partial) and function.func is call_method:
         owner, name = function.args
     elif package_name not in ("compat", "math") or name is None:
         return function
     if owner is not None and not isinstance(owner, ModuleType):  # as of what C defines
-        is_checked = isinstance(owner, (Original, Module, Criterion))
+        is_checked = isinstance(owner, Original) or place in ("nn", "optim")
+        if is_checked:
+            _load_package_of(owner)
         found = method_of(owner, name) if is_checked else None
         return function if found is None else functools.partial(found.all_results, owner)
-    place = rest.split(".")[0] or package_name
     found = getattr(package("_G" if place == "port" else place), name, None)
     return getattr(found, "all_results", function)
 
@@ -145,7 +145,9 @@ def _of_lua(function: Any) -> Any:
 def _succeeded(function: Any, found: Any) -> tuple[Any, ...]:
     """True and results. A function of a draft gives ``()`` for none, one of Python's None."""
     is_own = isinstance(function, FunctionType) and not is_library(function.__code__.co_filename)
-    return (True,) if found is None and not is_own else (True, *values(found))
+    is_procedure = getattr(function, "__annotations__", {}).get("return") == "None"
+    gives_nothing = (found is None and not is_own) or is_procedure
+    return (True,) if gives_nothing else (True, *values(found))
 
 
 def require(name: str) -> Any:
