@@ -6,6 +6,7 @@ import gc
 import importlib.util
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -23,6 +24,9 @@ from compat import cutorch, random
 
 # Tests are small and worker threads are many: threads inside operators would fight over the cores.
 torch.set_num_threads(1)
+
+# Python's collector would go through all tests again and again while they are collected.
+gc.disable()
 
 # What a shell starts in the background is deaf to Ctrl-C, which tests send to their processes.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -71,7 +75,10 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     cuda = torch.cuda.is_available()
+    free_threaded = not getattr(sys, "_is_gil_enabled", lambda: True)()
     for item in items:
+        if free_threaded and item.get_closest_marker("freed_at_once"):
+            item.add_marker(pytest.mark.skip(reason="needs Python's lock"))
         if not cuda and item.get_closest_marker("cuda"):
             item.add_marker(pytest.mark.skip(reason="needs a CUDA device"))
         for marker in item.iter_markers("needs"):
@@ -91,6 +98,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
     Where there are real ones, there are no simulated ones: PyTorch would show no others.
     """
+    gc.freeze()
+    gc.enable()
     if GIVEN or torch.accelerator.is_available():
         return
     if any(

@@ -77,7 +77,7 @@ class Calls:
 
     def functions(self) -> dict[str, Any]:
         """Return the functions that Lua calls, and the marks that it sets."""
-        names = ("invoke", "invoke_with_tables", "add", "keep", "return_lent", "take")
+        names = ("invoke", "invoke_with_tables", "add", "keep", "return_lent", "take", "items")
         return {name: getattr(self, name) for name in names} | {
             "LIST": LIST,
             "DICT": DICT,
@@ -151,10 +151,15 @@ class Calls:
         return found
 
     def take(self, table: Table) -> tuple[Any, Any, int]:
-        """Return keys (None for 1…n) and classified values of a table that Lua owns from now on."""
+        """Return ``items`` of a table that Lua owns from now on."""
+        return self.items(table, table.clear)  # what nobody else has is the caller's alone
+
+    def items(self, table: Any, taken: Callable[[], None] | None = None) -> tuple[Any, Any, int]:
+        """Return keys (None for 1…n) and classified values of a table, and their number."""
         keys, found = keys_and_values(table)
         make = self._table_from
-        table.clear()  # what nobody else has is the caller's alone
+        if taken is not None:
+            taken()
         count = len(found)
         return keys if keys is None else make(keys), make(self._classified_all(found)), count
 

@@ -44,7 +44,7 @@ class Tables:
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """Return the functions that Lua calls."""
-        names = ("get", "put", "length", "keys", "items", "as_dict", "replace")
+        names = ("get", "put", "length", "keys", "as_dict", "replace")
         return {name: getattr(self, name) for name in names}
 
     def get(self, table: Table, key: Any) -> Any:
@@ -74,12 +74,6 @@ class Tables:
         """Return the keys with values, and their number."""
         found = [key for key, value in items(table) if value is not None]
         return self._table_from(found), len(found)
-
-    def items(self, table: Table) -> tuple[Any, Any, int]:
-        """Return keys (None for 1…n), values, and their number."""
-        keys, values = keys_and_values(table)
-        make = self._table_from
-        return keys if keys is None else make(keys), make(values), len(values)
 
     def put(self, table: Table, key: Any, value: Any) -> tuple[Table, int] | None:
         """Set a value; None removes it.

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -246,6 +247,7 @@ class Generator:
         return f"torch.Generator(initialSeed={self.initialSeed()})"
 
 
+@lru_cache(maxsize=16)
 def _seeded_words(seed: int) -> NDArray[Any]:
     return np.random.RandomState(seed % 2**32).get_state(legacy=False)["state"]["key"]
 

@@ -68,9 +68,7 @@ local function to_lua_as(v, kind, id)
       return flat:storage() or getfenv(flat).C.new_storage() -- a tensor of no elements may have none
    elseif kind == 'key' then return to_lua(call(python.value_of_key, v))
    elseif kind == 'items' then
-      local _, values, n = call(python.tables.items, v)
-      for i = 1, n do values[i] = to_lua(values[i]) end
-      return values
+      return t7.content(v)
    elseif kind == 'bytes' then return type(v) == 'string' and v or call(python.text_of, v)
    elseif kind == 'handle' then return call(python.handle, v)
    elseif kind == 'thread' then return call(python.handle, v)[1]

@@ -274,11 +274,13 @@ local function keys_of(rec)
    return keys, n
 end
 
+-- The content of a face, and the length of a list.
 local function items_of(rec)
-   local t = {}
-   local keys, values, n = call(tables.items, rec.py)
-   for i = 1, n do t[keys and to_lua(keys[i]) or i] = to_lua(values[i]) end
-   return t
+   local keys, values, n = call(calls.items, rec.py)
+   local t = fill({}, keys, values, n)
+   if keys then return t end
+   while n > 0 and t[n] == nil do n = n - 1 end
+   return t, n
 end
 
 local function order(rec)
@@ -370,6 +372,8 @@ end
 
 -- The table for a list or dict that nobody in Python has.
 function t7.take_table(py) return fill({}, call(calls.take, py)) end
+-- The table for a tuple.
+function t7.content(py) return fill({}, call(calls.items, py)) end
 
 -- Notes what in Python has a table.
 function t7.held_by(t, py)
@@ -407,7 +411,10 @@ end)
 _G.rawget = wrapped(rawget, function(_, rec, k) return get(rec, k) end)
 _G.rawset = wrapped(rawset, function(t, rec, k, v) put(t, rec, k, v) return t end)
 if rawlen then _G.rawlen = wrapped(rawlen, function(_, rec) return length(rec) end) end
-_G.unpack = wrapped(unpack, function(_, rec, i, j) return unpack(items_of(rec), i or 1, j or length(rec)) end)
+_G.unpack = wrapped(unpack, function(_, rec, i, j)
+   local t, n = items_of(rec)
+   return unpack(t, i or 1, j or n or length(rec))
+end)
 _G.getmetatable = wrapped(_G.getmetatable, function() return nil end)
 -- A table with a metatable is Lua's: it gets its content back, and Python has it as any such table.
 local function give_metatable(t, rec, mt)

@@ -62,6 +62,7 @@ class _HandedOut:
         ref, gradient = self._entries.get(id(parameter), (None, None))
         if ref is None or gradient is None or ref() is not parameter:
             return None
+        # The net may have been converted or resized since; the remembered tensor then fits no more.
         if gradient.shape != parameter.shape or gradient.type() != parameter.type():
             gradient = t7.zeros_like(parameter)
         # The same tensor again: flat gradient buffers are views of it.
@@ -113,6 +114,8 @@ class Parameter:
                 gradient, value = value.grad, value.detach()
                 value.grad = gradient
             old = fields.get(self.name)
+            # A frozen parameter stays frozen when its tensor is exchanged, as in a conversion or a
+            # share.
             is_frozen = old is not None and old.grad is None
             if old is None and not with_gradient:
                 is_frozen = fields.get(f"_pending_{self.name}") is None
@@ -153,12 +156,15 @@ class Gradient:
         if value is None or parameter is None or _fits(value, parameter):
             self.__set__(module, value)
         else:
+            # PyTorch's `grad` takes tensors of the parameter's own form only, so another value is a
+            # field.
             parameter.grad = None
             _handed_out.forget(parameter)
             module.__dict__[self.name] = value
 
     def __set__(self, module: Any, value: Tensor | None) -> None:
         fields = module.__dict__
+        # A tensor replaces a value that `put` stored under the gradient's own name.
         fields.pop(self.name, None)
         parameter = fields.get(self.parameter)
         pending = f"_pending_{self.parameter}"
@@ -217,6 +223,8 @@ class Trained:
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
         """Return the trained tensors and their gradients: two lists, empty without parameters."""
         own, fields = self._own_parameters(), self.__dict__
+        if not own:
+            return own, []
         if any(gradient_name(name) in fields for name in self.parameter_names):
             # Lua has set another gradient than PyTorch takes.
             names = [name for name in self.parameter_names if fields.get(name) is not None]
@@ -282,16 +290,19 @@ class Trained:
 
 def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None:
     """Subtract ``rate`` times its gradient from each parameter, as often as it is listed."""
-    by_place: dict[Any, list[tuple[Tensor, Tensor]]] = {}
+    # A parameter that is listed several times has its turns one after the other.
+    turns: list[tuple[list[Tensor], list[Tensor]]] = []
+    times: dict[int, int] = {}
     for parameter, gradient in pairs:
         if gradient is not None and parameter.numel():
-            place = parameter.data_ptr(), parameter.shape
-            by_place.setdefault(place, []).append((parameter, gradient))
-    if by_place:
+            place = parameter.data_ptr()
+            turn = times[place] = times.get(place, -1) + 1
+            if turn == len(turns):
+                turns.append(([], []))
+            turns[turn][0].append(parameter)
+            turns[turn][1].append(gradient)
+    if turns:
         check_number(rate, "learningRate")
-        # Of a parameter that is listed several times one after the other.
-        for turn in range(max(map(len, by_place.values()))):
-            found = [own[turn] for own in by_place.values() if turn < len(own)]
-            parameters, gradients = zip(*found, strict=True)
-            with torch.no_grad():  # those of a torch.nn.Module require gradients
-                foreach_add_(parameters, gradients, alpha=-rate)
+    with torch.no_grad():  # those of a torch.nn.Module require gradients
+        for parameters, gradients in turns:
+            foreach_add_(parameters, gradients, alpha=-rate)

@@ -20,7 +20,7 @@ BACKWARD = frozenset({"backward", "updateGradInput", "accGradParameters"})
 _BODIES = (s.Function, s.While, s.Repeat, s.ForRange, s.ForEach)
 
 
-def carried(file: File, types: Inference) -> dict[s.Statement, str]:
+def kept_between_steps(file: File, types: Inference) -> dict[s.Statement, str]:
     """The assignments of a file that keep a result for later, and to what variable."""
     types.file = file
     found: dict[s.Statement, str] = {}
@@ -77,7 +77,7 @@ def _net_of(node: s.Node) -> str | None:
 
 
 def _reads_before(file: File, variable: Variable, body: s.Node, write: s.Node) -> bool:
-    """Whether a step begins with what the step before has left in a variable."""
+    """Return whether a step begins with what the step before has left in a variable."""
     declared = variable.declared
     if declared is not None and body.start <= declared.start < body.end:
         return False
@@ -92,14 +92,16 @@ def _reads_before(file: File, variable: Variable, body: s.Node, write: s.Node) -
 
 
 def _reads_behind_forward(variable: Variable, body: s.Node, write: s.Node) -> bool:
-    """Whether a step reads what the step before has left when its own ``forward`` is done."""
+    """Return whether a step reads what the step before has left when its own ``forward`` is
+    done.
+    """
     passes = [n for n in s.walk(body) if isinstance(n, s.Call) and n.method in FORWARD]
     first = min((n.end for n in passes), default=1 << 60)
     return any(first <= n.start < write.start for n, _ in variable.reads)
 
 
 def _holds_results(kind: Type, seen: set[Table]) -> bool:
-    """Whether there may be a result of a net in a value."""
+    """Return whether there may be a result of a net in a value."""
     if kind.only(Kind.INT, Kind.FLOAT, Kind.NUMBER, Kind.STRING, Kind.BOOLEAN, Kind.NIL):
         return False
     shape = kind.shape

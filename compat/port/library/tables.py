@@ -43,6 +43,18 @@ def insert(node: s.Call, draft: Draft) -> Code | None:
     return code.call(f"{owner.atom}.insert", where, draft.value(node.arguments[2]))
 
 
+def insert_values(node: s.Call, draft: Draft) -> Code | None:
+    """``tablex.insertvalues`` of a list, behind another."""
+    owner, *values = map(draft.types.type, node.arguments)
+    lists = [kind.only(Kind.TABLE) and kind.shape is not None for kind in (owner, *values)]
+    if len(node.arguments) != 2 or not all(lists):
+        return None
+    if not all(kind.shape is not None and kind.shape.is_list for kind in (owner, *values)):
+        return None
+    own, more = map(draft.value, node.arguments)
+    return code.call(f"{own.atom}.extend", more)
+
+
 def remove(node: s.Call, draft: Draft) -> Code | None:
     """``table.remove`` from a list that is not empty."""
     kind = draft.types.type(node.arguments[0])

@@ -122,7 +122,9 @@ TEMPLATES = {
 
 
 def filled(template: str, arguments: list[Code]) -> Code:
-    """A template with arguments in it; behind ``#``, how many values the call gives, if known."""
+    """Return a template with arguments in it; behind ``#``, how many values the call gives, if
+    known.
+    """
     spread: int | None = 1
     if "#" in template:
         template, _, count = template.partition("#")

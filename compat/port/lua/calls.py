@@ -44,7 +44,9 @@ def instance(fields: dict[Any, Any], typename: str) -> Any:
 
 
 def _counted(value: Any) -> Any:
-    """Tables with the keys 1…n as lists; tensors of the same memory, which an object has alone."""
+    """Return tables with the keys 1…n as lists; tensors of the same memory, which an object has
+    alone.
+    """
     if isinstance(value, torch.Tensor):
         return value.detach()
     if not isinstance(value, dict):
@@ -55,7 +57,7 @@ def _counted(value: Any) -> Any:
 
 
 def call(function: Any, *args: Any) -> Any:
-    """A call of what may be a table or class with ``__call``."""
+    """Return a call of what may be a table or class with ``__call``."""
     handler = metamethod(function, "__call")
     return function(*args) if handler is None else handler(function, *args)
 
@@ -124,7 +126,9 @@ def xpcall(function: Any, handler: Any) -> tuple[Any, ...]:
 
 
 def _of_lua(function: Any) -> Any:
-    """What Lua calls in place of a function of ``compat``: it checks arguments as Torch7 does."""
+    """Return what Lua calls in place of a function of ``compat``: it checks arguments as Torch7
+    does.
+    """
     package_name, _, rest = str(getattr(function, "__module__", "")).partition(".")
     place = rest.split(".")[0] or package_name
     owner, name = getattr(function, "__self__", None), getattr(function, "__name__", None)
@@ -151,12 +155,13 @@ def _succeeded(function: Any, found: Any) -> tuple[Any, ...]:
 
 
 def require(name: str) -> Any:
-    """A package of Lua, in the Lua runtime."""
+    """Return a package of Lua, in the Lua runtime."""
     return package("_G").require(name)
 
 
 def dofile(path: str, beside: str | None = None) -> Any:
-    """What the draft of a Lua file has returned; ``beside``: the package of the file that asks.
+    """Return what the draft of a Lua file has returned; ``beside``: the package of the file that
+    asks.
 
     A file that has none is run in Lua, with the global variables of the drafts.
     """

@@ -114,7 +114,7 @@ class DraftRuntime(Runtime):
         return describe_error(error)
 
     def _as_called(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of a draft as Lua calls it.
+        """Return a function of a draft as Lua calls it.
 
         It ignores further arguments, and lacks none; its errors are what Lua's would be.
         """
@@ -147,7 +147,7 @@ class DraftRuntime(Runtime):
             self.exchange.instance_kinds = (*kinds, Object)
 
     def class_named(self, typename: str) -> Any:
-        """A class of a draft by its name in Lua."""
+        """Return a class of a draft by its name in Lua."""
         found = [entry.cls for entry in registry.provide(typename) if entry.cls is not None]
         return found[0] if found else None
 

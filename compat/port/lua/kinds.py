@@ -1,4 +1,4 @@
-"""What a value is: ``type`` and ``torch.type``."""
+"""The type of a value: ``type`` and ``torch.type``."""
 
 from __future__ import annotations
 
@@ -88,6 +88,6 @@ def _entry_name(kind: Any) -> str | None:
 
 
 def is_of_lua(value: Any) -> bool:
-    """Whether it is a table of the Lua runtime's: there is none before that runs."""
+    """Return whether ``value`` is a table of the Lua runtime's: there is none before that runs."""
     values = sys.modules.get("compat.lua.values")
     return values is not None and isinstance(value, values.LuaTable)

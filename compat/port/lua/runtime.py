@@ -64,13 +64,13 @@ class Storage:
         self.tensor = x.detach().as_strided((count,), (1,), 0)
 
     def size(self) -> int:
-        """How many elements."""
+        """Return how many elements."""
         return self.tensor.numel()
 
     __len__ = size
 
     def resize(self, count: int) -> Storage:
-        """Have so many elements; those that are new hold anything."""
+        """Change the number of elements; new ones hold anything."""
         self.tensor.untyped_storage().resize_(int(count) * self.tensor.element_size())
         self.tensor = self.tensor.as_strided((int(count),), (1,), 0)
         return self
@@ -86,7 +86,7 @@ class Storage:
         return functools.partial(call_method, self, name)
 
     def totable(self) -> list[float]:
-        """The elements."""
+        """Return the elements."""
         found: list[float] = self.tensor.tolist()
         return found
 
@@ -97,7 +97,7 @@ def start() -> None:
 
 
 def draft_runtime() -> Any:
-    """The runtime, with the default type that is in force."""
+    """Return the runtime, with the default type that is in force."""
     made = _made()
     default = torch7.getdefaulttensortype()
     made.execute(
@@ -127,14 +127,14 @@ def _function(code: str) -> Any:
 
 
 def _given(value: Any) -> Any:
-    """A value for Lua: bools are bytes there."""
+    """Return a value for Lua: bools are bytes there."""
     if isinstance(value, _torch.Tensor) and value.dtype == _torch.bool:
         return value.view(_torch.uint8)
     return value
 
 
 def _taken(value: Any, is_storage: bool) -> Any:
-    """A value of Lua for Python: sizes and storages, and objects that only Lua has."""
+    """Return a value of Lua for Python: sizes and storages, and objects that only Lua has."""
     if is_storage and isinstance(value, list):
         return _torch.Size(value)
     if is_storage and isinstance(value, _torch.Tensor):
@@ -145,7 +145,7 @@ def _taken(value: Any, is_storage: bool) -> Any:
 
 
 def all_results(function: Any, *args: Any) -> tuple[Any, ...]:
-    """What a function gives, or the method of this name of the first argument."""
+    """Return what a function gives, or the method of this name of the first argument."""
     draft_runtime()
     if isinstance(function, str):
         found = _function(_CALL % _BY_NAME % function)(*map(_given, args))
@@ -158,7 +158,7 @@ def all_results(function: Any, *args: Any) -> tuple[Any, ...]:
 
 
 def called(function: Any, *args: Any) -> Any:
-    """The same: one result by itself, None for none."""
+    """Return one result by itself, None for none, a tuple of several."""
     found = all_results(function, *args)
     return found if len(found) > 1 else next(iter(found), None)
 
@@ -215,7 +215,7 @@ def original_typename(owner: Original) -> str | None:
 
 
 def original_entries(owner: Original) -> list[tuple[Any, Any]]:
-    """What Lua's ``pairs`` goes through."""
+    """Return what Lua's ``pairs`` goes through."""
     keys, values = called(_function(_ENTRIES), owner)
     return list(zip(keys, values, strict=True))
 
@@ -280,7 +280,7 @@ class _Function:
         return hash(type(self))
 
     def all_results(self, *args: Any) -> tuple[Any, ...]:
-        """What it gives."""
+        """Return the results of a function of Lua."""
         return all_results(self._function, *args)
 
     def __call__(self, *args: Any) -> Any:
@@ -295,7 +295,7 @@ class _Function:
 
 @functools.cache
 def package(name: str) -> Package:
-    """A package as the Lua runtime has it."""
+    """Return a package as the Lua runtime has it."""
     return Package(name)
 
 

@@ -20,7 +20,7 @@ from compat.port.write.names import class_name
 
 @expression(s.Call)
 def call(node: s.Call, draft: Draft, _hint: str) -> Code:
-    """A call; one of a parent's method is ``super()``."""
+    """Return a call; one of a parent's method is ``super()``."""
     if node in draft.flattened_again:
         draft.page.mark(
             "in Torch7 the tensors of the earlier getParameters are the net's no more", "flat"
@@ -33,7 +33,7 @@ def call(node: s.Call, draft: Draft, _hint: str) -> Code:
 
 
 def _of_parent(node: s.Call, draft: Draft) -> str | None:
-    """The name of the parent's method that ``Parent.method(self, …)`` calls; else None."""
+    """Return the name of the parent's method that ``Parent.method(self, …)`` calls; else None."""
     klass, function = draft.klass, node.function
     first = node.arguments[0] if node.arguments else None
     if klass is None or not klass.parent or node.method is not None:
@@ -58,7 +58,7 @@ def _of_parent(node: s.Call, draft: Draft) -> str | None:
 
 
 def _called(node: s.Call, draft: Draft) -> Code:
-    """Any other call, whose results may be any number."""
+    """Return any other call, whose results may be any number."""
     if node.method is not None:
         return methods.method(node, draft)
     if node.arguments and is_open(node.arguments[-1]) and draft.types.takes_all(node):
@@ -93,7 +93,7 @@ def _called(node: s.Call, draft: Draft) -> Code:
 
 
 def _is_chosen(function: s.Node, draft: Draft) -> bool:
-    """Whether the program names a package's function as it runs: ``optim[opt.method]``.
+    """Return whether the program names a package's function as it runs: ``optim[opt.method]``.
 
     Another one may give more results than the one that was seen.
     """

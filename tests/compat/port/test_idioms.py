@@ -39,7 +39,7 @@ IDIOMS = [
     ),
     (
         "local t = {1, 2}\nfor i = 1, #t do t[i] = t[i] * 2 end",
-        "t = [1, 2]\nfor i in range(len(t)):\n    t[i] = t[i] * 2",
+        "t = [1, 2]\nfor i in range(len(t)):\n    t[i] *= 2",
     ),
     (
         "local k = 3\nlocal d = k >= 122 and 2 or k >= 81 and 1 or 0",
@@ -159,8 +159,8 @@ IDIOMS = [
     ),
     ("local net = nn.Sequential()\nnet:add(nn.Linear(2, 3))\nlocal w = net.modules[1].weight",
      "net = nn.Sequential()\nnet.add(nn.Linear(2, 3))\nw = net.modules[0].weight"),
-    ("local cmd = torch.CmdLine()\nlocal opt = cmd:parse(arg or {})",
-     "cmd = torch7.CmdLine()\nopt = cmd.parse()"),
+    ("local cmd = torch.CmdLine()\ncmd:addTime()\nlocal opt = cmd:parse(arg or {})",
+     "cmd = torch7.CmdLine()\ncmd.addTime()\nopt = cmd.parse()"),
     ("-- says why\nlocal n = 1 -- the number\n\n-- more\nlocal m = 2",
      "n = 1  # the number\n\n# more\nm = 2"),
 ]  # fmt: skip
