@@ -138,7 +138,7 @@ def default_stream(device: torch.device) -> torch.Stream:
 
 
 def _number(device: torch.device) -> int:
-    """PyTorch's number of a device type, as streams take it."""
+    """Return PyTorch's number of a device type, as streams take it."""
     return current_stream(device).device_type
 
 
@@ -151,7 +151,7 @@ def set_stream(stream: torch.Stream) -> None:
 
 @contextmanager
 def on_stream(stream: torch.Stream) -> Iterator[None]:
-    """A block whose work is queued on a stream, with its device as the current one."""
+    """Run a block whose work is queued on a stream, with its device as the current one."""
     index = torch.accelerator.current_device_index()
     before = current_stream(stream.device)
     torch.accelerator.set_stream(stream)
@@ -186,7 +186,7 @@ def pins_memory() -> bool:
 
 
 def memory(device: torch.device) -> tuple[int, int] | None:
-    """Free and total memory in bytes of an accelerator; None if PyTorch does not tell."""
+    """Return free and total memory in bytes of an accelerator; None if PyTorch does not tell."""
     for module, name in ((torch.accelerator, "get_memory_info"), (_module(device), "mem_get_info")):
         ask = getattr(module, name, None)
         if ask is not None:
@@ -206,7 +206,9 @@ def caches_memory(device: torch.device) -> bool:
 
 
 def properties(device: torch.device) -> Any:
-    """PyTorch's facts of an accelerator, an object with attributes; None if there are none."""
+    """Return PyTorch's facts of an accelerator, an object with attributes; None if there are
+    none.
+    """
     ask = getattr(_module(device), "get_device_properties", None)
     return None if ask is None else ask(device)
 

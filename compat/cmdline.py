@@ -90,11 +90,17 @@ class CmdLine:
         self.dateformat = format + ("" if name is None else f"[{name}]: ")
 
     def text(self, txt: str = "") -> None:
-        """A line of the help."""
+        """Add a line to the help."""
         self.helplines.append(txt)
 
     def argument(self, key: str, help: str | None = None, type: str | None = None) -> None:
-        """An argument that must be given, by its position; ``type`` is ``string`` or ``number``."""
+        """Add an argument that must be given, by its position.
+
+        Args:
+            key: its name in the table of ``parse``.
+            help: a line of the help.
+            type: ``string`` or ``number``; default: ``string``.
+        """
         entry = Declared(key, help, type)
         self.arguments.append(entry)
         self.helplines.append(entry)
@@ -102,8 +108,13 @@ class CmdLine:
     def option(
         self, key: str, default: Value, help: str | None = None, type: str | None = None
     ) -> None:
-        """An option; ``key`` with its dashes. A boolean option takes no value: it turns the default
-        around.
+        """Add an option. A boolean option takes no value: it turns the default around.
+
+        Args:
+            key: its name, with dashes: ``-learningRate``.
+            default: a string, number or boolean, which also gives the option its type.
+            help: a line of the help.
+            type: Lua's name of the type, checked against the default.
 
         Raises:
             ValueError: the default is None, or not of the Lua type ``type``.
@@ -220,7 +231,8 @@ def folder_name(
         arguments = {entry.name: "" for entry in parser.arguments}
     else:
         separators = ",", "="
-        actions = [action for action in parser._actions if action.dest != "help"]
+        declared = parser._actions  # noqa: SLF001, argparse tells them nowhere else
+        actions = [action for action in declared if action.dest != "help"]
         defaults = {a.option_strings[0].removeprefix("-"): a.default
                     for a in actions if a.option_strings}  # fmt: skip
         arguments = {a.dest: "" for a in actions if not a.option_strings}
@@ -241,7 +253,8 @@ def folder_name(
         else:
             print(f"WARNING: unknown option/argument: {name} IGNORING for DIRECTORY NAME")
     given = [text for text in arguments.values() if text]
-    return separators[0].join([*([prefix] if prefix else []), *given, *sorted(named)])
+    behind = sorted(named) or [""] * bool(given)  # Torch7 ends it with a separator then
+    return separators[0].join([*([prefix] if prefix else []), *given, *behind])
 
 
 def log(

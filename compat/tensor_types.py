@@ -29,12 +29,12 @@ _CUDA_NAMES = {dtype: name for name, dtype in CUDA_TYPES.items()}
 
 
 def type_name(dtype: torch.dtype, cuda: bool = False) -> str:
-    """Torch7's name of the tensor type with this dtype, e.g. ``torch.CudaDoubleTensor``."""
+    """Return Torch7's name of the tensor type with this dtype, e.g. ``torch.CudaDoubleTensor``."""
     return (_CUDA_NAMES if cuda else _CPU_NAMES)[dtype]
 
 
 def tensor_type(tensor: torch.Tensor) -> str:
-    """Torch7's name of a tensor's type; on an accelerator, of any kind, the CUDA one."""
+    """Return Torch7's name of a tensor's type; on an accelerator, of any kind, the CUDA one."""
     named = getattr(tensor, "torch7_type", None)
     return named or type_name(tensor.dtype, accelerators.holds(tensor))
 

@@ -194,6 +194,7 @@ def typename(object: Any) -> str | None:
         object: any value.
 
     Example:
+        >>> import torch
         >>> from compat import nn, torch as torch7
         >>> torch7.typename(torch.ones(2)), torch7.typename(nn.Tanh()), torch7.typename(3)
         ('torch.FloatTensor', 'nn.Tanh', None)

@@ -6,6 +6,7 @@ import gc
 import importlib.util
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -74,7 +75,10 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     cuda = torch.cuda.is_available()
+    free_threaded = not getattr(sys, "_is_gil_enabled", lambda: True)()
     for item in items:
+        if free_threaded and item.get_closest_marker("freed_at_once"):
+            item.add_marker(pytest.mark.skip(reason="needs Python's lock"))
         if not cuda and item.get_closest_marker("cuda"):
             item.add_marker(pytest.mark.skip(reason="needs a CUDA device"))
         for marker in item.iter_markers("needs"):

@@ -37,7 +37,7 @@ def to_tensor(picture: Picture, kind: str, letters: str, order: str) -> Tensor:
 
 
 def size(picture: Picture) -> tuple[int, int]:
-    """Width and height."""
+    """Return width and height."""
     return picture.size
 
 

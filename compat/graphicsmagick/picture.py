@@ -92,8 +92,8 @@ class Picture:
 
     @classmethod
     def from_tensor(cls, tensor: Tensor, letters: str = "RGB", order: str = "DHW") -> Picture:
-        """Planes named by letters among R, G, B, A and I, in a tensor of numbers from 0 to 1, or of
-        bytes; ``order`` names its dimensions.
+        """Return planes named by letters among R, G, B, A and I, in a tensor of numbers from 0
+        to 1, or of bytes; ``order`` names its dimensions.
         """
         _check_layout(letters, order)
         if tensor.dim() == 2:
@@ -247,7 +247,7 @@ def _check_layout(letters: str, order: str) -> None:
 
 
 def _line(radius: float, sigma: float) -> Tensor:
-    """Gaussian weights, as far as one of them would change a pixel of 8 bits."""
+    """Return Gaussian weights, as far as one of them would change a pixel of 8 bits."""
     if sigma <= 0:
         raise ValueError(f"sigma is {sigma}; a positive number is accepted")
     reach = math.ceil(radius)

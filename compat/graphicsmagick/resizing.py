@@ -78,7 +78,7 @@ def _matrix(size: int, wanted: int, name: str, blur: float) -> Tensor:
 
 
 def resize(planes: Tensor, width: int, height: int, name: str, blur: float = 1.0) -> Tensor:
-    """Planes ``C x H x W`` in another size."""
+    """Return planes ``C x H x W`` in another size."""
     rows = _matrix(planes.size(1), height, name, blur)
     columns = _matrix(planes.size(2), width, name, blur)
     return (rows @ planes.double() @ columns.t()).to(planes.dtype)

@@ -117,7 +117,7 @@ def _plain(
 
 
 def _pair(param: Any, name: str, both: str) -> tuple[int, int]:
-    """Width and height; one of them alone does not count."""
+    """Return width and height; one of them alone does not count."""
     width, height = getattr(param, f"{name}_w"), getattr(param, f"{name}_h")
     if width == 0 or height == 0:
         width = height = getattr(param, both)

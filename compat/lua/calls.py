@@ -13,6 +13,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import torch
+
 from compat.lua.tables import Table, filled, keys_and_values
 from compat.lua.values import LuaSequence
 from compat.lua_tables import LuaDict, MixedTable
@@ -123,7 +125,7 @@ class Calls:
     def _answer(self, box: list[Any]) -> Any:
         # Not an argument, to which the caller has a reference in some versions of Python.
         results = box.pop()
-        if type(results) is not tuple:
+        if not isinstance(results, tuple) or isinstance(results, torch.Size):
             results = (results,)
         found = self._classified_all(results)
         del results

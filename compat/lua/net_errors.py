@@ -17,8 +17,8 @@ def functions(runtime: Runtime) -> Any:
     table = runtime.lua.table_from
 
     def origin(error: Exception) -> tuple[Any, ...]:
-        """Owner, method, arguments and their number, and Torch7's names of the classes that have
-        the method, from the owner's up to the one that defines it.
+        """Return owner, method, arguments and their number, and Torch7's names of the classes
+        that have the method, from the owner's up to the one that defines it.
 
         The owner of an error in a constructor is its class.
         """

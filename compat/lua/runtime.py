@@ -70,7 +70,9 @@ def _functions_of(*modules: Any) -> dict[str, Callable[..., Any]]:
 
 
 def _thnn() -> Any:
-    """THNN's functions; imports the formulas of nets, which scripts without nets do not need."""
+    """Return THNN's functions; imports the formulas of nets, which scripts without nets do not
+    need.
+    """
     return importlib.import_module("compat.lua.kernels.thnn")
 
 
@@ -324,6 +326,7 @@ class Runtime:
             LuaError: the code does not compile, or ended in an error.
 
         Example:
+            >>> import torch
             >>> from compat import lua
             >>> runtime = lua.Runtime()
             >>> runtime.execute("local x, y = ...; return x:sum(), y + 1", torch.ones(3), 4)

@@ -86,7 +86,7 @@ def keys(table: Hash) -> list[Any]:
 
 
 def entry(table: Hash, names: list[Any], i: int) -> tuple[Any, Any]:
-    """One key and its value."""
+    """Return one key and its value."""
     name = names[int(i) - 1]
     return (name[1] if isinstance(name, tuple) else name), table.items.get(name)
 

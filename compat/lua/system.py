@@ -91,7 +91,7 @@ def touch(path: str, accessed: float | None = None, modified: float | None = Non
 
 
 def link(old: str, new: str, symbolic: bool = False) -> tuple[Any, ...]:
-    """Another name for a file."""
+    """Make another name for a file."""
     return _try(os.symlink if symbolic else os.link, old, _bytes(new))
 
 
@@ -112,7 +112,7 @@ def names(path: str) -> tuple[Any, ...]:
 
 
 def attributes(path: str, follow: bool = True) -> tuple[Any, ...]:
-    """Torch7's lfs.attributes, without its second argument."""
+    """Return Torch7's lfs.attributes, without its second argument."""
     try:
         found = os.stat(_bytes(path), follow_symlinks=follow)
     except OSError as error:
@@ -145,13 +145,13 @@ def temporary_name() -> str:
 
 
 def uname() -> tuple[str, str, str]:
-    """System, node, machine."""
+    """Return system, node, machine."""
     found = platform.uname()
     return found.system, found.node, found.machine
 
 
 def clock() -> float:
-    """Seconds since 1970."""
+    """Return seconds since 1970."""
     return time.time()
 
 

@@ -160,9 +160,9 @@ class LuaOutput:
         return os.isatty(1)
 
     def fileno(self) -> int:
-        """That of standard output."""
+        """Return the file number of standard output."""
         return 1
 
     def writable(self) -> bool:
-        """It is."""
+        """Return True: Lua may write to it."""
         return True

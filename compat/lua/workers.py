@@ -169,12 +169,12 @@ class _Owner:
 
 
 def owner(pool: Pool) -> _Owner:
-    """Something with whose end the pool's threads end."""
+    """Return something with whose end the pool's threads end."""
     return _Owner(lambda: stop(pool))
 
 
 def user(number: float) -> _Owner:
-    """Something with whose end there is one user less."""
+    """Return something with whose end there is one user less."""
     return _Owner(lambda: release(number))
 
 
@@ -227,7 +227,7 @@ def share(kind: str, number: float | None = None) -> int:
 
 
 def release(number: float) -> None:
-    """One user less."""
+    """Count one user less."""
     with _guard:
         found = int(number)
         _users[found] -= 1

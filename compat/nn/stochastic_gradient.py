@@ -34,6 +34,11 @@ class StochasticGradient:
         verbose: whether to print the mean loss of each iteration.
         hookExample: called with the trainer and the example after each one.
         hookIteration: called with the trainer, the number of the iteration, from 1, and the loss.
+
+    Example:
+        >>> from compat import nn
+        >>> trainer = nn.StochasticGradient(nn.Linear(2, 1), nn.MSECriterion())
+        >>> trainer.maxIteration, trainer.verbose = 2, False
     """
 
     hookExample: Callable[[StochasticGradient, Any], Any] | None = None

@@ -142,7 +142,9 @@ def _split(line: str) -> list[str]:
 
 
 def joined(words: Sequence[str]) -> list[str]:
-    """A command line with ``--run=-h 5`` for ``--run "-h 5"``: a value may begin as an option."""
+    """Return a command line with ``--run=-h 5`` for ``--run "-h 5"``: a value may begin as an
+    option.
+    """
     made: list[str] = []
     for word in words:
         if made and made[-1] in ("--run", "--check", "--ignore"):

@@ -12,6 +12,7 @@ from compat.port.know.files import File
 from compat.port.know.inference import Inference
 from compat.port.know.scopes import Scopes, Variable
 from compat.port.know.shapes import loads_by_name
+from compat.port.know.snake_case import rename
 from compat.port.know.trace import Facts, traced
 from compat.port.project.drafting import Converted, Made, convert_file
 from compat.port.project.following import Program, follow
@@ -32,7 +33,9 @@ def convert(
     folder: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
 ) -> list[Converted]:
-    """The drafts of a program's files; the first is the script that starts it. See ``make``."""
+    """Return the drafts of a program's files; the first is the script that starts it. See
+    ``make``.
+    """
     return make(follow(paths), runs, folder, seconds).files
 
 
@@ -42,7 +45,7 @@ def make(
     folder: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
 ) -> Made:
-    """The drafts of a program.
+    """Return the drafts of a program.
 
     A file, or a function, that cannot be drafted stays Lua; its draft says why.
 
@@ -69,6 +72,8 @@ def make(
     reasons = {source.path: _reason(source) for source in program.sources}
     types = _inferred(files, facts, reasons)
     shared = _shared(files, {s.path for s in program.sources if s.is_data})
+    for file in files:
+        rename(file, types)
     made = [
         convert_file(file, types, shared, source, reasons[source.path])
         for file, source in zip(files, program.sources, strict=True)
@@ -84,20 +89,20 @@ def make(
 
 
 def planned(program: Program) -> Made:
-    """The files of drafts that are there, without their texts."""
+    """Return the files of drafts that are there, without their texts."""
     files, renamed = _files(program, set())
     made = [Converted(Path(file.path), file.module, "", Report(), file.is_script) for file in files]
     return Made(program, made, renamed)
 
 
 def _imports(text: str, modules: set[str]) -> bool:
-    """Whether a draft imports one of these."""
+    """Return whether a draft imports one of these."""
     found = re.findall(r"^\s*(?:from|import) (\w+)|_module\(\"(\w+)", text, re.M)
     return any({*words} & modules for words in found)
 
 
 def _with_path(text: str, depth: int) -> str:
-    """A script that stands in a folder of the program: it finds the program's modules."""
+    """Return a script that stands in a folder of the program: it finds the program's modules."""
     lines = text.splitlines(keepends=True)
     first = next((i for i, line in enumerate(lines) if not line.startswith("#")), len(lines))
     head = (
@@ -108,12 +113,12 @@ def _with_path(text: str, depth: int) -> str:
 
 
 def _is_opaque(source: Source) -> bool:
-    """Whether what a file says is not known."""
+    """Return whether what a file says is not known."""
     return source.is_data or source.problem is not None or source.length > 0
 
 
 def _reason(source: Source) -> str:
-    """Why a file cannot be drafted, as far as that is known from its text."""
+    """Return why a file cannot be drafted, as far as that is known from its text."""
     if source.length:
         return f"it has {source.length} lines; files of up to {LONGEST} get a draft"
     if source.problem is None:
@@ -122,8 +127,8 @@ def _reason(source: Source) -> str:
 
 
 def _files(program: Program, started_too: set[int]) -> tuple[list[File], dict[Path, str]]:
-    """The files. Each script has the global variables of its own,
-    and all share those of the other files.
+    """Return the files. Each script has the global variables of its own, and all share those of
+    the other files.
     """
     sources = program.sources
     begins = _scripts(program) | started_too
@@ -152,7 +157,9 @@ def _files(program: Program, started_too: set[int]) -> tuple[list[File], dict[Pa
 
 
 def _scripts(program: Program) -> set[int]:
-    """The files that start a program: the first, and those that were named and nobody loads."""
+    """Return the files that start a program: the first, and those that were named and nobody
+    loads.
+    """
     sources = program.sources
     if any(loads_by_name(source.block) for source in sources):
         return {0}
@@ -166,7 +173,7 @@ def _scripts(program: Program) -> set[int]:
 
 
 def _inferred(files: list[File], facts: Facts, reasons: dict[Path, str]) -> Inference:
-    """The types of a program; a file that they cannot be told of is one for Lua."""
+    """Return the types of a program; a file that they cannot be told of is one for Lua."""
     while True:
         types = Inference(files, facts)
         try:
@@ -188,7 +195,9 @@ def _inferred(files: list[File], facts: Facts, reasons: dict[Path, str]) -> Infe
 
 
 def started(paths: Sequence[Path], words: Sequence[str]) -> tuple[int, Sequence[str]]:
-    """Which of the files a command line starts, and with what arguments: ``sample.lua -n 3``."""
+    """Return which of the files a command line starts, and with what arguments: ``sample.lua -n
+    3``.
+    """
     if words and words[0].endswith(".lua"):
         for number, path in enumerate(paths):
             if path.resolve() == Path(words[0]).resolve():
@@ -197,7 +206,7 @@ def started(paths: Sequence[Path], words: Sequence[str]) -> tuple[int, Sequence[
 
 
 def _shared(files: Sequence[File], data: set[Path]) -> set[Variable]:
-    """Globals that one file writes and another reads; what Lua files do is not known."""
+    """Return globals that one file writes and another reads; what Lua files do is not known."""
     if len(files) == 1:
         return set()
     unknown = any(file.is_opaque and Path(file.path) not in data for file in files)
@@ -212,7 +221,7 @@ def _shared(files: Sequence[File], data: set[Path]) -> set[Variable]:
 
 
 def summary(made: Sequence[Converted]) -> str:
-    """How many places depended on types, how they were decided, and what stayed open."""
+    """Return how many places depended on types, how they were decided, and what stayed open."""
     sites: Counter[str] = Counter()
     for one in made:
         sites += one.report.sites

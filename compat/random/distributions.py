@@ -365,6 +365,7 @@ def rand(
         generator: where to draw from; default: the shared one.
 
     Example:
+        >>> import torch
         >>> from compat import random
         >>> random.rand(2, 3).shape
         torch.Size([2, 3])

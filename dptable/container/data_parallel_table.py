@@ -88,6 +88,7 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
     container's parameters, the container drops its flat tensors.
 
     Example:
+        >>> import torch
         >>> from compat import nn
         >>> from dptable import devices
         >>> devices.configure(["cpu", "cpu"])

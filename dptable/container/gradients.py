@@ -135,6 +135,7 @@ class GradientSum(Part):
         try:
             yield BackwardPass(contexts, lambda: self._reduce(link, reducer, used))
         except BaseException:
+            # First: sums that threads still run must not write after the zeroing.
             if reducer is not None:
                 reducer.abort()
             self._discard(link)
@@ -187,6 +188,7 @@ class GradientSum(Part):
         used, self._unreduced = self._unreduced, 0
         gradients = self._parameters.lists(link)[1]
         if reducer is not None:
+            # Also sums what did not arrive: parameters of branches that took no part.
             reducer.finish()
             # Not 1 if this process assumed a wrong number of rows; see Member.begin.
             correction = self.group.end()

@@ -233,6 +233,8 @@ class Passes(Part):
         if not latest.outputGpu:
             raise RuntimeError("nn.DataParallelTable: backward needs a forward pass first")
         link = self.link()
+        # Results lie in the modules, so that a later forward of the same replicas has overwritten
+        # them.
         if not latest.is_of(link.replicas):
             raise RuntimeError(
                 "nn.DataParallelTable: since the forward pass the net was changed, or has gone "
@@ -245,6 +247,7 @@ class Passes(Part):
         )
         if method == "updateGradInput":
             return self._run_backward(method, mode)
+        # A replayed graph runs no Python, so nothing tells which gradients are complete meanwhile.
         early = self._replays is None
         with self._gradients.summed(link, latest.maxUsedGpu, early) as running:
             result = self._run_backward(method, mode, *scale, around=running.contexts)
@@ -281,6 +284,7 @@ class Passes(Part):
         goers = self._replays or latest.replicas
         name = method
         if method == "backward" and not mode.to_input and latest.replicas[0].compilation is None:
+            # The gradient of the batch is not wanted. A compiled net has code for `backward` only.
             name = "backward_parameters"
         functions = [getattr(each, name) for each in goers[: latest.maxUsedGpu]]
         given = latest.inputGpu, latest.gradOutputGpu, *([s] * latest.maxUsedGpu for s in scale)
@@ -303,6 +307,8 @@ class Passes(Part):
         group.take_apart(self._parameters.lists(link)[1][0])
         group.begin(0, link.fingerprint)
         with self._gradients.summed(link, 0, early=False) as running:
+            # A process without data must take part in each collective, or the others would wait for
+            # it.
             running.reduce()  # with the other processes
 
     @property

@@ -47,6 +47,7 @@ class Structure:
             method or None.
         """
         now, former = self._own_methods(), self._methods
+        # By identity: comparing functions by value would call `__eq__` of somebody's objects.
         if all(map(is_, now, former)):
             return []
         self._methods = now
@@ -120,6 +121,7 @@ class Replicas(Part):
     def setup(self) -> list[Module]:
         """Return the replicas; make them if there are none or if the container got another net."""
         if not self.dispatcher.prepare(self._gpus()):
+            # The worker that was given up may write into its replica at any time.
             self.modules = None  # a job that was given up may still use one
         if self.modules is None or self.modules[0] is not self._net():
             self.modules = make_replicas(self._net(), self.devices())

@@ -264,7 +264,7 @@ _SWITCH = "switch"
 
 
 def _nvlink_ends(handle: Any) -> list[str]:
-    """For every active NVLink of a GPU the PCI address of its other end."""
+    """Return for every active NVLink of a GPU the PCI address of its other end."""
     ends = []
     for link in range(pynvml.NVML_NVLINK_MAX_LINKS):
         if _ask("nvmlDeviceGetNvLinkState", handle, link) != pynvml.NVML_FEATURE_ENABLED:

@@ -30,6 +30,7 @@ def agreed(value: T, checked: Checked, group: dist.ProcessGroup | None = None) -
 def _portable(error: Exception) -> Exception:
     """Return ``error``, or a RuntimeError with its text if it cannot be pickled."""
     try:
+        # Both ways: some exceptions pickle, but their constructors do not take the arguments back.
         pickle.loads(pickle.dumps(error))
     except Exception:
         return RuntimeError(f"{type(error).__name__}: {error}")

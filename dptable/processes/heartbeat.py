@@ -63,6 +63,8 @@ class Heartbeat:
 
     def checked(self, collective: Callable[[], Any]) -> Any:
         """Run a collective; if it fails, the error names the rank to blame."""
+        # Counted before the call, so that a process that hangs inside has the smaller number of the
+        # two.
         self.progress += 1
         try:
             return collective()
@@ -111,6 +113,7 @@ class Heartbeat:
 
     def _verdict(self, text: str | None) -> str:
         """Return the first verdict of any process, or else ``text`` or ``_examined()``."""
+        # A verdict that exists is final: two processes must not blame different ranks.
         if self._store.check(["verdict"]):
             return self._store.get("verdict").decode()
         if text is None:
@@ -124,6 +127,7 @@ class Heartbeat:
         before = {rank: self._state(rank) for rank in others}
         threading.Event().wait(_BEATS * self.interval)
         after = {rank: self._state(rank) for rank in others}
+        # Two looks, not a clock: the clocks of machines differ.
         if dead := [rank for rank in others if before[rank] == after[rank]]:
             return f"{self._named(dead)} gone"
         least = min((progress for _, progress in after.values()), default=self.progress)

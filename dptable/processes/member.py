@@ -98,6 +98,7 @@ class Member:
         except BaseException:
             self.close()
             raise
+        # Only after the check: tensors of other sizes would make the collective fail, or hang.
         self.broadcast([tensor for _, tensor in tensors])
         # In the order in which they were started, which is that of all processes.
         self._unfinished: list[Finish] = []
@@ -114,6 +115,7 @@ class Member:
         self._correction = 1.0
 
     def _verify(self, *mine: list[str]) -> None:
+        # All lines of all ranks, so that the error names the first difference and both ranks.
         everybody: list[Any] = [None] * self.size
         self.checked(partial(dist.all_gather_object, everybody, mine, group=self.control))
         facts, doubtful = ([each[i] for each in everybody] for i in (0, 1))
@@ -159,6 +161,8 @@ class Member:
                 gradients (not for the ``gradInput`` of inner modules). ``end`` returns this factor
                 also on a rank that did wait, as a rank without data must.
         """
+        # An exchange of a pass that nobody ended is finished first: collectives must match in
+        # number.
         self._agree()
         self._unfinished = []
         supposed = self._rows if fresh and self._zero else 0
@@ -172,6 +176,8 @@ class Member:
         self._asked = self.checked(exchange).wait, everybody
         self._correction, self._zero = 1.0, False
         self.weight = self._share(rows)
+        # The gradients are zero and belong to this pass alone, so a wrong weight can be corrected
+        # by one factor at the end.
         if supposed:
             return self.weight
         self.weight = 1.0
@@ -190,8 +196,10 @@ class Member:
             return
         (wait, everybody), self._asked = self._asked, None
         self.checked(wait)
+        # A collective of all has succeeded: every rank has seen the old report, or never will.
         self.heartbeat.met()
         counts, prints, guesses = everybody.unbind(1)
+        # All ranks compare the same numbers, so all raise, and none is left waiting.
         for rank in (prints != prints[self.rank]).nonzero().flatten().tolist():
             raise RuntimeError(
                 f"rank {self.names[rank]} has other parameters than rank {self.names[self.rank]}; "
@@ -248,6 +256,7 @@ class Member:
 
     def add_statistics(self, total: Tensor) -> None:
         """Sum the statistics of a batch normalisation over the processes, in place."""
+        # Gloo carries CPU tensors; the group of the gradients may be NCCL's.
         held = total.cpu()
         self.checked(partial(dist.all_reduce, held, group=self._statistics))
         total.copy_(held)
@@ -258,6 +267,7 @@ class Member:
             self.broadcast(statistics)
             return
         for tensor in statistics:
+            # Divided before the sum, which then cannot overflow in half precision.
             tensor.div_(self.size)
             self.checked(partial(dist.all_reduce, tensor, group=self.group))
 
@@ -272,12 +282,14 @@ class Member:
 
     def abort(self, error: BaseException) -> None:
         """Tell the others that this process failed."""
+        # The next pass must not wait for sums of this one, nor assume its number of rows.
         self._unfinished, self._asked, self._rows = [], None, 0
         self.heartbeat.report(error)
 
     def close(self) -> None:
         """Stop the heartbeat and leave the groups that were made for this container."""
         self.heartbeat.close()
+        # The program's own group stays: it may use it after this container.
         for group in (self._statistics, self.control):
             if group is not None and group is not self.group:
                 end_group(group)

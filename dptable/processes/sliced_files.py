@@ -95,14 +95,17 @@ def write(
     """
     _check_group(group)
     folder = Path(folder)
+    # Beside the folder, so that the final renaming stays inside one file system and is atomic.
     unfinished = folder.with_name(f".{folder.name}.partial")
     first = dist.get_rank(group) == 0
+    # A rank may have no element of a short vector; the format has no empty chunks.
     mine = {name: value for name, value in slices.items() if value.numel()}
     if first:
         mine |= wholes
     planner = _SavePlanner(part, frozenset(slices))
     told = {"rest": rest, "slices": list(slices)}
     try:
+        # All ranks raise what the first one raises, instead of waiting for it in the save.
         decided(lambda: _begin(folder, unfinished, told, group), checked, group)
         options = {"storage_writer": _Writer(unfinished, folder), "planner": planner}
         save = partial(dcp.save, mine, process_group=group, **options)
@@ -158,6 +161,7 @@ def read(
     found = _found(reader.index)
     rest, names = _told(folder / _REST, found)
     for name in names:
+        # Before anything is allocated: the sizes in an index are not trusted.
         if found[name].size[-1] != count:
             raise ValueError(
                 f"{folder}: {name} has {found[name].size[-1]} elements; {count} are accepted"
@@ -265,6 +269,7 @@ class _Writer(dcp.FileSystemWriter):
         super().finish(metadata, results)
         with atomic_file(self._unfinished / slice_index.INDEX) as file:
             file.write(slice_index.described(metadata))
+        # Last: a folder that has its name is complete.
         self._unfinished.rename(self._folder)
 
 

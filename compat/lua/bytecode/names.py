@@ -22,7 +22,7 @@ def _prototypes(main: Prototype) -> list[Prototype]:
 
 
 def _globals(main: Prototype) -> set[bytes]:
-    """Whatever may be the name of a global variable."""
+    """Return whatever may be the name of a global variable."""
     return {
         text
         for prototype in _prototypes(main)

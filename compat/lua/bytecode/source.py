@@ -192,7 +192,7 @@ class _Function:
         return ", ".join(names + ["..."] * self._proto.is_vararg)
 
     def _declarations(self) -> str:
-        """Upvalues in their order, changeable where they were; then the slots."""
+        """Return upvalues in their order, changeable where they were; then the slots."""
         proto = self._proto
         parts = []
         if self._depth == 0 and self._upvalues:
@@ -393,7 +393,7 @@ class _Function:
         return int(value) & 0xFFFFFFFF if abs(value) < 2**53 else 1
 
     def _loop(self, pc: int, each: Instruction) -> str | None:
-        """Loops and jumps."""
+        """Write loops and jumps."""
         a = each.a
         match each.name:
             case "LOOP":

@@ -270,10 +270,11 @@ function Tensor.split(result, tensor, splitSize, dim)
       for key in pairs(result) do result[key] = nil end
    end
    dim = dim or 1
-   local start = 1
+   local start, count = 1, 0 -- of a table of Python's # knows nothing here
    while start <= tensor:size(dim) do
       local size = math.min(splitSize, tensor:size(dim) - start + 1)
-      result[#result + 1] = tensor:narrow(dim, start, size)
+      count = count + 1
+      result[count] = tensor:narrow(dim, start, size)
       start = start + size
    end
    return result

@@ -34,7 +34,7 @@ def _maker(dtype: torch.dtype, device: torch.device) -> Callable[..., Tensor]:
 
 
 def allocator(name: str) -> Allocator:
-    """Makers of a tensor of given sizes with its address, and of an empty one, of a type.
+    """Return makers of a tensor of given sizes with its address, and of an empty one, of a type.
 
     Those of a type for GPUs are on the device that is the current one then.
     """
@@ -118,8 +118,8 @@ def move(tensor: Tensor, place: Tensor) -> None:
 
 
 def describe_tensor(tensor: Tensor) -> tuple[Any, ...]:
-    """Identity, type, storage (identity, number of elements, address), offset, dimensions, sizes
-    and strides.
+    """Return identity, type, storage (identity, number of elements, address), offset,
+    dimensions, sizes and strides.
     """
     n = tensor.dim()
     elements = tensor.numel()
@@ -166,7 +166,7 @@ def note_written(base: Tensor) -> None:
 
 
 def get_item(base: Tensor, index: int) -> Any:
-    """One element of a storage."""
+    """Return one element of a storage."""
     return base.as_strided((), (), index).item()
 
 
@@ -232,7 +232,7 @@ def map_file(
 
 
 def record_bytes(base: Tensor, offset: int, n: int) -> bytes:
-    """Elements of a storage as they lie in memory."""
+    """Return the elements of a storage as bytes, as they lie in memory."""
     return base.as_strided((n,), (1,), offset).cpu().numpy().tobytes()
 
 

@@ -60,17 +60,17 @@ def copy(out: Tensor, source: Tensor) -> None:
 
 
 def as_integers(source: Tensor, dtype: torch.dtype) -> Tensor:
-    """Floats as C converts them: to an int, of which small types keep the last bits."""
+    """Return floats as C converts them: to an int, of which small types keep the last bits."""
     return source.to(dtype if dtype == torch.int64 else torch.int32).to(dtype)
 
 
 def fill(out: Tensor, value: float) -> None:
-    """One number everywhere."""
+    """Fill a tensor with one number."""
     out.fill_(value)
 
 
 def zero(out: Tensor) -> None:
-    """0 everywhere."""
+    """Fill a tensor with zeros."""
     out.zero_()
 
 
@@ -216,7 +216,7 @@ def atan2(out: Tensor, a: Tensor, b: Tensor) -> None:
 
 
 def round(out: Tensor, a: Tensor) -> None:
-    """Halves away from 0, as C rounds."""
+    """Round halves away from 0, as C does."""
     whole = torch.trunc(a)
     half = (a - whole).abs() >= 0.5
     torch.where(half, whole + torch.sign(a), whole, out=out)

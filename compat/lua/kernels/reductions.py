@@ -223,7 +223,7 @@ def mode(a: Tensor, d: int) -> tuple[Tensor, Tensor]:
 
 
 def _bounds(a: Tensor, low: float, high: float) -> tuple[Tensor, Tensor]:
-    """Between which numbers a histogram counts: all, if no bounds are given."""
+    """Return the numbers between which a histogram counts: all, if no bounds are given."""
     bounds = torch.tensor([low, high], dtype=a.dtype, device=a.device)
     if low == high:
         bounds = torch.stack([_some(a).min(), a.max()])

@@ -91,7 +91,7 @@ def cross(a: Tensor, b: Tensor, d: int) -> Tensor:
 
 
 def match(a: Tensor, b: Tensor, gain: float) -> Tensor:
-    """Squared distances of the rows of two matrices."""
+    """Return squared distances of the rows of two matrices."""
     x, y = a.reshape(a.shape[0], -1), b.reshape(b.shape[0], -1)
     return (((x[:, None] - y[None]) ** 2).sum(2) * gain).to(a.dtype)
 

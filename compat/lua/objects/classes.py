@@ -46,7 +46,7 @@ class Classes:
         return {name: getattr(self, name) for name in names}
 
     def describe_class(self, cls: type) -> tuple[int, str, Any, float]:
-        """Identity, name and parent of a class, and the version that files tell."""
+        """Return identity, name and parent of a class, and the version that files tell."""
         parent = next((c for c in cls.__mro__[1:] if _is_public(c)), None)
         entry = find_class(cls)
         return id(cls), _typename(cls), parent, 1 if entry is None else entry.version

@@ -41,7 +41,9 @@ class Fields:
         return {name: getattr(self, name) for name in names}
 
     def describe(self, owner: Any) -> tuple[int, int, Any, Any]:
-        """Identity of an object, that of its class, the class, and the methods of its own."""
+        """Return the identity of an object and of its class, the class, and the object's own
+        methods.
+        """
         cls = type(owner)
         self.runtime.exchange.note_class(owner)
         own = [key for key, value in owner.__dict__.items() if type(value) is BoundLuaMethod]

@@ -52,7 +52,7 @@ def objection(takes: str, parameter: Tensor | None, input: Any) -> Exception | N
         if value.is_floating_point() and value.dtype != parameter.dtype:
             return TypeError(
                 f"{place} is {value.dtype}, {owner} is {parameter.dtype}; one type for both is "
-                "accepted"
+                "accepted: float() and double() convert a net or a tensor"
             )
     for place, value in entries:
         if not value.numel():
@@ -79,7 +79,8 @@ def check_type(
     """Refuse a tensor of another type than ``other``, which PyTorch would convert silently."""
     if value.dtype != other.dtype and not torch.is_autocast_enabled(value.device.type):
         raise TypeError(
-            f"{name} is {value.dtype}, {owner} is {other.dtype}; one type for both is accepted"
+            f"{name} is {value.dtype}, {owner} is {other.dtype}; one type for both is accepted: "
+            "float() and double() convert a net or a tensor"
         )
 
 

@@ -172,7 +172,7 @@ class Pass:
 
 
 def _laid(table: Any, found: Sequence[Tensor], plain: Sequence[bool]) -> Any:
-    """Results in their table, contiguous where the net's own are."""
+    """Return the results in their table, contiguous where the net's own are."""
     return with_tensors(
         table, [t.contiguous() if own else t for t, own in zip(found, plain, strict=True)]
     )

@@ -143,6 +143,13 @@ class Concat(Branches):
             container only holds modules, for ``getParameters``.
 
     PyTorch: ``torch.cat``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> net = nn.Concat(2).add(nn.Linear(4, 3)).add(nn.Linear(4, 2))
+        >>> net.forward(torch.ones(6, 4)).shape
+        torch.Size([6, 5])
     """
 
     size_fields = ("outputSize",)
@@ -288,7 +295,15 @@ class Parallel(_Halved):
 
 
 class ConcatTable(Branches):
-    """Children on the same input, with a list of outputs (Torch7: ``nn.ConcatTable``)."""
+    """Children on the same input, with a list of outputs (Torch7: ``nn.ConcatTable``).
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> net = nn.ConcatTable().add(nn.Identity()).add(nn.MulConstant(2))
+        >>> [output.tolist() for output in net.forward(torch.ones(2))]
+        [[1.0, 1.0], [2.0, 2.0]]
+    """
 
     table_fields = ("output",)
 
@@ -300,7 +315,15 @@ class ConcatTable(Branches):
 
 
 class ParallelTable(_Halved):
-    """Children on one entry of a table each, with a list of outputs (``nn.ParallelTable``)."""
+    """Children on one entry of a table each, with a list of outputs (``nn.ParallelTable``).
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> net = nn.ParallelTable().add(nn.MulConstant(2)).add(nn.AddConstant(1))
+        >>> [output.tolist() for output in net.forward([torch.ones(2), torch.ones(1)])]
+        [[2.0, 2.0], [2.0]]
+    """
 
     table_fields = ("output", "gradInput")
     copies = False

@@ -148,6 +148,12 @@ class Bottle(Decorator):
         ValueError: where the output has another number of dimensions.
 
     Differs from Torch7: ``accUpdateGradParameters`` gives the module the merged input.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> nn.Bottle(nn.Linear(4, 3)).forward(torch.ones(5, 6, 4)).shape
+        torch.Size([5, 6, 3])
     """
 
     takes = TENSOR

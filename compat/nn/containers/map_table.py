@@ -26,6 +26,12 @@ class MapTable(Relaying):
 
     Differs from Torch7: ``clearState`` keeps the clones, which may have been trained; ``resize``
     drops them.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> [t.tolist() for t in nn.MapTable(nn.MulConstant(2)).forward([torch.ones(1)] * 2)]
+        [[2.0], [2.0]]
     """
 
     table_fields = ("output", "gradInput")

@@ -19,6 +19,14 @@ class Sequential(Relaying):
     """A chain of children, each on the output of the one before (Torch7: ``nn.Sequential``).
 
     PyTorch: ``torch.nn.Sequential``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> net = nn.Sequential().add(nn.Linear(4, 3)).add(nn.Tanh())
+        >>> x = torch.ones(2, 4)
+        >>> net.forward(x).shape, net.backward(x, torch.ones(2, 3)).shape
+        (torch.Size([2, 3]), torch.Size([2, 4]))
     """
 
     def add(self, module: Module | torch.nn.Module) -> Sequential:

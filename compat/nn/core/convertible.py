@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, overload
 
 import torch
 from torch import Tensor
@@ -91,6 +91,8 @@ class Convertible:
         """
         super().__init_subclass__(**kwargs)
         for name in _DECLARATIONS:
+            # From the most general base on, so that the order of fields in files does not depend on
+            # the class in which a field is declared.
             declared = [own for base in reversed(cls.__mro__) for own in vars(base).get(name, ())]
             setattr(cls, name, tuple(dict.fromkeys(declared)))
         is_ours = cls.__module__.partition(".")[0] == _LIBRARY
@@ -126,8 +128,12 @@ class Convertible:
             for part in _parts(vars(self).values()):
                 part.tell_type(name)
 
+    @overload
+    def type(self, type: None = None, tensorCache: None = None) -> str: ...
+    @overload
+    def type(self: T, type: str | torch.dtype, tensorCache: dict[Any, Any] | None = None) -> T: ...
     def type(
-        self: T, type: str | torch.dtype | None = None, tensorCache: dict[Any, Any] | None = None
+        self, type: str | torch.dtype | None = None, tensorCache: dict[Any, Any] | None = None
     ) -> Any:
         """Convert all tensors to ``type``, or return the present type.
 
@@ -160,9 +166,11 @@ class Convertible:
         name = type_name(dtype, cuda)
         device = cutorch.cuda_device(name) if cuda else torch.device("cpu")
         conversion = Conversion(dtype, device, tensorCache, leave_accelerator=not cuda)
+        # All checks come first: a conversion that fails half way would leave a net of two types.
         self.prepare_conversion(conversion, name)
         others = list(self._own_types())
         for part in others:
+            # Marked as visited: its own `type` method converts it below, with what it overrides.
             conversion.first_visit(part)  # and is not converted with the whole
         self.convert(conversion, name)
         for part in others:
@@ -206,6 +214,8 @@ class Convertible:
 
     def held_values(self) -> list[Any]:
         """Return all values whose tensors are converted in place: all but the results of passes."""
+        # Results may belong to other modules or to the caller, so they are copied, not changed in
+        # place.
         left_out = {*self.transient_fields, *self.pass_fields, *_RESULTS}
         return [value for key, value in self.__dict__.items() if key not in left_out]
 
@@ -276,6 +286,7 @@ class Convertible:
 
     def __deepcopy__(self: T, memo: dict[int, Any]) -> T:
         new = self.__class__.__new__(self.__class__)
+        # Before the fields: a module may be reachable from itself, through a graph's nodes.
         memo[id(self)] = new
         for name, value in self.__getstate__().items():
             new.__dict__[name] = deep_copy(value, memo)

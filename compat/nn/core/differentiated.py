@@ -21,6 +21,7 @@ from compat.tensor_tables import contents, map_tensors, pairs, tensors, with_ten
 from compat.torch_internals import foreach_add_, run_engine, set_versions, versions
 
 
+# Per thread: replicas in worker threads record graphs of their own at the same time.
 class _State(threading.local):
     graph: Graph | None = None
 
@@ -29,6 +30,7 @@ _state = _State()
 
 
 def _leaf(tensor: Tensor) -> Tensor:
+    # A leaf of its own: the graph ends at this module, whatever graph the input belongs to.
     leaf = tensor.detach()
     return leaf.requires_grad_() if leaf.is_floating_point() else leaf
 
@@ -56,6 +58,8 @@ class Graph:
         self.scale: float | None = None
         outer, _state.graph = _state.graph, self
         try:
+            # Parameters require gradients for this call only: elsewhere they are plain tensors, so
+            # that no other operation of a program records a graph.
             with torch.enable_grad(), _requiring_grad(parameters):
                 self.output = compute(self.leaves)
         finally:
@@ -77,6 +81,8 @@ class Graph:
         return len(given) == len(known) and all(
             new is old
             or (
+                # A new view of the same elements, as a container makes for each pass, is the same
+                # input.
                 new.data_ptr() == old.data_ptr()
                 and new.shape == old.shape
                 and new.stride() == old.stride()
@@ -104,6 +110,7 @@ class Graph:
             if output.requires_grad and grad is not None:
                 roots.append(output)
                 grads.append(in_shape_of(grad, output))
+        # What is not asked for is not computed: autograd stops at the tensors in `wanted`.
         leaves = [leaf for leaf in tensors(self.leaves) if leaf.requires_grad] if to_input else []
         parameters = [] if scale is None else self.parameters
         wanted = [*leaves, *parameters, *([] if scale is None else self.anchors)]
@@ -111,10 +118,13 @@ class Graph:
         if roots and wanted:
             self.scale = scale
             with _requiring_grad(self.parameters), self._with_current_versions():
+                # The graph is kept, because Torch7 allows several backward passes after one
+                # forward.
                 found = run_engine(roots, grads, wanted, True, accumulate=False)
         reached = iter(found)
 
         def gradient(leaf: Tensor) -> Tensor:
+            # Indices have no gradient; Torch7 gives zeros for them.
             grad = next(reached) if leaf.requires_grad else None
             return torch.zeros_like(leaf) if grad is None else grad
 
@@ -219,6 +229,8 @@ class _Net(torch.autograd.Function):
         # of parameters, which are no inputs of this Function.
         ctx.versions = versions(ctx.watched)
         results.append(output)
+        # Detached copies of the handles: PyTorch attaches its graph to what is returned here, which
+        # must not be the net's own `output`.
         return tuple(tensor.detach() for tensor in tensors(output))
 
     @staticmethod
@@ -229,6 +241,8 @@ class _Net(torch.autograd.Function):
                 f"this {net.typename} has gone forward again since; go back through a call before "
                 "the next, or call a clone that shares its parameters"
             )
+        # Inside a `compute` Torch7's rule holds, present values; in a PyTorch graph PyTorch's, an
+        # error.
         if graph is None and versions(ctx.watched) != ctx.versions:
             raise RuntimeError(
                 f"the input, the output or a parameter of this {net.typename} was changed in place "
@@ -293,6 +307,8 @@ class Differentiable(_Place):
 
     def forward(self, input: Any) -> Any:
         for parameter, gradient in self._gradients:
+            # The check is made at each call: an optimizer may have dropped the gradients since the
+            # last one.
             if parameter.grad is None:  # PyTorch's zero_grad; to the net it would mean frozen
                 parameter.grad = gradient.zero_()
         return in_graph(self.net, input)

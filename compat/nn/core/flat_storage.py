@@ -33,6 +33,7 @@ class FlatGroup:
 
     def add(self, view: Tensor) -> None:
         """Add a flat tensor that is about to be returned."""
+        # The list is rebuilt, so that references to views that are gone do not pile up.
         self._views = [weakref.ref(v) for v in self.views() if v is not view]
         self._views.append(weakref.ref(view))
         view.__dict__["_flat"] = self
@@ -60,6 +61,7 @@ class FlatGroup:
         return sum([version(view) for view in [ref() for ref in self._views] if view is not None])
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FlatGroup:
+        # A copy of a net has memory of its own, so its tensors form a new, empty group.
         return memo.setdefault(id(self), FlatGroup())
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -108,6 +110,8 @@ def flatten(
             raise ValueError(
                 f"parameter {i + 1} has no gradient tensor; parameters with one are accepted"
             )
+    # Two plans, compared below: a parameter and its gradient must get the same offset, since
+    # optimizers compute with both flat tensors element by element.
     plans = _Plan(parameters, "parameters"), _Plan(gradients, "gradients")
     if plans[0].size != plans[1].size:
         # What to check, and "misaligned parameters" below, are Lua's own words.
@@ -152,6 +156,7 @@ def side_by_side(tensors: list[Tensor]) -> Tensor | None:
         if tensor.data_ptr() != end or tensor.dtype != dtype or not tensor.is_contiguous():
             return None
         end += tensor.nbytes
+    # Equal addresses alone prove nothing: an allocator may put two storages next to each other.
     storage = first.untyped_storage()
     if end > storage.data_ptr() + storage.nbytes():
         return None  # another storage happens to be next to it
@@ -203,6 +208,7 @@ class _Plan:
         self.ranges: dict[int, list[tuple[int, int, int]]] = {}
         self.size = 0
         for key, pieces in ranges.items():
+            # Overlapping tensors are one range, so that they go on sharing memory.
             for start, end in _merged(pieces):
                 self.ranges.setdefault(key, []).append((start, end, self.size))
                 self.size += end - start
@@ -282,6 +288,7 @@ class _Plan:
         first = self.tensors[0]
         if self._in_place():
             [[(start, end, _)]] = self.ranges.values()
+            # Nothing is copied: a second `getParameters` of the same net is free.
             flat = first.detach().as_strided((end - start,), (1,), start)
             group = first.__dict__.get("_flat") or FlatGroup()
             for view in self._handed_out():
@@ -299,6 +306,8 @@ class _Plan:
             for view in self._handed_out():
                 offset = self._offset_of(view)
                 assert offset is not None
+                # The tensor that a program got from an earlier call stays the storage of its
+                # parameters.
                 view.data = flat[offset : offset + view.numel()]
                 group.add(view)
             for tensor, offset in zip(self.tensors, self.offsets, strict=True):

@@ -62,6 +62,7 @@ class _HandedOut:
         ref, gradient = self._entries.get(id(parameter), (None, None))
         if ref is None or gradient is None or ref() is not parameter:
             return None
+        # The net may have been converted or resized since; the remembered tensor then fits no more.
         if gradient.shape != parameter.shape or gradient.type() != parameter.type():
             gradient = t7.zeros_like(parameter)
         # The same tensor again: flat gradient buffers are views of it.
@@ -113,6 +114,8 @@ class Parameter:
                 gradient, value = value.grad, value.detach()
                 value.grad = gradient
             old = fields.get(self.name)
+            # A frozen parameter stays frozen when its tensor is exchanged, as in a conversion or a
+            # share.
             is_frozen = old is not None and old.grad is None
             if old is None and not with_gradient:
                 is_frozen = fields.get(f"_pending_{self.name}") is None
@@ -153,12 +156,15 @@ class Gradient:
         if value is None or parameter is None or _fits(value, parameter):
             self.__set__(module, value)
         else:
+            # PyTorch's `grad` takes tensors of the parameter's own form only, so another value is a
+            # field.
             parameter.grad = None
             _handed_out.forget(parameter)
             module.__dict__[self.name] = value
 
     def __set__(self, module: Any, value: Tensor | None) -> None:
         fields = module.__dict__
+        # A tensor replaces a value that `put` stored under the gradient's own name.
         fields.pop(self.name, None)
         parameter = fields.get(self.parameter)
         pending = f"_pending_{self.parameter}"

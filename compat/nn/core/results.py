@@ -28,6 +28,7 @@ _MISSING: Any = object()
 class _BufferReuse:
     """The process-wide setting whether passes overwrite the tensors of earlier passes."""
 
+    # Process-wide, because nets and criterions pass their buffers to each other.
     on = False
 
 
@@ -61,6 +62,7 @@ def copy_to_buffer(buffer: Any, value: Any) -> Any:
     if isinstance(value, Tensor):
         if not value.dim():
             value = value.reshape(1)  # Torch7 has no tensors without dimensions
+        # A kernel that wrote into the buffer itself has done the work.
         if not isinstance(buffer, Tensor) or buffer is value:
             return value
         if buffer.dtype != value.dtype or buffer.device != value.device:
@@ -71,6 +73,8 @@ def copy_to_buffer(buffer: Any, value: Any) -> Any:
             # Memory of a file or of a NumPy array cannot grow.
             if not buffer.untyped_storage().resizable():
                 return value
+            # A resize may exchange the memory, which Lua's FFI has by address: the listeners must
+            # hear of it.
             buffer.resize_(value.shape)
             moved([buffer])
         elif 0 in buffer.stride() and not buffer.is_contiguous():
@@ -119,6 +123,8 @@ def view_in_buffer(buffer: Any, value: Any) -> Any:
         or buffer.shape != value.shape
         or buffer.stride() != value.stride()
     ):
+        # Only where something differs: a change of memory costs every Lua runtime a look at the
+        # tensor.
         buffer.set_(value)
         moved([buffer])
     return buffer
@@ -136,6 +142,7 @@ def cleared(value: Any, empty: Tensor, is_of_others: bool) -> Any:
         return empty
     if not buffer_reuse.on or is_of_others or value.is_sparse:
         return empty
+    # In place: Lua variables that hold the buffer see it empty, as in Torch7.
     value.set_()  # type: ignore[call-overload]
     moved([value])
     return value

@@ -150,6 +150,7 @@ class Criterion(Batched, Convertible):
             ``gradInput``, of the form of the input. ``net.backward`` takes it.
 
         Example:
+            >>> import torch
             >>> from compat import nn
             >>> criterion, x = nn.MSECriterion(), torch.tensor([1.0, 3.0])
             >>> criterion.forward(x, torch.zeros(2)), criterion.backward(x, torch.zeros(2)).tolist()

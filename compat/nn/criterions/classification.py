@@ -104,6 +104,13 @@ class ClassNLLCriterion(_NLL):
     Raises ValueError for other labels and sizes.
 
     PyTorch: ``torch.nn.NLLLoss``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> log_probabilities = torch.tensor([[0.25, 0.75]]).log()
+        >>> round(nn.ClassNLLCriterion().forward(log_probabilities, torch.tensor([2])), 4)  # from 1
+        0.2877
     """
 
     _dims = (1, 2)
@@ -145,6 +152,13 @@ class CrossEntropyCriterion(Criterion):
     classes.
 
     PyTorch: ``torch.nn.CrossEntropyLoss``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> scores = torch.zeros(2, 4)
+        >>> round(nn.CrossEntropyCriterion().forward(scores, torch.tensor([1, 4])), 4)  # log 4
+        1.3863
     """
 
     takes = TENSOR
@@ -204,6 +218,12 @@ class BCECriterion(Averaged):
     added inside the logarithms. Raises ValueError for other numbers, NaN among them.
 
     PyTorch: ``torch.nn.BCELoss``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> round(nn.BCECriterion().forward(torch.tensor([0.5]), torch.tensor([1.0])), 4)
+        0.6931
     """
 
     weights: Tensor | None = None

@@ -104,6 +104,13 @@ class ParallelCriterion(_Weighted):
         repeatTarget: every criterion gets the whole target instead of its entry.
 
     Shapes: input and target are tables with one entry per criterion.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> criterion = nn.ParallelCriterion().add(nn.MSECriterion()).add(nn.AbsCriterion(), 0.5)
+        >>> criterion.forward([torch.ones(2), torch.ones(2)], [torch.zeros(2), torch.zeros(2)])
+        1.5
     """
 
     repeatTarget: bool | None = None

@@ -79,6 +79,12 @@ class MSECriterion(Matched):
     Shapes: input and target have the same number of elements.
 
     PyTorch: ``torch.nn.MSELoss``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> nn.MSECriterion().forward(torch.tensor([1.0, 3.0]), torch.zeros(2))
+        5.0
     """
 
     _loss = staticmethod(f.mse_loss)

@@ -29,8 +29,8 @@ def hinge_embedding_loss_backward(
 
 
 def cosine_terms(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Of vectors in the last dimension, each with size 1 there: the products of pairs, the inverse
-    squared norms, to which 1e-12 is added, and the inverse products of norms.
+    """Return terms of vectors in the last dimension, each with size 1 there: the products of
+    pairs, the inverse squared norms, to which 1e-12 is added, and the inverse products of norms.
     """
     product = (first * second).sum(-1, keepdim=True)
     inverse = (first * first).sum(-1, keepdim=True).add_(1e-12).reciprocal_()

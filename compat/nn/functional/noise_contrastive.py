@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 def of_shared_noise(input: Tensor, weight: Tensor, bias: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """For the right classes, ``N``, and the noise, ``N x k``."""
+    """Return scores for the right classes, ``N``, and the noise, ``N x k``."""
     target = (input * weight[k:]).sum(1).add_(bias[k:]).exp_()
     return target, torch.addmm(bias[:k], input, weight[:k].t()).exp_()
 
@@ -28,7 +28,7 @@ def of_shared_noise_rows(input: Tensor, ofTarget: Tensor, ofNoise: Tensor) -> tu
 
 
 def of_own_noise(input: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """For the right class and the noise of each sample, ``N x (1 + k)``."""
+    """Return scores for the right class and the noise of each sample, ``N x (1 + k)``."""
     products = torch.baddbmm(bias.unsqueeze(1), input.unsqueeze(1), weight.transpose(1, 2))
     return products.squeeze(1).exp_()
 

@@ -151,7 +151,7 @@ def adaptive_avg_pool_backward(gradOutput: Tensor, input: Tensor) -> Tensor:
 
 @lru_cache(maxsize=256)
 def spans(extent: int, parts: int) -> tuple[tuple[int, int], ...]:
-    """Where Torch7's windows for a maximum start and end along a dimension."""
+    """Return where Torch7's windows for a maximum start and end along a dimension."""
     number = torch.arange(parts + 1, dtype=torch.float32)
     # Dividing by a number, PyTorch multiplies by its rounded inverse.
     edges = number / torch.full_like(number, parts) * extent

@@ -121,7 +121,7 @@ def gru(
     time: int,
     blank: Sequence[Tensor] | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Gated recurrent units: outputs and gates, which are the reset and update gate and the new."""
+    """Compute gated recurrent units: outputs and gates (reset, update, new)."""
     sums = torch.addmm(bias, input.flatten(0, 1), weight[: input.size(2)])
     gates = sums.view(input.size(0), input.size(1), weight.size(1))
     size = h0.size(1)

@@ -89,7 +89,9 @@ def cdiv_table_backward(input: Sequence[Tensor], gradOutput: Tensor) -> list[Ten
 def extreme_of_table(
     input: Sequence[Tensor], precedes: Callable[[Tensor, Tensor], Tensor]
 ) -> tuple[Tensor, Tensor]:
-    """For each element the first that no other precedes, and its number in the table, from 1."""
+    """Return for each element the first that no other precedes, and its number in the table,
+    from 1.
+    """
     first, *rest = input
     output = first.clone(memory_format=torch.contiguous_format)
     index = torch.ones_like(output)

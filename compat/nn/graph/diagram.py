@@ -210,7 +210,9 @@ def _text(x: float, y: float, text: str, key: str, value: str) -> str:
 
 
 def _layers(count: int, edges: list[tuple[int, int]]) -> list[int]:
-    """For each node the length of the longest way to it; nodes of a cycle stay in the first."""
+    """Return for each node the length of the longest way to it; nodes of a cycle stay in the
+    first.
+    """
     targets: list[list[int]] = [[] for _ in range(count)]
     missing = [0] * count
     for source, target in edges:

@@ -260,7 +260,9 @@ class gModule(Relaying):
         return made[1]
 
     def _nodes(self) -> tuple[list[Node], list[Node]]:
-        """Nodes whose children are their inputs, and nodes of the same data the other way round."""
+        """Return nodes whose children are their inputs, and nodes of the same data the other way
+        round.
+        """
         backward: list[Node] = []
         for step in self.steps:
             data = dict(step.data)

@@ -93,6 +93,15 @@ class Dropout(_Dropout):
     Field: ``noise``, what the latest input was multiplied with.
 
     PyTorch: ``torch.nn.Dropout``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> layer = nn.Dropout(0.5)
+        >>> sorted(set(layer.forward(torch.ones(100)).tolist()))
+        [0.0, 2.0]
+        >>> layer.evaluate().forward(torch.ones(2)).tolist()
+        [1.0, 1.0]
     """
 
     # Files from before there was a second version have no such field.

@@ -44,6 +44,12 @@ class Constant(Layer):
         value: a tensor or number.
         nInputDim: the number of dimensions of a sample; for an input with more, a batch, the output
             is a batch of as many constants.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> nn.Constant(torch.tensor([1.0, 2.0]), 1).forward(torch.zeros(2, 5)).tolist()
+        [[1.0, 2.0], [1.0, 2.0]]
     """
 
     nInputDim: int | None = None

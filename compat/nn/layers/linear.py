@@ -33,6 +33,13 @@ class Linear(Drawn):
     is ``outputSize x inputSize``.
 
     PyTorch: ``torch.nn.Linear``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> layer = nn.Linear(4, 3)
+        >>> layer.forward(torch.ones(2, 4)).shape, layer.weight.shape
+        (torch.Size([2, 3]), torch.Size([3, 4]))
     """
 
     keeps_gradients = True

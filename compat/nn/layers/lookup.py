@@ -34,6 +34,14 @@ class LookupTable(Layer):
     leaves the device unusable.
 
     PyTorch: ``torch.nn.Embedding``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> table = nn.LookupTable(10, 3)
+        >>> rows = table.forward(torch.tensor([1, 10]))  # indices count from 1
+        >>> rows[0].equal(table.weight[0]), rows[1].equal(table.weight[9])
+        (True, True)
     """
 
     keeps_gradients = True

@@ -30,6 +30,14 @@ class BatchNormalization(Layer):
     unchanged, for a training batch of one row, whatever its height and width.
 
     PyTorch: ``torch.nn.BatchNorm1d``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> layer = nn.BatchNormalization(3)
+        >>> output = layer.forward(torch.randn(8, 3))  # the batch's statistics, in training
+        >>> bool(layer.evaluate().forward(torch.zeros(1, 3)).isfinite().all())  # the running ones
+        True
     """
 
     t7_version = 2

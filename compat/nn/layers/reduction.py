@@ -48,6 +48,13 @@ class Max(_Reduction):
             ``dimension`` counts within a sample. A negative number is ignored.
 
     PyTorch: ``torch.max``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> layer = nn.Max(2)
+        >>> layer.forward(torch.tensor([[1.0, 3.0], [5.0, 4.0]])).tolist()
+        [3.0, 5.0]
     """
 
     scratch_fields = ("_output", "_indices")

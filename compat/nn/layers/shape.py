@@ -60,6 +60,12 @@ class View(_InShape, _OfSamples):
     Differs from Torch7: inputs need not be contiguous.
 
     PyTorch: ``torch.Tensor.view``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> nn.View(-1, 6).forward(torch.ones(4, 2, 3)).shape
+        torch.Size([4, 6])
     """
 
     size_fields = ("size",)
@@ -115,6 +121,12 @@ class Reshape(_InShape):
             its first dimension is not 1.
 
     PyTorch: ``torch.reshape``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> nn.Reshape(6).forward(torch.ones(4, 2, 3)).shape  # the first dimension is the batch's
+        torch.Size([4, 6])
     """
 
     size_fields = ("size", "batchsize")

@@ -26,6 +26,12 @@ class Narrow(Layer):
         length: the number of entries; -1 means up to the last, -2 up to the last but one, etc.
 
     PyTorch: ``torch.narrow``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> nn.Narrow(1, 2, 2).forward(torch.tensor([1, 2, 3, 4])).tolist()  # from the second on
+        [2, 3]
     """
 
     def __init__(self, dimension: int, offset: int, length: int = 1) -> None:
@@ -67,6 +73,12 @@ class Select(Layer):
     Differs from Torch7: of a vector it selects a vector of one element.
 
     PyTorch: ``torch.select``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> nn.Select(1, -1).forward(torch.tensor([[1, 2], [3, 4]])).tolist()
+        [3, 4]
     """
 
     def __init__(self, dimension: int, index: int) -> None:

@@ -53,6 +53,12 @@ class LogSoftMax(Elementwise):
     """The logarithm of ``SoftMax``, in the same shapes (Torch7: ``nn.LogSoftMax``).
 
     PyTorch: ``torch.nn.LogSoftmax``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> nn.LogSoftMax().forward(torch.zeros(1, 4)).exp().tolist()
+        [[0.25, 0.25, 0.25, 0.25]]
     """
 
     def apply_to(self, input: Tensor) -> Tensor:

@@ -42,6 +42,12 @@ class CAddTable(FromTable):
         ip: work in place, in the first entry.
 
     PyTorch: ``torch.add``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> nn.CAddTable().forward([torch.ones(2), torch.ones(2)]).tolist()
+        [2.0, 2.0]
     """
 
     inplace: bool = False

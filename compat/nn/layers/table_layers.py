@@ -65,6 +65,12 @@ class JoinTable(FromTable):
         nInputDims: how many dimensions a sample has. Tensors with one more are batches.
 
     PyTorch: ``torch.cat``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> nn.JoinTable(1).forward([torch.zeros(2), torch.ones(1)]).tolist()
+        [0.0, 0.0, 1.0]
     """
 
     size_fields = ("size",)
@@ -94,6 +100,12 @@ class SelectTable(FromTable):
 
     Args:
         index: the entry's number, from 1 or, if negative, from the end; or its key.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> nn.SelectTable(2).forward([torch.zeros(1), torch.ones(1)]).tolist()
+        [1.0]
     """
 
     passes_on = True
@@ -162,6 +174,12 @@ class SplitTable(Layer):
     backward works.
 
     PyTorch: ``torch.unbind``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> [part.tolist() for part in nn.SplitTable(2).forward(torch.tensor([[1, 2], [3, 4]]))]
+        [[1, 3], [2, 4]]
     """
 
     nInputDims: int | None = None

@@ -59,6 +59,13 @@ class CosineDistance(_OfVectors):
     ``w``, those of the products of both lengths. Backward reads them.
 
     PyTorch: ``torch.nn.CosineSimilarity``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> x, y = torch.tensor([1.0, 0.0]), torch.tensor([2.0, 0.0])
+        >>> nn.CosineDistance().forward([x, y]).tolist()
+        [1.0]
     """
 
     of_pairs = True
@@ -124,6 +131,12 @@ class MM(FromTable):
     Shapes: a table of two tensors of 2 dimensions, or of 3 where the first is the batch.
 
     PyTorch: ``torch.matmul``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> nn.MM(False, True).forward([torch.ones(2, 3), torch.ones(4, 3)]).shape
+        torch.Size([2, 4])
     """
 
     of_pairs = True

@@ -102,6 +102,12 @@ class SpatialUpSamplingNearest(_SpatialUpSampling):
     Shapes: input ``[N x] planes x H x W``.
 
     PyTorch: ``torch.nn.Upsample``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> nn.SpatialUpSamplingNearest(2).forward(torch.ones(1, 3, 4, 5)).shape
+        torch.Size([1, 3, 8, 10])
     """
 
     _own_mode = "nearest"

@@ -92,6 +92,15 @@ class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
 
     Fields: ``cells`` and ``gradCells``, by step, as ``outputs`` and ``gradOutputs``;
     ``userPrevCell`` and ``userNextGradCell``, as ``userPrevOutput`` and ``userNextGradOutput``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> step = nn.LSTM(3, 2)
+        >>> [step.forward(torch.ones(4, 3)).shape for _ in range(2)]  # two steps of one sequence
+        [torch.Size([4, 2]), torch.Size([4, 2])]
+        >>> step.forget()  # the next sequence starts from zeros
+        nn.LSTM(3 -> 2)
     """
 
     states = (OUTPUT, CELL)

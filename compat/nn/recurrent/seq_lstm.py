@@ -31,6 +31,12 @@ class SeqLSTM(SequenceLayer):
     gate, the forget gate, the output gate and the input.
 
     Fields: ``batchfirst``, whether the batch is the first dimension of sequences; ``maskzero``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> nn.SeqLSTM(3, 2).forward(torch.ones(7, 4, 3)).shape  # 7 steps, 4 sequences
+        torch.Size([7, 4, 2])
     """
 
     _gates = 4

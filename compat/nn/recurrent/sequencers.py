@@ -127,6 +127,13 @@ class Sequencer(AbstractSequencer):
     steps as their first dimension.
 
     Differs from Torch7: the running statistics of batch normalisation are one for all time steps.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> net = nn.Sequencer(nn.Linear(3, 2))
+        >>> [output.shape for output in net.forward([torch.ones(4, 3)] * 2)]
+        [torch.Size([4, 2]), torch.Size([4, 2])]
     """
 
     cleared_fields = ("_output",)

@@ -1,1 +1,1 @@
-"""Whether a draft does what its script does: both run, and are compared."""
+"""Comparison of a draft with its script: both run, and what they do is compared."""

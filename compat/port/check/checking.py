@@ -1,4 +1,4 @@
-"""Whether a draft does what its Lua did: both run, and what they print and save is compared."""
+"""Comparison of a draft with its Lua: both run, and what they print and save is compared."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ENDED = -1000  # the exit code of a run whose time was up
 
 @dataclass
 class Outcome:
-    """What a comparison found.
+    """The result of a comparison.
 
     ``difference`` is None where all is the same; ``ending`` tells the error with which the script
     ended, if it did; ``moved`` counts the lines that both print, but in another order. ``kept``: it
@@ -160,7 +160,7 @@ def _printed(
     tolerance: float,
     ignore: re.Pattern[str] | None = None,
 ) -> tuple[str | None, int]:
-    """Where what was printed differs first, and how many lines are in another order."""
+    """Return where what was printed differs first, and how many lines are in another order."""
     places = re.compile(rf"(?:[\w./-]*/)?{re.escape(script.name)}:\d+: ")
     changing = ((_BARS, ""), (_ADDRESS, "0x"), (_TEMPORARY, ""), (PLACE, ""), (places, ""))
     a, b = (_without(run.stdout, changing).splitlines() for run in (lua, python))
@@ -203,7 +203,7 @@ def _without(text: str, changing: Iterable[tuple[re.Pattern[str], str]]) -> str:
 
 
 def _ending(run: subprocess.CompletedProcess[str]) -> str:
-    """The last words of a run that failed, and the line of the draft where."""
+    """Return the last words of a run that failed, and the line of the draft where."""
     lines = [line for line in run.stderr.splitlines() if line.strip()]
     if not run.returncode or not lines:
         return ""
@@ -216,7 +216,7 @@ def _ending(run: subprocess.CompletedProcess[str]) -> str:
 
 
 def _places(text: str, script: Path, draft: Path) -> str:
-    """The lines of both sources that most look like what printed a text."""
+    """Return the lines of both sources that most look like what printed a text."""
     words = set(re.findall(r"[A-Za-z]{3,}", text))
     if not words:
         return ""
@@ -237,7 +237,7 @@ def _places(text: str, script: Path, draft: Path) -> str:
 def _saved(
     lua: Path, python: Path, given: Mapping[Path, int], tolerance: float
 ) -> tuple[list[str], str | None]:
-    """The checkpoints that both saved, and what differs in the first that differs."""
+    """Return the checkpoints that both saved, and what differs in the first that differs."""
     from compat import t7
 
     def changed(folder: Path, name: Path) -> bool:

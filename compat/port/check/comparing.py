@@ -1,4 +1,4 @@
-"""Whether two printouts, and two files, say the same."""
+"""Comparison of two printouts, and of two files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEAR = 200  # lines that may change places: those of a table
 
 
 def alike(one: str, other: str, tolerance: float = TOLERANCE) -> bool:
-    """Whether two lines are the same but for the last digits of their numbers."""
+    """Return whether two lines are the same but for the last digits of their numbers."""
     if one == other:
         return True
     one, other = (_AT.sub(r"\1:", line.rstrip()) for line in (one, other))
@@ -42,7 +42,9 @@ def _near(one: str, other: str, tolerance: float) -> bool:
 
 
 def permuted(a: Sequence[str], b: Sequence[str]) -> int:
-    """The least number of lines after which both have printed the same, in any order; or 0."""
+    """Return the least number of lines after which both have printed the same, in any order; or
+    0.
+    """
     surplus: Counter[str] = Counter()
     for i, (one, other) in enumerate(zip(a, b, strict=False), 1):
         surplus[one] += 1
@@ -53,7 +55,9 @@ def permuted(a: Sequence[str], b: Sequence[str]) -> int:
 
 
 def difference(a: Any, b: Any, place: str, tolerance: float, seen: set[int]) -> str | None:
-    """Where two values of files differ first; ``seen`` holds those that are being compared."""
+    """Return where two values of files differ first; ``seen`` holds those that are being
+    compared.
+    """
     import torch
 
     if id(a) in seen:

@@ -23,7 +23,9 @@ def changes(folder: Path) -> dict[Path, int]:
 
 
 def copy_of(home: Path, root: Path, folder: Path) -> Path:
-    """Where a folder of the program's, whose ``root`` was copied into ``folder``, is there."""
+    """Return where a folder of the program's, whose ``root`` was copied into ``folder``, is
+    there.
+    """
     return folder / home.relative_to(root)
 
 
@@ -31,7 +33,7 @@ def copied(source: Path, folder: Path) -> None:
     """Have in ``folder``, where a script will run, what is in its own folder, ``source``.
 
     Files are copied, for a script may write to them; from 256 MB on they are linked, and so are the
-    folders in one with more than 5,000 files, and Lua files, which a run is told from by their own
+    folders in one with more than 5,000 files, and Lua files, which a run finds by their own
     paths. What begins with a dot is left out.
     """
     left, files = _BYTES, 0

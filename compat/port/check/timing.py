@@ -1,4 +1,4 @@
-"""How much of a program's time the Lua runtime takes, from samples of where its main thread is.
+"""The share of time that the Lua runtime takes, from samples of where the main thread is.
 
 ``python -m compat.port.check.timing OUT SECONDS FOLDER SCRIPT arguments…`` runs a script of a
 program in Python and writes the counts to OUT. The time before the first line of the script, in

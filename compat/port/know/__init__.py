@@ -1,1 +1,1 @@
-"""What the names, expressions and tables of a program are, from its code and from runs."""
+"""The types of a program's names, expressions and tables, from its code and from runs."""

@@ -11,7 +11,7 @@ from compat.port.library import tensors
 from compat.port.read import syntax as s
 
 REASON = "functions that try what Torch7 may refuse run in Lua, which says whether it does"
-_OF_TENSORS = (Kind.TENSOR, Kind.MASK, Kind.SIZES, Kind.STORAGE)
+_OF_TORCH = (Kind.TENSOR, Kind.MASK, Kind.SIZES, Kind.STORAGE, Kind.MODULE)
 _OF_PYTHON = {Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.OPTIONS, Kind.FILE}
 _LINES = 8  # as a person takes them in at a glance
 _PLAIN = {"string", "table", "math", "nn"}
@@ -36,7 +36,9 @@ def _tries(node: s.Function, types: Inference, file: File) -> bool:
     if any(v.boxed for v in scope.used):
         return False
     parts = list(s.walk(node.body))
-    if not all(_is_plain(p, types) for p in parts if isinstance(p, s.Name)):
+    is_line = b"\n" not in file.source[node.start : node.end]
+    own = _OF_PYTHON - ({Kind.MODULE} if is_line else set())
+    if not all(_is_plain(p, types, own) for p in parts if isinstance(p, s.Name)):
         return False
     if any(isinstance(p, s.Vararg) for p in parts):
         return False
@@ -48,12 +50,13 @@ def _tries(node: s.Function, types: Inference, file: File) -> bool:
     return any(_works_on_tensors(p, types) for p in parts)
 
 
-def _is_plain(name: s.Name, types: Inference) -> bool:
+def _is_plain(name: s.Name, types: Inference, own: set[Kind]) -> bool:
     """Whether Lua takes what a variable is for what it is there."""
     if types.dotted(name) is not None:
         return True
     kind = types.type(name)
-    return bool(kind.atoms) and not kind.atoms & _OF_PYTHON
+    is_net = bool(kind.classes) and all(name.startswith("nn.") for name in kind.classes)
+    return bool(kind.atoms) and (is_net or Kind.MODULE not in kind.atoms) and not kind.atoms & own
 
 
 def _is_of_tensors(name: str) -> bool:
@@ -71,4 +74,4 @@ def _works_on_tensors(node: s.Node, types: Inference) -> bool:
         path = types.dotted(node.function) if node.method is None else None
         if path is not None and path.startswith(("torch.", "nn.")):
             return True
-    return any(types.type(operand).only(*_OF_TENSORS) for operand in operands)
+    return any(types.type(operand).only(*_OF_TORCH) for operand in operands)

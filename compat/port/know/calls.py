@@ -20,7 +20,7 @@ OF_LISTS = {"ipairs", "table.concat", "table.sort", "unpack", "table.remove", "t
 
 
 def all_results(known: Inference, node: s.Node) -> list[Type]:
-    """The types of all values of a call or ``...``."""
+    """Return the types of all values of a call or ``...``."""
     if isinstance(node, s.Call):
         return known.results(node)
     if isinstance(node, s.Vararg):
@@ -29,7 +29,7 @@ def all_results(known: Inference, node: s.Node) -> list[Type]:
 
 
 def results(known: Inference, node: s.Call) -> list[Type]:
-    """The types of what a call gives; one at least, which is ``nil`` where there is none."""
+    """Return the types of what a call gives; one at least, which is ``nil`` where there is none."""
     arguments = [known.type(a) for a in node.arguments]
     if node.arguments and is_open(node.arguments[-1]) and known.takes_all(node):
         known.spread_out(node.arguments[-1])
@@ -59,7 +59,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         _note_open(node, callee.signature, 0)
         return known.call(callee.signature, _given(known, node, callee.signature, arguments))
     owner = known.owner_of_method(node)
-    if owner.shape is None and (not owner.atoms or owner.only(Kind.MODULE)):
+    if owner.shape is None and owner.only(Kind.MODULE):
         _note_shorter(known, node.method, len(node.arguments) + 1)
     if node.method == "option" and owner.only(Kind.MODULE) and len(node.arguments) > 1:
         _option(known, node)
@@ -101,39 +101,43 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         kind = known.entry(owner, owner.shape, s.Constant(node.method))
         _note_open(node, kind.signature, 1)
         return known.call(kind.signature, [owner, *arguments])
-    return _call_by_name(known, node, [owner, *arguments])
+    return _call_by_name(known, node, [Type(), *arguments])
 
 
-def by_name(known: Inference, node: s.Call) -> list[s.Function]:
-    """The program's functions that a call of what nobody knows may mean: those of its name."""
-    name = node.method
+def by_name(known: Inference, node: s.Call) -> tuple[list[Signature], bool]:
+    """The program's functions that a call of what nobody knows may mean: those of its name.
+
+    Returns:
+        What is known of them, and whether it can mean nothing else.
+    """
+    name: object = node.method
     if name is None and isinstance(node.function, s.Index):
-        word = s.constant(node.function.key)
-        name = word if isinstance(word, str) else None
-    if name is None or given.is_method(name):
-        return []
-    return known.own_methods.get(name, [])
+        name = s.constant(node.function.key)
+    found = known.own_methods.get(name, []) if isinstance(name, str) else []
+    is_theirs = not (isinstance(name, str) and given.is_method(name))
+    return [known.signature(function).root() for function in found], bool(found) and is_theirs
 
 
 def _call_by_name(known: Inference, node: s.Call, arguments: list[Type]) -> list[Type]:
     """What is known of the arguments tells the functions, which tell the results."""
-    found = [known.signature(function).root() for function in by_name(known, node)]
-    results = [Type() for _ in range(max((len(one.results) for one in found), default=0))]
+    found, is_theirs = by_name(known, node)
+    results = [Type()]
     for signature in found:
         signature.calls.add(len(arguments))
         for i, kind in enumerate(arguments):
             if kind.atoms:
                 known.join(signature.parameter(i), kind)
-        for result, kind in zip(results, signature.results, strict=False):
+        results += [Type() for _ in signature.results[len(results) :]]
+        for result, kind in zip(results, signature.results if is_theirs else [], strict=False):
             result.join(kind.without_function())
     for kind in arguments:
-        if kind.signature is not None and not found:
+        if kind.signature is not None and not is_theirs:
             kind.signature.escapes = True
-    return results or [Type()]
+    return results if is_theirs else [Type()]
 
 
 def own_event(known: Inference, event: str, kind: Type) -> Signature | None:
-    """The method that a class of the script's has for an event."""
+    """Return the method that a class of the script's has for an event."""
     klass = kind.shape.klass if kind.only(Kind.OBJECT) and kind.shape is not None else None
     define = None if klass is None else klass.method(event, known.classes)
     return None if define is None else known.signature(define.function).root()
@@ -142,7 +146,7 @@ def own_event(known: Inference, event: str, kind: Type) -> Signature | None:
 def _given(
     known: Inference, node: s.Call, signature: Signature | None, arguments: list[Type]
 ) -> list[Type]:
-    """The arguments with all results of the last, where functions take different numbers."""
+    """Return the arguments with all results of the last, where functions take different numbers."""
     last = node.arguments[-1] if node.arguments else None
     taken = {len(f.parameters) for f in signature.nodes} if signature is not None else set()
     if last is None or not is_open(last) or len(taken) < 2 or not known.count(last):
@@ -163,7 +167,7 @@ def spread_out(known: Inference, node: s.Node) -> None:
 
 
 def called(known: Inference, node: s.Call) -> Signature | None:
-    """What is known of the function that a call calls."""
+    """Return what is known of the function that a call calls."""
     if node.method is None:
         return known.type(node.function).signature
     shape = known.type(node.function).shape
@@ -176,7 +180,7 @@ def called(known: Inference, node: s.Call) -> Signature | None:
 
 
 def takes_all(known: Inference, node: s.Call) -> bool:
-    """Whether it matters to a function how many arguments it gets."""
+    """Return whether ``known`` matters to a function how many arguments it gets."""
     path = known.dotted(node.function) if node.method is None else None
     if path is not None:
         return path in _COUNTING
@@ -192,7 +196,7 @@ def _reshaped(known: Inference, node: s.Node, new: Type) -> None:
 
 
 def _lapp(known: Inference, text: s.Node) -> Type:
-    """The options that a text for lapp declares."""
+    """Return the options that a text for lapp declares."""
     if known.command_line is None:
         known.command_line = Table(uses={"options"})
         if isinstance(text, s.Constant) and isinstance(text.value, str):
@@ -204,7 +208,7 @@ def _lapp(known: Inference, text: s.Node) -> Type:
 
 
 def _options(known: Inference, node: s.Call) -> Table:
-    """The options of a command line: all of a program are one."""
+    """Return the options of a command line: all of a program are one."""
     if known.command_line is None:
         known.command_line = Table(uses={"options"})
     return known.command_line
@@ -226,7 +230,7 @@ def _construct(known: Inference, klass: Class, arguments: list[Type]) -> list[Ty
 
 
 def call(known: Inference, signature: Signature | None, arguments: list[Type]) -> list[Type]:
-    """The types of what a function gives for arguments of these types."""
+    """Return the types of what a function gives for arguments of these types."""
     if signature is None:
         for kind in arguments:
             if kind.signature is not None:
@@ -268,6 +272,7 @@ def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -
         target = arguments[0]
         if klass is not None and target.shape is not None:
             if target.shape.klass is not klass:
+                target.shape.klass = target.shape.klass or klass
                 target.shape.unify(klass.instance)
                 klass.instance.root().klass = klass
                 known.changed = True
@@ -296,6 +301,11 @@ def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -
     if path in ("table.insert",) and arguments and arguments[0].shape is not None:
         arguments[0].shape.uses.add("append")
         known.join(arguments[0].shape.items, arguments[-1])
+    if path == "tablex.insertvalues" and len(arguments) == 2 and arguments[0].shape is not None:
+        arguments[0].shape.uses.add("append")
+        if arguments[1].shape is not None:
+            arguments[1].shape.uses.add("ipairs")
+            known.join(arguments[0].shape.items, arguments[1].shape.items)
     shape = arguments[0].shape if arguments else None
     if path in OF_LISTS and shape is not None and shape.klass is None:
         shape.uses.add("ipairs")
@@ -315,6 +325,9 @@ def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -
         for kind in arguments[1:]:
             if kind.signature is not None:
                 kind.signature.escapes = True
+        klass = known.class_of(node.arguments[0])
+        if klass is not None:
+            return [Type(Kind.BOOLEAN), *_construct(known, klass, arguments[1:])]
         if arguments[0].signature is None:
             return [Type(Kind.BOOLEAN), Type()]
         rest = arguments[1:] if path == "pcall" else []
@@ -350,7 +363,7 @@ def _call_back(known: Inference, path: str, node: s.Call, arguments: list[Type])
 
 
 def _unpacked(known: Inference, shape: Table) -> list[Type]:
-    """The types of the entries, one by one, of tables that are all made with so many."""
+    """Return the type of each entry of tables that are all made with equally many entries."""
     made = shape.made
     lengths = {len(node.fields) for node in made}
     if len(lengths) != 1 or shape.keys - {"next", "list"} or "append" in shape.uses:

@@ -18,7 +18,7 @@ _OF_TWO = {"__add", "__sub", "__eq", "__lt", "__le"}
 
 
 def find_classes(known: Inference, file: File) -> None:
-    """Classes, and their methods: the first of a name that stands in the class's own block."""
+    """Find classes and their methods: the first of a name that stands in the class's own block."""
     known.prototypes |= _prototypes(file.block)
     for block in [n for n in s.walk(file.block) if isinstance(n, s.Block)]:
         for statement in block.statements:
@@ -42,11 +42,13 @@ def _give_self(known: Inference, name: str, define: s.Define, klass: Class) -> N
     is_method = define.is_method or is_self(define.function) or is_metamethod(name)
     parameters = define.function.parameters
     for parameter in parameters if name in _OF_TWO else parameters[: int(is_method)]:
-        known.of(parameter.variable).join(klass.object)
+        own = known.of(parameter.variable)
+        own.join(klass.object)
+        known.guessed.add(own)  # whatever else calls give
 
 
 def find_namespaces(known: Inference, file: File) -> None:
-    """Tables that only hold functions: ``local M = {}``, ``function M.f() … end``."""
+    """Find tables that only hold functions: ``local M = {}``, ``function M.f() … end``."""
     empty = {}
     prototypes = _prototypes(file.block)
     for node in file.block.statements:
@@ -66,7 +68,7 @@ def find_namespaces(known: Inference, file: File) -> None:
 
 
 def _prototypes(block: s.Block) -> set[Variable]:
-    """Tables whose objects are given methods: ``B = A:new()``, ``function B:f() … end``."""
+    """Return tables whose objects are given methods: ``B = A:new()``, ``function B:f() … end``."""
     extended, made = set(), []
     for node in s.walk(block):
         if isinstance(node, s.Define) and isinstance(node.target, s.Index):
@@ -81,7 +83,7 @@ def _prototypes(block: s.Block) -> set[Variable]:
 
 
 def _is_data(known: Inference, block: s.Block, variable: Variable) -> bool:
-    """Whether a table has entries under numbers or computed keys, or methods of its own."""
+    """Return whether a table has entries under numbers or computed keys, or methods of its own."""
     for node in s.walk(block):
         if isinstance(node, s.Index):
             owner = node.object
@@ -108,7 +110,7 @@ def _add_class(known: Inference, owner: s.Name, node: s.Node) -> None:
 
 
 def _find_parent(known: Inference, target: s.Node | None, call: s.Node | None) -> None:
-    """``B = setmetatable({}, {__index = A})`` and its kin: B derives from the class A."""
+    """Handle ``B = setmetatable({}, {__index = A})`` and the like: B derives from the class A."""
     if not isinstance(call, s.Call) or known.dotted(call.function) != "setmetatable":
         return
     if len(call.arguments) != 2:
@@ -178,5 +180,23 @@ def _find_class(known: Inference, node: s.Statement) -> None:
 
 
 def _key(known: Inference, made: Class) -> str:
-    """The name of a class, or where several files have one of the name, with the file."""
+    """Return the name of a class, or where several files have one of the name, with the file."""
     return f"{made.name}@{known.file.path}" if made.name in known.classes else made.name
+
+
+_OF_NN = ("parameters", "updateOutput", "updateGradInput", "forward", "backward")
+
+
+def lists_of_layers(known: Inference) -> None:
+    """Note that the tables that nn takes from layers are lists: tensors in and out, parameters."""
+    for klass in known.classes.values():
+        if not klass.is_layer(known.classes):
+            continue
+        kinds = [klass.instance.name(name) for name in ("output", "gradInput")]
+        methods = [klass.methods[name] for name in _OF_NN if name in klass.methods]
+        for define in methods:
+            kinds += known.signature(define.function).root().results
+        for kind in kinds:
+            if kind.shape is not None and "list" not in kind.shape.uses:
+                kind.shape.uses.add("list")
+                known.changed = True

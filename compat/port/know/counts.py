@@ -1,4 +1,4 @@
-"""How many values expressions give."""
+"""The numbers of values that expressions give."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def count(known: Inference, node: s.Node) -> int | None:
-    """How many values an expression at the end of a list gives; None if that is open."""
+    """Return how many values an expression at the end of a list gives; None if that is open."""
     if not is_open(node):
         return 1
     if isinstance(node, s.Vararg):
@@ -29,7 +29,7 @@ def count(known: Inference, node: s.Node) -> int | None:
 
 
 def own_count(known: Inference, name: str) -> int | None:
-    """How many values the program's own functions of a name give; None: it has none.
+    """Return how many values the program's own functions of a name give; None: it has none.
 
     -1 where they give different numbers, or that is open.
     """
@@ -41,18 +41,19 @@ def own_count(known: Inference, name: str) -> int | None:
 
 
 def _count_by_name(known: Inference, node: s.Call) -> int | None:
-    counts = {known.signature(function).root().count for function in by_name(known, node)}
-    return counts.pop() if len(counts) == 1 else None
+    found, is_theirs = by_name(known, node)
+    counts = {signature.count for signature in found}
+    return counts.pop() if is_theirs and len(counts) == 1 else None
 
 
 def _replaced_count(known: Inference, path: str) -> int | None:
-    """How many values a function gives that the program puts into a package."""
+    """Return how many values a function gives that the program puts into a package."""
     found = known.own_count(path.rpartition(".")[2])
     return None if found == -1 else found
 
 
 def known_count(known: Inference, node: s.Call) -> int | None:
-    """How many values every call gives that stands there; None if that is open."""
+    """Return how many values every call gives that stands there; None if that is open."""
     path = known.dotted(node.function) if node.method is None else None
     if path in known.replaced:
         return _replaced_count(known, path)
@@ -98,7 +99,8 @@ def known_count(known: Inference, node: s.Call) -> int | None:
         first = node.arguments[0] if node.arguments else None
         if node.method == "split" and isinstance(first, s.Constant):  # of a node of nngraph's
             return first.value if isinstance(first.value, int) else None
-        return results.module_count(node.method)
+        found, own = results.module_count(node.method), known.own_count(node.method)
+        return found if own in (None, found) or owner.classes else None
     if owner.shape is not None and owner.shape.klass is not None:
         define = owner.shape.klass.method(node.method, known.classes)
         if define is not None:

@@ -21,7 +21,7 @@ _BUFFERS = {"output", "gradInput"}
 
 
 def stored(known: Inference, node: s.Node) -> Type | None:
-    """Where the type of a variable or field is kept."""
+    """Return where the type of a variable or field is kept."""
     if isinstance(node, s.Name):
         return known.of(node.variable)
     if isinstance(node, s.Index):
@@ -47,7 +47,7 @@ def join(known: Inference, target: Type, new: Type) -> None:
 
 
 def signature(known: Inference, node: s.Function) -> Signature:
-    """What a function takes and gives."""
+    """Return what a function takes and gives."""
     found = known.by_function.get(node)
     if found is None:
         found = known.by_function[node] = Signature(nodes=[node])
@@ -131,7 +131,7 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
 
 
 def _is_next(known: Inference, key: s.Node, table: Table) -> bool:
-    """Whether a key is ``#t + 1`` of the table itself."""
+    """Return whether a key is ``#t + 1`` of the table itself."""
     if not isinstance(key, s.Binary) or key.operator != "+":
         return False
     is_one = isinstance(key.right, s.Constant) and key.right.value == 1
@@ -140,7 +140,7 @@ def _is_next(known: Inference, key: s.Node, table: Table) -> bool:
 
 
 def may_be_before(known: Inference, key: s.Node) -> bool:
-    """Whether a key may be below 1: ``i - 1``, but not of a loop that begins later."""
+    """Return whether a key may be below 1: ``i - 1``, but not of a loop that begins later."""
     if isinstance(key, s.Constant):
         return isinstance(key.value, int) and key.value < 1
     if not isinstance(key, s.Binary) or key.operator != "-":
@@ -151,7 +151,7 @@ def may_be_before(known: Inference, key: s.Node) -> bool:
 
 
 def _in_any_order(known: Inference, key: s.Node) -> bool:
-    """Whether entries are written by functions that are called later, in any order."""
+    """Return whether entries are written by functions that are called later, in any order."""
     if not isinstance(key, s.Name) or key.variable.scope is None:
         return False
     scope: FunctionScope = key.variable.scope
@@ -161,7 +161,9 @@ def _in_any_order(known: Inference, key: s.Node) -> bool:
 
 
 def is_constructor(known: Inference, node: s.Index) -> bool:
-    """Whether it is ``C.new`` of a class that ``torch.class`` made, which does what C does."""
+    """Return whether ``known`` is ``C.new`` of a class that ``torch.class`` made, which does
+    what C does.
+    """
     owner = known.type(node.object)
     klass = owner.shape.klass if owner.atoms == {Kind.CLASS} and owner.shape is not None else None
     if klass is None or not klass.is_torch or s.constant(node.key) != "new":
@@ -222,7 +224,7 @@ def _index(known: Inference, node: s.Index) -> Type:
 
 
 def entry(known: Inference, owner: Type, shape: Table, key: s.Node) -> Type:
-    """What is under a key of a table, or what its metatable's ``__index`` has for it."""
+    """Return what is under a key of a table, or what its metatable's ``__index`` has for it."""
     own = _own_entry(known, shape, key)
     other = shape.event("__index")
     name = s.constant(key)
@@ -239,7 +241,7 @@ def entry(known: Inference, owner: Type, shape: Table, key: s.Node) -> Type:
 
 
 def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
-    """What is under a key of a table."""
+    """Return what is under a key of a table."""
     kind = known.type(key)
     name = s.constant(key)
     if isinstance(name, str):
@@ -249,6 +251,8 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
         return found if is_name else shape.items
     if kind.is_number and not isinstance(key, s.Constant):
         shape.uses.add("by number")
+    if kind.is_string and shape.klass is not None:
+        return Type()  # it may be any field or method
     if kind.is_string:
         found = any_entry(shape)
         return found.joined(Type(Kind.NIL)) if _may_miss(known, shape, key) else found
@@ -256,7 +260,7 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
 
 
 def _may_miss(known: Inference, shape: Table, key: s.Node) -> bool:
-    """Whether there may be nothing under a key that is no name."""
+    """Return whether there may be nothing under a key that is no name."""
     if known.may_be_before(key):
         return True
     is_computed = shape.is_dict and not isinstance(key, s.Constant) and bool(shape.made)
@@ -264,7 +268,7 @@ def _may_miss(known: Inference, shape: Table, key: s.Node) -> bool:
 
 
 def _inherit(known: Inference, klass: Class, name: str) -> None:
-    """A field is the same in a class and in those that it derives from."""
+    """Give a field one type in a class and in its bases."""
     parent = known.classes.get(klass.parent or "")
     while parent is not None:
         own, theirs = klass.instance.name(name), parent.instance.name(name)
@@ -274,7 +278,7 @@ def _inherit(known: Inference, klass: Class, name: str) -> None:
 
 
 def any_entry(shape: Table) -> Type:
-    """What any entry of a table may be; different functions stay different."""
+    """Return what any entry of a table may be; different functions stay different."""
     kinds = [shape.items, *shape.names.values()]
     signatures = {id(k.signature): k.signature for k in kinds if k.signature is not None}
     joined = Type()
@@ -287,7 +291,7 @@ def any_entry(shape: Table) -> Type:
 
 
 def _element(owner: Type, key: s.Node, kind: Type, known: Inference) -> Type:
-    """What ``x[key]`` of a tensor is."""
+    """Return what ``x[key]`` of a tensor is."""
     if not owner.dims:  # not yet known
         return Type()
     if isinstance(key, s.Table):

@@ -8,7 +8,7 @@ from compat.port.read import syntax as s
 
 
 def overwritten(file: File, types: Inference) -> set[s.Index]:
-    """The targets ``t[k]`` for which ``t`` has ``k``.
+    """Return the targets ``t[k]`` for which ``t`` has ``k``.
 
     A loop goes through ``t`` and ``k`` is its key, or a run saw it be there at an earlier
     assignment to the same.
@@ -42,7 +42,7 @@ def _targets(block: s.Block) -> list[s.Index]:
 
 
 def _keys(node: s.Node, types: Inference) -> list[tuple[object, str]]:
-    """A loop's variable that is a key of a table, and the table."""
+    """Return a loop's variable that is a key of a table, and the table."""
     if isinstance(node, s.ForEach) and len(node.values) == 1:
         call = node.values[0]
         path = types.dotted(call.function) if isinstance(call, s.Call) else None

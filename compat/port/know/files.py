@@ -34,7 +34,7 @@ class Class:
         self.members.klass = self
 
     def method(self, name: str, classes: Mapping[str, Class]) -> s.Define | None:
-        """A method, its own or inherited."""
+        """Return a method, its own or inherited."""
         klass: Class | None = self
         while klass is not None:
             if name in klass.methods:
@@ -43,15 +43,15 @@ class Class:
         return None
 
     def is_layer(self, classes: Mapping[str, Class]) -> bool:
-        """Whether it derives from a class of a package, at last."""
+        """Return whether ``classes`` derives from a class of a package, at last."""
         klass = self
         while klass.parent is not None and klass.parent in classes:
             klass = classes[klass.parent]
         return klass.is_torch and klass.parent is not None
 
     def sets_first(self, name: str, classes: Mapping[str, Class]) -> bool:
-        """Whether what makes an object, a function of the class's or a method such as init, sets
-        a field of this name.
+        """Return whether what makes an object, a function of the class's or a method such as
+        init, sets a field of this name.
         """
         klass: Class | None = self
         while klass is not None:
@@ -88,5 +88,5 @@ class File:
     is_opaque: bool = False  # it has no draft, and what it says is not known
 
     def shares_with(self, other: File) -> bool:
-        """Whether both may be parts of one program."""
+        """Return whether both may be parts of one program."""
         return self is other or not (self.is_script and other.is_script)

@@ -9,7 +9,9 @@ from compat.port.read import syntax as s
 
 
 def flattened_again(file: File, types: Inference) -> set[s.Call]:
-    """The calls, of ``getParameters`` or conversions, that leave tensors behind that are used."""
+    """Return the calls, of ``getParameters`` or conversions, that leave tensors behind that are
+    used.
+    """
     types.file = file
     earlier: dict[str, list[Variable]] = {}
     found = set()
@@ -17,7 +19,7 @@ def flattened_again(file: File, types: Inference) -> set[s.Call]:
         call = node.call if isinstance(node, s.Do) else None
         if isinstance(node, (s.Local, s.Assign)) and len(node.values) == 1:
             call = node.values[0]
-        if not isinstance(call, s.Call) or not _moves(call):
+        if not isinstance(call, s.Call) or not _exchanges_memory(call):
             continue
         if not isinstance(call.function, (s.Name, s.Index)):
             continue
@@ -31,8 +33,8 @@ def flattened_again(file: File, types: Inference) -> set[s.Call]:
     return found
 
 
-def _moves(call: s.Call) -> bool:
-    """Whether it gives a net's parameters other memory."""
+def _exchanges_memory(call: s.Call) -> bool:
+    """Return whether ``call`` gives a net's parameters other memory."""
     if call.method == "type":
         return bool(call.arguments)
     return call.method in {"getParameters", "float", "double", "half", "cuda"}

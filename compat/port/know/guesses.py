@@ -1,4 +1,4 @@
-"""What variables are that nothing is put into: parameters that no call gives, files."""
+"""Guesses about variables without assignment: parameters that no call gives, files."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _guess_seen(known: Inference) -> bool:
 
 
 def _owners(known: Inference, node: s.Node) -> Iterator[tuple[s.Node, Type]]:
-    """What only one kind of thing has the methods or fields of, and that kind."""
+    """Yield what only one kind of thing has the methods or fields of, and that kind."""
     target: s.Node | None = None
     kind: Type | None = None
     if isinstance(node, s.Call) and node.method is not None:
@@ -99,7 +99,7 @@ def _owners(known: Inference, node: s.Node) -> Iterator[tuple[s.Node, Type]]:
 
 
 def _numbers(known: Inference, node: s.Node) -> Iterator[s.Node]:
-    """What stands where Lua and Torch7 take numbers only."""
+    """Yield what stands where Lua and Torch7 take numbers only."""
     if isinstance(node, s.ForRange):
         yield from filter(None, (node.first, node.last, node.step))
     elif isinstance(node, s.Binary) and node.operator in ("<", ">", "<=", ">="):
@@ -147,6 +147,8 @@ def _guess_namesakes(known: Inference) -> bool:
             len(shapes) == 1 or not others[0].atoms & {Kind.TABLE, Kind.OBJECT}
         ):
             guess = Type(*others[0].atoms - {Kind.NIL}, table=others[0].table)
+            if guess.is_number:  # it may be whole elsewhere alone
+                guess.atoms = {Kind.NUMBER}
             for other in others:
                 guess.dims |= other.dims
                 guess.dtypes |= other.dtypes
@@ -161,7 +163,7 @@ def _guess_namesakes(known: Inference) -> bool:
 
 
 def cause(known: Inference, node: s.Node) -> tuple[s.Node, Cause]:
-    """Why what an expression is, is not known: the part of the program, and a key for it.
+    """Return why the type of an expression is not known: the part of the program, and a key.
 
     A variable is followed to what is put into it; of lists all entries are one.
     """

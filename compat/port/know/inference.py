@@ -1,4 +1,4 @@
-"""What is known of a program's files: gone through until nothing is new.
+"""Inference over a program's files, repeated until nothing new is found.
 
 An ``Inference`` holds it; how each kind of syntax adds to it say the functions that ``registry``
 has, in the files beside this one.
@@ -164,7 +164,7 @@ class Inference:
             yield file
 
     def _look_at(self, block: s.Block) -> None:
-        """What single places of a file say by their form."""
+        """Take what single places of a file say by their form."""
         for variable, value in sources(block):
             self.sources.setdefault(variable, []).append(value)
         self.orders |= set(orders(block, self))
@@ -178,10 +178,10 @@ class Inference:
         for name, function in functions_in(block):
             self.own_methods.setdefault(name, []).append(function)
         for node in s.walk(block):
-            if isinstance(node, s.ForRange) and isinstance(first := s.constant(node.first), int):
-                self.firsts[node.name.variable] = first
-            if isinstance(node, s.ForRange) and s.is_negative(node.step):
-                if s.constant(node.last) == 1:
+            if isinstance(node, s.ForRange):
+                if isinstance(first := s.constant(node.first), int):
+                    self.firsts[node.name.variable] = first
+                if s.is_negative(node.step) and s.constant(node.last) == 1:
                     self.falling.add(node.name.variable)
 
     def _settle(self) -> None:
@@ -191,5 +191,6 @@ class Inference:
             for file in self._each_file():
                 self.returns = [(Signature(results=[file.value]), set())]
                 self.block(file.block)
+            classes.lists_of_layers(self)
             if not self.changed:
                 break

@@ -20,10 +20,12 @@ BACKWARD = frozenset({"backward", "updateGradInput", "accGradParameters"})
 _BODIES = (s.Function, s.While, s.Repeat, s.ForRange, s.ForEach)
 
 
-def carried(file: File, types: Inference) -> dict[s.Assign, str]:
-    """The assignments of a file that keep a result for the next step, and to what variable."""
+def kept_between_steps(file: File, types: Inference) -> dict[s.Statement, str]:
+    """The assignments of a file that keep a result for later, and to what variable."""
     types.file = file
-    found: dict[s.Assign, str] = {}
+    found: dict[s.Statement, str] = {}
+    for block in (n for n in s.walk(file.block) if isinstance(n, s.Block)):
+        found |= _read_behind_next(block, types)
     goes_back = any(
         isinstance(n, s.Call) and n.method in BACKWARD
         for other in filter(file.shares_with, types.files)
@@ -47,8 +49,35 @@ def carried(file: File, types: Inference) -> dict[s.Assign, str]:
     return found
 
 
+def _read_behind_next(block: s.Block, types: Inference) -> dict[s.Statement, str]:
+    """The statements of a block whose variable is read when the same net has run again."""
+    found: dict[s.Statement, str] = {}
+    for number, node in enumerate(block.statements):
+        if not isinstance(node, (s.Local, s.Assign)) or len(node.values) != 1:
+            continue
+        target = node.names[0] if isinstance(node, s.Local) else node.targets[0]
+        net = _net_of(node.values[0])
+        if not isinstance(target, s.Name) or net is None or not types.type(node.values[0]).buffer:
+            continue
+        rest = [part for later in block.statements[number + 1 :] for part in s.walk(later)]
+        again = min((part.end for part in rest if _net_of(part) == net), default=1 << 60)
+        written = [n.start for n, _ in target.variable.writes if n.start > node.end]
+        end = min(written, default=1 << 60)
+        if any(again <= n.start < end for n, _ in target.variable.reads):
+            found[node] = target.variable.id
+    return found
+
+
+def _net_of(node: s.Node) -> str | None:
+    """The net that a call runs forward."""
+    if not isinstance(node, s.Call) or node.method not in FORWARD:
+        return None
+    name = s.describe(node.function)
+    return None if "…" in name else name
+
+
 def _reads_before(file: File, variable: Variable, body: s.Node, write: s.Node) -> bool:
-    """Whether a step begins with what the step before has left in a variable."""
+    """Return whether a step begins with what the step before has left in a variable."""
     declared = variable.declared
     if declared is not None and body.start <= declared.start < body.end:
         return False
@@ -63,14 +92,16 @@ def _reads_before(file: File, variable: Variable, body: s.Node, write: s.Node) -
 
 
 def _reads_behind_forward(variable: Variable, body: s.Node, write: s.Node) -> bool:
-    """Whether a step reads what the step before has left when its own ``forward`` is done."""
+    """Return whether a step reads what the step before has left when its own ``forward`` is
+    done.
+    """
     passes = [n for n in s.walk(body) if isinstance(n, s.Call) and n.method in FORWARD]
     first = min((n.end for n in passes), default=1 << 60)
     return any(first <= n.start < write.start for n, _ in variable.reads)
 
 
 def _holds_results(kind: Type, seen: set[Table]) -> bool:
-    """Whether there may be a result of a net in a value."""
+    """Return whether there may be a result of a net in a value."""
     if kind.only(Kind.INT, Kind.FLOAT, Kind.NUMBER, Kind.STRING, Kind.BOOLEAN, Kind.NIL):
         return False
     shape = kind.shape

@@ -1,4 +1,4 @@
-"""What variables are that nothing tells: what alone has the fields that are used of them."""
+"""Types of variables from their uses: the only thing that has all fields that are used."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from compat.port.know.shapes import is_name
 from compat.port.know.types import Kind, Table, Type
+from compat.port.library import results
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -17,7 +18,9 @@ _FEWEST = 2  # fields that tell something
 
 
 def alike(known: Inference) -> dict[Type, Type]:
-    """Variables and fields that nothing is known of, and what has all fields that they have."""
+    """Return variables and fields that nothing is known of, and what has all fields that they
+    have.
+    """
     used: dict[Type, set[str]] = {}
     for file in known.files:
         known.file = file
@@ -29,7 +32,8 @@ def alike(known: Inference) -> dict[Type, Type]:
     holders = _holders(known)
     found = {}
     for own, names in used.items():
-        like = [kind for kind, has in holders if names <= has] if len(names) >= _FEWEST else []
+        is_little = len(names) < _FEWEST or all(map(results.is_of_module, names))
+        like = [] if is_little else [kind for kind, has in holders if names <= has]
         atoms = {atom for kind in like for atom in kind.atoms}
         if any(atoms and atoms <= kinds for kinds in _ALIKE):
             found[own] = Type()
@@ -39,7 +43,7 @@ def alike(known: Inference) -> dict[Type, Type]:
 
 
 def _use(node: s.Node) -> tuple[s.Node | None, str]:
-    """What a node uses a field or method of, and its name."""
+    """Return what a node uses a field or method of, and its name."""
     if isinstance(node, s.Call) and node.method is not None:
         return node.function, node.method
     word = s.constant(node.key) if isinstance(node, s.Index) else None
@@ -47,7 +51,7 @@ def _use(node: s.Node) -> tuple[s.Node | None, str]:
 
 
 def _holders(known: Inference) -> list[tuple[Type, set[str]]]:
-    """The classes, their objects, tables and options of the program, and what they have."""
+    """Return the classes, their objects, tables and options of the program, and what they have."""
     found = []
     for klass in known.classes.values():
         names = set(klass.methods)
@@ -70,6 +74,6 @@ def _holders(known: Inference) -> list[tuple[Type, set[str]]]:
 
 
 def _filled(table: Table) -> set[str]:
-    """The names that something is put under."""
+    """Return the names that something is put under."""
     root = table.root()
     return {name for name, kind in root.names.items() if kind.atoms} | root.always

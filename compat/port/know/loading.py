@@ -1,4 +1,4 @@
-"""Whether it matters when a file is loaded: what only defines may be imported at the top."""
+"""The moment at which files are loaded: a file that only defines may be imported at the top."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DEFINING = {*LOADERS, "setmetatable", "torch.class", "class", "classic.class"}
 
 
 def only_defines(file: File, types: Inference) -> bool:
-    """Whether a file may be loaded at any time, with all that it loads.
+    """Return whether a file may be loaded at any time, with all that it loads.
 
     It reads no variable that another file sets, calls nothing, and sets no global variable that
     another one sets, too.
@@ -57,7 +57,7 @@ class _Look:
         return self._harmless(list(target.children()))
 
     def _is_own(self, variable: Variable) -> bool:
-        """Whether no other file sets a variable."""
+        """Return whether no other file sets a variable."""
         return not variable.is_global or all(
             variable not in other.scopes.written_globals
             for other in self.types.files

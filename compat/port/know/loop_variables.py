@@ -1,7 +1,7 @@
 """Variables of which each turn of a loop has its own, where Python would have one for all.
 
 In Lua a variable that is declared in a loop is a new one each time. That shows where a function
-keeps it for later and somebody changes it: then the draft puts its value into a ``lua.Box``.
+keeps it for later and somebody changes it then: the draft puts its value into a ``lua.Box``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from compat.port.know.inference import Inference
 from compat.port.know.scopes import FunctionScope
 from compat.port.read import syntax as s
 
+_LOOPS = (s.While, s.Repeat, s.ForRange, s.ForEach)
 # Who calls the functions that it is given before it returns.
 _AT_ONCE = {"pcall", "xpcall", "table.sort", "string.gsub"}
 _METHODS_AT_ONCE = {"apply", "map", "gsub", "applyToModules", "replace"}
@@ -22,11 +23,27 @@ def box(file: File, types: Inference) -> None:
     """Find these variables of a file."""
     types.file = file
     kept = [file.scopes.of_function[f] for f in _kept(file, types)]
+    loops = [n for n in s.walk(file.block) if isinstance(n, _LOOPS)]
+    changes: dict[s.Node, s.Node] = {}
+    for node in s.walk(file.block):
+        if isinstance(node, s.Assign):
+            changes |= dict.fromkeys(node.targets, node)
+        elif isinstance(node, s.Define):
+            changes[node.target] = node
     for scope in (file.scopes.file, *file.scopes.of_function.values()):
         for variable in scope.variables:
-            changes = len(variable.writes) > 1 and variable.loops > 0
-            variable.boxed = changes and any(
-                variable in inner.used and _stands_in(inner, scope) for inner in kept
+            if len(variable.writes) == 1 or not variable.loops:
+                continue
+            nodes = [changes.get(name, name) for name, _ in variable.writes[1:]]
+            inner = [n for n in loops if n.start > variable.declared_at]
+            around = [n for n in inner if any(n.start <= w.start < n.end for w in nodes)]
+            variable.settled = max(n.end for n in (*nodes, *around))
+            variable.boxed = any(
+                variable in function.used
+                and _stands_in(function, scope)
+                and function.node is not None
+                and function.node.start < variable.settled
+                for function in kept
             )
 
 
@@ -35,7 +52,7 @@ def _stands_in(inner: FunctionScope, outer: FunctionScope) -> bool:
 
 
 def _kept(file: File, types: Inference) -> list[s.Function]:
-    """The functions that may be called later than in the turn that makes them."""
+    """Return the functions that may be called later than in the turn that makes them."""
     found = [n for n in s.walk(file.block) if isinstance(n, s.Function)]
     at_once = set(_called_at_once(file, types))
     return [f for f in found if f not in at_once]
@@ -66,7 +83,7 @@ def _called_at_once(file: File, types: Inference) -> Iterator[s.Function]:
 
 
 def _named(node: s.Node) -> tuple[s.Name | None, s.Function | None]:
-    """The variable that a statement gives a function, and the function."""
+    """Return the variable that a statement gives a function, and the function."""
     if isinstance(node, s.Define) and isinstance(node.target, s.Name):
         return node.target, node.function
     if isinstance(node, (s.Local, s.Assign)) and len(node.values) == 1:

@@ -1,4 +1,4 @@
-"""What the names of a program stand for: packages, classes, files."""
+"""The meaning of a program's names: packages, classes, files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FUNCTIONS = {"lapp", "class"}
 
 
 def find_aliases(known: Inference, file: File) -> None:
-    """Variables that only name a package: ``local optim = require 'optim'``."""
+    """Find variables that only name a package: ``local optim = require 'optim'``."""
     for node in s.walk(file.block):
         if isinstance(node, s.Local) and len(node.names) == 2 and (path := tried(node)):
             if path in PACKAGES:
@@ -42,7 +42,7 @@ def find_aliases(known: Inference, file: File) -> None:
 
 
 def find_replaced(known: Inference, file: File) -> None:
-    """Functions of packages that the program sets: ``function nn.Linear:reset() … end``."""
+    """Find functions of packages that the program sets: ``function nn.Linear:reset() … end``."""
     for node in s.walk(file.block):
         targets = [node.target] if isinstance(node, s.Define) else []
         targets = node.targets if isinstance(node, s.Assign) else targets
@@ -93,13 +93,13 @@ def dotted(known: Inference, node: s.Node) -> str | None:
 
 
 def names_package(known: Inference, path: str) -> bool:
-    """Whether a path begins with the name of a package."""
+    """Return whether a path begins with the name of a package."""
     head = path.split(".")[0]
     return head in PACKAGES or head in known.absent or path in known.classes
 
 
 def find_absent(known: Inference, file: File) -> None:
-    """Packages that are neither part of the program nor known: ``require 'cltorch'``."""
+    """Find packages that are neither part of the program nor known: ``require 'cltorch'``."""
     for node in s.walk(file.block):
         name = tried(node) if isinstance(node, s.Local) else required(node)
         if name is None or name in KNOWN or not is_name(name):
@@ -109,14 +109,14 @@ def find_absent(known: Inference, file: File) -> None:
 
 
 def class_type(_known: Inference, klass: Class) -> Type:
-    """The type of a class itself."""
+    """Return the type of a class itself."""
     made = Type(Kind.CLASS, table=klass.members)
     made.classes = {klass.name}
     return made
 
 
 def class_of(known: Inference, node: s.Node) -> Class | None:
-    """The class that an expression names."""
+    """Return the class that an expression names."""
     if isinstance(node, s.Name):
         table = known.variables.get(node.variable)
         if table is not None and Kind.CLASS in table.atoms and table.shape is not None:
@@ -127,12 +127,12 @@ def class_of(known: Inference, node: s.Node) -> Class | None:
 
 
 def of(known: Inference, variable: Variable) -> Type:
-    """The type of a variable."""
+    """Return the type of a variable."""
     return known.variables.setdefault(variable, Type())
 
 
 def file_of(known: Inference, node: s.Node) -> File | None:
-    """The file of the program that a ``require`` or ``dofile`` names."""
+    """Return the file of the program that a ``require`` or ``dofile`` names."""
     if not isinstance(node, s.Call) or not node.arguments:
         return None
     # ``torch.include('package', 'part.lua')`` names the package first
@@ -145,6 +145,6 @@ def file_of(known: Inference, node: s.Node) -> File | None:
 
 
 def files_like(known: Inference, node: s.Call) -> list[File]:
-    """The files that ``dofile('models/' .. name)`` may mean."""
+    """Return the files that ``dofile('models/' .. name)`` may mean."""
     paths = [file.path for file in known.files]
     return [known.files[i] for i in places_like(node.arguments[0], paths)] if node.arguments else []

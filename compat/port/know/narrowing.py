@@ -1,4 +1,4 @@
-"""What a variable is where a script has asked for its type: ``if type(x) == 'table' then``."""
+"""Types behind tests: a variable inside ``if type(x) == 'table' then``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEAVES = {
 
 
 def tested(node: s.Node) -> tuple[s.Name, Kind] | None:
-    """The variable that an expression tests, and what it is if that is true."""
+    """Return the variable that an expression tests, and what it is if that is true."""
     if isinstance(node, s.Call):
         return _asked(node, "isTensor", Kind.TENSOR)
     if not isinstance(node, s.Binary) or node.operator != "==":
@@ -42,7 +42,9 @@ def _asked(call: s.Call, function: str, answer: Kind) -> tuple[s.Name, Kind] | N
 
 
 def narrowed(block: s.Block) -> tuple[dict[s.Name, Kind], dict[s.Name, int]]:
-    """The places that a variable is read at behind a test: what it is there, and how long."""
+    """Return the places that a variable is read at behind a test: what it is there, and how
+    long.
+    """
     kinds: dict[s.Name, Kind] = {}
     lengths: dict[s.Name, int] = {}
     for condition, part in _guarded(block):
@@ -77,7 +79,7 @@ def filled(block: s.Block) -> Iterator[s.Call]:
 
 
 def _tests(node: s.Statement) -> list[s.Node]:
-    """The expressions that decide whether a statement's body is reached."""
+    """Return the expressions that decide whether a statement's body is reached."""
     if isinstance(node, s.If):
         return [condition for condition, _ in node.clauses if condition is not None]
     if isinstance(node, s.ForRange):
@@ -86,7 +88,7 @@ def _tests(node: s.Statement) -> list[s.Node]:
 
 
 def _measured_lists(node: s.Node) -> Iterator[s.Node]:
-    """What ``#x`` and ``ipairs(x)`` ask for the length of."""
+    """Yield what ``#x`` and ``ipairs(x)`` ask for the length of."""
     for part in s.walk(node):
         if isinstance(part, s.Unary) and part.operator == "#":
             yield part.operand
@@ -95,7 +97,7 @@ def _measured_lists(node: s.Node) -> Iterator[s.Node]:
 
 
 def _guarded(block: s.Block) -> Iterator[tuple[s.Node, s.Node]]:
-    """Conditions, and the parts of the source that are reached only where they are true."""
+    """Yield conditions, and the parts of the source that are reached only where they are true."""
     for node in s.walk(block):
         if isinstance(node, s.Binary) and node.operator == "and":
             yield node.left, node.right
@@ -106,7 +108,7 @@ def _guarded(block: s.Block) -> Iterator[tuple[s.Node, s.Node]]:
 
 
 def _true(node: s.Node) -> Iterator[s.Node]:
-    """The parts of a condition that are all true where it is."""
+    """Yield the parts of a condition that are all true where it is."""
     if isinstance(node, s.Paren):
         yield from _true(node.inner)
     elif isinstance(node, s.Binary) and node.operator == "and":
@@ -117,7 +119,7 @@ def _true(node: s.Node) -> Iterator[s.Node]:
 
 
 def _reads(variable: Variable, part: s.Node) -> list[s.Name]:
-    """Where a part of the source reads a variable before it sets it."""
+    """Return where a part of the source reads a variable before it sets it."""
     inside = set(s.walk(part))
     end = min((n.start for n, _ in variable.writes if n in inside), default=1 << 60)
     return [n for n, _ in variable.reads if n in inside and n.start < end]

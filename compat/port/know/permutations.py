@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def orders(block: s.Block, known: Inference) -> Iterator[s.Call]:
-    """The calls of ``torch.randperm`` in a block that give such ones."""
+    """Yield the calls of ``torch.randperm`` in a block that give such ones."""
     parents = {child: node for node in s.walk(block) for child in node.children()}
     for node in s.walk(block):
         if not isinstance(node, s.Call) or node.method is not None:
@@ -33,7 +33,7 @@ def orders(block: s.Block, known: Inference) -> Iterator[s.Call]:
 
 
 def _variable(call: s.Call, parent: s.Node | None) -> Variable | None:
-    """The variable that nothing but a call is put into."""
+    """Return the variable that nothing but a call is put into."""
     if not isinstance(parent, s.Local) or call not in parent.values:
         return None
     place = parent.values.index(call)
@@ -44,7 +44,7 @@ def _variable(call: s.Call, parent: s.Node | None) -> Variable | None:
 
 
 def _only_looks_up(node: s.Node, parent: s.Node | None) -> bool:
-    """Whether an expression gives indices, sizes, or tensors of whole numbers."""
+    """Return whether an expression gives indices, sizes, or tensors of whole numbers."""
     if isinstance(parent, s.Index):
         return node is parent.object and not isinstance(parent.key, s.Table)
     if isinstance(parent, s.Unary):

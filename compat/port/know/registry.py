@@ -1,4 +1,4 @@
-"""Which function says what a kind of syntax is, or does."""
+"""The functions for each kind of syntax: what it is, or does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which variable each name means, who changes it, and what it is called in Python."""
+"""The variable behind each name, the code that changes it, and its name in Python."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class FunctionScope:
     used: set[Variable] = field(default_factory=set)
 
     def within(self, other: FunctionScope) -> bool:
-        """Whether it is ``other``, or stands inside it."""
+        """Return whether ``other`` is ``other``, or stands inside it."""
         scope: FunctionScope | None = self
         while scope is not None and scope is not other:
             scope = scope.parent
@@ -54,6 +54,7 @@ class Variable:
     writes: list[tuple[s.Name, FunctionScope]] = field(default_factory=list)
     python: str = ""
     turns: tuple[int, ...] = ()  # where what these loops repeat begins
+    settled: int = 0  # where it has been changed for the last time in a turn
     boxed: bool = False  # each turn of a loop has its own
     grows: bool = False  # multiplied in each turn of a loop
     zero_based: bool = False  # a loop's number that is only used as an index
@@ -229,7 +230,7 @@ class Scopes:
 
 
 def _multiplies(node: s.Assign, target: s.Name) -> bool:
-    """Whether an assignment multiplies what a variable has been: ``x = x * y + 1``."""
+    """Return whether an assignment multiplies what a variable has been: ``x = x * y + 1``."""
     value = node.values[0]
     while isinstance(value, s.Paren):
         value = value.inner
@@ -240,7 +241,9 @@ def _multiplies(node: s.Assign, target: s.Name) -> bool:
 
 
 def _may_share(earlier: Variable, later: Variable) -> bool:
-    """Whether two variables of a function may have one name: nobody needs the first any more."""
+    """Return whether two variables of a function may have one name: nobody needs the first any
+    more.
+    """
     assert later.declared is not None
     if earlier.captured or later.captured:
         return False

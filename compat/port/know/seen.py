@@ -1,4 +1,4 @@
-"""What a run saw of expressions, and what tests in the code tell of them."""
+"""Types of expressions that a run saw, and that tests in the code tell."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_PLAIN_TABLES = {Kind.OPTIONS, Kind.CLASS, Kind.MODULE, Kind.OBJECT}
 
 
 def is_whole(known: Inference, node: s.Node) -> bool:
-    """Whether a number is an int in Python, as far as a run can tell.
+    """Return whether a number is an int in Python, as far as a run can tell.
 
     A run sees no difference between 4 and 4.0: a quotient or root is a float, and a parameter
     may be an entry of a tensor.
@@ -37,7 +37,7 @@ def is_whole(known: Inference, node: s.Node) -> bool:
 
 
 def seen_table(known: Inference, node: s.Node, facts: list[str]) -> Table:
-    """What a run saw of tables that come from elsewhere."""
+    """Return what a run saw of tables that come from elsewhere."""
     found = known.seen_tables.get(node)
     if found is None:
         found = known.seen_tables[node] = Table()
@@ -48,7 +48,7 @@ def seen_table(known: Inference, node: s.Node, facts: list[str]) -> Table:
 
 
 def tested(known: Inference, node: s.Name, own: Type) -> Type:
-    """What a test leaves of a variable's possibilities."""
+    """Return what a test leaves of a variable's possibilities."""
     answer = known.tests[node]
     left = own.atoms & LEAVES[answer]
     if answer == Kind.TABLE and not left:
@@ -61,7 +61,7 @@ def tested(known: Inference, node: s.Name, own: Type) -> Type:
 
 
 def is_tested_list(known: Inference, node: s.Node) -> bool:
-    """Whether an expression asks whether a variable is a table, and only lists will do."""
+    """Return whether an expression asks whether a variable is a table, and only lists will do."""
     found = test_of(node)
     shape = None if found is None else known.tested_tables.get(found[0].variable)
     return (
@@ -70,12 +70,12 @@ def is_tested_list(known: Inference, node: s.Node) -> bool:
 
 
 def seen_class(known: Inference, facts: list[str]) -> Class | None:
-    """The class of the program that all values were of that a run saw."""
+    """Return the class of the program that all values were of that a run saw."""
     return known.classes.get(facts[0].removeprefix("class ")) if len(facts) == 1 else None
 
 
 def believed(known: Inference, own: Type, facts: list[str]) -> Type:
-    """What a run saw, put together with what the code says."""
+    """Return what a run saw, put together with what the code says."""
     both = Type()
     both.buffer = own.buffer
     for fact in facts:
@@ -114,8 +114,8 @@ def believed(known: Inference, own: Type, facts: list[str]) -> Type:
         return Type(Kind.MODULE)  # of a class of the runtime's that has no name
     if Kind.OBJECT in both.atoms and own.shape is not None and own.shape.klass is None:
         both.atoms = (both.atoms - {Kind.OBJECT}) | {Kind.TABLE}
-    if Kind.STORAGE in both.atoms and Kind.SIZES in own.atoms:
-        both.atoms = (both.atoms - {Kind.STORAGE}) | {Kind.SIZES}
+    if Kind.SIZES in both.atoms and Kind.STORAGE in own.atoms:
+        both.atoms = (both.atoms - {Kind.SIZES}) | {Kind.STORAGE}
     if Kind.OTHER in both.atoms and own.atoms & {Kind.FILE, Kind.MODULE, Kind.POINTER}:
         both.atoms -= {Kind.OTHER}
         both.atoms |= own.atoms & {Kind.FILE, Kind.MODULE, Kind.POINTER}
@@ -123,5 +123,5 @@ def believed(known: Inference, own: Type, facts: list[str]) -> Type:
 
 
 def was_seen(known: Inference, node: s.Node) -> bool:
-    """Whether a trace reached an expression."""
+    """Return whether a trace reached an expression."""
     return (known.file.path, node.start, node.end) in known.facts

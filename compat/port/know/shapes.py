@@ -1,4 +1,4 @@
-"""What single nodes of a program are by their form."""
+"""Facts about single nodes of a program that follow from their form."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compat.port.read import syntax as s
 
 
 def required(node: s.Node | None) -> str | None:
-    """The name in ``require 'name'``."""
+    """Return the name in ``require 'name'``."""
     if (
         isinstance(node, s.Call)
         and node.method is None
@@ -27,7 +27,7 @@ def required(node: s.Node | None) -> str | None:
 
 
 def places_like(node: s.Node, paths: Sequence[str]) -> list[int]:
-    """Which of the files an expression for a name may mean: ``'models/' .. name``."""
+    """Return which of the files an expression for a name may mean: ``'models/' .. name``."""
     pattern = _pattern(node)
     if not pattern.strip(".+"):
         return []
@@ -35,12 +35,12 @@ def places_like(node: s.Node, paths: Sequence[str]) -> list[int]:
 
 
 def _plain(path: str) -> str:
-    """The path of a Lua file as ``require`` and ``dofile`` both may name it."""
+    """Return the path of a Lua file as ``require`` and ``dofile`` both may name it."""
     return path.removeprefix("./").removesuffix(".lua").replace(".", "/")
 
 
 def _pattern(node: s.Node) -> str:
-    """A regular expression for the texts that an expression with ``..`` may be."""
+    """Return a regular expression for the texts that an expression with ``..`` may be."""
     if isinstance(node, s.Constant) and isinstance(node.value, str):
         return re.escape(_plain(node.value))
     if isinstance(node, s.Binary) and node.operator == "..":
@@ -49,7 +49,7 @@ def _pattern(node: s.Node) -> str:
 
 
 def tried(node: s.Local) -> str | None:
-    """The name in ``local ok, package = pcall(require, 'name')``."""
+    """Return the name in ``local ok, package = pcall(require, 'name')``."""
     call = node.values[0] if len(node.values) == 1 else None
     if (
         isinstance(call, s.Call)
@@ -65,22 +65,24 @@ def tried(node: s.Local) -> str | None:
 
 
 def is_self(function: s.Function) -> bool:
-    """Whether its first parameter is called self."""
+    """Return whether its first parameter is called self."""
     return bool(function.parameters) and function.parameters[0].id == "self"
 
 
 def is_name(value: Any) -> bool:
-    """Whether it can stand behind a dot."""
+    """Return whether ``value`` can stand behind a dot."""
     return isinstance(value, str) and value.isidentifier()
 
 
 def is_open(node: s.Node) -> bool:
-    """Whether an expression may give any number of values at the end of a list."""
+    """Return whether an expression may give any number of values at the end of a list."""
     return isinstance(node, (s.Call, s.Vararg))
 
 
 def followed(block: s.Block) -> Iterator[s.Index]:
-    """The entries of something that have methods or entries themselves: these are no numbers."""
+    """Yield the entries of something that have methods or entries themselves: these are no
+    numbers.
+    """
     for node in s.walk(block):
         owner: s.Node | None = None
         if isinstance(node, s.Call) and node.method is not None:
@@ -92,12 +94,16 @@ def followed(block: s.Block) -> Iterator[s.Index]:
 
 
 def tested(block: s.Block) -> Iterator[s.Index]:
-    """The entries that are conditions, or compared with nil or a boolean: these may be missing."""
+    """Return the entries that are conditions, or compared with nil or a boolean: these may be
+    missing.
+    """
     return (node for node in _conditions(block) if isinstance(node, s.Index))
 
 
 def tested_later(block: s.Block) -> set[s.Node]:
-    """The entries that are put into a variable that is tested: ``local v = t[i]; if v then``."""
+    """Return the entries that are put into a variable that is tested: ``local v = t[i]; if v
+    then``.
+    """
     asked = {node.variable for node in _conditions(block) if isinstance(node, s.Name)}
     found = sources(block)
     return {value for variable, value in found if variable in asked and isinstance(value, s.Index)}
@@ -122,13 +128,15 @@ def _conditions(block: s.Block) -> Iterator[s.Node | None]:
 
 
 def captures(pattern: s.Node) -> int:
-    """How many values each match of a pattern gives; one where the pattern is not written there."""
+    """Return how many values each match of a pattern gives; one where the pattern is not written
+    there.
+    """
     text = s.constant(pattern)
     return max(len(re.findall(r"(?<!%)\(", text)), 1) if isinstance(text, str) else 1
 
 
 def appended(block: s.Block) -> Iterator[s.Name]:
-    """The keys that a loop from 1 on fills a new table with: ``t = {}``, ``t[i] = …``."""
+    """Yield the keys that a loop from 1 on fills a new table with: ``t = {}``, ``t[i] = …``."""
     for part in s.walk(block):
         empty: set[Variable] = set()  # tables that were made in this block and not used since
         for node in part.statements if isinstance(part, s.Block) else ():
@@ -156,7 +164,7 @@ def _made_empty(node: s.Statement) -> set[Variable]:
 
 
 def _filling(loop: s.ForRange, empty: set[Variable]) -> Iterator[s.Name]:
-    """The keys under which each turn of a loop puts an entry into one of these tables."""
+    """Yield the keys under which each turn of a loop puts an entry into one of these tables."""
     filled: set[Variable] = set()
     for node in loop.body.statements:
         if any(isinstance(n, s.Jump) for n in s.walk(node)):
@@ -173,13 +181,13 @@ def _filling(loop: s.ForRange, empty: set[Variable]) -> Iterator[s.Name]:
 
 
 def counts_up(node: s.Table) -> bool:
-    """Whether a table's keys are all given, as 1, 2, 3 and so on."""
+    """Return whether a table's keys are all given, as 1, 2, 3 and so on."""
     keys = [s.constant(f.key) for f in node.fields]
     return keys == list(range(1, len(keys) + 1))
 
 
 def loads_by_name(block: s.Block) -> bool:
-    """Whether a file is loaded whose name is computed."""
+    """Return whether a file is loaded whose name is computed."""
     for node in calls(block):
         function = node.function
         name = getattr(function, "id", "")
@@ -192,7 +200,7 @@ def loads_by_name(block: s.Block) -> bool:
 
 
 def sources(block: s.Block) -> Iterator[tuple[Any, s.Node]]:
-    """Variables, and what is put into them; of loops through tables the tables' entries."""
+    """Yield variables, and what is put into them; of loops through tables the tables' entries."""
     for node in s.walk(block):
         if isinstance(node, (s.Local, s.Assign)):
             targets = node.names if isinstance(node, s.Local) else node.targets
@@ -206,7 +214,7 @@ def sources(block: s.Block) -> Iterator[tuple[Any, s.Node]]:
 
 
 def functions_in(block: s.Block) -> Iterator[tuple[object, s.Function]]:
-    """The names under which functions are put into tables and classes, and the functions."""
+    """Yield the names under which functions are put into tables and classes, and the functions."""
     defines = (n for n in s.walk(block) if isinstance(n, s.Define))
     named = {n.target.id: n.function for n in defines if isinstance(n.target, s.Name)}
     for node in s.walk(block):
@@ -242,7 +250,7 @@ def defined(node: s.Statement) -> tuple[s.Define, s.Node, str] | None:
 
 
 def may_end(block: s.Block) -> bool:
-    """Whether a function may come to the end of its block without a ``return``."""
+    """Return whether a function may come to the end of its block without a ``return``."""
     last = block.statements[-1] if block.statements else None
     if isinstance(last, s.If):
         bodies = [body for _, body in last.clauses]
@@ -263,7 +271,7 @@ def may_end(block: s.Block) -> bool:
 
 
 def _breaks(node: s.Node) -> bool:
-    """Whether a statement may end the loop that it stands in."""
+    """Return whether a statement may end the loop that it stands in."""
     if isinstance(node, (s.While, s.Repeat, s.ForRange, s.ForEach, s.Function)):
         return False
     if isinstance(node, s.Jump):
@@ -272,7 +280,7 @@ def _breaks(node: s.Node) -> bool:
 
 
 def constant(value: Any) -> Type:
-    """The type of a constant."""
+    """Return the type of a constant."""
     if value is None:
         return Type(Kind.NIL)
     if isinstance(value, bool):
@@ -281,5 +289,5 @@ def constant(value: Any) -> Type:
 
 
 def calls(block: s.Block) -> Iterator[s.Call]:
-    """All calls in a block."""
+    """Return all calls in a block."""
     return (node for node in s.walk(block) if isinstance(node, s.Call))

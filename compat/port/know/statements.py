@@ -1,4 +1,4 @@
-"""What statements put into variables, fields and results."""
+"""The values that statements put into variables, fields and results."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _for_each(known: Inference, node: s.ForEach) -> None:
 
 
 def _inside(known: Inference, node: s.Node) -> None:
-    """Blocks and functions below an expression or statement."""
+    """Go through blocks and functions below an expression or statement."""
     if isinstance(node, s.Block):
         known.block(node)
     elif isinstance(node, s.Function):
@@ -123,7 +123,7 @@ def _return(known: Inference, node: s.Return) -> None:
 
 
 def _spread(known: Inference, values: list[s.Node], count: int) -> list[Type]:
-    """The types of so many values of a list of expressions."""
+    """Return the types of the first ``count`` values of a list of expressions."""
     kinds = [known.type(v) for v in values[:-1]]
     if values:
         last = values[-1]
@@ -150,7 +150,7 @@ def _assign(known: Inference, target: s.Node, kind: Type) -> None:
 
 
 def loop_types(known: Inference, node: s.ForEach) -> list[Type]:
-    """The types of the names of ``for … in``."""
+    """Return the types of the names of ``for … in``."""
     call = node.values[0]
     if isinstance(call, s.Call) and len(node.values) == 1:
         path = known.dotted(call.function) if call.method is None else None

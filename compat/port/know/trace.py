@@ -1,4 +1,4 @@
-"""What a run of a script sees: types, sizes and counts of values, at each place of the source.
+"""The trace of a run: types, sizes and counts of values, at each place of the source.
 
 The script runs under the Lua runtime with its expressions wrapped in calls that note them.
 """
@@ -58,6 +58,7 @@ local function describe(v)
             local layout = v:isContiguous() and '' or ' strided'
             return 'tensor ' .. name:match('torch%.(%a-)Tensor') .. ' ' .. v:dim() .. layout
          end
+         if name == 'torch.LongStorage' then return 'sizes' end
          if name:find('Storage$') then return 'storage' end
          return 'class ' .. name
       end
@@ -216,7 +217,7 @@ class _Marks:
                 self._one(node)
 
     def _prefix(self, node: s.Node, how: str = "__port_n") -> int | None:
-        """What stands before a dot, colon or bracket."""
+        """Return what stands before a dot, colon or bracket."""
         if _is_package(node):
             return None
         if isinstance(node, s.Paren):
@@ -228,7 +229,7 @@ class _Marks:
         return number
 
     def _one(self, node: s.Node) -> None:
-        """An expression whose first value counts."""
+        """Trace an expression whose first value counts."""
         self._inside(node)
         if isinstance(node, (s.Name, s.Index, s.Call, s.Binary)) and not _is_package(node):
             call = "__port_m" if isinstance(node, s.Call) else "__port_n"
@@ -277,7 +278,7 @@ class _Marks:
 
 
 def _is_package(node: s.Node) -> bool:
-    """Whether an expression names a package or what is in one."""
+    """Return whether an expression names a package or what is in one."""
     while isinstance(node, s.Index) and isinstance(node.key, s.Constant):
         node = node.object
     if not isinstance(node, s.Name):

@@ -1,4 +1,4 @@
-"""What a value may be, as far as it is known."""
+"""The types that a value may have, as far as they are known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compat.port.read import syntax as s
 
 
 class Kind(str, Enum):
-    """What a value is. Its text is what a trace and the tables of results call it."""
+    """The kind of a value. Its text is its name in traces and in the tables of results."""
 
     NIL = "nil"
     BOOLEAN = "boolean"
@@ -83,7 +83,7 @@ class Type:
         return before != self._extent()
 
     def _extent(self) -> tuple[int, ...]:
-        """What grows when something is added."""
+        """Return the sets that grow when something is added to the type."""
         return (
             len(self.atoms), len(self.dtypes), len(self.dims), len(self.classes),
             id(self.shape), id(self.signature), self.open, self.buffer, self.strided,
@@ -91,16 +91,16 @@ class Type:
 
     @property
     def shape(self) -> Table | None:
-        """What is known of the table."""
+        """The known facts about the table."""
         return None if self.table is None else self.table.root()
 
     @property
     def signature(self) -> Signature | None:
-        """What is known of the function."""
+        """The known facts about the function."""
         return None if self.function is None else self.function.root()
 
     def only(self, *atoms: Kind) -> bool:
-        """Whether it is known, and one of these."""
+        """Return whether it is known, and one of these."""
         return self.is_known and self.atoms <= set(atoms)
 
     @property
@@ -109,7 +109,7 @@ class Type:
         return bool(self.atoms) and not self.open
 
     def may(self, *atoms: Kind) -> bool:
-        """Whether it may be one of these, as far as is known."""
+        """Return whether it may be one of these, as far as is known."""
         return not self.is_known or bool(self.atoms & set(atoms))
 
     @property
@@ -138,14 +138,14 @@ class Type:
         return self.shape is not None and "meta" in self.shape.uses
 
     def joined(self, other: Type) -> Type:
-        """What is either."""
+        """Return the union of two types."""
         both = Type()
         both.join(self)
         both.join(other)
         return both
 
     def without(self, *atoms: Kind) -> Type:
-        """The same less some possibilities."""
+        """Return the type without some of its possibilities."""
         copy = Type(*(self.atoms - set(atoms)), table=self.table, function=self.function)
         copy.dtypes, copy.dims, copy.classes = self.dtypes, self.dims, self.classes
         copy.open, copy.buffer, copy.strided = self.open, self.buffer, self.strided
@@ -158,7 +158,7 @@ class Type:
         return self.without(Kind.NIL) if may_be else self
 
     def without_function(self) -> Type:
-        """The same, of a function not knowing which."""
+        """Return the same, of a function not knowing which."""
         copy = self.without()
         copy.function = None
         return copy
@@ -168,7 +168,7 @@ class Type:
 
 
 def tensor(dtypes: Iterable[str] = (), dims: Iterable[int] = ()) -> Type:
-    """A tensor, of these types and numbers of dimensions where they are known."""
+    """Return a tensor, of these types and numbers of dimensions where they are known."""
     made = Type(Kind.TENSOR)
     made.dtypes, made.dims = set(dtypes) or {"?"}, set(dims) or {-1}
     return made
@@ -190,7 +190,7 @@ class Table:
     into: Table | None = None
 
     def root(self) -> Table:
-        """The one that stands for all that are the same."""
+        """Return the representative of all types that are equal to this one."""
         table = self
         while table.into is not None:
             table = table.into
@@ -205,7 +205,8 @@ class Table:
         a, b = self.root(), other.root()
         if a is b or (a.klass is not None and b.klass is not None and a.klass is not b.klass):
             return
-        if (a.klass is None) != (b.klass is None) and (a.is_list or b.is_list):
+        plain = a if a.klass is None else b
+        if (a.klass is None) != (b.klass is None) and (a.is_list or b.is_list or plain.made):
             return
         b.into = a
         a.keys |= b.keys
@@ -220,12 +221,12 @@ class Table:
         a.meta.join(b.meta)
 
     def name(self, name: str) -> Type:
-        """The type of a field."""
+        """Return the type of a field."""
         table = self.root()
         return table.names.setdefault(name, Type())
 
     def event(self, name: str) -> Type:
-        """The type of what the metatable has for an event, such as ``__index``."""
+        """Return the type of what the metatable has for an event, such as ``__index``."""
         shape = self.root().meta.shape
         return Type() if shape is None else shape.name(name)
 
@@ -240,7 +241,9 @@ class Table:
         return "meta" in self.uses and bool(self.made) and "loaded" not in self.uses
 
     def is_past(self, key: s.Node) -> bool:
-        """Whether a fixed key is past the end of a list that is made shorter, and never filled."""
+        """Return whether a fixed key is past the end of a list that is made shorter, and never
+        filled.
+        """
         number = s.constant(key)
         if not isinstance(number, int) or not self.is_list or self.keys - {"next", "list"}:
             return False
@@ -291,7 +294,7 @@ class Signature:
     spreads: bool = False  # whether somebody takes all results, however many there are
 
     def root(self) -> Signature:
-        """The one that stands for all that are the same."""
+        """Return the representative of all types that are equal to this one."""
         signature = self
         while signature.into is not None:
             signature = signature.into
@@ -317,14 +320,14 @@ class Signature:
             a.result(i).join(kind)
 
     def parameter(self, i: int) -> Type:
-        """The type of a parameter."""
+        """Return the type of a parameter."""
         own = self.root().parameters
         while len(own) <= i:
             own.append(Type())
         return own[i]
 
     def result(self, i: int) -> Type:
-        """The type of a result."""
+        """Return the type of a result."""
         own = self.root().results
         while len(own) <= i:
             own.append(Type())
@@ -332,12 +335,12 @@ class Signature:
 
     @property
     def counts(self) -> set[int]:
-        """How many results the functions give; -1 where that is open."""
+        """The numbers of results that the functions give; -1 where that is open."""
         return {count for counts in self.root().by_node.values() for count in counts}
 
     @property
     def count(self) -> int | None:
-        """How many results the functions give, all of them; None if that is open.
+        """The number of results that all of the functions give; None if that is open.
 
         A function that gives fewer at times gives None for them, unless somebody counts.
         """
@@ -354,7 +357,9 @@ class Signature:
 
 
 def seen(description: str) -> Type:
-    """The type that a trace saw: ``tensor Double 2``, ``class nn.Linear``, ``int``, ``list`` …"""
+    """Return the type that a trace saw: ``tensor Double 2``, ``class nn.Linear``, ``int``,
+    ``list`` …
+    """
     kind, *more = description.split()
     if kind == "tensor":
         made = tensor([more[0]], [int(more[1])])
@@ -368,5 +373,5 @@ def seen(description: str) -> Type:
         made = Type(Kind.MODULE)
         made.classes = {more[0]}
         return made
-    is_plain = kind in ("nil", "boolean", "string", "function", "object", "storage")
+    is_plain = kind in (*("nil", "boolean", "string", "function", "object", "storage", "sizes"),)
     return Type(Kind(kind) if is_plain else Kind.OTHER)

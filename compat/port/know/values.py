@@ -21,7 +21,7 @@ _EVENTS = {
 
 
 def believed_type(known: Inference, node: s.Node) -> Type:
-    """The type of an expression, its first value."""
+    """Return the type of an expression, its first value."""
     own: Type = TYPES[type(node)](known, node)
     if not own.atoms and node in known.guessed_nodes:
         own = own.joined(known.guessed_nodes[node])
@@ -47,12 +47,14 @@ def believed_type(known: Inference, node: s.Node) -> Type:
 
 
 def owner(known: Inference, node: s.Node) -> Type:
-    """The type of what is indexed, called or computed with: of nil Lua would fail, too."""
+    """Return the type of what is indexed, called or computed with: of nil Lua would fail, too."""
     return known.type(node).present
 
 
 def owner_of_method(known: Inference, node: s.Call) -> Type:
-    """The type of what a method is called of; where several are possible, what has the method."""
+    """Return the type of what a method is called of; where several are possible, what has the
+    method.
+    """
     kind = known.owner(node.function)
     assert node.method is not None
     told = None if kind.is_known and len(kind.atoms) == 1 else known.told_by(node)
@@ -64,7 +66,7 @@ def owner_of_method(known: Inference, node: s.Call) -> Type:
 
 
 def told_by(known: Inference, node: s.Call) -> Type | None:
-    """What alone has a method that is called, if the program defines none of its name."""
+    """Return what alone has a method that is called, if the program defines none of its name."""
     count = len(node.arguments)
     own = known.own_methods.get(node.method, []) if node.method is not None else []
     if node.method is None or any(f.is_vararg or len(f.parameters) > count for f in own):
@@ -155,7 +157,7 @@ def _binary(known: Inference, node: s.Binary) -> Type:
 
 
 def operator_of(known: Inference, operator: str, *operands: Type) -> s.Define | None:
-    """The method of a class of the script's that an operator calls."""
+    """Return the method of a class of the script's that an operator calls."""
     for kind in operands:
         klass = kind.shape.klass if kind.only(Kind.OBJECT) and kind.shape is not None else None
         if klass is not None:
@@ -184,7 +186,7 @@ def _arithmetic(known: Inference, operator: str, left: Type, right: Type) -> Typ
                 return Type(Kind.FLOAT)
             if -1 in left.dims or -1 in right.dims:
                 return Type(Kind.TENSOR) if dims != ({-1}, {-1}) else Type()
-            return tensor(left.dtypes, [max(right.dims)])
+            return tensor(left.dtypes, [max(right.dims, default=-1)])
         one = left if left.is_tensor else right
         return tensor(one.dtypes, one.dims)
     if left.is_int and right.is_int and operator in "+-*%":

@@ -27,7 +27,9 @@ def pcall(node: s.Call, draft: Draft) -> Code:
 
 
 def _bound(node: s.Call, draft: Draft) -> list[Code] | None:
-    """What ``pcall(x.method, x, …)`` is given: the method of an object in Python has its ``x``."""
+    """Return what ``pcall(x.method, x, …)`` is given: the method of an object in Python has its
+    ``x``.
+    """
     if len(node.arguments) < 2:
         return None
     function, *arguments = node.arguments
@@ -43,6 +45,6 @@ def _bound(node: s.Call, draft: Draft) -> list[Code] | None:
 
 
 def xpcall(node: s.Call, draft: Draft) -> Code:
-    """``xpcall``, whose handler is told."""
+    """Write ``xpcall``, whose handler gets the error."""
     draft.tell()
     return Code(code.call("lua.xpcall", *draft.arguments(node)).text, spread=None)

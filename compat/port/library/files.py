@@ -38,7 +38,8 @@ def open_(node: s.Call, draft: Draft) -> Code | None:
 
 
 def tried(function: str, command: str) -> Callable[[s.Call, Draft], Code]:
-    """What gives true, or nil and the reason for a failure: ``function`` of Python's raises it.
+    """Return what gives true, or nil and the reason for a failure: ``function`` of Python's
+    raises it.
 
     ``command`` is the template of a statement, where nobody asks.
     """
@@ -88,7 +89,7 @@ def save(node: s.Call, draft: Draft) -> Code | None:
 
 
 def _held(kind: Type, seen: set[int]) -> set[Kind]:
-    """What a value may be, and what is in its tables."""
+    """Return what a value may be, and what is in its tables."""
     found = set(kind.atoms)
     shape = kind.shape
     if shape is None or id(shape) in seen:

@@ -32,11 +32,13 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
     "string.rep": strings.rep,
     "table.concat": tables.concat,
     "table.insert": tables.insert,
+    "tablex.insertvalues": tables.insert_values,
     "table.remove": tables.remove,
     "table.sort": tables.sort,
     "next": tables.next_,
     "unpack": tables.unpack,
     "table.unpack": tables.unpack,
+    "rawequal": tables.rawequal,
     "select": tables.select,
     "assert": errors.assert_,
     "pcall": errors.pcall,
@@ -104,7 +106,7 @@ def _of_package(path: str, node: s.Call, draft: Draft) -> Code:
 
 
 def _most_arguments(path: str) -> int | None:
-    """How many arguments a class of ``nn`` takes; None if that is open, or no class."""
+    """Return how many arguments a class of ``nn`` takes; None if that is open, or no class."""
     head, _, name = path.partition(".")
     made = found("nn", name) if head == "nn" else None
     if not isinstance(made, type):
@@ -115,7 +117,7 @@ def _most_arguments(path: str) -> int | None:
 
 
 def _named(node: s.Call, draft: Draft) -> list[str] | None:
-    """The arguments of ``f{input = x, nrow = 2}``."""
+    """Return the arguments of ``f{input = x, nrow = 2}``."""
     table = node.arguments[0] if len(node.arguments) == 1 else None
     if not isinstance(table, s.Table) or not table.fields:
         return None

@@ -100,7 +100,7 @@ def method(node: s.Call, draft: Draft) -> Code:
 
 
 def _is_of_lua_alone(kind: Type, name: str) -> bool:
-    """Whether Torch7's class has a method that ``compat``'s has not."""
+    """Return whether Torch7's class has a method that ``compat``'s has not."""
     entries = [entry for typename in kind.classes for entry in registry.provide(typename)]
     classes = [entry.cls for entry in entries if entry.cls is not None]
     return bool(classes) and not any(hasattr(cls, method_name(name)) for cls in classes)
@@ -114,7 +114,9 @@ def _less_or(node: s.Node) -> s.Node:
 
 
 def _misses(node: s.Call, draft: Draft) -> bool:
-    """Whether ``net:get(i)`` may be nil: of a negative number it is, in Python the last ones."""
+    """Return whether ``net:get(i)`` may be nil: of a negative number it is, in Python the last
+    ones.
+    """
     place = node.arguments[0]
     was_nil = draft.types.was_seen(node) and Kind.NIL in draft.types.type(node).atoms
     return was_nil or s.is_negative(place)
@@ -176,7 +178,7 @@ _VIEWS = {"t", "transpose", "narrow", "sub", "view", "expand", "permute", "unfol
 
 
 def _overlaps(node: s.Call, draft: Draft) -> bool:
-    """Whether a tensor is changed by a part of itself, which PyTorch refuses.
+    """Return whether a tensor is changed by a part of itself, which PyTorch refuses.
 
     Entries, ``x[i]:copy(x[j])``, are one tensor or have nothing in common.
     """
@@ -191,7 +193,9 @@ def _overlaps(node: s.Call, draft: Draft) -> bool:
 
 
 def _viewed(node: s.Node) -> tuple[str, bool]:
-    """What an expression is a view of, and whether it is one that may share some elements only."""
+    """Return what an expression is a view of, and whether it is one that may share some elements
+    only.
+    """
     if isinstance(node, s.Call) and node.method in _VIEWS:
         return _viewed(node.function)[0], True
     if isinstance(node, s.Index) and isinstance(node.key, s.Table):

@@ -17,6 +17,8 @@ def floor(node: s.Call, draft: Draft) -> Code | None:
     kind = draft.types.type(argument)
     if kind.is_tensor:
         return code.call('lua.package("math").floor', draft.value(argument))
+    if kind.is_string:
+        return code.call("math.floor", code.call("float", draft.value(argument)))
     inner = argument.inner if isinstance(argument, s.Paren) else argument
     if isinstance(inner, s.Binary) and inner.operator == "/":
         a, b = draft.value(inner.left), draft.value(inner.right)

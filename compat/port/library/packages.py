@@ -68,13 +68,13 @@ PYTHON = {"nn", "optim", "cudnn", "cutorch", "xlua", "image", "hdf5", "nngraph",
 _LUA = {
     *("dofile", "gcinfo", "getfenv", "load", "loadfile", "loadstring", "module", "newproxy"),
     *("setfenv", "xpcall", "lapp", "class", "rawequal", "collectgarbage", "coroutine", "unpack"),
-    *("_G", "who", "import", "log", "__threadid"),
+    *("_G", "who", "rawlen", "import", "log", "__threadid"),
     *PACKAGES,
 }
 
 
 def value(path: str, draft: Draft) -> Code:
-    """A function or other value of a package that is not called."""
+    """Return a function or other value of a package that is not called."""
     head, _, name = path.partition(".")
     if path in draft.types.replaced and (owner := holder(path.rpartition(".")[0])):
         return Code(f"{owner}.{path.rpartition('.')[2]}")
@@ -99,21 +99,23 @@ def value(path: str, draft: Draft) -> Code:
 
 
 def holder(path: str) -> str | None:
-    """What stands for a package or a class of one, into which a program may put functions."""
+    """Return what stands for a package or a class of one, into which a program may put
+    functions.
+    """
     if path in PACKAGES:
         return package(path)
     return path if "." in path and has(*path.split(".", 1)) else None
 
 
 def package(name: str) -> str:
-    """The object that stands for a package."""
+    """Return the object that stands for a package."""
     if name == "torch":
         return "lua.torch"
     return name if name in PYTHON else f'lua.package("{name}")'
 
 
 def original(path: str, draft: Draft) -> Code:
-    """A function that only the Lua runtime has."""
+    """Return a function that only the Lua runtime has."""
     head, _, name = path.partition(".")
     # Where a file asks for a package that nobody has, it has its mark.
     if head not in ("math", "string", "table", "os", "io") and head not in draft.types.absent:
@@ -125,14 +127,14 @@ def original(path: str, draft: Draft) -> Code:
 
 
 def has(package: str, name: str) -> bool:
-    """Whether a module of compat has a name."""
+    """Return whether a module of compat has a name."""
     if (package, name.split(".")[0]) == ("nn", "DataParallelTable"):
         return True  # dptable brings it
     return found(package, name) is not None
 
 
 def found(package: str, name: str) -> Any:
-    """What a name of a module of compat's stands for; None if it has none."""
+    """Return what a name of a module of compat's stands for; None if it has none."""
     if package not in PYTHON | {"torch"}:
         return None
     value: Any = importlib.import_module(f"compat.{package}")
@@ -143,7 +145,7 @@ def found(package: str, name: str) -> Any:
 
 @functools.cache
 def _fields(*names: str) -> set[str]:
-    """The names of fields and methods that classes of compat have or set: these or all."""
+    """Return the names of fields and methods that classes of compat have or set: these or all."""
     given = [found(*name.split(".", 1)) for name in names] or [
         value
         for package in ("nn", "optim", "cmdline", "timer", "threads")
@@ -161,12 +163,12 @@ def _fields(*names: str) -> set[str]:
 
 
 def is_field(name: str) -> bool:
-    """Whether some object of compat's has a field or method of this name."""
+    """Return whether some object of compat's has a field or method of this name."""
     return name in _fields()
 
 
 def has_field(name: str, classes: set[str]) -> bool:
-    """Whether all objects of these classes have a field or method of this name."""
+    """Return whether all objects of these classes have a field or method of this name."""
     return name in _fields("nn.Module") or (
         bool(classes) and all("." in cls and name in _fields(cls) for cls in classes)
     )

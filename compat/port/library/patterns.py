@@ -22,7 +22,7 @@ _SPECIAL = set("^$*+?.([%-")
 
 
 def plain(pattern: str) -> str | None:
-    """The text that a pattern stands for, if it is nothing but text."""
+    """Return the text that a pattern stands for, if it is nothing but text."""
     text = ""
     i = 0
     while i < len(pattern):
@@ -50,7 +50,7 @@ class Match:
 
     @property
     def whole(self) -> str:
-        """What matched."""
+        """The text that matched."""
         return self._text[self.start : self.end]
 
     @property
@@ -72,7 +72,7 @@ class Pattern:
         self.captures: list[tuple[int, int]] = []
 
     def search(self, start: int = 0) -> Match | None:
-        """The first match from a place on."""
+        """Return the first match from a place on."""
         anchored = self.pattern.startswith("^")
         for place in range(start, len(self.text) + 1):
             self.captures = []
@@ -84,7 +84,7 @@ class Pattern:
         return None
 
     def all(self) -> Iterator[Match]:
-        """The matches one after the other."""
+        """Yield the matches one after the other."""
         place = 0
         while place <= len(self.text):
             self.captures = []
@@ -198,7 +198,7 @@ class Pattern:
                 return None
 
     def _end(self, p: int) -> int:
-        """Where the single item at ``p`` ends."""
+        """Return where the single item at ``p`` ends."""
         if p >= len(self.pattern):
             raise ValueError("malformed pattern (missing '[' after '%f' in pattern)")
         c = self.pattern[p]
@@ -220,7 +220,7 @@ class Pattern:
         return p + 1
 
     def _one(self, c: str, p: int, stop: int) -> bool:
-        """Whether a character is of the item from ``p`` to ``stop``."""
+        """Return whether a character is of the item from ``p`` to ``stop``."""
         item = self.pattern[p]
         if item == ".":
             return True

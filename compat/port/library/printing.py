@@ -85,7 +85,7 @@ def format_(node: s.Call, draft: Draft) -> Code | None:
 
 
 def _directed(directive: re.Match[str], argument: s.Node, draft: Draft) -> tuple[str, str] | None:
-    """An expression and its format for a directive such as ``%-5.2f``."""
+    """Return an expression and its format for a directive such as ``%-5.2f``."""
     flags, width, precision, letter = directive.groups()
     precision = precision or ""
     kind = draft.types.type(argument)

@@ -1,4 +1,4 @@
-"""What the functions, methods and fields of Lua's and Torch7's packages give."""
+"""The results of functions, methods and fields of Lua's and Torch7's packages."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ _FUNCTION_SPECS, _MODULE_SPECS = _read(_FUNCTIONS), _read(_MODULE)
 
 
 def constant(path: str) -> Type:
-    """The type of a package's field, such as ``math.pi``."""
+    """Return the type of a package's field, such as ``math.pi``."""
     if path in ("math.pi", "math.huge"):
         return Type(Kind.FLOAT)
     if path == "arg":
@@ -114,7 +114,7 @@ def constant(path: str) -> Type:
 
 
 def owner_of_field(name: object) -> Type | None:
-    """What has a field of this name, if one kind of thing alone has it."""
+    """Return what has a field of this name, if one kind of thing alone has it."""
     return Type(Kind.MODULE) if name in _FIELDS else None
 
 
@@ -125,7 +125,9 @@ _FIELDS = {
 
 
 def owner_of(method: str, arguments: list[Type]) -> Type | None:
-    """What has a method of this name that takes such arguments, if one kind of thing alone does."""
+    """Return what has a method of this name that takes such arguments, if one kind of thing
+    alone does.
+    """
     kinds = "".join(map(kind_of, arguments))
     if (method in ("size", "add") and kinds == "n") or (method, kinds[:1]) == ("add", "t"):
         return tensor()
@@ -166,7 +168,7 @@ _BOTH = {
 
 
 def kind_of(kind: Type) -> str:
-    """The letter of a type in the rules of ``tensors``.
+    """Return the letter of a type in the rules of ``tensors``.
 
     ``?`` where it is not known, ``o`` where it is none that they know.
     """
@@ -193,7 +195,7 @@ def kind_of(kind: Type) -> str:
 
 
 def rule_types(result: str, subject: list[Type], arguments: list[Type]) -> list[Type]:
-    """The types that a rule's ``->`` names. ``subject``: the tensor of a method."""
+    """Return the types that a rule's ``->`` names. ``subject``: the tensor of a method."""
     return [_rule_type(part, [*subject, *arguments], bool(subject)) for part in result.split(",")]
 
 
@@ -260,11 +262,14 @@ _STRIDED = {"t", "transpose", "permute", "expand", "expandAs", "unfold"}
 
 
 def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type]:
-    """The types of what ``x:method(…)`` gives."""
+    """Return the types of what ``x:method(…)`` gives."""
     assert node.method is not None
     rule = method_rule(node.method, arguments)
     if rule is None:
-        return [tensor(owner.dtypes, owner.dims) if node.method in _ELSEWHERE else Type()]
+        is_tensor = tensors.gives_tensor("methods", node.method)
+        if node.method in _ELSEWHERE:
+            return [tensor(owner.dtypes, owner.dims)]
+        return [tensor(owner.dtypes) if is_tensor else Type()]
     found = rule_types(rule.result, [owner], arguments)
     if node.method in _STRIDED and found[0] is not owner:
         found[0].strided = True
@@ -272,12 +277,12 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
 
 
 def method_rule(name: str, arguments: list[Type]) -> tensors.Rule | None:
-    """The rule for ``x:name(arguments)``."""
+    """Return the rule for ``x:name(arguments)``."""
     return tensors.method(name, "".join(map(kind_of, arguments)))
 
 
 def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
-    """The types of what a method of an object of compat's gives."""
+    """Return the types of what a method of an object of compat's gives."""
     if name == "type" and arguments and owner.only(Kind.MODULE):
         return [owner]  # moved to that type; without an argument it tells its own
     if name in _MODULE_SPECS:
@@ -297,7 +302,7 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
 
 
 def _result(owner: Type) -> Type:
-    """The type of what a pass through a net gives."""
+    """Return the type of what a pass through a net gives."""
     made = tensor() if owner.classes and not owner.classes & _NETS else Type()
     made.buffer = True
     return made
@@ -308,13 +313,13 @@ _WITH_TOTAL = {"nn.ClassNLLCriterion", "nn.SpatialClassNLLCriterion"}
 
 
 def gives_total(owner: Type, method: str | None) -> bool:
-    """Whether a call of a criterion's method gives two numbers."""
+    """Return whether a call of a criterion's method gives two numbers."""
     is_pass = method in ("forward", "updateOutput") and owner.only(Kind.MODULE)
     return is_pass and bool(owner.classes) and owner.classes <= _WITH_TOTAL
 
 
 def of_object(owner: Type, count: int) -> list[Type]:
-    """The types of what an object of compat's gives that is called with so many arguments.
+    """Return the types of the results of an object of compat's, called with ``count`` arguments.
 
     A criterion gives what both its passes give, all else a node of a graph.
     """
@@ -326,7 +331,7 @@ def of_object(owner: Type, count: int) -> list[Type]:
 
 
 def count_of_object(owner: Type, count: int) -> int | None:
-    """How many values an object of compat's gives that is called; None if that is open."""
+    """Return how many values an object of compat's gives that is called; None if that is open."""
     if count != 2:
         return 1
     are_criterions = {name.endswith("Criterion") for name in owner.classes}
@@ -334,7 +339,7 @@ def count_of_object(owner: Type, count: int) -> int | None:
 
 
 def module_count(name: str) -> int | None:
-    """How many values a method of an object of compat's gives; None if that is not known."""
+    """Return how many values a method of an object of compat's gives; None if that is not known."""
     if name in _MODULE_SPECS:
         return len(_MODULE_SPECS[name].split(","))
     return 1 if name in _SELF or name in _ONLY_MODULES else None
@@ -346,7 +351,7 @@ _NODES = {"nngraph.Node", "graph.Node", "annotations"}
 
 
 def field(owner: Type, name: str) -> Type:
-    """The type of a field of an object of compat's."""
+    """Return the type of a field of an object of compat's."""
     if name in ("weight", "bias", "gradWeight", "gradBias"):
         return tensor()
     if name in ("output", "gradInput"):
@@ -373,7 +378,7 @@ def field(owner: Type, name: str) -> Type:
 
 
 def file_method(node: s.Call) -> list[Type]:
-    """The types of what a method of a file gives."""
+    """Return the types of what a method of a file gives."""
     if node.method == "read":
         return [Type(Kind.STRING, Kind.NIL)]
     if node.method == "lines":
@@ -389,20 +394,27 @@ SEVERAL = {
 
 
 def is_method(name: str) -> bool:
-    """Whether something of Lua's or Torch7's has a method of this name."""
+    """Return whether something of Lua's or Torch7's has a method of this name."""
     return (
         name in tensors.names() | _SELF | METHODS | _ONLY_STRINGS | _BOTH or name in _MODULE_SPECS
     )
 
 
+def is_of_module(name: str) -> bool:
+    """Whether objects of compat's have a method or field of this name."""
+    return name in _SELF | METHODS | _FIELDS or name in _MODULE_SPECS
+
+
 def gives_one(method: str) -> bool:
-    """Whether a method of this name gives one value, whatever kind of Torch7's things has it."""
+    """Return whether a method of this name gives one value, whatever kind of Torch7's things has
+    it.
+    """
     of_tensors = method in tensors.names() and method not in SEVERAL
     return of_tensors or module_count(method) == 1
 
 
 def count(path: str, node: s.Call) -> int | None:
-    """How many values a function gives; None if that is not known."""
+    """Return how many values a function gives; None if that is not known."""
     if path in _FUNCTION_SPECS:
         spec = _FUNCTION_SPECS[path]
         if path == "select":
@@ -426,7 +438,7 @@ def count(path: str, node: s.Call) -> int | None:
 
 
 def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | None:
-    """The types of what a function of a package gives; None if it is not known."""
+    """Return the types of what a function of a package gives; None if it is not known."""
     if path in ("math.max", "math.min", "math.abs"):
         joined = Type()
         for kind in arguments:
@@ -440,6 +452,8 @@ def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | Non
         form = node.arguments[0]
         if isinstance(form, s.Constant) and str(form.value).lstrip("!") == "*t":
             return [Type(Kind.TABLE, table=_date())]
+    if path == "xlua.envparams" and arguments:
+        return arguments[:1]
     if path == "math.random":
         return [Type(Kind.INT if arguments else Kind.FLOAT)]
     if path in ("math.floor", "math.ceil") and arguments and arguments[0].is_tensor:
@@ -463,7 +477,7 @@ def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | Non
 
 
 def _date() -> Table:
-    """What ``os.date('*t')`` gives."""
+    """Return what ``os.date('*t')`` gives."""
     made = Table(keys={"name"})
     for name in ("year", "month", "day", "hour", "min", "sec", "wday", "yday"):
         made.name(name).join(Type(Kind.INT))
@@ -473,7 +487,9 @@ def _date() -> Table:
 
 
 def torch_rule(name: str, arguments: list[Type]) -> tuple[tensors.Rule, bool] | None:
-    """The rule for ``torch.name(arguments)``, and whether the first of them is the result."""
+    """Return the rule for ``torch.name(arguments)``, and whether the first of them is the
+    result.
+    """
     kinds = "".join(map(kind_of, arguments))
     rule = tensors.function(name, kinds)
     if rule is not None:
@@ -503,13 +519,13 @@ def _torch(name: str, arguments: list[Type]) -> list[Type]:
         return [Type(Kind.STORAGE)]
     if name in ("load", "deserialize"):
         return [_word("loaded")]
-    if name in ("MemoryFile", "CmdLine", "Timer"):
+    if name in ("MemoryFile", "DiskFile", "PipeFile", "CmdLine", "Timer"):
         return [Type(Kind.MODULE)]
     if name == "Generator":
         return [Type(Kind.OTHER)]
     found = torch_rule(name, arguments)
     if found is None:
-        return [Type()]
+        return [tensor() if tensors.gives_tensor("functions", name) else Type()]
     rule, has_result = found
     if has_result:
         return [arguments[0]]

@@ -1,4 +1,4 @@
-"""What a rule about tensors makes of its arguments."""
+"""The text that a rule about tensors makes of its arguments."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _ELEMENTWISE = {"copy", "add", "csub", "cmul", "cdiv", "addcmul", "addcdiv"}
 
 
 def apply(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draft) -> Code:
-    """A rule's text with its arguments in it."""
+    """Return a rule's text with its arguments in it."""
     shaped = owner if owner is not None else arguments[0] if arguments else None
     once: list[str] = []  # what would be computed twice
     apart = {int(number) for number in re.findall(r"\{(\d)", rule.text)}
@@ -104,13 +104,16 @@ def apply(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], dra
 
 
 def dense(made: Code, node: s.Node, draft: Draft) -> Code:
-    """An operand of what makes a tensor of its own: Torch7's are contiguous, whatever it is."""
+    """Return an operand of what makes a tensor of its own: Torch7's are contiguous, whatever it
+    is.
+    """
     asks = _ASKS_LAYOUT.search(draft.file.source)
     return Code(f"{made.atom}.contiguous()") if asks and draft.types.type(node).strided else made
 
 
 def fit(made: Code, node: s.Node, like: s.Node, draft: Draft) -> Code | None:
-    """A tensor in the shape of another, which has as many elements; None if it is known to have it.
+    """Return a tensor in the shape of another, which has as many elements; None if it is known
+    to have it.
 
     Torch7 goes through both element by element, PyTorch repeats one to fit the other.
     """
@@ -129,7 +132,7 @@ def fit(made: Code, node: s.Node, like: s.Node, draft: Draft) -> Code | None:
 
 
 def _viewed_as(node: s.Node, like: s.Node) -> bool:
-    """Whether a tensor is another with its dimensions in another order."""
+    """Return whether a tensor is another with its dimensions in another order."""
     while isinstance(node, s.Call) and node.method is not None:
         if node.method in ("t", "transpose", "permute"):
             return s.describe(node.function) == s.describe(like)
@@ -138,7 +141,7 @@ def _viewed_as(node: s.Node, like: s.Node) -> bool:
 
 
 def _is_sum(node: s.Node, draft: Draft) -> bool:
-    """Whether a tensor is summed up over one dimension, which it keeps with size 1."""
+    """Return whether a tensor is summed up over one dimension, which it keeps with size 1."""
     if isinstance(node, s.Name):
         sources = draft.types.sources.get(node.variable, [])
         return bool(sources) and all(_is_sum(source, draft) for source in sources)
@@ -151,7 +154,7 @@ def _is_sum(node: s.Node, draft: Draft) -> bool:
 
 
 def _text(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draft) -> str:
-    """A rule's text; of a FloatTensor another.
+    """Return a rule's text; of a FloatTensor another.
 
     Torch7 sums up its elements in double precision, and ``cuda`` need not make it one.
     """
@@ -183,7 +186,7 @@ def with_result(name: str, rule: tensors.Rule, nodes: list[s.Node], draft: Draft
 
 
 def fits(rule: tensors.Rule, kinds: list[Type]) -> bool:
-    """Whether PyTorch's function computes the same for these types of tensors."""
+    """Return whether PyTorch's function computes the same for these types of tensors."""
     is_exact = rule.result == "n" and rule.name in ("sum", "prod")
     if rule.name not in tensors.FLOATING_ONLY or is_exact:
         return True

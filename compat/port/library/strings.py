@@ -66,7 +66,7 @@ def rep(node: s.Call, draft: Draft) -> Code | None:
 
 
 def condition(node: s.Call, draft: Draft) -> Code | None:
-    """A call as a condition, where that says more than its value."""
+    """Return a call as a condition, where that says more than its value."""
     path = draft.types.dotted(node.function) if node.method is None else None
     arguments = node.arguments
     if node.method == "isContiguous" and draft.types.type(node.function).is_tensor:

@@ -43,6 +43,18 @@ def insert(node: s.Call, draft: Draft) -> Code | None:
     return code.call(f"{owner.atom}.insert", where, draft.value(node.arguments[2]))
 
 
+def insert_values(node: s.Call, draft: Draft) -> Code | None:
+    """``tablex.insertvalues`` of a list, behind another."""
+    owner, *values = map(draft.types.type, node.arguments)
+    lists = [kind.only(Kind.TABLE) and kind.shape is not None for kind in (owner, *values)]
+    if len(node.arguments) != 2 or not all(lists):
+        return None
+    if not all(kind.shape is not None and kind.shape.is_list for kind in (owner, *values)):
+        return None
+    own, more = map(draft.value, node.arguments)
+    return code.call(f"{own.atom}.extend", more)
+
+
 def remove(node: s.Call, draft: Draft) -> Code | None:
     """``table.remove`` from a list that is not empty."""
     kind = draft.types.type(node.arguments[0])
@@ -95,3 +107,9 @@ def select(node: s.Call, draft: Draft) -> Code | None:
             return code.call("len", draft.any(rest[0]).text[1:])
         return code.call("len", f"({', '.join(map(str, draft.values(rest)))},)" if rest else "()")
     return None
+
+
+def rawequal(node: s.Call, _draft: Draft) -> Code | None:
+    """``rawequal``: Torch7's ``contiguous`` gives another object, PyTorch's the tensor itself."""
+    is_new = any(isinstance(a, s.Call) and a.method == "contiguous" for a in node.arguments)
+    return Code("False") if is_new else None

@@ -58,6 +58,7 @@ TEMPLATES = {
     "ipairs": "lua.ipairs({1})",
     "select": "lua.select({*})#?",
     "rawequal": "{1.} is {2.}",
+    "rawlen": "lua.length({1})",
     "rawget": "lua.rawget({1}, {2})",
     "rawset": "lua.rawset({1}, {2}, {3})",
     "setmetatable": "lua.setmetatable({1}, {2})",
@@ -121,7 +122,9 @@ TEMPLATES = {
 
 
 def filled(template: str, arguments: list[Code]) -> Code:
-    """A template with arguments in it; behind ``#``, how many values the call gives, if known."""
+    """Return a template with arguments in it; behind ``#``, how many values the call gives, if
+    known.
+    """
     spread: int | None = 1
     if "#" in template:
         template, _, count = template.partition("#")

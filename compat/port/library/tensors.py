@@ -1,4 +1,4 @@
-"""What becomes of each method of a tensor and each function of torch, by what it is given.
+"""Rules for each method of a tensor and each function of torch, by the types of arguments.
 
 A rule's name ends in the kinds of its arguments: ``t`` a tensor, ``n`` a number, ``s`` a string,
 ``b`` a boolean, ``l`` a table, ``f`` a function, ``y`` sizes, ``z`` a storage, ``*`` any number of
@@ -294,7 +294,7 @@ FLOATING_ONLY = {
 
 
 class Rule:
-    """What a call becomes: its text, and what it gives."""
+    """The Python of a call: its text, and the types of its results."""
 
     def __init__(self, name: str, text: str, result: str) -> None:
         self.name, self.text, self.result = name, text.replace("{name}", name), result
@@ -315,12 +315,18 @@ def _rules(table: str) -> dict[str, list[tuple[re.Pattern[str], Rule]]]:
 
 
 def names(table: str = "methods") -> set[str]:
-    """The methods, or functions, that there are rules for."""
+    """Return the methods, or functions, that there are rules for."""
     return set(_rules(table))
 
 
+def gives_tensor(table: str, name: str) -> bool:
+    """Whether a method or function gives one tensor, whatever it is given."""
+    results = {rule.result for _, rule in _rules(table).get(name, ())}
+    return bool(results) and all(r[0] in "=t" and "," not in r and r != "t-" for r in results)
+
+
 def method(name: str, kinds: str) -> Rule | None:
-    """The rule for ``x:name(…)``; ``?`` is an argument of any kind.
+    """Return the rule for ``x:name(…)``; ``?`` is an argument of any kind.
 
     Where that leaves one rule only, the argument must be of the kind that this one takes.
     """
@@ -337,7 +343,7 @@ def method(name: str, kinds: str) -> Rule | None:
 
 
 def function(name: str, kinds: str) -> Rule | None:
-    """The rule for ``torch.name(…)``."""
+    """Return the rule for ``torch.name(…)``."""
     return _match("functions", name, kinds)
 
 

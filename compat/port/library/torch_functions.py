@@ -14,7 +14,7 @@ from compat.port.write.places import whole, wrapped
 
 
 def torch_function(name: str, node: s.Call, draft: Draft) -> Code:
-    """A call of a function of Torch7's."""
+    """Return a call of a function of Torch7's."""
     if name == "deserialize" and (copied := _copied(node, draft)) is not None:
         return copied
     kinds = [draft.types.type(a) for a in node.arguments]
@@ -83,7 +83,7 @@ def _stacked(node: s.Call, kinds: list[Type], draft: Draft) -> Code | None:
 
 
 def _constructor(name: str, node: s.Call, kinds: list[Type], draft: Draft) -> Code | None:
-    """``torch.Tensor(…)`` and its kin."""
+    """Write ``torch.Tensor(…)`` and the other constructors."""
     plain = name.removesuffix("Tensor")
     cuda = plain.startswith("Cuda")
     plain = plain.removeprefix("Cuda") or ("Float" if cuda else "")

@@ -1,4 +1,4 @@
-"""What Lua does and Python does not: what drafts call where types alone do not tell.
+"""Operations of Lua for drafts, which call them where the types do not tell Python's form.
 
 A function of Lua with several results is one of Python's that gives a tuple; ``values``, ``first``
 and ``adjust`` take it apart. Tables are lists where their keys are 1…n, else dicts; ``index`` and

@@ -6,17 +6,18 @@ import functools
 import importlib
 from collections.abc import Callable
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
 
+from compat.nn import Criterion, Module
 from compat.nn.core.node import Node
 from compat.port.lua.errors import is_library, value_of
 from compat.port.lua.kinds import typename
 from compat.port.lua.modules import module
 from compat.port.lua.objects import script_classes
-from compat.port.lua.runtime import Storage, all_results, call_method, package
+from compat.port.lua.runtime import Original, Storage, call_method, method_of, package
 from compat.port.lua.tables import index, length, metamethod
 from compat.port.lua.text import Error
 from compat.port.lua.values import results, truth, values
@@ -44,7 +45,9 @@ def instance(fields: dict[Any, Any], typename: str) -> Any:
 
 
 def _counted(value: Any) -> Any:
-    """Tables with the keys 1…n as lists; tensors of the same memory, which an object has alone."""
+    """Return tables with the keys 1…n as lists; tensors of the same memory, which an object has
+    alone.
+    """
     if isinstance(value, torch.Tensor):
         return value.detach()
     if not isinstance(value, dict):
@@ -55,7 +58,7 @@ def _counted(value: Any) -> Any:
 
 
 def call(function: Any, *args: Any) -> Any:
-    """A call of what may be a table or class with ``__call``."""
+    """Return a call of what may be a table or class with ``__call``."""
     handler = metamethod(function, "__call")
     return function(*args) if handler is None else handler(function, *args)
 
@@ -125,14 +128,20 @@ def xpcall(function: Any, handler: Any) -> tuple[Any, ...]:
 
 
 def _of_lua(function: Any) -> Any:
-    """What Lua calls in place of a function of ``compat``: it checks arguments as Torch7 does."""
+    """Return what Lua calls in place of a function of ``compat``: it checks arguments as Torch7
+    does.
+    """
     package_name, _, rest = str(getattr(function, "__module__", "")).partition(".")
     owner, name = getattr(function, "__self__", None), getattr(function, "__name__", None)
-    if package_name != "compat" or name is None:
+    if isinstance(function, functools.partial) and function.func is call_method:
+        owner, name = function.args
+    elif package_name not in ("compat", "math") or name is None:
         return function
-    if owner is not None:
-        return functools.partial(all_results, name, owner)
-    place = rest.split(".")[0]
+    if owner is not None and not isinstance(owner, ModuleType):  # as of what C defines
+        is_checked = isinstance(owner, (Original, Module, Criterion))
+        found = method_of(owner, name) if is_checked else None
+        return function if found is None else functools.partial(found.all_results, owner)
+    place = rest.split(".")[0] or package_name
     found = getattr(package("_G" if place == "port" else place), name, None)
     return getattr(found, "all_results", function)
 
@@ -144,12 +153,13 @@ def _succeeded(function: Any, found: Any) -> tuple[Any, ...]:
 
 
 def require(name: str) -> Any:
-    """A package of Lua, in the Lua runtime."""
+    """Return a package of Lua, in the Lua runtime."""
     return package("_G").require(name)
 
 
 def dofile(path: str, beside: str | None = None) -> Any:
-    """What the draft of a Lua file has returned; ``beside``: the package of the file that asks.
+    """Return what the draft of a Lua file has returned; ``beside``: the package of the file that
+    asks.
 
     A file that has none is run in Lua, with the global variables of the drafts.
     """

@@ -69,7 +69,7 @@ class Coroutine:
 
     @property
     def state(self) -> str:
-        """What ``coroutine.status`` says."""
+        """The word of ``coroutine.status``."""
         return self._turns.state
 
     def resume(self, *args: Any) -> tuple[Any, ...]:

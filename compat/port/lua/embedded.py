@@ -14,7 +14,7 @@ from compat.lua.errors import LuaError
 from compat.lua.runtime import describe_error
 from compat.port.lua.errors import is_library, is_of_draft, value_at_origin, value_of
 from compat.port.lua.objects import Object
-from compat.port.lua.runtime import Storage
+from compat.port.lua.runtime import Original, Storage
 from compat.random import Generator
 from compat.t7.objects import registry
 
@@ -90,6 +90,7 @@ class DraftRuntime(Runtime):
         self.represent(_ScriptClasses, self._face)
         sizes, memory = self.lua.eval(_SIZES), self.lua.eval(_MEMORY)
         generators = self.lua.eval("function(t7, ...) return t7.make_generator(...) end")
+        self.represent(Original, lambda original: vars(original)["__handle__"])
         self.represent(Generator, lambda generator: generators(self._t7, generator))
         self.represent(torch.Size, lambda size: sizes(*size))
         self.represent(Storage, lambda storage: memory(self._t7, storage.tensor))
@@ -113,7 +114,7 @@ class DraftRuntime(Runtime):
         return describe_error(error)
 
     def _as_called(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of a draft as Lua calls it.
+        """Return a function of a draft as Lua calls it.
 
         It ignores further arguments, and lacks none; its errors are what Lua's would be.
         """
@@ -146,7 +147,7 @@ class DraftRuntime(Runtime):
             self.exchange.instance_kinds = (*kinds, Object)
 
     def class_named(self, typename: str) -> Any:
-        """A class of a draft by its name in Lua."""
+        """Return a class of a draft by its name in Lua."""
         found = [entry.cls for entry in registry.provide(typename) if entry.cls is not None]
         return found[0] if found else None
 

@@ -1,4 +1,4 @@
-"""What Lua says of an error: the value that ``pcall`` gives.
+"""Lua's words for an error: the value that ``pcall`` gives.
 
 Errors of Python get Lua's words, with the name of what was nil: the place in the draft tells it.
 Errors of ``compat`` are Torch7's, which the Lua runtime tells.
@@ -36,7 +36,7 @@ _KINDS = {
 
 
 def value_of(problem: Exception) -> Any:
-    """What Lua would have as the error, with the place before a text."""
+    """Return what Lua would have as the error, with the place before a text."""
     _blame_constructor(problem)
     origin = vars(problem).get("origin")
     if origin is None or (isinstance(problem, (Error, LuaError)) and not origin.way):
@@ -56,7 +56,7 @@ def _blame_constructor(problem: Exception) -> None:
 
 
 def is_of_draft(problem: Exception) -> bool:
-    """Whether an error arose in a function of a draft, not in what that called."""
+    """Return whether an error arose in a function of a draft, not in what that called."""
     is_inside = False
     for frame in (entry.tb_frame for entry in _entries(problem)):
         if not is_library(frame.f_code.co_filename):
@@ -67,7 +67,9 @@ def is_of_draft(problem: Exception) -> bool:
 
 
 def _raised_in_lua(problem: Exception) -> Any:
-    """What Lua's ``pcall`` gives for an error: a net's has the places of Torch7's containers."""
+    """Return what Lua's ``pcall`` gives for an error: a net's has the places of Torch7's
+    containers.
+    """
 
     def again(*_: Any) -> None:
         raise problem
@@ -76,7 +78,7 @@ def _raised_in_lua(problem: Exception) -> Any:
 
 
 def value_at_origin(problem: Exception) -> Any:
-    """What an error is where it arose, whatever has passed it on."""
+    """Return the error as it was where it arose, without what functions on its way added."""
     own = [e for e in _entries(problem) if not is_library(e.tb_frame.f_code.co_filename)]
     level = max(getattr(problem, "level", 1), 1)
     site = _Site(own[-level] if len(own) >= level else None)
@@ -87,7 +89,9 @@ def value_at_origin(problem: Exception) -> Any:
     text = str(problem)[len("".join(vars(problem).get("places", ()))) :]
     if isinstance(problem, LuaError) and text == "(error object is not a string)":
         return _raised_in_lua(problem)
-    words = _in_lua(problem, text, site)
+    words = _in_lua(problem, text, site) or next(
+        iter(re.findall("^python:.*: (attempt to .*)", text)), None
+    )
     text = "assertion failed!" if repr(problem) == "AssertionError()" else text
     # The Lua runtime, which runs no file here, knows no line.
     shown, has_place = re.subn(r"^python:\d+: ", "", words or text)
@@ -97,7 +101,7 @@ def value_at_origin(problem: Exception) -> Any:
 
 
 def is_library(path: str) -> bool:
-    """Whether a file is one of this package's, of PyTorch's or of Python's."""
+    """Return whether a file is one of this package's, of PyTorch's or of Python's."""
     return path.startswith(_LIBRARIES)
 
 
@@ -122,11 +126,11 @@ class _Site:
 
     @property
     def arguments(self) -> list[ast.expr]:
-        """Those of the failing call."""
+        """The arguments of the failing call."""
         return self.node.args if isinstance(self.node, ast.Call) else []
 
     def is_of_lua(self, node: ast.Call) -> bool:
-        """Whether it calls ``lua.name``."""
+        """Return whether ``node`` calls ``lua.name``."""
         function = node.func
         owner = function.value if isinstance(function, ast.Attribute) else None
         return isinstance(owner, ast.Name) and owner.id == "lua"
@@ -196,7 +200,7 @@ def _entries(problem: Exception) -> Iterator[TracebackType]:
 
 
 def _is_package(name: str) -> bool:
-    """Whether a draft means a package by this name."""
+    """Return whether a draft means a package by this name."""
     return name == "lua.torch" or f"compat.{name}" in sys.modules or name == "torch"
 
 
@@ -213,7 +217,7 @@ def _tree(path: str) -> ast.AST | None:
 
 
 def _around(code: CodeType, instruction: int) -> list[ast.AST]:
-    """The expression that an instruction belongs to, and what stands around it."""
+    """Return the expression that an instruction belongs to, and what stands around it."""
     positions = getattr(code, "co_positions", lambda: iter(()))()  # of Python 3.11
     place = next(itertools.islice(positions, instruction // 2, None), (None,))
     if None in place:
@@ -222,7 +226,9 @@ def _around(code: CodeType, instruction: int) -> list[ast.AST]:
 
 
 def _way(node: ast.AST | None, place: tuple[Any, ...]) -> list[ast.AST]:
-    """The smallest node around a place, and those around that; parts of f-strings overlap."""
+    """Return the smallest node around a place, and those around that; parts of f-strings
+    overlap.
+    """
     if node is None:
         return []
     inner = [_way(n, place) for n in ast.iter_child_nodes(node) if _holds(n, place)]
@@ -246,7 +252,7 @@ def _kind(name: str) -> str:
 
 
 def _missing(site: _Site) -> str | None:
-    """What a draft reads is not there, and something is to be done with it."""
+    """Return what a draft reads is not there, and something is to be done with it."""
     node, around = site.node, site.around[0] if site.around else None
     if isinstance(around, ast.Call) and around.func is node:
         return f"attempt to call {site.called(around, 'nil')}"
@@ -304,7 +310,7 @@ def _counted(match: re.Match[str], site: _Site) -> str:
 
 
 def _told(match: re.Match[str], site: _Site) -> str:
-    """What a function of these rooms says: its first argument is meant."""
+    """Return what a function of these rooms says: its first argument is meant."""
     node = site.arguments[0] if site.arguments else None
     return f"attempt to {match[1]} {site.value_of(node, match[2])}"
 
@@ -326,7 +332,7 @@ _WORDS: tuple[tuple[str, Callable[[re.Match[str], _Site], str | None]], ...] = (
 
 
 def _in_lua(problem: Exception, text: str, site: _Site) -> str | None:
-    """Lua's words for an error of Python's."""
+    """Return Lua's words for an error of Python's."""
     if not isinstance(problem, (TypeError, AttributeError, LookupError)):
         return None
     if isinstance(problem, KeyError) or text == "list index out of range":

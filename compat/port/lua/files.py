@@ -32,7 +32,7 @@ class File:
         return self
 
     def read(self, *formats: Any) -> Any:
-        """``*l`` a line, ``*a`` all, ``*n`` a number, a number so many characters."""
+        """``*l`` a line, ``*a`` all, ``*n`` a number, a number that many characters."""
         return results(map(self._one, formats or ("*l",)))
 
     def _one(self, what: Any) -> Any:
@@ -63,7 +63,7 @@ class File:
         return ahead + found
 
     def lines(self) -> Iterator[str]:
-        """The lines, one after the other."""
+        """Return the lines, one after the other."""
         return (line.removesuffix("\n") for line in self._stream)
 
     def seek(self, whence: str = "cur", offset: int = 0) -> int:
@@ -74,6 +74,12 @@ class File:
         """Close it."""
         self._stream.close()
         return True
+
+    def __enter__(self) -> File:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def flush(self) -> None:
         """Have what was written appear."""
@@ -113,7 +119,9 @@ def open(path: str, mode: str = "r") -> File | None:
 
 
 def opened(path: str, mode: str = "r") -> tuple[Any, ...]:
-    """All that ``io.open`` gives: the file; or None, why it cannot be opened, a number for that."""
+    """Return all that ``io.open`` gives: the file; or None, why it cannot be opened, a number
+    for that.
+    """
     try:
         builtins.open(path, mode.replace("b", "").replace("w", "a")).close()
     except OSError as error:
@@ -147,23 +155,23 @@ def tmpname() -> str:
 
 
 def files(folder: str, pattern: str | None = None) -> Any:
-    """The names in a folder, ``.`` and ``..`` too; those that a pattern matches."""
+    """Return the names in a folder, ``.`` and ``..`` too; those that a pattern matches."""
     found = [".", "..", *sorted(os.listdir(folder))]
     return [f for f in found if pattern is None or match(f, pattern) is not None]
 
 
 def iterfiles(folder: str) -> Iterator[str]:
-    """The names of the files in a folder."""
+    """Return the names of the files in a folder."""
     return iter(sorted(f for f in os.listdir(folder) if os.path.isfile(os.path.join(folder, f))))
 
 
 def iterdirs(folder: str) -> Iterator[str]:
-    """The names of the folders in a folder."""
+    """Return the names of the folders in a folder."""
     return iter(sorted(f for f in os.listdir(folder) if os.path.isdir(os.path.join(folder, f))))
 
 
 def tried(function: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
-    """What Lua's functions on files give: true, or nil, a message and a number."""
+    """Return what Lua's functions on files give: true, or nil, a message and a number."""
     try:
         function(*args)
     except OSError as error:
@@ -172,7 +180,7 @@ def tried(function: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
 
 
 def succeeds(function: Callable[..., Any], *args: Any) -> bool | None:
-    """The first of what ``tried`` gives."""
+    """Return the first of what ``tried`` gives."""
     return tried(function, *args)[0]
 
 

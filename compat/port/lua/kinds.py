@@ -1,4 +1,4 @@
-"""What a value is: ``type`` and ``torch.type``."""
+"""The type of a value: ``type`` and ``torch.type``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import torch
 
 from compat import torch as torch7
 from compat.cmdline import CmdLine
+from compat.port.lua.coroutine import Coroutine
 from compat.port.lua.objects import Object
 from compat.port.lua.runtime import Original, Storage, original_typename
 from compat.port.lua.tensors import Pointer
@@ -28,6 +29,8 @@ def type(value: Any) -> str:
         return "userdata"
     if isinstance(value, Pointer):
         return "cdata"
+    if isinstance(value, Coroutine):
+        return "thread"
     name = typename(value)
     if is_of_lua(value):
         return "table"
@@ -85,6 +88,6 @@ def _entry_name(kind: Any) -> str | None:
 
 
 def is_of_lua(value: Any) -> bool:
-    """Whether it is a table of the Lua runtime's: there is none before that runs."""
+    """Return whether ``value`` is a table of the Lua runtime's: there is none before that runs."""
     values = sys.modules.get("compat.lua.values")
     return values is not None and isinstance(value, values.LuaTable)

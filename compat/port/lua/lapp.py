@@ -21,7 +21,7 @@ class Option:
 
 
 def declared(text: str) -> tuple[list[Option], list[Option]]:
-    """The options and the arguments of a help text."""
+    """Return the options and the arguments of a help text."""
     options, arguments = [], []
     for line in text.splitlines():
         match = _OPTION.match(line)
@@ -54,7 +54,7 @@ def _read(name: str, short: str | None, rest: str) -> Option:
 
 
 def lapp(text: str, words: Sequence[str] | None = None) -> Options:
-    """The options that the command line gives, under their long names.
+    """Return the options that the command line gives, under their long names.
 
     Args:
         text: the help, which declares them.

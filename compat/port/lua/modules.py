@@ -132,11 +132,11 @@ class Namespace:
         return iter(self.__dict__["__table__"])
 
     def keys(self) -> list[Any]:
-        """The keys."""
+        """Return the keys of the module's variables."""
         return list(self.__dict__["__table__"])
 
     def items(self) -> list[tuple[Any, Any]]:
-        """Keys and values."""
+        """Return keys and values."""
         return [(key, named(value)) for key, value in self.__dict__["__table__"].items()]
 
 
@@ -163,7 +163,7 @@ class LuaClass(type):
 
 
 class _OfLua(Object, metaclass=LuaClass):
-    """What an object of a draft's class has of a class of Lua: its functions as methods."""
+    """The part of a draft's class that comes from a class of Lua: its functions as methods."""
 
     def __init__(self, *args: Any) -> None:
         begin = _table_of(type(self))["__init"]
@@ -183,16 +183,18 @@ class _Class(type):
 
 
 class _Classes(metaclass=_Class):
-    """What stands for a class of Lua is of this kind."""
+    """The metaclass of the classes that represent classes of Lua."""
 
 
 def _table_of(cls: type) -> Any:
-    """The class of Lua that a class is, or derives from."""
+    """Return the class of Lua that a class is, or derives from."""
     return next(vars(base)["__table__"] for base in cls.__mro__ if "__table__" in vars(base))
 
 
 def named(value: Any) -> Any:
-    """What a draft takes a table of functions for: a namespace or a class; all else as it is."""
+    """Return what a draft takes a table of functions for: a namespace or a class; all else as it
+    is.
+    """
     if isinstance(value, dict) and any(callable(entry) for entry in value.values()):
         return Namespace(value)
     has = vars(value).get("__has__") if is_of_lua(value) else None
@@ -233,7 +235,7 @@ def main(lua: str, beside: str) -> Any:
 def function(
     text: str, names: dict[str, Any], given: str = "", place: str = "function:1"
 ) -> Callable[..., Any]:
-    """A function in Lua, whose free variables are those of a module.
+    """Return a function in Lua, whose free variables are those of a module.
 
     Args:
         text: a chunk that returns it.
@@ -278,7 +280,9 @@ def loadstring(names: dict[str, Any], *text: Any) -> Any:
 
 
 def torch_class(typename: str) -> Any:
-    """A class that Lua code made by ``torch.class``: one of Python's if it derives from a layer."""
+    """Return a class that Lua code made by ``torch.class``: one of Python's if it derives from a
+    layer.
+    """
     _prepared()
     found = draft_runtime().eval(
         "function(name) local place = _G "
@@ -299,7 +303,7 @@ def torch_class(typename: str) -> Any:
 
 @functools.cache
 def _prepared() -> Any:
-    """What runs Lua, which then knows the drafts of the program; see ``_ENVIRONMENT``."""
+    """Return what runs Lua, which then knows the drafts of the program; see ``_ENVIRONMENT``."""
     runtime = draft_runtime()
     runtime.represent(Namespace, lambda value: value.__dict__["__table__"])
     runtime.represent(_Classes, lambda cls: vars(cls)["__table__"])
@@ -324,13 +328,13 @@ def _prepared() -> Any:
 
 
 def _is_imported(name: Any) -> bool:
-    """Whether drafts have a package of Torch7's, which they import from ``compat``."""
+    """Return whether drafts have a package of Torch7's, which they import from ``compat``."""
     return name in PACKAGES and f"compat.{name}" in sys.modules
 
 
 @functools.cache
 def _manifest() -> tuple[Path, dict[str, Any]] | None:
-    """The folder of the program that runs, and what is written there of its files."""
+    """Return the folder of the program that runs, and what is written there of its files."""
     script = getattr(sys.modules.get("__main__"), "__file__", None) or sys.argv[0]
     for folder in Path(script).resolve().parents:
         known = folder / MANIFEST
@@ -340,7 +344,7 @@ def _manifest() -> tuple[Path, dict[str, Any]] | None:
 
 
 def _place(name: str, is_required: bool) -> list[str] | None:
-    """The module of the draft that has this name in Lua, and where its result is."""
+    """Return the module of the draft that has this name in Lua, and where its result is."""
     found = _manifest()
     if found is None:
         return None
@@ -350,7 +354,7 @@ def _place(name: str, is_required: bool) -> list[str] | None:
 
 
 def _find_draft(name: str, is_required: bool) -> Any:
-    """Whether a file of the program has this name in Lua, and what its draft gives."""
+    """Return whether a file of the program has this name in Lua, and what its draft gives."""
     entry = _place(name, is_required)
     if entry is None:
         return False

@@ -29,7 +29,7 @@ class Object:
             cls.__hash__ = object.__hash__
 
     def t7_fields(self) -> dict[str, Any]:
-        """What is saved: all fields but functions, which a file of Python's cannot have."""
+        """Return what is saved: all fields but functions, which a file of Python's cannot have."""
         left_out = [name for name, value in vars(self).items() if callable(value)]
         if left_out:
             name = getattr(self, "typename", "object")
@@ -46,7 +46,7 @@ class Object:
         return self.missing(name) if name != "__index" else None
 
     def missing(self, key: Any) -> Any:
-        """What the class's own ``__index`` has for a key, if it has one."""
+        """Return what the class's own ``__index`` has for a key, if it has one."""
         handler = vars(type(self)).get("__index")
         found = None if handler is None else handler(self, key)
         return found[0] if isinstance(found, tuple) and found else found

@@ -1,4 +1,4 @@
-"""What ``print`` and ``io.write`` put out."""
+"""The output of ``print`` and ``io.write``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def print(*args: Any) -> None:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether Lua knows nothing of a table but its address."""
+    """Return whether Lua knows nothing of a table but its address."""
     if isinstance(value, Object):
         return type(value).__str__ is object.__str__ and not hasattr(value, "typename")
     return isinstance(value, (list, dict)) and metamethod(value, "__tostring") is None
@@ -42,7 +42,7 @@ _DEPTH = 5  # of tables in tables that are shown
 
 
 def _listed(t: Any, depth: int) -> str:
-    """A table as ``th`` shows it."""
+    """Return a table as ``th`` shows it."""
     pad = " " * (4 * depth)
     entries = list(pairs(t))
     if not entries:
@@ -58,7 +58,7 @@ def _listed(t: Any, depth: int) -> str:
 
 
 def _summary(value: Any) -> str:
-    """A value in a table."""
+    """Return a value in a table."""
     if isinstance(value, str):
         return f'"{value}"'
     if isinstance(value, (torch.Tensor, torch.Size, Storage)):

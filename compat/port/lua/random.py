@@ -36,7 +36,7 @@ class _Tausworthe:
             self.step()
 
     def step(self) -> int:
-        """The next word."""
+        """Return the next word."""
         result = 0
         for i, (kept, q, shift) in enumerate(_WORDS):
             z = self.state[i]
@@ -47,7 +47,7 @@ class _Tausworthe:
         return result
 
     def fraction(self) -> float:
-        """The next number in [0, 1)."""
+        """Return the next number in [0, 1)."""
         bits = (self.step() & 0x000FFFFFFFFFFFFF) | 0x3FF0000000000000
         found: float = struct.unpack("<d", struct.pack("<Q", bits))[0]
         return found - 1.0

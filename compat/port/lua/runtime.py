@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import torch as _torch
 
 from compat import torch as torch7
 
-# Before the results it tells which of them are storages, which come as tensors. ``name`` is a
-# function, or a method of the first argument.
+# Before the results it tells which of them are storages, which come as tensors.
 _CALL = """
-function(name, ...)
+(function()
    local function marked(...)
       local places = {}
       for i = 1, select('#', ...) do
@@ -23,9 +21,14 @@ function(name, ...)
       end
       return table.concat(places, ' '), ...
    end
-   local f = {name} -- in errors Torch7's functions have no name
-   if type(name) == 'string' then f[1] = (...)[name] end
-   return marked(f[1](...))
+   return %s
+end)()
+"""
+_BY_NAME = "function(object, ...) return marked(object:%s(...)) end"
+_BY_VALUE = """
+function(f, ...)
+   local unnamed = {f} -- in errors Torch7's functions have no name
+   return marked(unnamed[1](...))
 end
 """
 _FIELD = "function(object, name) return object[name] end"
@@ -61,13 +64,13 @@ class Storage:
         self.tensor = x.detach().as_strided((count,), (1,), 0)
 
     def size(self) -> int:
-        """How many elements."""
+        """Return how many elements."""
         return self.tensor.numel()
 
     __len__ = size
 
     def resize(self, count: int) -> Storage:
-        """Have so many elements; those that are new hold anything."""
+        """Change the number of elements; new ones hold anything."""
         self.tensor.untyped_storage().resize_(int(count) * self.tensor.element_size())
         self.tensor = self.tensor.as_strided((int(count),), (1,), 0)
         return self
@@ -83,7 +86,7 @@ class Storage:
         return functools.partial(call_method, self, name)
 
     def totable(self) -> list[float]:
-        """The elements."""
+        """Return the elements."""
         found: list[float] = self.tensor.tolist()
         return found
 
@@ -94,7 +97,7 @@ def start() -> None:
 
 
 def draft_runtime() -> Any:
-    """The runtime, with the default type that is in force."""
+    """Return the runtime, with the default type that is in force."""
     made = _made()
     default = torch7.getdefaulttensortype()
     made.execute(
@@ -124,16 +127,14 @@ def _function(code: str) -> Any:
 
 
 def _given(value: Any) -> Any:
-    """A value for Lua: bools are bytes there."""
+    """Return a value for Lua: bools are bytes there."""
     if isinstance(value, _torch.Tensor) and value.dtype == _torch.bool:
         return value.view(_torch.uint8)
-    if isinstance(value, Original):
-        return vars(value)["__handle__"]
     return value
 
 
 def _taken(value: Any, is_storage: bool) -> Any:
-    """A value of Lua for Python: sizes and storages, and objects that only Lua has."""
+    """Return a value of Lua for Python: sizes and storages, and objects that only Lua has."""
     if is_storage and isinstance(value, list):
         return _torch.Size(value)
     if is_storage and isinstance(value, _torch.Tensor):
@@ -144,9 +145,12 @@ def _taken(value: Any, is_storage: bool) -> Any:
 
 
 def all_results(function: Any, *args: Any) -> tuple[Any, ...]:
-    """What a function gives, or the method of this name of the first argument."""
+    """Return what a function gives, or the method of this name of the first argument."""
     draft_runtime()
-    found = _function(_CALL)(function, *map(_given, args))
+    if isinstance(function, str):
+        found = _function(_CALL % _BY_NAME % function)(*map(_given, args))
+    else:
+        found = _function(_CALL % _BY_VALUE)(function, *map(_given, args))
     if not isinstance(found, tuple):
         return ()
     places = set(map(int, found[0].split()))
@@ -154,7 +158,7 @@ def all_results(function: Any, *args: Any) -> tuple[Any, ...]:
 
 
 def called(function: Any, *args: Any) -> Any:
-    """The same: one result by itself, None for none."""
+    """Return one result by itself, None for none, a tuple of several."""
     found = all_results(function, *args)
     return found if len(found) > 1 else next(iter(found), None)
 
@@ -166,7 +170,7 @@ def call_method(owner: Any, name: str, *args: Any) -> Any:
     return called(name, owner, *args)
 
 
-def method_of(owner: Any, name: str) -> Callable[..., Any] | None:
+def method_of(owner: Any, name: str) -> _Function | None:
     """``owner.name`` in Lua, which takes ``owner`` or another object first; None: no such."""
     found = called(_function(_FIELD), owner, name)
     return None if found is None else _Function(found)
@@ -211,7 +215,7 @@ def original_typename(owner: Original) -> str | None:
 
 
 def original_entries(owner: Original) -> list[tuple[Any, Any]]:
-    """What Lua's ``pairs`` goes through."""
+    """Return what Lua's ``pairs`` goes through."""
     keys, values = called(_function(_ENTRIES), owner)
     return list(zip(keys, values, strict=True))
 
@@ -276,7 +280,7 @@ class _Function:
         return hash(type(self))
 
     def all_results(self, *args: Any) -> tuple[Any, ...]:
-        """What it gives."""
+        """Return the results of a function of Lua."""
         return all_results(self._function, *args)
 
     def __call__(self, *args: Any) -> Any:
@@ -291,7 +295,7 @@ class _Function:
 
 @functools.cache
 def package(name: str) -> Package:
-    """A package as the Lua runtime has it."""
+    """Return a package as the Lua runtime has it."""
     return Package(name)
 
 

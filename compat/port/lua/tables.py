@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import keyword
 from collections.abc import Callable, Iterable, Iterator
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 import torch
 
-from compat.lua_tables import List
+from compat.lua_tables import List, MixedTable, items
 from compat.port.lua import kinds
 from compat.port.lua.objects import Object
 from compat.port.lua.runtime import Original, Storage, called, draft_runtime, original_entries
@@ -23,7 +23,7 @@ string_methods: dict[str, Callable[..., Any]] = {}  # those of Lua's, from packa
 
 
 def unpack(t: Any, first: int = 1, last: int | None = None) -> Any:
-    """The entries of a list."""
+    """Return the entries of a list."""
     _need_table(t, "unpack")
     last = length(t) if last is None else int(last)
     return results(index(t, i) for i in range(int(first), last + 1))
@@ -88,7 +88,7 @@ class Table(dict[Any, Any]):
 
 
 def _operator(event: str, is_reflected: bool = False) -> Callable[[Any, Any], Any]:
-    """An operator of Python's that asks the metatables of its operands."""
+    """Return an operator of Python's that asks the metatables of its operands."""
 
     def operate(self: Any, other: Any) -> Any:
         a, b = (other, self) if is_reflected else (self, other)
@@ -117,7 +117,7 @@ def joined(a: Any, b: Any) -> Any:
 
 
 def setmetatable(t: Any, metatable: Any) -> Any:
-    """A table with a metatable; ``t`` itself where it can have one.
+    """Return a table with a metatable; ``t`` itself where it can have one.
 
     An object of a class becomes one of the class ``metatable``.
     """
@@ -136,31 +136,32 @@ def setmetatable(t: Any, metatable: Any) -> Any:
 
 
 def getmetatable(t: Any) -> Any:
-    """The metatable of a table; the class of an object."""
+    """Return the metatable of a table; the class of an object."""
     if isinstance(t, Table):
         return t.metatable
     return type(t) if isinstance(t, Object) or hasattr(type(t), "typename") else None
 
 
 def metamethod(t: Any, event: str) -> Any:
-    """What the metatable of a table has for an event, such as ``__add``; None if nothing."""
+    """Return what the metatable of a table has for an event, such as ``__add``; None if nothing."""
     if isinstance(t, type):
         return vars(t).get("metatable", {}).get(event)
     return rawget(t.metatable, event) if isinstance(t, Table) and t.metatable is not None else None
 
 
 def rawget(t: Any, key: Any) -> Any:
-    """An entry, without asking the metatable."""
+    """Return an entry, without asking the metatable."""
     if isinstance(t, dict):
         return t.get(key)
     if isinstance(t, list):
-        place = _place(t, key)
-        return t[place] if place is not None and place < len(t) else None
+        return _entry(t, key)
     return vars(t).get(key)
 
 
 def without_functions(t: Any) -> Any:
-    """A table as it is saved: with all but its functions, which a file of Python's cannot have."""
+    """Return a table as it is saved: with all but its functions, which a file of Python's cannot
+    have.
+    """
     if isinstance(t, dict):
         left = {k: without_functions(v) for k, v in t.items() if not isinstance(v, FunctionType)}
         return setmetatable(Table(left), t.metatable) if isinstance(t, Table) else left
@@ -182,10 +183,18 @@ def rawset(t: Any, key: Any, value: Any) -> Any:
 
 
 def _place(t: list[Any], key: Any) -> int | None:
-    """The place in a list that a key means, from 0."""
+    """Return the place in a list that a key means, from 0."""
     if isinstance(key, bool) or not isinstance(key, (int, float)) or key != int(key) or key < 1:
         return None
     return int(key) - 1
+
+
+def _entry(t: list[Any], key: Any) -> Any:
+    """An entry of a list, or of what the Lua runtime has put beside it; None if there is none."""
+    place = _place(t, key)
+    if place is not None and place < len(t):
+        return list.__getitem__(t, place)
+    return t.others.get(key) if isinstance(t, MixedTable) else None
 
 
 def index(t: Any, key: Any) -> Any:
@@ -206,8 +215,7 @@ def index(t: Any, key: Any) -> Any:
     if isinstance(t, dict):
         return t.get(key)
     if isinstance(t, list):
-        place = _place(t, key)
-        return t[place] if place is not None and place < len(t) else None
+        return _entry(t, key)
     if isinstance(t, torch.Size):
         return t[int(key) - 1]
     if isinstance(t, Storage):
@@ -224,6 +232,8 @@ def index(t: Any, key: Any) -> Any:
         raise TypeError(f"attempt to index a {kinds.type(t)} value")
     if isinstance(key, str):
         found = getattr(t, key, None)
+        if isinstance(found, MethodType):
+            return found.__func__  # as in Lua it is given the object
         return _private(t, key) if found is None and key.startswith("__") else found
     if isinstance(t, Object):
         found = vars(t).get(key)
@@ -234,7 +244,7 @@ def index(t: Any, key: Any) -> Any:
 
 
 def _private(t: Any, key: str) -> Any:
-    """A field like ``__size``, which Python calls by the class that sets it, too."""
+    """Return a field like ``__size``, which Python calls by the class that sets it, too."""
     fields = getattr(t, "__dict__", {})
     names = (f"_{base.__name__.lstrip('_')}{key}" for base in type(t).__mro__)
     found = [fields[name] for name in names if name in fields]
@@ -261,6 +271,9 @@ def put(t: Any, key: Any, value: Any, pads: bool = False) -> None:
         rawset(t, key, value)
     elif isinstance(t, list) and not isinstance(t, List):
         place = _place(t, key)
+        if isinstance(t, MixedTable) and (place is None or place > len(t)):
+            rawset(t.others, key, value)
+            return
         if pads and place is not None:
             t.extend([None] * (place - len(t)))
         if place is None or place > len(t) or (value is None and place < len(t) - 1):
@@ -307,13 +320,13 @@ def length(t: Any) -> Any:
 
 
 def pairs(t: Any) -> Iterator[tuple[Any, Any]]:
-    """All keys and values."""
+    """Return all keys and values."""
     _need_table(t, "pairs")
     found: Iterable[tuple[Any, Any]]
     if isinstance(t, dict):
         found = list(t.items())
     elif isinstance(t, (list, tuple)):
-        found = enumerate(list(t), 1)
+        found = list(items(t))
     elif kinds.is_of_lua(t):
         found = t.items()
     elif isinstance(t, Original):
@@ -329,7 +342,7 @@ def pairs(t: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def ipairs(t: Any) -> Iterator[tuple[int, Any]]:
-    """Numbers and values from 1 to the first that is nil."""
+    """Return numbers and values from 1 to the first that is nil."""
     _need_table(t, "ipairs")
     return _counted(t)
 
@@ -352,7 +365,7 @@ def _counted(t: Any) -> Iterator[tuple[int, Any]]:
 
 
 def next(t: Any, key: Any = None) -> tuple[Any, Any]:
-    """The entry after ``key``; None twice after the last."""
+    """Return the entry after ``key``; None twice after the last."""
     found = list(pairs(t))
     if key is None:
         return found[0] if found else (None, None)
@@ -361,7 +374,7 @@ def next(t: Any, key: Any = None) -> tuple[Any, Any]:
 
 
 def entry_after(t: Any, key: Any = None) -> tuple[Any, ...]:
-    """All that ``next`` gives: a key and its value, or one None after the last."""
+    """Return all that ``next`` gives: a key and its value, or one None after the last."""
     found = next(t, key)
     return found if found[0] is not None else (None,)
 
@@ -422,7 +435,7 @@ def remove(t: Any, place: int | None = None) -> Any:
 
 
 def removed(t: Any) -> tuple[Any, ...]:
-    """All that ``table.remove`` gives: of an empty table nothing."""
+    """Return all that ``table.remove`` gives: of an empty table nothing."""
     return (remove(t),) if length(t) else ()
 
 

@@ -13,7 +13,7 @@ _LINE = 80
 
 
 def shown(x: torch.Tensor) -> str:
-    """All elements of a tensor, then its type and size."""
+    """Return all elements of a tensor, then its type and size."""
     name = "torch.ByteTensor" if x.dtype == torch.bool else tensor_type(x)
     if x.numel() == 0:
         return f"[{name} with no dimension]\n"
@@ -45,21 +45,21 @@ def shown(x: torch.Tensor) -> str:
 
 
 def sizes(size: Sequence[int]) -> str:
-    """The sizes of a tensor, which Torch7 keeps in a LongStorage."""
+    """Return the sizes of a tensor, which Torch7 keeps in a LongStorage."""
     if not any(size):  # Torch7's empty tensors have no dimension
         return "[torch.LongStorage of size 0]\n"
     return f"{_column(size)}[torch.LongStorage of size {len(size)}]\n"
 
 
 def storage(x: torch.Tensor) -> str:
-    """The elements of a storage, which are those of a flat tensor."""
+    """Return the elements of a storage, which are those of a flat tensor."""
     name = tensor_type(x).replace("Tensor", "Storage")
     numbers = x.detach().cpu().double().tolist()
     return f"{_column(numbers)}[{name} of size {len(numbers)}]\n"
 
 
 def _column(numbers: Sequence[float]) -> str:
-    """Numbers below each other."""
+    """Return numbers below each other."""
     form = _Form(numbers)
     head = "" if form.scale is None else f"{form.scale:g} *\n"
     return head + "".join(f"{form.written(n)}\n" for n in numbers)
@@ -95,7 +95,7 @@ class _Form:
             self.format = f"%{self.width}.4f"
 
     def written(self, number: float) -> str:
-        """A number, in the width of all."""
+        """Return a number, in the width of all."""
         if self.scale is not None:
             number = number / self.scale
         if not math.isfinite(number):
@@ -113,7 +113,7 @@ def _exponent(number: float) -> float:
 
 
 def _matrix(numbers: Sequence[float], rows: int, columns: int, indent: str, start: int = 0) -> str:
-    """A matrix in blocks of columns; its form is that of all the numbers."""
+    """Return a matrix in blocks of columns; its form is that of all the numbers."""
     form = _Form(numbers)
     per_line = (_LINE - len(indent)) // (form.width + 1)
     text = indent

@@ -21,7 +21,7 @@ from compat.port.lua.values import first
 
 
 def selected(key: Any) -> Any:
-    """An index of a tensor in Python, for one of Lua."""
+    """Return an index of a tensor in Python, for one of Lua."""
     if isinstance(key, (int, float)):
         return int(key) - 1 if key > 0 else int(key)
     if isinstance(key, torch.Tensor):
@@ -119,12 +119,12 @@ class Pointer:
         self.tensor[self._offset + int(place)] = value
 
     def rest(self) -> torch.Tensor:
-        """All from here on."""
+        """Return all elements from a position on."""
         return self.tensor[self._offset :]
 
 
 def copy_memory(to: Pointer, source: Pointer | str, size: int | None = None) -> None:
-    """``ffi.copy(to, source, size)``: so many bytes; a string by itself with the 0 at its end."""
+    """Do ``ffi.copy(to, source, size)``: ``size`` bytes, or a string with the 0 at its end."""
     if isinstance(source, str):
         text = source.encode("utf-8", "surrogateescape") + b"\0"
         taken = bytearray(text if size is None else text[: int(size)])
@@ -152,8 +152,11 @@ def text_at(source: Pointer | Original | str, size: int | None = None) -> str:
     return text.decode("utf-8", "surrogateescape")
 
 
-def resized(size: Iterable[int], key: Any, value: Any) -> torch.Size:
-    """Sizes with another number at the place ``key``."""
+def resized(size: Storage | torch.Size, key: Any, value: Any) -> Storage | torch.Size:
+    """Sizes with another number at the place ``key``; another storage is changed."""
+    if isinstance(size, Storage):
+        size.tensor[int(key) - 1] = value
+        return size
     made = list(size)
     made[int(key) - 1] = int(value)
     return torch.Size(made)
@@ -177,11 +180,13 @@ def same(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 
 def parameters(module: Module) -> list[torch.Tensor] | None:
-    """The first of ``module:parameters()``: of a module that is no container None for none."""
+    """Return the first of ``module:parameters()``: of a module that is no container None for
+    none.
+    """
     found: list[torch.Tensor] = module.parameters()[0]
     return found if found or isinstance(module, Container) else None
 
 
 def item(x: torch.Tensor) -> Any:
-    """A tensor without dimensions as a number, another as it is."""
+    """Return a tensor without dimensions as a number, another as it is."""
     return x.item() if x.dim() == 0 else x

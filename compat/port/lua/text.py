@@ -17,7 +17,7 @@ from compat.port.lua.runtime import Storage
 class Error(Exception):
     """An error with a value that may be no text.
 
-    ``level``: whose place stands before a text. 0: nobody's, 1: the failing function's, 2: its
+    ``level``: whose place stands before a text. 0: no function's, 1: the failing function's, 2: its
     caller's.
     """
 
@@ -58,7 +58,7 @@ def tostring(value: Any = None, *_: Any) -> str:
 
 
 def text(value: Any) -> str:
-    """A value between ``..``: a string or a number.
+    """Return a value between ``..``: a string or a number.
 
     Raises:
         TypeError: it is anything else.
@@ -81,7 +81,9 @@ def _shown(value: float) -> str:
 
 
 def bytes_as_text(data: bytes) -> str:
-    """The text of bytes; what is no UTF-8 becomes surrogates, as in what is read from files."""
+    """Return the text of bytes; what is no UTF-8 becomes surrogates, as in what is read from
+    files.
+    """
     if not data.isascii():
         shows_bytes()
     return data.decode("utf-8", "surrogateescape")

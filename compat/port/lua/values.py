@@ -16,12 +16,12 @@ class Box:
 
 
 def values(result: Any) -> tuple[Any, ...]:
-    """All results of a call."""
+    """Return all results of a call."""
     return result if isinstance(result, tuple) and not isinstance(result, torch.Size) else (result,)
 
 
 def first(result: Any) -> Any:
-    """The first result of a call; None if there is none."""
+    """Return the first result of a call; None if there is none."""
     if isinstance(result, tuple) and not isinstance(result, torch.Size):
         return result[0] if result else None
     return result
@@ -34,18 +34,18 @@ def adjust(result: Any, count: int) -> tuple[Any, ...]:
 
 
 def results(found: Iterable[Any]) -> Any:
-    """Values as a function gives them: one by itself, others as a tuple."""
+    """Return values as a function gives them: one by itself, others as a tuple."""
     made = tuple(found)
     return made[0] if len(made) == 1 else made
 
 
 def given(value: Any) -> tuple[Any, ...]:
-    """What a call gives that may give nothing, which is None in Python."""
+    """Return what a call gives that may give nothing, which is None in Python."""
     return () if value is None else (value,)
 
 
 def select(n: int | str, *args: Any) -> Any:
-    """Lua's ``select``."""
+    """Return Lua's ``select``."""
     if n == "#":
         return len(args)
     n = int(n)
@@ -53,17 +53,17 @@ def select(n: int | str, *args: Any) -> Any:
 
 
 def numbered(start: int, *found: Any) -> dict[int, Any]:
-    """Values under the numbers from ``start`` on, less those that are None."""
+    """Return values under the numbers from ``start`` on, less those that are None."""
     return {i: v for i, v in enumerate(found, start) if v is not None}
 
 
 def counted(result: tuple[torch.Tensor, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Values and indices as Torch7 gives them: counted from 1."""
+    """Return values and indices as Torch7 gives them: counted from 1."""
     return result[0], result[1] + 1
 
 
 def truth(value: Any) -> bool:
-    """Whether a condition holds: of all values only nil and false do not."""
+    """Return whether a condition holds: of all values only nil and false do not."""
     return value is not None and value is not False
 
 

@@ -35,7 +35,7 @@ def one_of_several(source: Source) -> Iterator[Change]:
 
 
 def _asked(node: ast.expr, operator: type[ast.cmpop]) -> tuple[ast.expr, ast.Constant] | None:
-    """What is compared with which text."""
+    """Return what is compared with which text."""
     if not isinstance(node, ast.Compare) or len(node.ops) > 1 or not is_plain(node.left):
         return None
     other = node.comparators[0]
@@ -63,7 +63,7 @@ def between(source: Source) -> Iterator[Change]:
 def _limit(
     node: ast.expr, signs: dict[type[ast.cmpop], str]
 ) -> tuple[ast.expr, str, ast.expr] | None:
-    """What is compared, the sign, and the number that it is compared with."""
+    """Return what is compared, the sign, and the number that it is compared with."""
     if not isinstance(node, ast.Compare) or len(node.ops) > 1:
         return None
     sign, other = signs.get(type(node.ops[0])), node.comparators[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 from collections.abc import Iterator
 
 from compat.port.polish.source import Change, Edit, Source
@@ -16,7 +17,7 @@ _LINE = re.compile(r"\s*(local \w|function [\w.:]+ *\(|end\b[,)]*$)")
 
 
 def docstring(lines: list[str], indent: str = "") -> str | None:
-    """Lines of a comment as a docstring; None where they are none."""
+    """Return lines of a comment as a docstring; None where they are none."""
     texts = [line.lstrip("#").removeprefix(" ").rstrip() for line in lines]
     if any(_NO_TEXT.match(text.strip()) for text in texts):
         return None
@@ -40,26 +41,51 @@ def docstring(lines: list[str], indent: str = "") -> str | None:
     return f'"""{text}{closing}"""'
 
 
+def header(lines: list[str]) -> str:
+    """The comment that a file begins with, as its docstring if it can be one."""
+    made = docstring(lines)
+    if made is not None:
+        return made
+    texts = textwrap.dedent("\n".join(line.lstrip("#").rstrip() for line in lines)).strip("\n")
+    return "\n".join(f"# {text}".rstrip() for text in texts.split("\n")) if texts else ""
+
+
 def documented(source: Source) -> Iterator[Change]:
-    """A comment right above a function or class as its docstring."""
-    for node in [*source.all(ast.FunctionDef), *source.all(ast.ClassDef)]:
-        if ast.get_docstring(node) is not None:
-            continue
-        first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-        top = first
-        while (token := source.comments.get(top - 1)) and token.start[1] == node.col_offset:
-            if token.line.strip() != token.string:
-                break
-            top -= 1
+    """A comment above a function or class as its docstring; so one that begins its body, alone."""
+    nodes: list[ast.FunctionDef | ast.ClassDef] = [*source.all(ast.FunctionDef)]
+    for node in nodes + source.all(ast.ClassDef):
         head = node.body[0]
-        if top == first or head.lineno == node.lineno:
+        if ast.get_docstring(node) is not None or head.lineno == node.lineno:
             continue
         pad = " " * head.col_offset
-        made = docstring([source.comments[n].string for n in range(top, first)], pad)
-        if made is None:
-            continue
         colon = source.head_end(node)
-        yield [
-            Edit(source.line(top), source.line(first), ""),
-            Edit(colon, colon, f"\n{pad}{made}"),
-        ]
+        above = _above(source, min([node.lineno, *(d.lineno for d in node.decorator_list)]), node)
+        inside = [n for n in _inside(source, node) if "# port:" not in source.comments[n].string]
+        for numbers in (above, inside):
+            made = docstring([source.comments[n].string for n in numbers], pad) if numbers else None
+            if made is not None:
+                gone = [Edit(source.line(n), source.line(n + 1), "") for n in numbers]
+                yield [*gone, Edit(colon, colon, f"\n{pad}{made}")]
+                break
+
+
+def _above(source: Source, line: int, node: ast.stmt) -> list[int]:
+    """The lines of a comment that ends above a line, at a statement's column."""
+    top = line
+    while (token := source.comments.get(top - 1)) and token.start[1] == node.col_offset:
+        if token.line.strip() != token.string:
+            break
+        top -= 1
+    return list(range(top, line))
+
+
+def _inside(source: Source, node: ast.FunctionDef | ast.ClassDef) -> list[int]:
+    """The lines of a comment that a body begins with, before an empty line."""
+    head = node.body[0]
+    last = head.lineno - 1
+    if last in source.comments or isinstance(node, ast.ClassDef):
+        return []  # it is about the first statement
+    while last > node.lineno and last not in source.comments:
+        last -= 1
+    found = _above(source, last + 1, head)
+    return found if found and source.text_of_line(found[0] - 1).rstrip().endswith(":") else []

@@ -47,7 +47,7 @@ def closed(source: Source) -> Iterator[Change]:
 
 
 def _is_used(statements: list[ast.stmt], name: str) -> bool:
-    """Whether a name is read again before it is another file's."""
+    """Return whether a name is read again before it is another file's."""
     first = next((s for s in statements if is_mentioned(s, name)), None)
     if first is None:
         return False
@@ -56,7 +56,7 @@ def _is_used(statements: list[ast.stmt], name: str) -> bool:
 
 
 def _is_kept(source: Source, statements: list[ast.stmt], name: str) -> bool:
-    """Whether these give the file to somebody, or set its name: anything but calls of its methods."""
+    """Whether these do anything with a file but call its methods."""
     for use in (n for s in statements for n in mentions(s, name)):
         method = source.parent(use)
         if not isinstance(method, ast.Attribute) or method.attr == "close":

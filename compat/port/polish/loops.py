@@ -38,8 +38,14 @@ def entries(source: Source) -> Iterator[Change]:
         same = [
             n for n in inside if isinstance(n, (ast.Name, ast.Attribute)) and source.of(n) == text
         ]
-        reads = [n for n in map(source.parent, same) if isinstance(n, ast.Subscript)
-                 and isinstance(n.ctx, ast.Load) and source.of(n) == f"{text}[{place}]"]  # fmt: skip
+        owners = [source.parent(n) for n in same]
+        reads = [
+            n
+            for n in owners
+            if isinstance(n, ast.Subscript)
+            and isinstance(n.ctx, ast.Load)
+            and source.of(n) == f"{text}[{place}]"
+        ]
         uses = [n for n in inside if isinstance(n, ast.Name) and n.id == index]
         if not reads or len(reads) < len(same) or any(isinstance(n.ctx, ast.Store) for n in uses):
             continue
@@ -59,7 +65,7 @@ def entries(source: Source) -> Iterator[Change]:
 
 
 def counted(source: Source, over: ast.expr) -> ast.expr | None:
-    """The ``n`` of ``range(1, n + 1)``."""
+    """Return the ``n`` of ``range(1, n + 1)``."""
     if not isinstance(over, ast.Call) or source.of(over.func) != "range" or len(over.args) != 2:
         return None
     last = over.args[1]
@@ -71,7 +77,7 @@ def counted(source: Source, over: ast.expr) -> ast.expr | None:
 
 
 def _over(source: Source, node: ast.For) -> tuple[ast.expr, int] | None:
-    """The list whose indices a loop runs over, and the first of them."""
+    """Return the list whose indices a loop runs over, and the first of them."""
     call, count = node.iter, counted(source, node.iter)
     start = 0 if count is None else 1
     if count is None and isinstance(call, ast.Call) and source.of(call.func) == "range":
@@ -82,14 +88,15 @@ def _over(source: Source, node: ast.For) -> tuple[ast.expr, int] | None:
 
 
 def _may_change(node: ast.For, table: ast.expr) -> bool:
-    """Whether the body may change the list, which other names may stand for, too."""
+    """Return whether the body may change the list, which other names may stand for, too."""
     owner = {n.id for n in ast.walk(table) if isinstance(n, ast.Name)}
     for part in (n for s in node.body for n in ast.walk(s)):
         if isinstance(part, ast.Name) and part.id in owner and isinstance(part.ctx, ast.Store):
             return True
         if isinstance(part, (ast.Subscript, ast.Attribute)) and not isinstance(part.ctx, ast.Load):
-            is_entry = isinstance(part, ast.Subscript)
-            if is_entry or (isinstance(table, ast.Attribute) and part.attr == table.attr):
+            if isinstance(part, ast.Subscript):
+                return True
+            if isinstance(table, ast.Attribute) and part.attr == table.attr:
                 return True
         if isinstance(part, (ast.FunctionDef, ast.Lambda, ast.Delete)):
             return True
@@ -122,7 +129,7 @@ def _is_read_later(source: Source, node: ast.For, name: str) -> bool:
 
 
 def _named(scope: ast.AST, text: str) -> str | None:
-    """A name for one of these that means nothing else."""
+    """Return a name for one of these that means nothing else."""
     many = text.split(".")[-1]
     if not many.isidentifier():
         return None
@@ -130,5 +137,7 @@ def _named(scope: ast.AST, text: str) -> str | None:
     if many.endswith(("sses", "xes")):
         one = many[:-2]
     taken = TAKEN | set(dir(builtins))
-    names = (n for n in (one, f"one_{one or many}", "entry") if len(n) > 2 and n not in taken)
+    names = (
+        n for n in (one, f"one_{one}" if one else "", "entry") if len(n) > 2 and n not in taken
+    )
     return next((n for n in names if not (keyword.iskeyword(n) or is_mentioned(scope, n))), None)

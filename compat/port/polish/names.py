@@ -1,4 +1,4 @@
-"""What is done with names."""
+"""The uses of names."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _LOADS_ALONE = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.UnaryO
 
 
 def mentions(nodes: ast.AST | Iterable[ast.AST], name: str) -> list[ast.Name]:
-    """Where a name stands in these."""
+    """Return where a name stands in these."""
     nodes = [nodes] if isinstance(nodes, ast.AST) else nodes
     return [n for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name]
 
 
 def is_mentioned(nodes: ast.AST | Iterable[ast.AST], name: str) -> bool:
-    """Whether a name stands in one of these, as a function's name or parameter included."""
+    """Return whether a name stands in one of these, as a function's name or parameter included."""
     nodes = [nodes] if isinstance(nodes, ast.AST) else list(nodes)
     return any(
         name in (getattr(n, "id", None), getattr(n, "arg", None), getattr(n, "name", None))
@@ -32,18 +32,18 @@ def is_mentioned(nodes: ast.AST | Iterable[ast.AST], name: str) -> bool:
 
 
 def calls(nodes: ast.AST | Iterable[ast.AST]) -> bool:
-    """Whether anything is called in these."""
+    """Return whether anything is called in these."""
     nodes = [nodes] if isinstance(nodes, ast.AST) else nodes
     return any(isinstance(n, ast.Call) for node in nodes for n in ast.walk(node))
 
 
 def is_plain(node: ast.AST) -> bool:
-    """Whether an expression only reads names, fields and entries: it is the same when asked twice."""
+    """Whether an expression only reads names, fields and entries, which may be read twice."""
     return all(isinstance(n, _LOADS_ALONE) for n in ast.walk(node))
 
 
 def inner(scope: Scope) -> Iterator[ast.AST]:
-    """The functions and classes in a scope, without those inside them."""
+    """Yield the functions and classes in a scope, without those inside them."""
     waiting = list(ast.iter_child_nodes(scope))
     while waiting:
         node = waiting.pop()
@@ -54,7 +54,7 @@ def inner(scope: Scope) -> Iterator[ast.AST]:
 
 
 def is_captured(source: Source, scope: Scope, name: str) -> bool:
-    """Whether anybody but the scope itself may see a variable of it, or change it."""
+    """Return whether anybody but the scope itself may see a variable of it, or change it."""
     if isinstance(scope, ast.ClassDef) or name in source.hidden:
         return True
     declared = (n for n in ast.walk(scope) if isinstance(n, (ast.Global, ast.Nonlocal)))
@@ -67,7 +67,7 @@ def is_captured(source: Source, scope: Scope, name: str) -> bool:
 
 
 def _binds(node: ast.AST, name: str) -> bool:
-    """Whether a function has a variable of its own with this name."""
+    """Return whether a function has a variable of its own with this name."""
     if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
         return False
     defaults = [*node.args.defaults, *filter(None, node.args.kw_defaults)]
@@ -79,7 +79,7 @@ def _binds(node: ast.AST, name: str) -> bool:
 
 
 def _scope_has(node: ast.AST, part: ast.AST) -> bool:
-    """Whether a part stands in a function itself, not in one inside it."""
+    """Return whether a part stands in a function itself, not in one inside it."""
     waiting = list(ast.iter_child_nodes(node))
     while waiting:
         found = waiting.pop()
@@ -91,7 +91,7 @@ def _scope_has(node: ast.AST, part: ast.AST) -> bool:
 
 
 class Use(Enum):
-    """What statements do first with a variable."""
+    """The first thing that statements do with a variable."""
 
     READS = auto()  # maybe, before they set it
     SETS = auto()  # on every way to their end
@@ -100,7 +100,7 @@ class Use(Enum):
 
 
 def first_use(statements: list[ast.stmt], name: str) -> Use:
-    """What statements do first with a variable."""
+    """Return what statements do first with a variable."""
     for statement in statements:
         use = _use(statement, name)
         if use is not Use.OPEN:

@@ -1,4 +1,4 @@
-"""Variables that Lua declares before it sets them, as ``x = lua.nil``: Python needs no such line."""
+"""Variables that Lua declares before it sets them, written as ``x = lua.nil``."""
 
 from __future__ import annotations
 

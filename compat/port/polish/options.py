@@ -33,7 +33,7 @@ class _Parser:
 
 
 def by_argparse(source: Source) -> Iterator[Change]:
-    """Options that ``torch.CmdLine`` declares, by ``argparse``, with their types."""
+    """Yield options that ``torch.CmdLine`` declares, by ``argparse``, with their types."""
     for node in source.all(ast.Assign):
         if source.of(node.value) != "torch7.CmdLine()":
             continue
@@ -123,18 +123,20 @@ def _written(source: Source, parser: _Parser) -> Change | None:
 
 
 def shown(text: str) -> str:
-    """A string as Python writes it; ruff sees to its quotes."""
+    """Return a string as Python writes it; ruff sees to its quotes."""
     return repr(text)
 
 
 def _text(node: ast.expr) -> str | None:
-    """A string that stands there."""
+    """Return a string that stands there."""
     is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
-    return node.value if is_text else None  # type: ignore[attr-defined,no-any-return]
+    return node.value if is_text else None  # type: ignore[attr-defined]
 
 
 def _argument(source: Source, call: ast.Call, whole: set[str]) -> list[str] | None:
-    """The arguments of ``add_argument``; the first is the name. None: it cannot be said so."""
+    """Return the arguments of ``add_argument``; the first is the name. None: it cannot be said
+    so.
+    """
     assert isinstance(call.func, ast.Attribute)
     is_option = call.func.attr == "option"
     given = list(call.args)
@@ -161,7 +163,8 @@ def _argument(source: Source, call: ast.Call, whole: set[str]) -> list[str] | No
         told = _text(help_)
         if told is None and (_kind(source, help_) != "str" or "%" in source.of(help_)):
             return None
-        words.append(f"help={source.of(help_) if told is None else shown(told.replace('%', '%%'))}")
+        plain = None if told is None else shown(" ".join(told.replace("%", "%%").split()))
+        words.append(f"help={plain or source.of(help_)}")
     return words
 
 
@@ -174,7 +177,7 @@ def _of_kind(kind: str, default: str, is_whole: bool) -> list[str]:
 
 
 def _kind(source: Source, node: ast.expr) -> str | None:
-    """What an expression gives: a bool, str, int or float; None if that is open."""
+    """Return what an expression gives: a bool, str, int or float; None if that is open."""
     if isinstance(node, ast.Constant):
         name = type(node.value).__name__
         return name if name in ("bool", "str", "int", "float") else None
@@ -194,7 +197,7 @@ def _kind(source: Source, node: ast.expr) -> str | None:
 
 
 def _whole(source: Source) -> Iterator[str]:
-    """The names of fields that stand where only whole numbers may."""
+    """Yield the names of fields that stand where only whole numbers may."""
     for call in source.all(ast.Call):
         if _WHOLE.fullmatch(source.of(call.func)):
             for argument in call.args:

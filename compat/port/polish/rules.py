@@ -20,5 +20,5 @@ _RULES = [
 
 
 def polished(text: str) -> str:
-    """The same program as people write it."""
+    """Rewrite a program as people would write it."""
     return changed(text, _RULES)

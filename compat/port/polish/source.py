@@ -11,7 +11,7 @@ import io
 import re
 import tokenize
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -65,87 +65,86 @@ class Source:
         self.hidden = set(self._hidden())
 
     def all(self, kind: type[Node]) -> list[Node]:
-        """All parts of a kind, outer ones first."""
+        """Return all parts of a kind, outer ones first."""
         return self._of_kind[kind]  # type: ignore[return-value]
 
     def parent(self, node: ast.AST) -> ast.AST:
-        """What a part stands in."""
+        """Return what a part stands in."""
         return self._parents[node]
 
     def block(self, node: ast.stmt) -> Block:
-        """The statements that one stands among."""
+        """Return the statements that one stands among."""
         return self._blocks[node]
 
     def after(self, node: ast.stmt) -> Block:
-        """The statements behind one in its block."""
+        """Return the statements behind one in its block."""
         block = self.block(node)
         return block[block.index(node) + 1 :]
 
     def scope(self, node: ast.AST) -> Scope:
-        """The innermost function, class or file around a part."""
+        """Return the innermost function, class or file around a part."""
         while not isinstance(node := self._parents[node], (*_FUNCTIONS, ast.Module, ast.ClassDef)):
             pass
         return node
 
     def start(self, node: ast.AST) -> int:
-        """Where a part begins."""
+        """Return where a part begins."""
         return self._lines[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]
 
     def end(self, node: ast.AST) -> int:
-        """Where a part ends."""
+        """Return where a part ends."""
         return self._lines[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
 
     def of(self, node: ast.AST) -> str:
-        """The text of a part."""
+        """Return the text of a part."""
         return self.between(self.start(node), self.end(node))
 
     def between(self, start: int, end: int) -> str:
-        """The text between two places."""
+        """Return the text between two places."""
         return self._bytes[start:end].decode()
 
     def is_commented(self, node: ast.AST) -> bool:
-        """Whether a comment stands in or behind a statement."""
+        """Return whether a comment stands in or behind a statement."""
         lines = range(node.lineno, node.end_lineno + 1)  # type: ignore[attr-defined]
         return any(line in self.comments for line in lines)
 
     def replaced(self, node: ast.AST, text: str) -> Edit:
-        """The edit that writes something else for a part."""
+        """Return the edit that writes something else for a part."""
         return Edit(self.start(node), self.end(node), text)
 
     def removed(self, node: ast.stmt) -> Edit:
-        """The edit that takes a statement away; the comment behind it stays."""
+        """Return the edit that takes a statement away; the comment behind it stays."""
         start, end = self.start(node), self.end(node)
         if node.end_lineno in self.comments:  # the comment stands where the statement stood
             return Edit(start, end + len(self.between(end, end + 2)), "")
         return Edit(start - node.col_offset, self._lines[node.end_lineno or 0], "")
 
     def comment_end(self, node: ast.AST) -> int:
-        """Where the comment behind a part ends; where the part does, if there is none."""
+        """Return where the comment behind a part ends; where the part does, if there is none."""
         token = self.comments.get(node.end_lineno)  # type: ignore[attr-defined]
         end = self.end(node)
         return end if token is None else self._lines[token.start[0]] - 1
 
     def head_end(self, node: ast.FunctionDef | ast.ClassDef) -> int:
-        """Where the line with the colon of a function or class ends, behind its comment."""
+        """Return where the line with the colon of a function or class ends, behind its comment."""
         number = node.body[0].lineno - 1
         while number > node.lineno and not self.text_of_line(number).rstrip().endswith(":"):
             number -= 1
         return self._lines[number] - 1
 
     def text_of_line(self, number: int) -> str:
-        """A line without its comment."""
+        """Return a line without its comment."""
         text = self.between(self._lines[number - 1], self._lines[number])
         token = self.comments.get(number)
         return text if token is None else text[: token.start[1]]
 
     def line(self, number: int) -> int:
-        """Where a line begins."""
+        """Return where a line begins."""
         return self._lines[number - 1]
 
     def _hidden(self) -> Iterator[str]:
         for call in self.all(ast.Call):
-            if any(isinstance(a, ast.Call) and self.of(a).startswith(("globals()", "dict(globals()"))
-                   for a in call.args):  # fmt: skip
+            if any(self.of(a).startswith(("globals()", "dict(globals()")) for a in call.args):
                 for constant in call.args:
                     if isinstance(constant, ast.Constant) and isinstance(constant.value, str):
                         yield from re.findall(r"\w+", constant.value)
@@ -161,7 +160,7 @@ def _blocks(node: ast.AST) -> Iterator[Block]:
             yield block
 
 
-def changed(text: str, rules: list[Rule]) -> str:
+def changed(text: str, rules: Sequence[Rule]) -> str:
     """The text after all rules, each as often as it finds something."""
     while True:
         source = Source(text)

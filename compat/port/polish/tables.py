@@ -56,7 +56,7 @@ def _keys(made: ast.Dict | ast.List) -> list[ast.expr | None]:
 def _entry(
     node: ast.stmt, name: str, made: ast.Dict | ast.List
 ) -> tuple[ast.Constant | None, ast.expr] | None:
-    """The key and value that a statement puts into a table."""
+    """Return the key and value that a statement puts into a table."""
     if isinstance(made, ast.Dict) and isinstance(node, ast.Assign) and len(node.targets) == 1:
         target = node.targets[0]
         if isinstance(target, ast.Subscript) and _is(target.value, name):
@@ -71,7 +71,7 @@ def _is(node: ast.expr, name: str) -> bool:
 
 
 def _appended(node: ast.stmt, name: str | None) -> ast.expr | None:
-    """What a statement appends to a list, of any name if none is given."""
+    """Return what a statement appends to a list, of any name if none is given."""
     if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
         return None
     call = node.value
@@ -155,7 +155,9 @@ def _comprehension(
 def _start(
     source: Source, block: list[ast.stmt], node: ast.For, only: ast.stmt
 ) -> tuple[ast.Assign, list[ast.expr]] | None:
-    """The empty table that a loop fills, and what it puts there: a value, or key and value."""
+    """Return the empty table that a loop fills, and what it puts there: a value, or key and
+    value.
+    """
     between: list[ast.stmt] = []
     for before in reversed(block[: block.index(node)]):
         if isinstance(before, ast.Assign) and len(before.targets) == 1:
@@ -185,7 +187,7 @@ def _put(node: ast.stmt, name: str, made: ast.expr) -> list[ast.expr] | None:
 
 
 def _outlives(source: Source, node: ast.For) -> bool:
-    """Whether anybody may read a loop's variables behind it."""
+    """Return whether anybody may read a loop's variables behind it."""
     scope = source.scope(node)
     own = set(ast.walk(node))
     for name in {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}:
@@ -201,7 +203,7 @@ def _outlives(source: Source, node: ast.For) -> bool:
 
 
 def _is_bound(source: Source, node: ast.AST, name: str) -> bool:
-    """Whether a loop or comprehension around gives a name its value."""
+    """Return whether a loop or comprehension around gives a name its value."""
     scope = source.scope(node)
     while (node := source.parent(node)) is not scope:
         targets = [node.target] if isinstance(node, ast.For) else []

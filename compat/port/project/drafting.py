@@ -10,8 +10,8 @@ from compat.port.know.files import File
 from compat.port.know.inference import Inference
 from compat.port.know.scopes import FunctionScope, Variable
 from compat.port.project.following import Program
+from compat.port.project.lua_modules import lua_module
 from compat.port.project.sources import Source
-from compat.port.project.stand_ins import stand_in
 from compat.port.read import syntax as s
 from compat.port.read.syntax import PortError
 from compat.port.write import layout
@@ -59,7 +59,7 @@ class Made:
 def convert_file(
     file: File, types: Inference, shared: set[Variable], source: Source, reason: str
 ) -> Converted:
-    """The draft of a file; ``reason`` is why it must stay Lua, if it must."""
+    """Return the draft of a file; ``reason`` is why it must stay Lua, if it must."""
     path = Path(file.path)
     in_lua = {} if reason else dict.fromkeys(attempts(file, types), "")
     while not reason and not source.is_data:
@@ -81,7 +81,7 @@ def convert_file(
         return Converted(
             path, file.module, text, draft.page.report, file.is_script, "", names, returned(file)
         )
-    text, report = stand_in(file, types, reason, source.is_data)
+    text, report = lua_module(file, types, reason, source.is_data)
     kind = "data" if source.is_data else "file"
     return Converted(
         path, file.module, text, report, file.is_script, kind, [], returned(file) or "exports"
@@ -89,7 +89,7 @@ def convert_file(
 
 
 def _compiled(text: str, draft: Draft) -> str:
-    """The text, if Python takes it.
+    """Return the text, if Python takes it.
 
     Raises:
         SyntaxError: it does not.
@@ -99,7 +99,9 @@ def _compiled(text: str, draft: Draft) -> str:
 
 
 def _failed(draft: Draft, problem: Exception) -> s.Function | None:
-    """The function of the file that could not be written, as a whole; None: it is no function."""
+    """Return the function of the file that could not be written, as a whole; None: it is no
+    function.
+    """
     if isinstance(problem, (SyntaxError, PortError)):
         line = _line_in_lua(draft)
         functions = [n for n, scope in draft.file.scopes.of_function.items() if _is_outer(scope)]
@@ -112,12 +114,12 @@ def _failed(draft: Draft, problem: Exception) -> s.Function | None:
 
 
 def _is_outer(scope: FunctionScope) -> bool:
-    """Whether a function stands in no other one."""
+    """Return whether a function stands in no other one."""
     return scope.parent is not None and scope.parent.parent is None
 
 
 def _line_in_lua(draft: Draft) -> int:
-    """The line of Lua whose Python is none."""
+    """Return the line of Lua whose Python is none."""
     lines = draft.page.lines
     body = layout.arranged([(n.indent, n.text, n.comment) for n in lines])
     try:
@@ -142,7 +144,7 @@ def _told(problem: Exception) -> str:
 
 
 def _leading(file: File) -> list[list[str | None]]:
-    """The comments above the file's statements, which writing moves."""
+    """Return the comments above the file's statements, which writing moves."""
     return [statement.before for statement in file.block.statements]
 
 

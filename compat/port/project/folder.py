@@ -33,7 +33,7 @@ def __getattr__(name: str) -> None:
 
 @dataclass
 class Written:
-    """What was written.
+    """The files that were written.
 
     Attributes:
         files: the drafts, in the order of the program's files.
@@ -47,8 +47,8 @@ class Written:
 
 
 def targets(made: Made, out: str | os.PathLike[str] | None) -> list[Path]:
-    """Where drafts go: into the folder ``out``; one into the file ``out``, if that ends in
-    ``.py``. Without ``out`` each goes beside its Lua file.
+    """Return where drafts go: into the folder ``out``; one into the file ``out``, if that ends
+    in ``.py``. Without ``out`` each goes beside its Lua file.
 
     Raises:
         PortError: ``out`` is one file for several drafts.
@@ -144,7 +144,9 @@ def _folder(made: Made, paths: list[Path], root: Path, force: bool) -> Written:
 
 
 def _program_texts(made: Made) -> dict[str, str]:
-    """What a program has beside its drafts: ``__init__.py`` of packages, global variables."""
+    """Return what a program has beside its drafts: ``__init__.py`` of packages, global
+    variables.
+    """
     names = [place(one.module) for one in made.files]
     folders = {parent for name in names for parent in name.parents if parent.name}
     texts = {(folder / "__init__.py").as_posix(): "" for folder in folders}
@@ -155,7 +157,7 @@ def _program_texts(made: Made) -> dict[str, str]:
 
 
 def manifest(root: Path) -> dict[str, Any] | None:
-    """What ``port`` wrote into a folder, if it did."""
+    """Return what ``port`` wrote into a folder, if it did."""
     path = root / MANIFEST
     if not path.is_file():
         return None
@@ -170,7 +172,7 @@ def manifest(root: Path) -> dict[str, Any] | None:
 
 
 def _wrong(found: Any) -> str:
-    """What in a manifest ``port`` has not written: somebody may have edited it."""
+    """Return what in a manifest ``port`` has not written: somebody may have edited it."""
     if not isinstance(found, dict):
         return "the whole"
     files, hashes = found.get("files"), found.get("hashes")

@@ -89,7 +89,7 @@ def follow(
 
 
 def _named(paths: Sequence[str | os.PathLike[str]]) -> tuple[list[Path], set[Path]]:
-    """The files that were named, and those of them that a folder brings."""
+    """Return the files that were named, and those of them that a folder brings."""
     if not paths:
         raise PortError("no file is given; a .lua file or a folder of them is accepted")
     named: list[Path] = []
@@ -112,13 +112,15 @@ def _named(paths: Sequence[str | os.PathLike[str]]) -> tuple[list[Path], set[Pat
 
 
 def _template(place: str) -> str:
-    """Where ``require`` looks in a folder."""
+    """Return where ``require`` looks in a folder."""
     whole = os.path.abspath(place)
     return whole if "?" in place else f"{whole}/?.lua"
 
 
 def _home(script: Source, search: Places) -> Path:
-    """The folder that a script runs in: its own, or one above in which more of its files are."""
+    """Return the folder that a script runs in: its own, or one above in which more of its files
+    are.
+    """
     candidates = [script.path.parent]
     for above in script.path.parent.parents[:_UP]:
         if (candidates[-1] / ".git").exists() or above in (Path.home(), Path(above.anchor)):
@@ -133,7 +135,7 @@ def _home(script: Source, search: Places) -> Path:
 
 
 def _loaded(source: Source, search: Places) -> list[Path]:
-    """The files that a file loads, which it remembers."""
+    """Return the files that a file loads, which it remembers."""
     found: list[Path] = []
     for load in loads(source.block):
         if load.is_constant:
@@ -147,8 +149,8 @@ def _loaded(source: Source, search: Places) -> list[Path]:
 
 
 def _named_anywhere(sources: Mapping[Path, Source], search: Places) -> list[Path]:
-    """The files that a name means of which nothing is known, ``dofile(opt.model)``: what the
-    texts of all files name.
+    """Return the files that a name means of which nothing is known, ``dofile(opt.model)``: what
+    the texts of all files name.
     """
     texts = [text for source in sources.values() for text in _texts(source)]
     found = (
@@ -162,12 +164,12 @@ def _named_anywhere(sources: Mapping[Path, Source], search: Places) -> list[Path
 
 
 def _texts(source: Source) -> list[str]:
-    """The strings that are written in a file and may be names of files."""
+    """Return the strings that are written in a file and may be names of files."""
     constants = (n.value for n in s.walk(source.block) if isinstance(n, s.Constant))
     return list(dict.fromkeys(v for v in constants if isinstance(v, str) and _NAME.fullmatch(v)))
 
 
 def _shown(path: Path, home: Path) -> str:
-    """A path as messages have it: from where the user is, if it is below."""
+    """Return a path as messages have it: from where the user is, if it is below."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

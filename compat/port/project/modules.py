@@ -12,7 +12,7 @@ from compat.port.write.python_names import module_name
 def module_names(
     paths: Sequence[Path], root: Path, imported: set[Path] | None = None
 ) -> tuple[list[str], dict[Path, str]]:
-    """Names for files below ``root``: those that they have, wherever these can be.
+    """Return names for files below ``root``: those that they have, wherever these can be.
 
     Args:
         imported: the files that others load; None: any may be. Only these must not be called as
@@ -44,7 +44,7 @@ def module_names(
 
 
 def _folders(packages: set[tuple[str, ...]]) -> Mapping[tuple[str, ...], tuple[str, ...]]:
-    """The names of folders."""
+    """Return the names of folders."""
     found: dict[tuple[str, ...], tuple[str, ...]] = {}
     for parts in sorted(packages, key=len):
         name, _ = module_name(parts[-1], is_first=len(parts) == 1)
@@ -66,5 +66,5 @@ def _other(name: str, taken: Counter[str]) -> str:
 
 
 def place(module: str) -> PurePosixPath:
-    """Where the file of a module is."""
+    """Return where the file of a module is."""
     return PurePosixPath(*module.split(".")).with_suffix(".py")

@@ -52,7 +52,7 @@ def dotted(node: s.Node) -> str:
 
 
 def loads(block: s.Block) -> Iterator[Load]:
-    """The calls in a file that load others: also ``pcall(require, name)``."""
+    """Yield the calls in a file that load others: also ``pcall(require, name)``."""
     for node in s.walk(block):
         if not isinstance(node, s.Call) or node.method is not None:
             continue
@@ -65,7 +65,7 @@ def loads(block: s.Block) -> Iterator[Load]:
 
 
 def text_of(node: s.Node) -> str:
-    """The text that an expression is, with ``_OPEN`` for what only a run tells."""
+    """Return the text that an expression is, with ``_OPEN`` for what only a run tells."""
     if isinstance(node, s.Constant):
         return node.value if isinstance(node.value, str) else _OPEN
     if isinstance(node, s.Paren):
@@ -89,7 +89,7 @@ def text_of(node: s.Node) -> str:
 
 
 def templates(block: s.Block) -> list[str]:
-    """What a file puts into ``package.path``: ``lib/?.lua``."""
+    """Return what a file puts into ``package.path``: ``lib/?.lua``."""
     found = []
     for node in s.walk(block):
         if isinstance(node, s.Assign) and "package.path" in map(dotted, node.targets):
@@ -102,7 +102,7 @@ def templates(block: s.Block) -> list[str]:
 
 @functools.cache
 def come_along() -> frozenset[str]:
-    """The packages that the Lua runtime has, whatever files there are."""
+    """Return the packages that the Lua runtime has, whatever files there are."""
     from compat.lua.finding import own_modules
 
     return frozenset(own_modules()) | {"torch", "string", "table", "math", "io", "os", "ffi", "bit"}
@@ -123,7 +123,7 @@ class Places:
     templates: list[str] = field(default_factory=list)
 
     def find(self, load: Load, asking: Path) -> Path | None:
-        """The file that a call with a constant name means; None: none of the program's."""
+        """Return the file that a call with a constant name means; None: none of the program's."""
         name = load.name.strip()
         if not name or (load.how == "require" and name in come_along()):
             return None
@@ -160,12 +160,12 @@ class Places:
             yield from (folder / name, folder / f"{name}.lua")
 
     def _around(self, asking: Path) -> list[Path]:
-        """The folder of a file, and those above it inside the program's."""
+        """Return the folder of a file, and those above it inside the program's."""
         above = [asking.parent, *asking.parent.parents]
         return [folder for folder in above if folder.is_relative_to(self.home)] or above[:1]
 
     def _ending(self, name: str, is_required: bool) -> Path | None:
-        """The one that was named and ends so."""
+        """Return the named file whose path ends so."""
         wanted = name.removeprefix("./").removesuffix(".lua")
         wanted = wanted.replace(".", "/") if is_required else wanted
         for path in self.given:
@@ -175,7 +175,7 @@ class Places:
         return None
 
     def like(self, load: Load, asking: Path, constants: Sequence[str]) -> list[Path]:
-        """The files that a computed name may mean: ``'models/' .. name``.
+        """Return the files that a computed name may mean: ``'models/' .. name``.
 
         Where nothing of the name is written there, those that the file's texts name.
         """
@@ -199,7 +199,7 @@ class Places:
 
 
 def lua_below(folder: Path) -> list[Path]:
-    """The Lua files in a folder and those inside it; links to folders are not followed."""
+    """Return the Lua files in a folder and those inside it; links to folders are not followed."""
     found: list[Path] = []
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -210,5 +210,5 @@ def lua_below(folder: Path) -> list[Path]:
 
 
 def _normal(path: Path) -> Path:
-    """A path without ``..``, with its links left as they are."""
+    """Return a path without ``..``, with its links left as they are."""
     return Path(os.path.abspath(path))

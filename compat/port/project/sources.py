@@ -1,4 +1,4 @@
-"""What Lua files say, whatever their encoding, and which of them are no program."""
+"""The text of Lua files in any encoding, and the files among them that are no program."""
 
 from __future__ import annotations
 
@@ -68,5 +68,5 @@ def read(path: Path, named: str) -> Source:
 
 
 def _is_data(text: bytes) -> bool:
-    """Whether a file is one table of constants."""
+    """Return whether a file is one table of constants."""
     return _BEGINS.match(text) is not None and not _CODE.search(_TEXTS.sub(b"", text))

@@ -1,4 +1,4 @@
-"""What is still Lua in a program in Python, what is marked, and how long Lua runs."""
+"""The state of a port: what is still Lua, what is marked, and how long Lua runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MARK = "# port: "
 
 @dataclass
 class Status:
-    """What a program in Python has.
+    """The counts of a program in Python.
 
     Attributes:
         files: how many files of Lua it was.
@@ -83,7 +83,7 @@ def show(folder: str, runs: Sequence[Sequence[str]], seconds: float | None) -> i
 
 
 def _share(root: Path, words: Sequence[str], seconds: float | None) -> str:
-    """How much of a run's time Lua takes."""
+    """Return how much of a run's time Lua takes."""
     known = manifest(root)
     assert known is not None
     scripts = [str(place(entry["module"])) for entry in known["files"] if entry["script"]]

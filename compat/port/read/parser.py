@@ -51,7 +51,7 @@ _LATER = {"//", "&", "|", "~", "<<", ">>"}
 
 
 def without_shell_line(source: bytes) -> bytes:
-    """A file whose first line, where that is for the shell, is a comment."""
+    """Return a file whose first line, where that is for the shell, is a comment."""
     if not source.startswith(b"#"):
         return source
     return b"--" + source[2 if source[:2] == b"#!" else 1 :]
@@ -66,7 +66,7 @@ _COMMENTS_AND_STRINGS = re.compile(
 
 
 def _without_texts(source: bytes) -> bytes:
-    """A file, as long, without what is in comments of one line and in short strings.
+    """Return a file, as long, without what is in comments of one line and in short strings.
 
     The grammar takes ``----[[`` and ``'--[['`` for the beginning of a long comment, and does not
     know all escapes.
@@ -84,7 +84,7 @@ def _without_texts(source: bytes) -> bytes:
 
 
 def parse(source: bytes, name: str = "script.lua") -> Block:
-    """The statements of a file.
+    """Return the statements of a file.
 
     Raises:
         PortError: it is empty, no Lua, or of a Lua that LuaJIT does not speak.
@@ -140,7 +140,7 @@ class _Reader:
         return self.statements(node.children, self.place(node))
 
     def statements(self, children: Iterable[Any], place: dict[str, Any]) -> Block:
-        """What nodes beside each other say."""
+        """Return what nodes beside each other say."""
         statements: list[Statement] = []
         waiting: list[str | None] = []
         last_row = place["line"] - 1
@@ -234,7 +234,9 @@ class _Reader:
         return Function(names, is_vararg, body, name, **self.place(node))
 
     def body(self, node: Any, beside: Iterable[Any] | None = None) -> Block:
-        """The block of a loop, branch or function, with comments that the parser puts beside it."""
+        """Return the block of a loop, branch or function, with comments that the parser puts
+        beside it.
+        """
         body = node.child_by_field_name("body") or node.child_by_field_name("consequence")
         found = [c for c in node.children if c.type == "comment"] if beside is None else [*beside]
         found += body.children if body is not None else []
@@ -420,7 +422,7 @@ def _errors(node: Any) -> Iterator[Any]:
 
 
 def _strays(node: Node, is_in_loop: bool) -> Iterator[Jump]:
-    """Each ``break`` that no loop is around."""
+    """Yield each ``break`` that no loop is around."""
     if isinstance(node, Jump) and node.label is None and not is_in_loop:
         yield node
     is_loop = isinstance(node, (While, Repeat, ForRange, ForEach))
@@ -429,7 +431,7 @@ def _strays(node: Node, is_in_loop: bool) -> Iterator[Jump]:
 
 
 def _comment(line: str) -> str:
-    """A line of a comment behind ``#``."""
+    """Return a line of a comment behind ``#``."""
     if not line:
         return ""
     return line.encode("latin-1").decode("utf-8", "replace") if line[0] in " \t" else f" {line}"

@@ -1,4 +1,4 @@
-"""What a Lua file says: statements and expressions, with the comments where they stood."""
+"""The syntax tree of a Lua file: statements and expressions, with the comments in place."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Node:
     end: int = 0
 
     def children(self) -> Iterator[Node]:
-        """The nodes directly below."""
+        """Yield the nodes directly below."""
         for entry in fields(self):
             yield from _nodes(getattr(self, entry.name))
 
@@ -34,7 +34,7 @@ def _nodes(value: Any) -> Iterator[Node]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """A node and all below it."""
+    """Yield a node and all below it."""
     yield node
     for child in node.children():
         yield from walk(child)
@@ -51,7 +51,7 @@ class Constant(Node):
 
 
 def constant(node: Node | None) -> Any:
-    """The value of a constant; of anything else None."""
+    """Return the value of a constant; of anything else None."""
     return node.value if isinstance(node, Constant) else None
 
 
@@ -107,7 +107,7 @@ class Unary(Node):
 
 
 def is_negative(node: Node | None) -> bool:
-    """Whether it is written with a minus."""
+    """Return whether ``node`` is written with a minus."""
     return isinstance(node, Unary) and node.operator == "-"
 
 
@@ -270,7 +270,7 @@ class Label(Statement):
 
 
 def describe(node: Node) -> str:
-    """An expression, to name it in a mark."""
+    """Return an expression, to name it in a mark."""
     if isinstance(node, Name):
         return node.id
     if isinstance(node, Index):

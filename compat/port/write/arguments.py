@@ -9,7 +9,7 @@ from compat.port.write.draft import Draft
 
 
 def fitting(node: s.Call, signature: Signature | None, draft: Draft, own: int = 0) -> list[Code]:
-    """The arguments of a call: of the last call's results as many as the function takes.
+    """Return the arguments of a call: of the last call's results as many as the function takes.
 
     ``own``: how many parameters the call does not show, ``self``.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 from compat.port.know.shapes import is_name, is_open, is_self
@@ -26,7 +27,7 @@ def assignment(targets: list[str], nodes: list[s.Node], values: list[s.Node], dr
         made = draft.any(values[0], hint)
         if made.counts:
             made = Code(f"{made.atom}[0]")
-        put(targets[0], one_value(made, draft), draft)
+        put(targets[0], one_value(made, draft), draft, nodes[0])
         return
     last = values[-1]
     if len(values) == len(targets) or not is_open(last) or len(values) > len(targets):
@@ -81,7 +82,7 @@ def _is_read(target: s.Node, draft: Draft) -> bool:
 
 
 def one_value(made: Code, draft: Draft) -> Code:
-    """The first value."""
+    """Return the first value."""
     if made.is_mask:
         return Code(f"{made.atom}.byte()")
     if made.spread is None:
@@ -91,32 +92,21 @@ def one_value(made: Code, draft: Draft) -> Code:
     return made if made.spread in (0, 1) else Code(f"{made.atom}[0]")
 
 
-def put(target: str, value: Code, draft: Draft) -> None:
-    """``target = value``, or ``target += …``."""
-    # x = x + 1
-    match = re.fullmatch(r"(\S+) ([-+*/]) (.+)", value.text)
-    if (
-        match
-        and match[1] == target
-        and target.isidentifier()
-        and value.level in (code.ADD, code.MULTIPLY)
-        and not re.search(r" [-+*/%@] ", match[3])
-        and _is_number(target, draft)
-    ):
-        draft.page.write(f"{target} {match[2]}= {match[3]}")
+def put(target: str, value: Code, draft: Draft, node: s.Node) -> None:
+    """``target = value``, or ``target += …`` of numbers and strings."""
+    kind = draft.types.type(node)
+    match = re.fullmatch(rf"{re.escape(target)} ([-+*/]) (.+)", value.text, re.S)
+    if match and (kind.is_number or kind.is_string):
+        tree = ast.parse(value.text, mode="eval").body
+        if isinstance(tree, ast.BinOp) and ast.unparse(tree.left) == target:
+            draft.page.write(f"{target} {match[1]}= {match[2]}")
+            return
+    if kind.is_string and value.text.startswith(f'f"{{{target}}}'):
+        draft.page.write(f'{target} += f"{value.text[len(target) + 4 :]}')
         return
     if value.text == target:
         return
     draft.page.write(f"{target} = {value}")
-
-
-def _is_number(target: str, draft: Draft) -> bool:
-    kinds = [
-        kind
-        for variable, kind in draft.types.variables.items()
-        if variable.python == target and (variable.scope is None or variable in draft.visible())
-    ]
-    return bool(kinds) and all(k.is_number for k in kinds)
 
 
 def target_of(node: s.Index, draft: Draft) -> str | None:
@@ -132,6 +122,8 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
     if word and path is not None and (holder := packages.holder(path)) is not None:
         return f"{holder}.{name}"
     if kind.only(Kind.OBJECT) and kind.shape is None:
+        return None
+    if path is not None and "." in path and not word:  # what a package has is a class
         return None
     if word and (
         klass is not None or kind.only(Kind.OBJECT, Kind.CLASS, Kind.MODULE, Kind.OPTIONS, Kind.NIL)
@@ -161,7 +153,7 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
 
 
 def is_there(node: s.Index, draft: Draft) -> bool:
-    """Whether a list has the entry that is assigned to."""
+    """Return whether a list has the entry that is assigned to."""
     written = draft.types.facts.get((draft.file.path, node.key.start, -node.key.end))
     return written == ["over"] or (written is None and node in draft.existing)
 
@@ -179,6 +171,9 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     if is_nil and _delete(target, draft):
         return
     kind = draft.types.type(target.object)
+    if is_nil and kind.only(Kind.MODULE) and name in METHODS:  # the class's own is called again
+        draft.page.write(f'vars({draft.value(target.object)}).pop("{name}", None)')
+        return
     is_method = _is_method(str(name), kind, value_node, draft)
     is_method = is_method and not draft.types.dotted(target.object)
     if is_method and isinstance(value_node, s.Function):
@@ -199,7 +194,7 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
 
 
 def _is_method(name: str, owner: Type, value: s.Node, draft: Draft) -> bool:
-    """Whether a function that is put into an object is called with it."""
+    """Return whether a function that is put into an object is called with it."""
     if owner.only(Kind.MODULE):
         return name in METHODS and isinstance(value, s.Function)
     signature = draft.types.type(value).signature if owner.only(Kind.OBJECT) else None
@@ -212,11 +207,11 @@ def store_code(target: s.Index, value: Code, draft: Draft) -> None:
     """Put what is computed into a field or entry."""
     place = target_of(target, draft)
     if place is not None:
-        put(place, value, draft)
+        put(place, value, draft, target)
         return
     kind = draft.types.owner(target.object)
     owner = draft.value(target.object)
-    if kind.only(Kind.SIZES) and isinstance(target.object, s.Name):
+    if kind.only(Kind.SIZES, Kind.STORAGE) and isinstance(target.object, s.Name):
         draft.page.write(f"{owner} = lua.resized({owner}, {draft.value(target.key)}, {value})")
         return
     if kind.only(Kind.TABLE) and kind.shape is not None and kind.shape.is_list:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from compat.port.know.scopes import PACKAGES
 from compat.port.know.shapes import is_open, is_self
-from compat.port.know.types import Kind
+from compat.port.know.types import Kind, Type
 from compat.port.library import functions, methods, tensors
 from compat.port.read import syntax as s
 from compat.port.write import code
@@ -20,7 +20,7 @@ from compat.port.write.names import class_name
 
 @expression(s.Call)
 def call(node: s.Call, draft: Draft, _hint: str) -> Code:
-    """A call; one of a parent's method is ``super()``."""
+    """Return a call; one of a parent's method is ``super()``."""
     if node in draft.flattened_again:
         draft.page.mark(
             "in Torch7 the tensors of the earlier getParameters are the net's no more", "flat"
@@ -33,7 +33,7 @@ def call(node: s.Call, draft: Draft, _hint: str) -> Code:
 
 
 def _of_parent(node: s.Call, draft: Draft) -> str | None:
-    """The name of the parent's method that ``Parent.method(self, …)`` calls; else None."""
+    """Return the name of the parent's method that ``Parent.method(self, …)`` calls; else None."""
     klass, function = draft.klass, node.function
     first = node.arguments[0] if node.arguments else None
     if klass is None or not klass.parent or node.method is not None:
@@ -58,7 +58,7 @@ def _of_parent(node: s.Call, draft: Draft) -> str | None:
 
 
 def _called(node: s.Call, draft: Draft) -> Code:
-    """Any other call, whose results may be any number."""
+    """Return any other call, whose results may be any number."""
     if node.method is not None:
         return methods.method(node, draft)
     if node.arguments and is_open(node.arguments[-1]) and draft.types.takes_all(node):
@@ -78,8 +78,7 @@ def _called(node: s.Call, draft: Draft) -> Code:
     ):
         return imported(node, draft)
     static = of_tensors(node.function, draft)
-    takes_it = bool(node.arguments) and draft.types.type(node.arguments[0]).dtypes
-    if static is not None and takes_it == draft.types.type(node.function.object).dtypes:
+    if static is not None and not _takes_another(node, draft):
         return functions.function(static, node, draft)
     kind = draft.types.type(node.function)
     function = draft.prefix(node.function)
@@ -94,7 +93,7 @@ def _called(node: s.Call, draft: Draft) -> Code:
 
 
 def _is_chosen(function: s.Node, draft: Draft) -> bool:
-    """Whether the program names a package's function as it runs: ``optim[opt.method]``.
+    """Return whether the program names a package's function as it runs: ``optim[opt.method]``.
 
     Another one may give more results than the one that was seen.
     """
@@ -122,16 +121,25 @@ def of_tensors(function: s.Node, draft: Draft) -> str | None:
     return f"torch.{name}" if is_tensor and name in tensors.names("functions") else None
 
 
+def _takes_another(node: s.Call, draft: Draft) -> bool:
+    """Whether a tensor's function, ``x.name``, is given one of another type first."""
+    given = draft.types.type(node.arguments[0]) if node.arguments else Type()
+    assert isinstance(node.function, s.Index)
+    return given.is_tensor and given.dtypes != draft.types.type(node.function.object).dtypes
+
+
 def note_results(node: s.Node, draft: Draft) -> None:
     """Mark a call of Torch7's whose results count, and that gives more or fewer in Lua."""
     given = draft.types.count(node)
-    if given is None or not isinstance(node, s.Call):
+    if not isinstance(node, s.Call):
         return
     seen = draft.types.facts.get((draft.types.file.path, -node.start, node.end), [])
-    if draft.types.called(node) is not None or all(int(count) == given for count in seen):
+    if draft.types.called(node) is not None:
         return
-    if given == 1 and set(seen) <= {"0", "1"}:
+    if "0" in seen:
         draft.optional.add(node)
+    fits = {"0", "1"} if given == 1 else {str(given)}
+    if given is None or set(seen) <= fits:
         return
     counts = " or ".join(sorted(seen))
     draft.page.mark(f"{s.describe(node)} gives {counts} results in Lua, here {given}", "results")

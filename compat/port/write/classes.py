@@ -21,7 +21,7 @@ from compat.port.write.python_names import is_metamethod, method_name, python_at
 
 
 def class_made(node: s.Statement, draft: Draft) -> Class | None:
-    """The class that a statement makes."""
+    """Return the class that a statement makes."""
     table = _names(node, draft) if isinstance(node, (s.Local, s.Assign)) else None
     for klass in draft.types.classes.values():
         is_table = table is not None and not klass.is_torch and klass.variable is table
@@ -31,7 +31,7 @@ def class_made(node: s.Statement, draft: Draft) -> Class | None:
 
 
 def is_deriving(node: s.Node, draft: Draft) -> bool:
-    """Whether a call only says what a class derives from."""
+    """Return whether a call only says what a class derives from."""
     return any(klass.deriving is node for klass in draft.types.classes.values())
 
 
@@ -47,10 +47,14 @@ def _names(node: s.Local | s.Assign, draft: Draft) -> Variable | None:
 
 
 def class_statement(klass: Class, draft: Draft) -> None:
-    """A class with all its methods."""
+    """Write a class with all its methods."""
     name = class_name(klass, draft)
     base = "lua.Object"
     typename = f', typename="{klass.name}"' if klass.is_torch else ""
+    names = getattr(klass.node, "names", None) or getattr(klass.node, "targets", [])
+    for second in names[1:2]:
+        if isinstance(second, s.Name) and klass.is_torch and not klass.parent:
+            draft.page.write(f"{second.variable.python} = None")
     if klass.parent:
         parent = draft.types.classes.get(klass.parent)
         base = class_name(parent, draft) if parent is not None else klass.parent
@@ -92,7 +96,9 @@ def class_statement(klass: Class, draft: Draft) -> None:
 
 
 def _dict_fields(klass: Class, draft: Draft) -> list[str]:
-    """Fields that are dicts with numbers for keys, of a class that may be loaded from files."""
+    """Return fields that are dicts with numbers for keys, of a class that may be loaded from
+    files.
+    """
     if not klass.is_torch or not draft.types.loads_files:
         return []
     found = set()
@@ -110,7 +116,7 @@ def _dict_fields(klass: Class, draft: Draft) -> list[str]:
 
 
 def _missing_at_first(klass: Class, draft: Draft) -> set[str]:
-    """The fields that the program asks for before they are set; in Lua they are nil then.
+    """Return the fields that the program asks for before they are set; in Lua they are nil then.
 
     Objects of classes that derive from no layer give None for any.
     """
@@ -134,7 +140,7 @@ def _missing_at_first(klass: Class, draft: Draft) -> set[str]:
 
 
 def _is_of(node: s.Node, klass: Class, draft: Draft) -> bool:
-    """Whether an expression is an object of the class."""
+    """Return whether an expression is an object of the class."""
     kind = draft.types.type(node)
     return kind.only(Kind.OBJECT) and kind.shape is not None and kind.shape.klass is klass
 
@@ -145,7 +151,7 @@ def _calls_itself(node: s.Node) -> bool:
 
 
 def _is_set_at_first(name: str, klass: Class, draft: Draft) -> bool:
-    """Whether the constructor sets a field whatever happens, before it looks at it."""
+    """Return whether the constructor sets a field whatever happens, before it looks at it."""
     define = klass.method("__init", draft.types.classes)
     if define is None:
         return False
@@ -162,7 +168,7 @@ def _is_set_at_first(name: str, klass: Class, draft: Draft) -> bool:
 
 
 def name_of_method(name: str, klass: Class, draft: Draft) -> str:
-    """A method's name in Python; containers show their modules by ``repr``."""
+    """Return a method's name in Python; containers show their modules by ``repr``."""
     first = klass
     while first.parent in draft.types.classes:
         first = draft.types.classes[first.parent]
@@ -184,7 +190,8 @@ def _method(method: str, define: s.Define, klass: Class, draft: Draft) -> None:
 
 
 def _is_maker(define: s.Define) -> bool:
-    """Whether a method is only given its class: ``function C:new() return setmetatable({}, self)``.
+    """Return whether a method is only given its class: ``function C:new() return
+    setmetatable({}, self)``.
 
     The objects that it makes are of the class, so it needs no ``self``.
     """
@@ -214,6 +221,8 @@ def _is_maker(define: s.Define) -> bool:
 
 
 def _has_field(cls: Any, name: str) -> bool:
-    """Whether objects of a class, if one is known, have a field of that name from the beginning."""
+    """Return whether objects of a class, if one is known, have a field of that name from the
+    beginning.
+    """
     told = (name in vars(base).get("__annotations__", ()) for base in getattr(cls, "__mro__", ()))
     return hasattr(cls, name) or any(told)

@@ -38,12 +38,12 @@ class Code:
     tells: bool = False
 
     def at(self, level: int) -> str:
-        """Its text, in parentheses where something binds more strongly."""
+        """Return its text, in parentheses where something binds more strongly."""
         return self.text if self.level >= level else f"({self.text})"
 
     @property
     def atom(self) -> str:
-        """Its text where a dot or bracket follows."""
+        """The text where a dot or bracket follows."""
         if self.text.isdigit():
             return f"({self.text})"
         return self.at(ATOM)
@@ -53,12 +53,12 @@ class Code:
 
 
 def call(function: str, *arguments: Code | str) -> Code:
-    """A call."""
+    """Return a call."""
     return Code(f"{function}({', '.join(map(str, arguments))})")
 
 
 def binary(left: Code, operator: str, right: Code) -> Code:
-    """Two operands."""
+    """Return an operator with its two operands."""
     level = _OPERATORS[operator]
     if level == COMPARE:
         return Code(f"{left.at(level + 1)} {operator} {right.at(level + 1)}", level)
@@ -100,24 +100,24 @@ def negated(condition: Code) -> Code:
 
 
 def _is_inside(left: str) -> bool:
-    """Whether what follows is in a string or in brackets."""
+    """Return whether what follows is in a string or in brackets."""
     bare = re.sub(r'"(?:[^"\\]|\\.)*"', "", left)
     pairs = (bare.count("(") - bare.count(")"), bare.count("[") - bare.count("]"))
     return '"' in bare or any(pairs)
 
 
 def text_of(value: str) -> str:
-    """The text of a string of Lua, whose bytes are UTF-8 wherever they can be."""
+    """Return the text of a string of Lua, whose bytes are UTF-8 wherever they can be."""
     return value.encode("latin-1").decode("utf-8", "surrogateescape")
 
 
 def _is_text(text: str) -> bool:
-    """Whether all of its bytes are UTF-8."""
+    """Return whether all of its bytes are UTF-8."""
     return not any("\udc80" <= letter <= "\udcff" for letter in text)
 
 
 def string(value: str) -> Code:
-    """A string of Lua."""
+    """Return a string of Lua."""
     text = text_of(value)
     plain = text.replace("\n", "")
     if not _is_text(text):
@@ -128,7 +128,7 @@ def string(value: str) -> Code:
 
 
 def f_string(pieces: list[str | tuple[str, str]]) -> Code:
-    """An f-string of texts, and of expressions with their formats.
+    """Return an f-string of texts, and of expressions with their formats.
 
     Before Python 3.12 an expression in it has neither its quotes nor backslashes: where one needs
     them, the parts are added up.
@@ -157,7 +157,7 @@ def f_string(pieces: list[str | tuple[str, str]]) -> Code:
 
 
 def _single(expression: str) -> str:
-    """An expression whose strings are in single quotes, where they can be."""
+    """Return an expression whose strings are in single quotes, where they can be."""
     return expression if "'" in expression else expression.replace('"', "'")
 
 
@@ -176,7 +176,7 @@ def _sum(pieces: list[str | tuple[str, str]]) -> Code:
 
 
 def quoted(value: str) -> str:
-    """A string as Python writes it, in double quotes where that is as short."""
+    """Return a string as Python writes it, in double quotes where that is as short."""
     if not _is_text(value):
         return f"lua.bytes_as_text({value.encode('utf-8', 'surrogateescape')!r})"
     text = repr(value)
@@ -188,7 +188,7 @@ def quoted(value: str) -> str:
 
 
 def shifted(index: Code, by: int = -1) -> Code:
-    """An index counted from 0 instead of 1."""
+    """Return an index counted from 0 instead of 1."""
     text = index.text
     if text.startswith("-") and index.level >= UNARY:
         return index  # counted from the end, in both languages

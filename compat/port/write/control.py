@@ -39,7 +39,7 @@ def while_(node: s.While, draft: Draft) -> None:
 def _loop(
     block: s.Block, draft: Draft, ending: s.Node | None = None, names: Sequence[s.Name] = ()
 ) -> None:
-    """The body of a loop."""
+    """Write the body of a loop."""
     draft.loops.append({n.name: ending for n in block.statements if isinstance(n, s.Label)})
     with draft.page.indented():
         box(names, draft)
@@ -50,7 +50,7 @@ def _loop(
 
 
 def _until(ending: s.Node, draft: Draft) -> None:
-    """What ``until`` does."""
+    """Write what ``until`` does."""
     draft.page.write(f"if {truth(ending, draft)}:")
     with draft.page.indented():
         draft.page.write("break")
@@ -118,7 +118,7 @@ def for_range(node: s.ForRange, draft: Draft) -> None:
 
 
 def _whole(node: s.ForRange, draft: Draft) -> str | None:
-    """What makes an int of the last number of a loop; None where it may be none."""
+    """Return what makes an int of the last number of a loop; None where it may be none."""
     last = draft.types.type(node.last)
     if last.is_int or draft.types.is_whole(node.last):
         return ""
@@ -131,7 +131,7 @@ def _whole(node: s.ForRange, draft: Draft) -> str | None:
 
 
 def _only_index(node: s.ForRange, draft: Draft) -> bool:
-    """Whether a loop's number is nothing but an index of lists and tensors."""
+    """Return whether a loop's number is nothing but an index of lists and tensors."""
     variable = node.name.variable
     uses = 0
     for part in s.walk(node.body):
@@ -210,7 +210,7 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
         owner = Code(owner.text[5:-1])
     no_key = not node.names[0].variable.reads and len(node.names) == 2
     plain = kind.only(Kind.TABLE) and shape is not None and "meta" not in shape.uses
-    has_holes = path == "ipairs" and shape is not None and Kind.NIL in shape.items.atoms
+    has_holes = shape is not None and Kind.NIL in shape.items.atoms
     if plain and shape is not None and shape.is_list and not has_holes:
         if no_key and len(node.names) == 2:
             del names[0]
@@ -220,7 +220,8 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
         return code.call("enumerate", owner, "1")
     if kind.only(Kind.SIZES):
         return code.call("enumerate", owner, "1")
-    if path == "pairs" and plain and shape is not None and (shape.keys or shape.names):
+    is_dict = shape is not None and shape.is_dict and (shape.keys or shape.names)
+    if path == "pairs" and plain and shape is not None and is_dict:
         changed = "deleted" in shape.uses
         if len(names) == 1:
             return code.call("list", owner) if changed else owner
@@ -329,7 +330,7 @@ def jump(node: s.Jump, draft: Draft) -> None:
 
 @statement(s.Label)
 def label(_node: s.Label, _draft: Draft) -> None:
-    """A label is nothing in Python."""
+    """Write nothing: Python has no labels."""
     pass
 
 

@@ -14,7 +14,7 @@ from compat.port.know.existing_entries import overwritten
 from compat.port.know.files import Class, File
 from compat.port.know.flattened_again import flattened_again
 from compat.port.know.inference import Inference
-from compat.port.know.kept_results import carried
+from compat.port.know.kept_results import kept_between_steps
 from compat.port.know.loop_variables import box
 from compat.port.know.scopes import FunctionScope, Variable
 from compat.port.know.shapes import is_open, tested_later
@@ -69,7 +69,7 @@ class Draft:
 
     def __init__(self, file: File, types: Inference, shared: set[Variable]) -> None:
         self.file, self.types, self.shared = file, types, shared
-        self.kept = carried(file, types)
+        self.kept = kept_between_steps(file, types)
         self.existing = overwritten(file, types)
         self.tested_later = tested_later(file.block)
         self.flattened_again = flattened_again(file, types)
@@ -101,11 +101,14 @@ class Draft:
         for node in block.statements:
             if node not in self.hoisted:
                 with self.page.statement(node):
+                    if node in self.kept:
+                        kept = f"{self.kept[node]} is used after a forward that overwrites it"
+                        self.page.mark(f"{kept} in Torch7", "outputs")
                     _WRITERS[type(node)](node, self)
         self.page.comments(block.ending)
 
     def visible(self) -> set[Variable]:
-        """The local variables of the functions around."""
+        """Return the local variables of the functions around."""
         found: set[Variable] = set()
         scope: FunctionScope | None = self.scope
         while scope is not None:
@@ -133,16 +136,16 @@ class Draft:
     # Expressions
 
     def any(self, node: s.Node, hint: str = "f") -> Code:
-        """An expression, whatever it stands for."""
+        """Return an expression, whatever it stands for."""
         made: Code = _WRITERS[type(node)](node, self, hint)
         return made
 
     def how(self, node: s.Node) -> str:
-        """How the type of an expression is known."""
+        """Return how the type of an expression is known."""
         return "run" if self.types.was_seen(node) else "code"
 
     def value(self, node: s.Node, hint: str = "f") -> Code:
-        """An expression as one value."""
+        """Return an expression as one value."""
         made = self.any(node, hint)
         if made.counts:
             return Code(f"{made.atom}[0]")
@@ -160,13 +163,13 @@ class Draft:
         return Code(f"{made.atom}[0]")
 
     def prefix(self, node: s.Node) -> Code:
-        """A value that something follows: where it is missing, Lua would fail, too."""
+        """Return a value that something follows: where it is missing, Lua would fail, too."""
         if isinstance(node, s.Index):
             self.is_prefix = True
         return self.value(node)
 
     def values(self, nodes: list[s.Node], hint: str = "f") -> list[Code]:
-        """A list of expressions, of which the last may be several values (with a star)."""
+        """Return a list of expressions, of which the last may be several values (with a star)."""
         made = [self.value(n, hint) for n in nodes[:-1]]
         if nodes:
             last = nodes[-1]
@@ -177,12 +180,12 @@ class Draft:
         return made
 
     def arguments(self, node: s.Call) -> list[Code]:
-        """The arguments of a call."""
+        """Return the arguments of a call."""
         is_optim = (self.types.dotted(node.function) or "").startswith("optim.")
         return self.values(node.arguments, "feval" if is_optim else "f")
 
     def spread(self, made: Code) -> list[Code]:
-        """All values of an expression, to stand in an argument list."""
+        """Return all values of an expression, to stand in an argument list."""
         if made.tells:
             self.tell()
         if made.counts:
@@ -203,6 +206,6 @@ class Draft:
 
 
 def first_of(made: Code) -> Code:
-    """The first of several values, ``*values``; None if there is none."""
+    """Return the first of several values, ``*values``; None if there is none."""
     inner = made.text[1:]
     return code.call("lua.first", inner) if inner == "args" else Code(f"next(iter({inner}), None)")

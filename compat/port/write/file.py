@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.port.know.scopes import Variable
-from compat.port.polish.docstrings import docstring
+from compat.port.polish.docstrings import header
 from compat.port.polish.rules import polished
 from compat.port.read import syntax as s
 from compat.port.write import calls, control, layout, statements, text  # noqa: F401, they register
@@ -17,7 +17,7 @@ from compat.port.write.page import Line
 
 
 def written(draft: Draft) -> str:
-    """The Python of a file."""
+    """Return the Python of a file."""
     file, page = draft.file, draft.page
     first = file.block.statements[0] if file.block.statements else None
     leading = [] if first is None else first.before
@@ -36,7 +36,7 @@ def written(draft: Draft) -> str:
         page.lines.insert(1 if file.is_script else 0, start)
     body = polished(layout.arranged([(n.indent, n.text, n.comment) for n in page.lines]))
     told = [line for line in leading if line is not None]
-    comments = (docstring(told) if told else None) or "\n".join(told).rstrip("#\n ")
+    comments = header(told) if told else ""
     comments = f"{comments}\n\n" if comments else ""
     return comments + head(body, draft.effects, draft.modules | loads(draft)) + body
 
@@ -60,7 +60,7 @@ def _first_values(draft: Draft) -> None:
 
 
 def _is_set_first(variable: Variable, draft: Draft) -> bool:
-    """Whether the file itself sets a variable, and before it reads it."""
+    """Return whether the file itself sets a variable, and before it reads it."""
     own = draft.file.scopes.file
     writes = [name.line for name, where in variable.writes if where is own]
     reads = [name.line for name, where in variable.reads if where is own]
@@ -69,6 +69,6 @@ def _is_set_first(variable: Variable, draft: Draft) -> bool:
 
 
 def _defined(variable: Variable, draft: Draft) -> set[int]:
-    """The lines with functions of a name: ``function f() … f() … end`` sets it first."""
+    """Return the lines with functions of a name: ``function f() … f() … end`` sets it first."""
     defines = (n for n in draft.file.block.statements if isinstance(n, s.Define))
     return {n.target.line for n in defines if n.target in {w for w, _ in variable.writes}}

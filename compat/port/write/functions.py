@@ -23,7 +23,7 @@ _GIVEN = {
     **dict.fromkeys(("accGradParameters", "backward", "accUpdateGradParameters"), 3),
     **{"updateOutput": 1, "updateGradInput": 2, "type": 2},
 }
-_SCALED = ("accGradParameters", "backward")  # whose last argument is a scale, in nn 1
+_SCALED = ("accGradParameters", "backward")  # whose last argument may be a scale, in nn 1
 _LONGEST = 72  # of what a lambda computes
 
 
@@ -57,7 +57,7 @@ def define(node: s.Define, draft: Draft) -> None:
 
 
 def called_by_nn(name: str, node: s.Function, draft: Draft) -> None:
-    """A method of a layer takes all that ``nn`` gives it, though its function names less."""
+    """Let a method of a layer take all that ``nn`` gives it, though its function names less."""
     if len(node.parameters) < _GIVEN.get(name, 0):
         draft.types.signature(node).root().is_hook = True
 
@@ -70,7 +70,7 @@ def _free_name(name: str, draft: Draft) -> str:
 
 @expression(s.Function)
 def function(node: s.Function, draft: Draft, name: str) -> Code:
-    """A function as an expression: a lambda where it is one expression, else its name."""
+    """Return a function as an expression: a lambda where it is one expression, else its name."""
     if draft.in_lua.get(node) == "":
         return Code(in_lua(node, draft))
     simple = lambda_of(node, draft)
@@ -84,7 +84,7 @@ def function(node: s.Function, draft: Draft, name: str) -> Code:
 
 
 def lambda_of(node: s.Function, draft: Draft) -> Code | None:
-    """A function as a lambda; None where it is more than one expression."""
+    """Return a function as a lambda; None where it is more than one expression."""
     if len(node.body.statements) > 1 or node.body.ending or node in draft.in_lua:
         return None
     signature = draft.types.signature(node).root()
@@ -160,7 +160,7 @@ def _parameters(node: s.Function, draft: Draft, skip: int = 0) -> str:
         python = name.variable.python
         if python in {later.variable.python for later in node.parameters[i + 1 :]}:
             python = f"{python}_{i + 1}"  # the last of a name counts
-        default = "1" if i == 3 and node in scaled else "None"
+        default = "1" if i == 3 and node in scaled and "scale" in name.id.lower() else "None"
         parts.append(f"{python}={default}" if optional else python)
     if node.is_vararg:
         parts.append("*args")
@@ -180,7 +180,7 @@ def _parameters(node: s.Function, draft: Draft, skip: int = 0) -> str:
 
 
 def _bound(node: s.Function, draft: Draft) -> list[str]:
-    """Variables of a loop around, of which each function has its own."""
+    """Return variables of a loop around, of which each function has its own."""
     scope = draft.file.scopes.of_function[node]
     return sorted(
         v.python
@@ -188,7 +188,7 @@ def _bound(node: s.Function, draft: Draft) -> list[str]:
         if v.scope is not None
         and v.scope is scope.parent
         and v.loops > 0
-        and (len(v.writes) == 1 or v.boxed)
+        and (v.settled <= node.start or v.boxed)
         and v.declared is not None
         and v.declared.start < node.start
         and not v.is_parameter
@@ -242,7 +242,9 @@ def _mark_namesakes(node: s.Function, draft: Draft) -> None:
 
 
 def _is_namesake(parameter: s.Name, draft: Draft) -> bool:
-    """Whether a parameter is known by its name alone, and numbers may depend on what it is."""
+    """Return whether a parameter is known by its name alone, and numbers may depend on what it
+    is.
+    """
     variable: Variable = parameter.variable
     return (
         variable in draft.types.namesakes
@@ -274,6 +276,6 @@ def _outer_names(scope: FunctionScope, draft: Draft) -> None:
 
 
 def _other_than(name: str, taken: Set[str]) -> str:
-    """A name, with a number behind it if need be."""
+    """Return a name, with a number behind it if need be."""
     numbered = (f"{name}_{number}" for number in count(2))
     return next(n for n in chain([name], numbered) if n not in taken)

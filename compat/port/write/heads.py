@@ -7,17 +7,18 @@ import ast
 from compat.port.read.syntax import PortError
 
 IMPORTS = {
-    **{name: f"import {name}" for name in ("argparse", "copy", "functools", "importlib", "json", "math",
-                                           "os", "pathlib", "re", "shutil", "subprocess", "sys",
-                                           "time", "types")},
+    **{name: f"import {name}" for name in (
+        "argparse", "copy", "functools", "importlib", "json", "math", "os", "pathlib", "re", "shutil",
+        "subprocess", "sys", "time", "types")},
     "torch": "import torch",
     "torch7": "from compat import torch as torch7",
     "lua": "from compat.port import lua",
     "shared": "import shared",
     "dptable": "import dptable",
     "Threads": "from compat.threads import Threads",
-    **{name: f"from compat import {name}" for name in ("cmdline", "cudnn", "cutorch", "graph", "hdf5", "image",
-       "nn", "nngraph", "optim", "random", "t7", "xlua")},
+    **{name: f"from compat import {name}" for name in (
+        "cmdline", "cudnn", "cutorch", "graph", "hdf5", "image", "nn", "nngraph", "optim", "random",
+        "t7", "xlua")},
 }  # fmt: skip
 
 
@@ -25,7 +26,7 @@ _NEEDED_FOR_EFFECT = {"cunn": "import dptable  # noqa: F401, brings nn.DataParal
 
 
 def head(text: str, effects: set[str], modules: set[str]) -> str:
-    """The imports of a draft.
+    """Return the imports of a draft.
 
     ``effects`` are Lua's packages that it requires, ``modules`` the imports of other files of the
     program.
@@ -41,7 +42,7 @@ def head(text: str, effects: set[str], modules: set[str]) -> str:
 
 
 def _names(text: str) -> set[str]:
-    """The names that a program reads."""
+    """Return the names that a program reads."""
     try:
         tree = ast.parse(text)
     except SyntaxError as error:

@@ -73,7 +73,7 @@ def imported(node: s.Call, draft: Draft) -> Code:
 
 
 def _leads_back(file: File, draft: Draft) -> bool:
-    """Whether a file loads the one that is written, itself or by others."""
+    """Return whether a file loads the one that is written, itself or by others."""
     by_path = {other.path: other for other in draft.types.files}
     seen, waiting = set(), [file]
     while waiting:
@@ -95,19 +95,19 @@ def load(file: File, draft: Draft) -> None:
 
 
 def loads(draft: Draft) -> set[str]:
-    """The imports of files that nothing else is taken from."""
+    """Return the imports of files that nothing else is taken from."""
     taken = {text.split()[1] for text in draft.modules}
     return {f"import {module}  # noqa: F401" for module in draft.loaded - taken}
 
 
 def _names_import(name: str, draft: Draft) -> bool:
-    """Whether a variable of the file only names what an import brings under its name."""
+    """Return whether a variable of the file only names what an import brings under its name."""
     found = [v for v in draft.file.scopes.file.variables if v.python == name]
     return len(found) == 1 and len(found[0].writes) == 1
 
 
 def returned(file: File) -> str | None:
-    """The name of what a file returns."""
+    """Return the name of what a file returns."""
     last = file.block.statements[-1] if file.block.statements else None
     if not isinstance(last, s.Return) or not last.values:
         return None

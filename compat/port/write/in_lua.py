@@ -14,7 +14,7 @@ from compat.port.write.names import global_name
 
 
 def in_lua(node: s.Function, draft: Draft) -> str:
-    """A function in Lua, with the names that it takes from the file, and its place there.
+    """Return a function in Lua, with the names that it takes from the file, and its place there.
 
     A name that is another one in Python is ``lua=python``.
     """

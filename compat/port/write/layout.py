@@ -16,7 +16,7 @@ WIDTH = 88  # ruff's own
 
 
 def arranged(lines: Iterable[tuple[int, str, str | None]]) -> str:
-    """The text of lines: indentation, statement, comment behind it.
+    """Return the text of lines: indentation, statement, comment behind it.
 
     A comment stands above a statement that leaves no room for it.
     """
@@ -47,7 +47,8 @@ def need_ruff() -> None:
 
 
 def laid_out(texts: Mapping[str, str]) -> dict[str, str]:
-    """The files of a program, by the names of their modules, with imports sorted and lines broken.
+    """Return the files of a program, by the names of their modules, with imports sorted and
+    lines broken.
 
     Raises:
         PortError: a text is no Python.
@@ -64,7 +65,13 @@ def laid_out(texts: Mapping[str, str]) -> dict[str, str]:
         check = ["check", "--extend-select=I,RET,SIM,UP", *isort]
         # Ruff calls unsafe what may lose a comment. Imports may be there for what they do.
         mend = [*check, "--fix", "--unsafe-fixes", "--exit-zero", "--unfixable=F401,F811,SIM401"]
-        for command in (mend, ["format"], mend, ["format"], [*check, "--add-noqa"]):
+        for command in (
+            mend,
+            ["format"],
+            mend,
+            ["format"],
+            [*check, "--add-noqa", "--ignore=F821"],
+        ):
             done = subprocess.run(
                 [sys.executable, "-m", "ruff", *command, "--isolated", "--no-cache", folder],
                 capture_output=True,
@@ -79,5 +86,5 @@ def laid_out(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _first(said: str) -> str:
-    """What ruff says first."""
+    """Return what ruff says first."""
     return next((line for line in said.splitlines() if line.strip()), "ruff does not say why")

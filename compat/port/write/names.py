@@ -17,7 +17,7 @@ from compat.port.write.python_names import python_name
 
 @expression(s.Constant)
 def constant(node: s.Constant, _draft: Draft, _hint: str) -> Code:
-    """A number, string, boolean or nil."""
+    """Return a number, string, boolean or nil."""
     value = node.value
     if isinstance(value, str):
         return code.string(value)
@@ -29,7 +29,7 @@ def constant(node: s.Constant, _draft: Draft, _hint: str) -> Code:
 
 @expression(s.Paren)
 def paren(node: s.Paren, draft: Draft, hint: str) -> Code:
-    """One value."""
+    """Return one value."""
     return draft.value(node.inner, hint)
 
 
@@ -41,19 +41,19 @@ def vararg(_node: s.Vararg, draft: Draft, _hint: str) -> Code:
 
 @expression(s.Name)
 def variable(node: s.Name, draft: Draft, _hint: str) -> Code:
-    """A variable, or a package or class."""
+    """Return a variable, or a package or class."""
     path = draft.types.dotted(node)
     return Code(name_of(node, draft)) if path is None else path_value(path, draft)
 
 
 def path_value(path: str, draft: Draft) -> Code:
-    """A function or package as a value."""
+    """Return a function or package as a value."""
     klass = draft.types.classes.get(path)
     return packages.value(path, draft) if klass is None else Code(class_name(klass, draft))
 
 
 def name_of(node: s.Name, draft: Draft) -> str:
-    """A variable in Python."""
+    """Return a variable in Python."""
     own: Variable = node.variable
     if own.is_global:
         name = python_name(own.id)
@@ -69,7 +69,7 @@ def name_of(node: s.Name, draft: Draft) -> str:
 
 
 def declared(node: s.Name, draft: Draft) -> str:
-    """A variable where it is declared: an underscore says that nobody reads it."""
+    """Return a variable where it is declared: an underscore says that nobody reads it."""
     own: Variable = node.variable
     is_unused = not own.reads and len(own.writes) == 1
     is_inside = draft.scope is not draft.file.scopes.file
@@ -78,7 +78,7 @@ def declared(node: s.Name, draft: Draft) -> str:
 
 
 def global_name(own: Variable) -> str:
-    """A global variable of this file."""
+    """Return a global variable of this file."""
     return python_name(own.id)
 
 
@@ -91,7 +91,7 @@ def box(names: Sequence[s.Name], draft: Draft) -> None:
 
 
 def class_name(klass: Any, draft: Draft) -> str:
-    """What a class of the script's is called; one of another file is imported."""
+    """Return what a class of the script's is called; one of another file is imported."""
     plain = python_name(klass.name.split(".")[-1])
     has_name = klass.variable is not None and not klass.variable.is_global
     name = str(klass.variable.python) if has_name else plain

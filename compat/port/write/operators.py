@@ -136,7 +136,7 @@ def equality(node: s.Binary, draft: Draft) -> Code:
     names = [n for n in (left, right) if draft.types.dotted(n) is not None]
     gave = [n for n in names if isinstance(n, s.Name) and n.variable in draft.types.metatables]
     if len(names) == 2 and len(gave) == 1:
-        draft.page.mark("in Lua a class and its metatable are two tables", "classes")
+        return Code("False" if positive else "True")  # in Lua a class and its metatable are two
     given = is_given(left, draft)
     if given is not None and isinstance(right, s.Constant) and right.value is None:
         return code.negated(given) if positive else given
@@ -180,7 +180,7 @@ def equality(node: s.Binary, draft: Draft) -> Code:
 
 
 def _mixes(kind: Type, other: Type) -> bool:
-    """Whether a boolean may meet a number."""
+    """Return whether a boolean may meet a number."""
     return Kind.BOOLEAN in kind.atoms and bool(other.atoms & NUMBERS)
 
 
@@ -194,7 +194,7 @@ def parameters_or_nil(node: s.Node, draft: Draft) -> Code | None:
 
 
 def is_given(node: s.Node, draft: Draft) -> Code | None:
-    """Whether the command line has ``arg[1]``; None for anything else."""
+    """Return whether the command line has ``arg[1]``; None for anything else."""
     if not isinstance(node, s.Index) or draft.types.dotted(node.object) != "arg":
         return None
     number = s.constant(node.key)
@@ -215,7 +215,7 @@ def dims_beside(node: s.Node, operator: str, other: s.Node, draft: Draft) -> Cod
 
 
 def memory(node: s.Node, draft: Draft) -> Code | None:
-    """Where a tensor's memory is, for ``x:storage()``; None for anything else."""
+    """Return where a tensor's memory is, for ``x:storage()``; None for anything else."""
     if not isinstance(node, s.Call) or node.method != "storage":
         return None
     if not draft.types.type(node.function).is_tensor:
@@ -275,7 +275,9 @@ def logic(node: s.Binary, draft: Draft) -> Code:
 
 
 def _may_be_anything(node: s.Node, draft: Draft) -> bool:
-    """Whether nothing is known of what an expression gives, or a part of ``and`` and ``or``."""
+    """Return whether nothing is known of what an expression gives, or a part of ``and`` and
+    ``or``.
+    """
     if isinstance(node, s.Paren):
         return _may_be_anything(node.inner, draft)
     if isinstance(node, s.Binary) and node.operator in ("and", "or"):
@@ -284,7 +286,7 @@ def _may_be_anything(node: s.Node, draft: Draft) -> bool:
 
 
 def cases_of(node: s.Binary, draft: Draft) -> list[tuple[s.Node, s.Node]]:
-    """The conditions and values of ``a and x or b and y or z``; none for anything else."""
+    """Return the conditions and values of ``a and x or b and y or z``; none for anything else."""
     operands: list[s.Node] = []
     left: s.Node = node
     while isinstance(left, s.Binary) and left.operator == "or":
@@ -302,7 +304,7 @@ def cases_of(node: s.Binary, draft: Draft) -> list[tuple[s.Node, s.Node]]:
 
 
 def truth(node: s.Node, draft: Draft) -> Code:
-    """An expression as a condition: neither nil nor false."""
+    """Return an expression as a condition: neither nil nor false."""
     if isinstance(node, s.Paren):
         return truth(node.inner, draft)
     if isinstance(node, s.Unary) and node.operator == "not":
@@ -339,7 +341,7 @@ def truth(node: s.Node, draft: Draft) -> Code:
 
 
 def _tested(node: s.Node, draft: Draft) -> Code:
-    """An expression that is asked for whether it is there."""
+    """Return an expression that is asked for whether it is there."""
     kind = draft.types.type(node)
     if isinstance(node, s.Index) and (kind.may(Kind.NIL) or _may_miss(node, draft)):
         return index(node, draft, is_test=True)
@@ -347,7 +349,7 @@ def _tested(node: s.Node, draft: Draft) -> Code:
 
 
 def _may_miss(node: s.Node, draft: Draft) -> bool:
-    """Whether a layer may not have a field, or an entry may be past the end of its list.
+    """Return whether a layer may not have a field, or an entry may be past the end of its list.
 
     No run has shown that it is there.
     """
@@ -361,5 +363,5 @@ def _may_miss(node: s.Node, draft: Draft) -> bool:
 
 
 def is_cheap(made: Code) -> bool:
-    """Whether an expression may be computed though nobody needs it."""
+    """Return whether an expression may be computed though nobody needs it."""
     return "(" not in made.text and "[" not in made.text

@@ -32,14 +32,14 @@ class Line:
 
 @dataclass
 class Report:
-    """What was open in a draft, and what it was resolved by."""
+    """The questions that were open in a draft, and what answered them."""
 
     sites: Counter[str] = field(default_factory=Counter)
     marks: list[tuple[int, str, str]] = field(default_factory=list)  # line in Lua, reason, anchor
 
 
 class Page:
-    """What has been written of a file; ``line`` is where in Lua the statement stands."""
+    """The lines of a file that are written so far; ``line`` is the statement's place in Lua."""
 
     def __init__(self, source: bytes) -> None:
         self.source = source
@@ -57,7 +57,7 @@ class Page:
 
     @contextmanager
     def indented(self) -> Iterator[None]:
-        """A block, which is ``pass`` if nothing is written in it."""
+        """Write a block, which is ``pass`` if nothing is written in it."""
         self.indent += 1
         before = len(self.lines)
         yield
@@ -86,7 +86,7 @@ class Page:
 
     @contextmanager
     def statement(self, node: s.Statement) -> Iterator[None]:
-        """A statement, with its comments, and its marks above its first line."""
+        """Write a statement, with its comments, and its marks above its first line."""
         self.comments(node.before)
         self.line = node.line
         start = len(self.lines)
@@ -101,7 +101,7 @@ class Page:
             self._comment_after(node, node.after, start)
 
     def comments(self, lines: list[str | None]) -> None:
-        """Lines of comments; None is a blank one."""
+        """Write lines of comments; None is a blank one."""
         for line in lines:
             if line is not None:
                 self.write(line)
@@ -109,7 +109,7 @@ class Page:
                 self.write("")
 
     def _comment_after(self, node: s.Statement, comment: str, start: int) -> None:
-        """A comment that follows a statement, whose lines begin at ``start``."""
+        """Write a comment that follows a statement, whose lines begin at ``start``."""
         has_body = isinstance(node, _WITH_BODY)
         is_flat = b"\n" not in self.source[node.start : node.end]
         own = [line for line in self.lines[start:] if self._is_own(line) and line.text[0] != "#"]
@@ -127,7 +127,7 @@ class Page:
             self.write(comment)
 
     def _is_own(self, line: Line) -> bool:
-        """Whether a line is of the block that is being written, not of one inside it."""
+        """Return whether a line is of the block that is being written, not of one inside it."""
         return line.indent == self.indent and bool(line.text.strip())
 
     def place_later(self) -> None:
@@ -140,7 +140,7 @@ class Page:
             self.lines[at:at] = self.shown_marks(marks)
 
     def shown_marks(self, marks: list[tuple[str, str]] | None = None) -> list[Line]:
-        """The marks of a statement, those of one kind together."""
+        """Return the marks of a statement, those of one kind together."""
         shown = []
         marks = self.marks if marks is None else marks
         for anchor in dict.fromkeys(a for _, a in marks):

@@ -11,13 +11,13 @@ from compat.port.write.draft import Draft
 
 
 def mask(key: s.Node, draft: Draft) -> Code:
-    """A tensor that selects."""
+    """Return a tensor that selects."""
     made = draft.any(key)
     return Code(made.text, made.level) if made.is_mask else Code(f"{made.atom}.bool()")
 
 
 def place(key: s.Node, draft: Draft) -> Code:
-    """A key as an index from 0."""
+    """Return a key as an index from 0."""
     if isinstance(key, s.Name) and key.variable.zero_based:
         return Code(key.variable.python)
     made = dims(key, draft) or draft.value(key)
@@ -27,7 +27,7 @@ def place(key: s.Node, draft: Draft) -> Code:
 
 
 def stop(node: s.Node, draft: Draft) -> Code:
-    """The last index of a slice, which Python's slices stop before."""
+    """Return the last index of a slice, which Python's slices stop before."""
     made = draft.value(node)
     if made.text == "-1":
         return Code("")
@@ -42,7 +42,7 @@ def stop(node: s.Node, draft: Draft) -> Code:
 
 
 def whole(node: s.Node, draft: Draft) -> Code:
-    """A number where PyTorch takes ints only."""
+    """Return a number where PyTorch takes ints only."""
     made = draft.value(node)
     kind = draft.types.type(node)
     if not kind.is_number or draft.types.is_whole(node):
@@ -63,7 +63,7 @@ _RANGES = {"Byte": (0, 2**8 - 1), "Char": (-(2**7), 2**7 - 1), "Short": (-(2**15
 
 
 def wrapped(node: s.Node, dtype: str) -> int | None:
-    """What C makes of a number that a type of tensors cannot hold; None for another."""
+    """Return what C makes of a number that a type of tensors cannot hold; None for another."""
     number = s.constant(node.operand if isinstance(node, s.Unary) else node)
     if dtype not in _RANGES or type(number) not in (int, float):
         return None

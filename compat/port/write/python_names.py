@@ -99,29 +99,30 @@ METAMETHODS = {python: lua for lua, python in _METAMETHODS.items() if not lua.en
 
 
 def python_name(name: str) -> str:
-    """A name of Lua in Python."""
+    """Return a name of Lua in Python."""
     if keyword.iskeyword(name) or name in TAKEN or name in _AMBIGUOUS:
         return f"{name}_"
     return name
 
 
 def is_metamethod(name: str) -> bool:
-    """Whether Lua calls it, with the object first."""
+    """Return whether Lua calls it, with the object first."""
     return name in _METAMETHODS
 
 
 def method_name(name: str) -> str:
-    """A field or method of a class in Python."""
+    """Return a field or method of a class in Python."""
     return _METAMETHODS.get(name) or python_attribute(name)
 
 
 def python_attribute(name: str) -> str:
-    """A field's name in Python."""
+    """Return a field's name in Python."""
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def module_name(part: str, is_first: bool) -> tuple[str, str]:
-    """The name that a file or folder gets as a part of a module's, and why, if it is another.
+    """Return the name that a file or folder gets as a part of a module's, and why, if it is
+    another.
 
     ``is_first``: no folder stands around it; then no other library must have the name.
     """

@@ -46,7 +46,11 @@ def local(node: s.Local, draft: Draft) -> None:
 
 def _declare(node: s.Local, draft: Draft) -> None:
     if not node.values:
-        names = [declared(n, draft) for n in node.names if not _is_announced(n, node, draft)]
+        names = [
+            declared(n, draft)
+            for n in node.names
+            if n.variable.boxed or not _is_announced(n, node, draft)
+        ]
         if not names:
             return
         draft.page.write(" = ".join([*names, "lua.nil"]))  # rules of polish see who needs it
@@ -90,7 +94,7 @@ def _declare(node: s.Local, draft: Draft) -> None:
 
 
 def _is_announced(name: s.Name, node: s.Local, draft: Draft) -> bool:
-    """Whether a variable is a function that a statement further down defines."""
+    """Return whether a variable is a function that a statement further down defines."""
     block = next(
         b for b in s.walk(draft.file.block) if isinstance(b, s.Block) and node in b.statements
     )
@@ -110,11 +114,6 @@ def assign(node: s.Assign, draft: Draft) -> None:
     target = node.targets[0]
     if isinstance(target, s.Index) and draft.types.dotted(target.object) == "package":
         return  # package.path: the program's files are found already
-    if node in draft.kept:
-        draft.page.mark(
-            f"{draft.kept[node]} is used after a forward that overwrites it in Torch7",
-            "outputs",
-        )
     klass = class_made(node, draft)
     if klass is not None:
         is_index = isinstance(node.targets[0], s.Index)
@@ -155,7 +154,7 @@ def assign(node: s.Assign, draft: Draft) -> None:
 
 
 def _place_of(target: s.Node, draft: Draft) -> str | None:
-    """What stands for a target; None if it takes a function."""
+    """Return what stands for a target; None if it takes a function."""
     if isinstance(target, s.Index):
         return target_of(target, draft)
     assert isinstance(target, s.Name)
@@ -164,7 +163,7 @@ def _place_of(target: s.Node, draft: Draft) -> str | None:
 
 @statement(s.Do)
 def do(node: s.Do, draft: Draft) -> None:
-    """A call whose results nobody takes."""
+    """Write a call whose results are not used."""
     call = node.call
     assert isinstance(call, s.Call)
     klass = class_made(node, draft)
@@ -223,7 +222,7 @@ def _error(call: s.Call, draft: Draft) -> None:
 
 
 def _variables(nodes: Sequence[s.Node]) -> set[Variable]:
-    """The variables in expressions."""
+    """Return the variables in expressions."""
     return {part.variable for n in nodes for part in s.walk(n) if isinstance(part, s.Name)}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.port.know.shapes import counts_up, is_name, is_open
+from compat.port.know.shapes import counts_up, is_name, is_open, is_self
 from compat.port.know.types import Kind, Table, Type
 from compat.port.library import packages
 from compat.port.library.results import METHODS
@@ -43,7 +43,7 @@ def table(node: s.Table, draft: Draft, hint: str) -> Code:
 
 
 def items(node: s.Table, shape: Table, hint: str, draft: Draft) -> Code:
-    """A dict."""
+    """Return a dict."""
     items = []
     number = 0
     for i, entry in enumerate(node.fields):
@@ -71,13 +71,13 @@ def items(node: s.Table, shape: Table, hint: str, draft: Draft) -> Code:
 def bracketed(
     left: str, node: s.Table, values: list[s.Node], right: str, hint: str, draft: Draft
 ) -> Code:
-    """Values in brackets."""
+    """Return values in brackets."""
     items = [str(v) for v in draft.values(values, hint)]
     return Code(f"{left}{with_comments(node, items, draft)}{right}")
 
 
 def with_comments(node: s.Table, items: list[str], draft: Draft) -> str:
-    """Entries behind commas, each on its own line where there are comments between them."""
+    """Return entries behind commas, each on its own line where there are comments between them."""
     has_comments = any(f.comments or f.after for f in node.fields)
     if len(items) != len(node.fields) or not has_comments:
         return ", ".join(items)
@@ -139,7 +139,7 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
         return Code(f"{owner.atom}[{code.shifted(draft.value(node.key))}]")
     if kind.only(Kind.POINTER):
         return Code(f"{owner.atom}[{draft.value(node.key)}]")
-    if kind.only(Kind.MODULE, Kind.NIL):
+    if kind.only(Kind.MODULE, Kind.OBJECT):
         return of_module(owner, node, is_test, draft, is_prefix)
     if kind.only(Kind.TABLE, Kind.NIL) and kind.shape is not None:
         return of_table(owner, node, kind, is_test, draft, is_prefix)
@@ -156,7 +156,7 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
 
 
 def option(owner: Code, name: str, node: s.Index, is_test: bool, draft: Draft) -> Code:
-    """An option of the command line."""
+    """Return an option of the command line."""
     attribute = python_attribute(name)
     kind = draft.types.type(node)
     shape = draft.types.type(node.object).shape
@@ -167,17 +167,27 @@ def option(owner: Code, name: str, node: s.Index, is_test: bool, draft: Draft) -
 
 
 def attribute(owner: Code, node: s.Index, draft: Draft, is_test: bool = False) -> Code:
-    """A field of an object."""
+    """Return a field of an object."""
     name = s.constant(node.key)
-    if not is_name(name):
+    if not is_name(name) or (not is_test and _is_method(node, name, draft)):
         return code.call("lua.index", owner, draft.value(node.key))
     if is_test and may_lack(node, draft):
         return Code(f'getattr({owner}, "{method_name(name)}", None)')
     return Code(f"{owner.atom}.{method_name(name)}")
 
 
+def _is_method(node: s.Index, name: str, draft: Draft) -> bool:
+    """Whether it is an object's method, which Python gives with the object and Lua without."""
+    kind = draft.types.type(node.object)
+    klass = kind.shape.klass if kind.only(Kind.OBJECT) and kind.shape is not None else None
+    define = None if klass is None else klass.method(name, draft.types.classes)
+    return define is not None and (define.is_method or is_self(define.function))
+
+
 def may_lack(node: s.Node, draft: Draft) -> bool:
-    """Whether it is a field that a layer may not have: nil in Lua, an error in Python."""
+    """Return whether ``node`` is a field that a layer may not have: nil in Lua, an error in
+    Python.
+    """
     name = s.constant(node.key) if isinstance(node, s.Index) else None
     if not isinstance(node, s.Index) or not is_name(name):
         return False
@@ -193,7 +203,7 @@ def may_lack(node: s.Node, draft: Draft) -> bool:
 def of_module(
     owner: Code, node: s.Index, is_test: bool, draft: Draft, is_prefix: bool = False
 ) -> Code:
-    """A field of an object of compat's."""
+    """Return a field of an object of compat's."""
     name = s.constant(node.key)
     if is_name(name):
         kind = draft.types.type(node)
@@ -238,7 +248,8 @@ def of_table(
             return code.call("lua.index", owner, draft.value(node.key))
         return Code(f"{owner.atom}[{place(node.key, draft)}]")
     key = draft.value(node.key)
-    if shape.is_list:
+    is_found = key_kind.is_number and not (shape.made or was_seen)  # list or dict, nobody knows
+    if shape.is_list or is_found:
         return code.call("lua.index", owner, key)
     name = s.constant(node.key)
     certain = isinstance(name, str) and name in shape.always and "deleted" not in shape.uses
@@ -248,7 +259,7 @@ def of_table(
 
 
 def is_length_of(key: s.Node, owner: s.Node) -> bool:
-    """Whether a key is ``#owner``."""
+    """Return whether a key is ``#owner``."""
     return (
         isinstance(key, s.Unary)
         and key.operator == "#"

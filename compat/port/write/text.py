@@ -26,7 +26,7 @@ def concatenation(node: s.Binary, draft: Draft) -> Code:
 
 
 def formatted(parts: list[s.Node], draft: Draft, separator: str = "") -> Code:
-    """An f-string of expressions, as Lua's ``tostring`` shows them."""
+    """Return an f-string of expressions, as Lua's ``tostring`` shows them."""
     inner = _put_together(parts[0])
     are_texts = all(
         draft.types.type(part).is_string and not isinstance(part, s.Constant) for part in inner
@@ -48,7 +48,7 @@ def formatted(parts: list[s.Node], draft: Draft, separator: str = "") -> Code:
 
 
 def _shown(node: s.Node, function: str, draft: Draft) -> tuple[str, str]:
-    """An expression in the braces of an f-string, and its format."""
+    """Return an expression in the braces of an f-string, and its format."""
     kind, made = draft.types.type(node), draft.value(node)
     text = f"({made})" if made.level <= code.LAMBDA else made.text
     if may_be_nil(node, made, draft) or may_be_sizes(node, draft):
@@ -61,7 +61,7 @@ def _shown(node: s.Node, function: str, draft: Draft) -> tuple[str, str]:
 
 
 def may_be_nil(node: s.Node, made: Code, draft: Draft) -> bool:
-    """Whether a value may be missing, though its type does not say so."""
+    """Return whether a value may be missing, though its type does not say so."""
     if re.search(r"\.get\([^()]*\)$| else None$|^lua\.index\([^()]*\)$", made.text):
         return True
     if not isinstance(node, s.Index) or draft.types.was_seen(node):
@@ -74,19 +74,19 @@ def may_be_nil(node: s.Node, made: Code, draft: Draft) -> bool:
 
 
 def grows(node: s.Node) -> bool:
-    """Whether an int is multiplied again and again: Lua shows a large one as ``1e+15``."""
+    """Return whether an int is multiplied again and again: Lua shows a large one as ``1e+15``."""
     return isinstance(node, s.Name) and node.variable.grows
 
 
 def may_be_sizes(node: s.Node, draft: Draft) -> bool:
-    """Whether it is ``#x`` of what may be a tensor."""
+    """Return whether ``node`` is ``#x`` of what may be a tensor."""
     if not isinstance(node, s.Unary) or node.operator != "#":
         return False
     return draft.types.type(node.operand).may(Kind.TENSOR)
 
 
 def _put_together(node: s.Node) -> list[s.Node]:
-    """The operands of ``a .. b .. c``."""
+    """Return the operands of ``a .. b .. c``."""
     if isinstance(node, s.Binary) and node.operator == "..":
         return [*_put_together(node.left), *_put_together(node.right)]
     return [node]

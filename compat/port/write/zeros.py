@@ -1,4 +1,4 @@
-"""Which divisors may be zero: Lua gives inf or nan then, and Python an error."""
+"""Divisors that may be zero: Lua gives inf or nan then, and Python an error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compat.port.write.draft import Draft
 
 
 def may_be_zero(node: s.Node, draft: Draft) -> bool:
-    """Whether the program says that a number is zero at times.
+    """Return whether the program says that a number is zero at times.
 
     It does of 0 itself, of ``#t``, of a quotient that is rounded down, and of a variable or field
     that it sets to 0 somewhere.
@@ -41,7 +41,7 @@ def _is_zero(node: s.Node) -> bool:
 
 @functools.lru_cache(maxsize=1)
 def _zeros(block: s.Block) -> tuple[set[Variable], set[str]]:
-    """The variables and fields of a file that are set to 0 at one place."""
+    """Return the variables and fields of a file that are set to 0 at one place."""
     variables: set[Variable] = set()
     fields: set[str] = set()
     for node in s.walk(block):
@@ -58,6 +58,6 @@ def _zeros(block: s.Block) -> tuple[set[Variable], set[str]]:
 
 
 def _spans_zero(node: s.ForRange) -> bool:
-    """Whether a loop begins at a constant that is 0 or below."""
+    """Return whether a loop begins at a constant that is 0 or below."""
     first = node.first.operand if isinstance(node.first, s.Unary) else node.first
     return isinstance(first, s.Constant) and (first is not node.first or _is_zero(first))

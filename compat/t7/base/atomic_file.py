@@ -39,6 +39,7 @@ def atomic_file(
         with open(path, "wb") as file:  # a pipe or device has no old content to keep
             yield file
         return
+    # A replaced link would leave its target old, so the target is replaced.
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
     _clear(folder)
@@ -100,6 +101,8 @@ def _unfinished(folder: str, name: str) -> tuple[int, str]:
     """Open and lock a new file; return its descriptor and path."""
     while True:
         path = os.path.join(folder, f".{name[:40]}.{secrets.token_hex(6)}.tmp")
+        # O_EXCL: a link that somebody has put under this name is not followed. The process's umask
+        # applies to the mode, as for `open`.
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
         if fcntl is None:
             return descriptor, path
@@ -118,6 +121,7 @@ def _locked(descriptor: int) -> Iterator[None]:
     if fcntl is None:
         yield
         return
+    # A lock belongs to the open file description, which the duplicate keeps open.
     kept = os.dup(descriptor)
     try:
         yield
@@ -144,8 +148,10 @@ def _clear(folder: str) -> None:
 
 
 def _remove_unlocked(path: str) -> None:
+    # Neither a link nor a pipe of this name may make the clearing reach elsewhere or wait.
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
+        # The writer holds the lock until its file is renamed; a killed writer's lock is gone.
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.unlink(path)
     finally:

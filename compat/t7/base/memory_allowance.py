@@ -41,6 +41,7 @@ class Allowance:
                 raise unusable(type(things[0]).__name__, error) from error
 
     def claim(self, size: int) -> None:
+        # A negative size is a product that overflowed in the class that asks.
         if not 0 <= size <= self._left:
             raise T7Error(
                 f"content that takes {size} bytes more",
@@ -63,6 +64,7 @@ class Allowance:
         return zeros.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
 
 
+# A context variable, not a global: files are read in several threads at once.
 _current: ContextVar[Allowance | None] = ContextVar("_current", default=None)
 
 
@@ -101,6 +103,8 @@ class _ViewsOnly(OperatorMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
+        # A view takes no memory, however large the tensor claims to be. Any other operator may
+        # write all elements, so its memory is claimed first.
         if not (func.is_view and returns_a_tensor(func)):
             for argument in args:
                 if self._allowance.exceeded_by(argument):

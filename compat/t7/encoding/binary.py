@@ -88,6 +88,8 @@ class BinaryCursor(Cursor):
     def item(self) -> tuple[int, Any]:
         data, pos = self.data, self.pos
         try:
+            # A number is the most frequent item, so its code and value are decoded in one call. For
+            # other items the double is read in vain.
             code, value = self._coded_double(data, pos)
         except error:  # too near to the end of the file to look at so much at once
             return super().item()
@@ -100,6 +102,7 @@ class BinaryCursor(Cursor):
             (count,) = self._int(data, pos + 4)
             start = pos + 8
             end = start + count
+            # The slow way raises the error with its place.
             if count < 0 or end > self.size:
                 return super().item()
             self.pos = end
@@ -114,7 +117,9 @@ class BinaryCursor(Cursor):
 
     def entries(self, table: OpenTable, count: int, known: dict[int, Any] | None) -> int:
         done = 0
-        # A large dict is filled faster at once than between one run and the next.
+        # A failed look costs credit and a successful one earns it: `table.credit` bounds the time
+        # that irregular tables lose to looking for runs. A large dict is filled faster at once than
+        # between one run and the next.
         names: list[Any] = []
         values: list[Any] = []
         while count - done >= _MANY and table.credit > 0:
@@ -140,6 +145,8 @@ class BinaryCursor(Cursor):
         run = bulk.decode(window, self._layout.order, count, table.is_plain)
         if run.indices:
             if known is None or not known.keys().isdisjoint(run.indices):
+                # A run makes new tables for its indices. A known index is a reference and needs the
+                # one way.
                 run = bulk.NOTHING  # some are references
             else:
                 known.update(zip(run.indices, run.values, strict=True))
@@ -160,6 +167,7 @@ class BinaryCursor(Cursor):
                 elif code == 2:
                     start = pos + 8
                     end = start + integer(data, pos + 4)[0]
+                    # A negative or too large length: `item` raises the error with its place.
                     if not start <= end <= size:
                         break
                     key = text(data[start:end])
@@ -197,12 +205,18 @@ class BinaryCursor(Cursor):
         offset, size = self.pos, count * stored.itemsize
         if size > self.left():
             raise self.short(f"a storage of {count} elements of {stored.itemsize} bytes")
+        # The position moves before the elements are read, or skipped: both ways end at the same
+        # place.
         self.pos += size
         if skip:
             return torch.empty(count, dtype=dtype, device="meta")
         as_it_is = stored.isnative and stored.itemsize == dtype.itemsize
+        # PyTorch's kernels assume that elements are aligned. `padding` of the encoder aligns our
+        # own files.
         is_aligned = offset % stored.itemsize == 0
         if as_it_is and is_aligned and self.source.mapped and size >= _MAPPED:
+            # No copy: the tensor holds a reference to the map, which is private, so writes do not
+            # reach the file.
             return torch.frombuffer(self.data, dtype=dtype, count=count, offset=offset)
         tensor = torch.empty(count, dtype=dtype)
         if as_it_is:
@@ -254,6 +268,7 @@ class BinaryEncoder(Encoder):
     def check(self, elements: torch.Tensor) -> None:
         if elements.dtype is torch.int64 and self._layout.long_size == 4 and elements.numel():
             low, high = (bound.item() for bound in elements.aminmax())
+            # Torch7 built with 4-byte longs would read other numbers, without an error.
             if low < -(2**31) or high >= 2**31:
                 raise T7Error(
                     f"a LongTensor with values from {low} to {high}",
@@ -264,5 +279,6 @@ class BinaryEncoder(Encoder):
     def elements(self, elements: torch.Tensor) -> Iterator[Any]:
         stored = self._layout.elements(elements.dtype)
         for start in range(0, elements.numel(), _CHUNK):
+            # In chunks, so that a tensor on a GPU needs no second whole copy in the host's memory.
             chunk = elements[start : start + _CHUNK].cpu()
             yield as_bytes(as_array(chunk).astype(stored, copy=False))

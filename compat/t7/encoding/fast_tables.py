@@ -90,6 +90,7 @@ def decode(window: bytes, order: str, most: int, is_plain: bool) -> Run:
     names = [objects(i, 1)[0] for i in range(2, len(shape), 2)]
     indices, *fields = values
     tables = _tables(names, fields, is_plain)
+    # An index that occurs twice is a reference to the earlier table, not a table.
     if not tables or len(set(indices)) < count:
         return NOTHING
     return Run(keys, tables, size, indices)
@@ -105,6 +106,7 @@ class _Window:
     def __init__(self, window: bytes, order: str) -> None:
         self._raw = window
         self._size = len(window)
+        # Reads of 4 and 8 bytes that begin at the last bytes of the window stay inside the array.
         padded = window + _PADDING
         places = (len(padded) - 8,)
         self._words: Array = np.ndarray(places, order + "i4", padded, 0, (1,))
@@ -198,6 +200,7 @@ class _Window:
         """Return the numbers at these places, if they count up."""
         numbers = self._doubles[starts + 4]
         first = float(numbers[0])
+        # Beyond 2^53 the sum below would be rounded, and two keys would seem to count up.
         is_safe = first.is_integer() and abs(first) + len(numbers) <= LARGEST
         if is_safe and (numbers == first + np.arange(len(numbers))).all():
             return range(int(first), int(first) + len(numbers))
@@ -218,6 +221,7 @@ class _Window:
 def _split(text: Array, lengths: Array) -> list[str]:
     """Return the ascii strings in ``text``, each after a byte, where a mark divides them."""
     ends = np.cumsum(lengths)
+    # 0xFF cannot occur in ascii, so one decode and one split replace a decode for each string.
     text[ends - lengths] = _MARK
     return text[: ends[-1]].tobytes().decode("latin-1").split(chr(_MARK))[1:]
 
@@ -249,6 +253,7 @@ def _leading(flags: Array) -> int:
 def _numbers(values: Array) -> list[int | float]:
     """Return each number as ``compat.t7.encoding.primitives.whole`` converts it."""
     is_whole = (np.abs(values) <= LARGEST) & (values == np.trunc(values))
+    # -0.0 stays a float: as an int it would lose its sign.
     is_whole &= (values != 0) | ~np.signbit(values)
     if is_whole.all():
         return values.astype(np.int64).tolist()

@@ -109,6 +109,8 @@ class Reader:
                     yield from self._notes
                     self._notes.clear()
                 try:
+                    # A generator that has just been pushed is started with None: the value is its
+                    # own frame.
                     request = frame.steps.send(None if value is frame else value)
                 except StopIteration as stop:
                     self._stack.pop()
@@ -116,6 +118,8 @@ class Reader:
                     continue
                 value = request if type(request) is Frame else self._answer(request)
         except T7Error as error:
+            # The stack still has the open objects here, so the error can name the way to the
+            # defect.
             error.path = self.path()
             if error.offset is None:
                 error.offset = self.cursor.pos
@@ -149,7 +153,10 @@ class Reader:
 
     def _known(self, index: int) -> Any:
         """Return the object that has this index, if it was seen before."""
+        # Indices mean nothing in files without references: Torch7 writes them all the same.
         known = self._memo.get(index, _MISSING) if self._options.referenced else _MISSING
+        # A reference to a table whose entries are still being read: its kind must be decided now. A
+        # wrong guess is found in `_finish`, and the file is read again.
         return known.settle() if type(known) is OpenTable else known
 
     def _object(self, code: int, value: Any) -> Any:
@@ -243,6 +250,7 @@ class Reader:
         start = self.cursor.pos
         function = LuaFunction(self.cursor.string("bytecode"), None, code)
         if index is not None:
+            # Before the upvalues: a recursive function is among its own.
             self._memo[index] = function
         self._note_function(index, start, function)
         frame.label = "upvalues"
@@ -270,6 +278,8 @@ class Reader:
         start = self.cursor.pos
         typename, version = self._class()
         if typename in TENSOR_DTYPES:
+            # A damaged file may name the tensor as its own storage; the mark makes that an error,
+            # no recursion.
             self._memo[index] = _UNFINISHED_TENSOR
             value: torch.Tensor | Storage = self._tensor(typename)
         elif typename in STORAGE_DTYPES:
@@ -285,6 +295,7 @@ class Reader:
         if self._options.raw:
             # The payload of a class must be known to read on.
             known = registry.find(typename)
+            # Without the class's own reader nobody knows where its payload ends.
             has_own_payload = known and known[0].read and not registry.find_kept(typename)
             candidates = known if has_own_payload else ()
         else:
@@ -336,6 +347,8 @@ class Reader:
             if entry is None and not self._options.raw:
                 self._settle_class(obj, candidates, fields, start)
             self._fill(obj, fields, version)
+        # These say what is wrong already. Anything else is a class's code that met fields which it
+        # did not expect, so the file is the cause.
         except (T7Error, Refusal, MemoryError):
             raise
         except Exception as error:
@@ -348,6 +361,8 @@ class Reader:
         """Give a TorchObject the class that its fields reveal."""
         entry = registry.chosen(candidates, fields)
         if entry is not None:
+            # The object keeps its identity: references to it were resolved before its fields were
+            # read.
             obj.__class__ = entry.cls
             obj.__dict__.clear()
             return
@@ -422,12 +437,16 @@ class Reader:
             device = self._options.locate(typename)
             base = torch.empty(0, dtype=TENSOR_DTYPES[typename], device=device)
         else:
+            # A view of the storage's one tensor: tensors that shared memory in Torch7 share it
+            # here.
             base = storage.tensor
         try:
             tensor = base.as_strided(sizes or (0,), strides or (1,), offset)
         except RuntimeError as error:
             raise T7Error(f"a tensor PyTorch refuses: {error}", offset=start) from None
         if is_cuda_type(typename):
+            # PyTorch has no CUDA tensor on the CPU; the name lets `save` write the class that was
+            # read.
             tensor.torch7_type = typename  # type: ignore[attr-defined]
         return tensor
 
@@ -441,6 +460,8 @@ class Reader:
         if code == 4:
             storage = self._known(index)
             if storage is _MISSING:
+                # The storage object is read here without a frame: it holds no objects, so nothing
+                # can nest.
                 found, _ = self._class()
                 if found == wanted:
                     self._memo[index] = storage = self._storage(wanted)

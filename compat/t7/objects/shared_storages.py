@@ -70,6 +70,8 @@ class Part:
         count = 1
         for size in first.sizes:
             count *= size
+        # Several tensors with one geometry are one view twice; any other mix needs the gaps as they
+        # are.
         if count >= len(self.elements) or any(
             (use.sizes, use.strides, use.offset) != (first.sizes, first.strides, first.offset)
             for use in self.uses
@@ -108,6 +110,7 @@ class Shared:
         cover of it.
         """
         separate = [[use] for use in self.uses]
+        # A storage that is an object of its own must be whole: a program may index it.
         if compact and not any(use.is_storage for use in self.uses):
             for uses in _clusters(self.uses) if referenced else separate:
                 part = Part(self, uses, uses[0].offset, max(use.end for use in uses))

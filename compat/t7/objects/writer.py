@@ -68,6 +68,8 @@ class Writer:
         self.size = 0
         self._count = 0
         self._memo: dict[int, int] = {}
+        # An object that is freed would give its address to another one, which would become a
+        # reference.
         self._kept: list[Any] = []  # whatever the memo knows by its address
         self._open: set[int] = set()
         self._shared: dict[Any, Shared] = {}
@@ -103,6 +105,8 @@ class Writer:
     def finish(self) -> None:
         """Complete the plan; no object can be added any more."""
         self.size = sum(len(piece) for piece in self._pieces if isinstance(piece, bytearray))
+        # Only now are all tensors of each storage known, so only now can the storages be divided
+        # and the checks made that must fail before the file is touched.
         for shared in self._shared.values():
             for part in shared.divide(self._compact, self._referenced):
                 self._encoder.check(part.elements)
@@ -177,7 +181,9 @@ class Writer:
             self._emit(self._encoder.integer(6))
             self._kept.append(value)
         else:
+            # Before its content: an object may contain itself.
             self._remember(value, self._begin(code))
+        # Functions of the oldest form have no index, so that a cycle through one has no end either.
         if code == 6 or not self._referenced:
             make = self._guarded(make)
         self._push(stack, make, value, tensor_type)
@@ -202,6 +208,8 @@ class Writer:
     def _table(self, frame: Frame, table: Any) -> _Steps:
         self._emit(self._encoder.integer(sum(value is not None for value in values(table))))
         if isinstance(table, (dict, MixedTable)):
+            # Lua has one string type: 'a' and b'a' would be one key, and the file would lose an
+            # entry.
             _check_keys(table if isinstance(table, dict) else table.further())
         scalars = self._scalars
         for key, value in items(table):
@@ -242,6 +250,8 @@ class Writer:
         assert entry is not None
         frame.typename = entry.typename
         self._emit(self._class(entry.typename, entry.version))
+        # A module of a CUDA type on a machine without GPUs holds CPU tensors: its type names their
+        # class.
         own_type = getattr(value, "_type", None)
         if isinstance(own_type, str):
             frame.tensor_type = own_type
@@ -313,6 +323,7 @@ class Writer:
         if not is_storage:
             index = self._next_index()
             self._remember(value, index)
+        # The first tensor of a storage writes it; later ones refer to it, as Torch7 does.
         is_known = self._referenced and bool(shared.uses)
         if not is_known and (is_storage or tensor.untyped_storage().nbytes()):
             storage_index = self._next_index()
@@ -323,6 +334,8 @@ class Writer:
 
     def _shared_storage(self, tensor: torch.Tensor) -> Shared:
         storage = tensor.untyped_storage()
+        # By address, not by identity: two storage objects of PyTorch can be one memory, from DLPack
+        # or NumPy.
         key: tuple[Any, ...] = (tensor.device, storage.data_ptr(), storage.nbytes(), tensor.dtype)
         if not storage.nbytes():
             key = (
@@ -340,6 +353,7 @@ class Writer:
         head = bytearray()
         if not use.is_storage:
             head += encoder.indexed(4, use.index) + self._class(typename, 1)
+            # Torch7 writes an empty tensor with no dimensions.
             sizes, strides = (use.sizes, use.strides) if use.sizes != (0,) else ((), ())
             head += encoder.integer(len(sizes)) + encoder.longs(sizes) + encoder.longs(strides)
             head += encoder.number("l", use.offset - use.part.start + 1)
@@ -356,6 +370,8 @@ class Writer:
         size = encoder.number("l", len(elements))
         start = head + self._class(storage_type, 1) + size
         if len(elements) * elements.element_size() >= _ALIGNED:
+            # Blanks behind the version number, which Lua's reader ignores, align the elements, so
+            # that this library can map them later.
             blanks = encoder.padding(position + len(start))
             start = head + self._class(storage_type, 1, blanks) + size
         yield start

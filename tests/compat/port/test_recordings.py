@@ -28,7 +28,17 @@ ARGUMENTS = {e["name"]: e["args"] for e in json.loads((SHARED / "manifest.json")
 # Of the scripts that are about the Lua runtime these are programs that a person would port.
 PROGRAMS = (
     *("d_api", "d_basic", "d_threads", "e_cmdline", "e_cmdtype", "n_linear", "n_train", "t_gather"),
-    *("n_methods", "t_float"),
+    *("n_methods", "t_float", "e_nn", "e_tensor", "l_files", "n_graph", "t_arith", "t_assign"),
+    *(
+        "t_compare",
+        "t_construct",
+        "t_index",
+        "t_math",
+        "t_random",
+        "t_resize",
+        "t_sort",
+        "t_storage",
+    ),
     *("t_loops", "e_class", "e_co", "e_exit", "e_load", "e_mm", "e_require", "n_rnn", "o_net"),
     *("e_uncaught_assert", "e_uncaught_index", "e_uncaught_method", "e_uncaught_msg"),
     *("e_uncaught_nil", "e_uncaught_nn", "e_uncaught_table", "p_autoencoder", "p_charrnn"),

@@ -52,6 +52,7 @@ def trained(table: DataParallelTable, steps: int = 4) -> list[Tensor]:
     return [*found, parameters.clone()]
 
 
+@pytest.mark.freed_at_once  # code of an earlier net would be used again
 @pytest.mark.parametrize("threads", [False, True], ids=["basic", "threads"])
 @pytest.mark.parametrize("overlap", [False, True])
 def test_replicas_compute_through_one_code(threads: bool, overlap: bool, graphs: list[Any]) -> None:

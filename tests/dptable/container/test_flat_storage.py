@@ -201,6 +201,7 @@ def test_parameters_shared_with_the_net_around(case: Case) -> None:
     assert len(storages) == 1
 
 
+@pytest.mark.freed_at_once
 @pytest.mark.parametrize("threads", [False, True])
 def test_the_containers_own_flat_tensor_is_in_nobodys_way(threads: bool) -> None:
     case = Case(True, threads)

@@ -291,6 +291,7 @@ def test_another_number_of_devices_needs_other_threads() -> None:
     dpt.close()
 
 
+@pytest.mark.freed_at_once  # of "after an error"
 @pytest.mark.parametrize("how", ["dropped", "after an error", "after backward", "in a net"])
 def test_a_container_that_is_dropped_ends_its_threads(how: str) -> None:
     net: Any = DataParallelTable(1, True).threads().add(nn.Linear(4, 3), [1, 2, 3])

@@ -57,7 +57,7 @@ def LookupTable_accGradParameters(
     padding: int,
     scale: float,
 ) -> Tensor:
-    """Returns how often each row is named, if gradients are divided by that."""
+    """Return how often each row is named, if gradients are divided by that."""
     if input.dim() not in (1, 2):
         raise RuntimeError(f"input must be a vector or matrix, but is of shape: {shown(input)}")
     _check_rows(input, gradWeight, "inputs need")
@@ -102,7 +102,7 @@ def _legacy_coordinates(input: Tensor, argument: int) -> tuple[Tensor, Tensor, T
 
 
 def _sparse(input: Tensor, weight: Tensor, argument: int, verb: str) -> tuple[Tensor, ...]:
-    """Samples, features and values that are not zero."""
+    """Return the samples, features and values that are not zero."""
     read = _legacy_coordinates if input.dim() == 3 else _coordinates
     samples, features, values = read(input, argument)
     kept = values != 0
@@ -247,7 +247,7 @@ def IndexLinear_accGradParameters(
 
 
 def _turns(rows: Tensor) -> Iterator[Tensor]:
-    """Places of the rows, in turns in each of which no row comes twice."""
+    """Yield places of the rows, in turns in each of which no row comes twice."""
     ordered, order = rows.sort(stable=True)
     places = torch.arange(rows.numel(), device=rows.device)
     turn = torch.empty_like(places)

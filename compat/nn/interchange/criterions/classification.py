@@ -44,7 +44,7 @@ class ClassNLLCriterion(Loss):
         return losses.sum() / whole.masked_fill(whole == 0, 1.0)
 
     def losses(self, input: Tensor, labels: Tensor, axis: int) -> Tensor:
-        """One for each label."""
+        """Return one for each label."""
         return F.nll_loss(
             input, labels, self.weights, ignore_index=self.ignored - 1, reduction="none"
         )

@@ -172,6 +172,12 @@ class SpatialConvolution(Convolution, Spatial):
     ``nOutputPlane x nInputPlane x kH x kW``.
 
     PyTorch: ``torch.nn.Conv2d``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> nn.SpatialConvolution(3, 8, 5, 5, 1, 1, 2, 2).forward(torch.ones(2, 3, 32, 32)).shape
+        torch.Size([2, 8, 32, 32])
     """
 
     newer_fields = ("padW", "padH")

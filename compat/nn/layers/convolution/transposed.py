@@ -98,6 +98,12 @@ class SpatialFullConvolution(FullConvolution, Spatial):
     dimensions the output is to have; ``weight`` is ``nInputPlane x nOutputPlane x kH x kW``.
 
     PyTorch: ``torch.nn.ConvTranspose2d``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> nn.SpatialFullConvolution(3, 2, 4, 4, 2, 2, 1, 1).forward(torch.ones(1, 3, 8, 8)).shape
+        torch.Size([1, 2, 16, 16])
     """
 
     newer_fields = ("padW", "padH", "adjW", "adjH")

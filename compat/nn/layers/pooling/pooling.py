@@ -22,6 +22,12 @@ class SpatialMaxPooling(MaxPooling, Spatial):
     far edge are left out.
 
     PyTorch: ``torch.nn.MaxPool2d``.
+
+    Example:
+        >>> import torch
+        >>> from compat import nn
+        >>> nn.SpatialMaxPooling(2, 2).forward(torch.ones(1, 3, 8, 6)).shape
+        torch.Size([1, 3, 4, 3])
     """
 
     newer_fields = ("padW", "padH", "ceil_mode")

@@ -48,3 +48,45 @@ for _, i in ipairs{3, 0, 4} do print(i, (pcall(function() return v[i] end))) end
 print((pcall(function() return m + torch.FloatTensor(2, 2) end)), (pcall(function() return m % 2 end)))
 local function here(x) return (pcall(function() return x[9] end)) end
 print(here(v), pcall(function() return v[1] end))
+
+-- # what a failing function has done is done once
+local state, buffer = {n = 0}, torch.zeros(2, 2)
+local function step(a, b)
+  state.n = state.n + 1
+  buffer:add(1)
+  local c = torch.mm(a, b)
+  buffer:add(10)
+  return c
+end
+print(pcall(step, torch.ones(2, 2), torch.ones(2, 2)))
+print(pcall(step, torch.ones(2, 2), torch.ones(3, 2)))
+print(state.n, buffer)
+local z = torch.zeros(3)
+local function fill(n) for i = 1, n do z[i] = i end return z:sum() end
+print(pcall(fill, 3))
+print(pcall(fill, 5))
+print(z)
+
+-- # the place of a caller, and of nobody
+local function check(x) if not x then error('no x', 2) end return x end
+print(select(2, pcall(check)) == 'no x')
+print((select(2, pcall(function() check() return 1 end)):gsub('[%w.]+:%d+', 'at')))
+print(select(2, pcall(error, 'no place', 0)))
+
+-- # errors of a layer of the script's, inside a net
+require 'nn'
+local Bad = torch.class('nn.BadInPieces', 'nn.Module')
+function Bad:updateOutput(input) if input:dim() == 1 then error({code = 5}) end local q; return q.x end
+local net = nn.Sequential():add(nn.Identity()):add(nn.BadInPieces())
+local function told(x) return (tostring(select(2, pcall(function() return net:forward(x) end))):gsub('stack traceback.*', '')) end
+print(told(torch.ones(1)))
+print((told(torch.ones(1, 1)):gsub('[%w.]+:%d+', 'at')))
+print(pcall(nn.Linear))
+print(pcall(nn.Dropout, 2))
+print(pcall(net.get, net, 9))
+print(pcall(function() return nn.Linear(2):forward(torch.ones(2)) end))
+
+-- # errors of functions that Lua calls
+print((select(2, pcall(function() torch.ones(2):apply(function() error('stop') end) end)):gsub('[%w.]+:%d+', 'at')))
+local ok, e = pcall(function() torch.ones(2):apply(function() error({code = 7}) end) end)
+print(ok, type(e), e.code)

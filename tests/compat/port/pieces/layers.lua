@@ -103,3 +103,92 @@ y", 'a--[[b', "it's", "\"q\"", '[[', "]]", 'tab\tx', "\065\10\z
 local t = { ['a b'] = 1, ["c"]=2 } --[[ "x' ]] print(t['a b'], [==[ long "x" ]==], "a\\"..'b')
 print("\u{48}\x41", ("\u{e9}"):byte(1, -1))
 print(("a\233b"):byte(1, -1))
+
+-- # a third argument of backward that is no scale
+require 'nn'
+local T, parent = torch.class('TT', 'nn.Module')
+function T:backward(input, gradOutput, reverse) return reverse and gradOutput:clone():mul(-1) or gradOutput end
+print(TT():backward(torch.ones(1), torch.ones(1)):sum(), TT():backward(torch.ones(1), torch.ones(1), true):sum())
+
+-- # methods by their names
+require 'nn'
+local A, parent = torch.class('AA', 'nn.Module')
+function A:__init() parent.__init(self) self.n = 3 self.items = {} end
+function A:new_part() return {n = self.n} end
+function A:take(what)
+  local k = what .. 's'
+  if #self[k] == 0 then return self['new_' .. what](self) end
+  local x = self[k][#self[k]]
+  self[k][#self[k]] = nil
+  return x
+end
+function A:free(what, x) table.insert(self[what .. 's'], x) end
+local a = AA()
+a.parts = {}
+local p = a:take('part')
+print(p.n)
+a:free('part', p)
+print(#a.parts, a:take('part') == p, #a.parts)
+local f = a.new_part
+print(f(a).n)
+local B = {} B.__index = B
+function B.new() return setmetatable({v = 1}, B) end
+function B:get() return self.v, 2 end
+local b = B.new()
+local name = 'g' .. 'et'
+print(b[name](b))
+local g = b.get
+print(g(b))
+
+-- # a class's forward with two results
+require 'nn'
+local T, parent = torch.class('TwoResults', 'nn.Module')
+function T:forward(tree, x) return {x, tree}, 0.5 end
+local M = torch.class('TwoResultsUser')
+function M:__init(t) self.t = t; self.list = {} end
+function M:run(x)
+  local a = self.t:forward('tree', x)[1]
+  local b, l = self.t:forward('tree', x)
+  return a:sum() + l, self.t:forward('tree', x)
+end
+local m = MM(TwoResults())
+local s, r, l = m:run(torch.ones(2))
+print(s, #r, l)
+
+-- # tables that layers give
+require 'nn'
+local tablex = require 'pl.tablex'
+local R, parent = torch.class('nn.RowAdd', 'nn.Module')
+function R:__init() parent.__init(self) self.gradInput = {} end
+function R:updateOutput(input)
+  self.output:resizeAs(input[1]):copy(input[1])
+  for i = 1, self.output:size(1) do self.output[i]:add(input[2]) end
+  return self.output
+end
+function R:updateGradInput(input, gradOutput)
+  self.gradInput[1] = self.gradInput[1] or input[1].new()
+  self.gradInput[2] = self.gradInput[2] or input[2].new()
+  self.gradInput[1]:resizeAs(input[1]):copy(gradOutput)
+  self.gradInput[2]:resizeAs(input[2]):zero()
+  for i = 1, gradOutput:size(1) do self.gradInput[2]:add(gradOutput[i]) end
+  return self.gradInput
+end
+local net = nn.Sequential():add(nn.ParallelTable():add(nn.Identity()):add(nn.Identity())):add(nn.RowAdd()):add(nn.Sum(1))
+local x, y = torch.ones(3, 2), torch.range(1, 2)
+print(net:forward{x, y}:sum())
+local g = net:backward({x, y}, torch.ones(2))
+print(torch.type(g), g[1]:sum(), g[2]:sum())
+local L, parent = torch.class('nn.LL', 'nn.Module')
+function L:__init() parent.__init(self) self.a = nn.Linear(2, 2) self.b = nn.Linear(2, 1) end
+function L:parameters()
+  local ps, gs = {}, {}
+  local p, g = self.a:parameters()
+  tablex.insertvalues(ps, p)
+  tablex.insertvalues(gs, g)
+  p, g = self.b:parameters()
+  tablex.insertvalues(ps, p)
+  tablex.insertvalues(gs, g)
+  return ps, gs
+end
+local x, dx = nn.Parallel():add(nn.LL()):add(nn.Linear(1, 1)):getParameters()
+print(x:size(1), dx:size(1))

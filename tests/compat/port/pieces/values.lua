@@ -325,3 +325,50 @@ for i = 1, 20 do h = h * 33 + i end
 print(h)
 print('h = ' .. h, tostring(h))
 print(math.max(3), math.min(unpack({4})), math.max(1, unpack({2, 3})))
+
+-- # results are contiguous, whatever their operands are
+local x = torch.range(1, 6):resize(2, 3)
+local t = x:t()
+print((t + 1):isContiguous(), torch.tanh(t):isContiguous(), t:clone():stride(1), t:gt(2):isContiguous())
+print((t * 2):view(6), torch.add(torch.Tensor(), t, 1):view(-1), t:float():isContiguous())
+print(t:isContiguous(), rawequal(x:contiguous(), x), x:t():t():isContiguous())
+local square = torch.range(1, 4):resize(2, 2)
+square:add(square:t():contiguous())
+print(square)
+
+-- # a tensor made with a colon is the same memory
+local x = torch.range(1, 4):resize(2, 2)
+local y = x:new()
+y:fill(3)
+print(x, x.new(2):size(1), x.new{7})
+
+-- # whole numbers wrap around
+local b = torch.ByteTensor(4):zero()
+b[1] = 300
+b[2] = -1
+b[3] = 255.9
+b[4] = '12'
+print(b)
+local x = torch.zeros(2, 3)
+x[{}] = torch.range(1, 6)
+print(x)
+
+-- # generators
+local g = torch.Generator()
+torch.manualSeed(g, 3)
+print(torch.random(g, 100), torch.uniform(g), torch.rand(g, 2), torch.Tensor(2):uniform(g, 0, 1), torch.randperm(g, 3))
+
+-- # lists with holes, strings as numbers, threads
+local parts = {}
+for k, v in pairs({10, 20, nil, 40}) do parts[#parts + 1] = k .. ':' .. v end
+print(table.concat(parts, ' '), math.floor('3.7'), type(coroutine.create(print)))
+
+-- # storages and functions of tensors
+local s = torch.CharStorage():string('hi')
+print(s:size(), torch.LongStorage(2):fill(4):totable()[2], torch.typename(s))
+local p, r = torch.Tensor{1, 0}, torch.LongTensor()
+p.multinomial(r, p, 3, true)
+print(r, p.size == torch.Tensor.size)
+local list = {}
+torch.Tensor.split(list, torch.range(1, 4), 2, 1)
+print(#list, list[2])

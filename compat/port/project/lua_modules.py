@@ -1,4 +1,4 @@
-"""The Python that stands for a Lua file that the Lua runtime runs."""
+"""Modules in Python for Lua files that the Lua runtime runs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from compat.port.write.imports import returned
 from compat.port.write.page import GUIDE, Report
 
 
-def stand_in(file: File, types: Inference, reason: str, is_data: bool) -> tuple[str, Report]:
-    """The text of a module with the names that other files import from this one.
+def lua_module(file: File, types: Inference, reason: str, is_data: bool) -> tuple[str, Report]:
+    """Return the text of a module with the names that other files import from this one.
 
     Args:
         reason: why the file has no draft.
@@ -42,5 +42,5 @@ def stand_in(file: File, types: Inference, reason: str, is_data: bool) -> tuple[
 
 
 def class_name(variable: str | None, typename: str) -> str:
-    """What a draft calls a class of ``torch.class``."""
+    """Return what a draft calls a class of ``torch.class``."""
     return variable or typename.rpartition(".")[2]

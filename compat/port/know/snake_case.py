@@ -1,0 +1,38 @@
+"""Names of local variables as Python writes them: ``trainData`` is ``train_data``.
+
+Only what nobody outside sees: not global variables, classes, or Torch7's own words.
+"""
+
+from __future__ import annotations
+
+import re
+
+from compat.port.know.files import File
+from compat.port.know.inference import Inference
+from compat.port.write.python_names import python_name
+
+_TORCH7 = {"gradInput", "gradOutput", "gradWeight", "gradBias"}
+_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?:[a-rt-z]|s[a-z]))")
+_SHORTEST = 4  # kW, dW2 and their like are signs rather than words
+
+
+def rename(file: File, types: Inference) -> None:
+    """Give the local variables of a file such names, where they mean nothing else there."""
+    classes = {klass.variable for klass in types.classes.values()}
+    scopes = [file.scopes.file, *file.scopes.of_function.values()]
+    own = [variable for scope in scopes for variable in scope.variables]
+    fixed = {variable.python for variable in own if variable in classes}
+    taken = {v.python for v in own} | {v.id for v in file.scopes.globals.values()}
+    given: dict[str, str] = {}
+    for variable in own:
+        old, name = variable.python, _in_words(variable.python)
+        is_free = name not in taken and given.setdefault(name, old) == old
+        if old not in fixed and is_free and python_name(name) == name:
+            variable.python = name
+
+
+def _in_words(name: str) -> str:
+    """A name in small letters; the name itself if it has no words or begins with a capital."""
+    if name in _TORCH7 or len(name) < _SHORTEST or not name.lstrip("_")[:1].islower():
+        return name
+    return _WORDS.sub("_", name).lower() if re.search("[a-z0-9][A-Z]", name) else name

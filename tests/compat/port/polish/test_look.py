@@ -1,0 +1,74 @@
+"""Drafts are clean by ruff's rules, and their names are Python's."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+GOLDEN = Path(__file__).parents[3] / "golden" / "port"
+NAMES = ["checkpoint", "classes", "closures", "conditions", "datasets", "files", "loops", "options",
+         "preparation", "schedule"]  # fmt: skip
+
+
+def test_drafts_have_nothing_that_ruff_remarks(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    texts = [convert([GOLDEN / f"{name}.lua"])[0].text for name in NAMES]
+    for name, text in zip(NAMES, texts, strict=True):
+        (tmp_path / f"{name}.py").write_text(text)
+    rules = ["--extend-select=UP,SIM,RET", "--ignore=I001"]  # compat is no library's here
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", *rules]
+    done = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    excused = sum(len(re.findall("# noqa: (SIM|UP|RET|F8)", text)) for text in texts)
+    assert excused <= 1, "what ruff remarks is mended, not excused"
+
+
+def test_locals_have_names_of_python(draft: Callable[[str], str]) -> None:
+    made = draft("""
+        local trainData, numGPUs, kW, Net, gradInput = 1, 2, 3, 4, 5
+        globalData = trainData + numGPUs
+        local function setupNet(hiddenSize) return hiddenSize + kW end
+        print(setupNet(globalData), Net, gradInput, ({innerSize = 1}).innerSize)
+    """)
+    for name in ("train_data", "num_gpus", "kW", "Net", "gradInput", "globalData", "innerSize"):
+        assert re.search(rf"\b{name}\b", made)
+    assert "def setup_net(hidden_size):" in made
+
+
+@pytest.mark.parametrize(
+    "lua",
+    [
+        "local aName, a_name = 1, 2\nprint(aName, a_name)",
+        "local thisIs, thisIS = 1, 2\nprint(thisIs, thisIS)",
+    ],
+)
+def test_names_stay_apart(both: Callable[[str], tuple[str, str]], lua: str) -> None:
+    expected, printed = both(lua)
+    assert printed == expected
+
+
+def test_each_turn_keeps_what_it_had(both: Callable[[str], tuple[str, str]]) -> None:
+    expected, printed = both("""
+        local fs = {}
+        for i = 1, 3 do
+          local x = i
+          if i > 1 then x = x * 10 end
+          fs[#fs + 1] = function() return x end
+          local y = i
+          for j = 1, 2 do
+            fs[#fs + 1] = function() return y end
+            y = y + j
+          end
+          local f
+          function f(n) if n == 0 then return i end return f(n - 1) end
+          fs[#fs + 1] = f
+        end
+        for k = 1, #fs do print(fs[k](2)) end
+    """)
+    assert printed == expected
