@@ -58,7 +58,7 @@ def _of_parent(node: s.Call, draft: Draft) -> str | None:
 
 
 def _called(node: s.Call, draft: Draft) -> Code:
-    """Return any other call, whose results may be any number."""
+    """Return a call of anything else, which may give any number of results."""
     if node.method is not None:
         return methods.method(node, draft)
     if node.arguments and is_open(node.arguments[-1]) and draft.types.takes_all(node):
