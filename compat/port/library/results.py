@@ -401,7 +401,7 @@ def is_method(name: str) -> bool:
 
 
 def is_of_module(name: str) -> bool:
-    """Whether objects of compat's have a method or field of this name."""
+    """Return whether objects of compat's have a method or field of this name."""
     return name in _SELF | METHODS | _FIELDS or name in _MODULE_SPECS
 
 
