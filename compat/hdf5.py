@@ -98,7 +98,11 @@ class DataSetOptions:
         return self
 
     def setDeflate(self, level: int = 6) -> DataSetOptions:
-        """Compress its chunks; ``level`` is from 0 to 9."""
+        """Compress its chunks; ``level`` is from 0 to 9.
+
+        Args:
+            level: 0 for no compression, 9 for the strongest.
+        """
         self._deflate = whole(level, "level", 0, 9)
         return self
 
@@ -137,6 +141,12 @@ class HDF5DataSet:
     def partial(self, *ranges: int | Sequence[int]) -> Tensor:
         """Return a part: for each dimension ``[first, last]``, or an index, which keeps the
         dimension.
+
+        Args:
+            ranges: one for each dimension; indices count from 1, and ``last`` is included.
+
+        Raises:
+            ValueError: the number of ranges is wrong, or one lies outside of the dataset.
         """
         shape = self.dataspaceSize()
         if len(ranges) != len(shape):

@@ -101,6 +101,17 @@ def save_distributed(
     Every process calls this function with its part of the state and writes its slices; see
     ``ShardedParameters.save_distributed``. The structure of the net is not saved. For the
     arguments, see ``save``.
+
+    Args:
+        folder: the folder of the run.
+        epoch: the number of completed epochs.
+        sharded: this process's shards of the parameters.
+        optimState: this process's part of the optimizer's state.
+        step: the number of completed steps of the next epoch.
+        more: further entries for ``latest.t7``.
+
+    Returns:
+        The path of ``latest.t7``.
     """
     folder = Path(folder)
     name = f"state_{_number(epoch, step)}"

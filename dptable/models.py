@@ -143,6 +143,15 @@ def imagenet_resnet(
     """Build the ImageNet residual net of fb.resnet.torch: depth 18, 34, 50, 101, 152 or 200.
 
     From depth 50 on its blocks are bottlenecks. For the arguments, see ``resnet``.
+
+    Args:
+        classes: the number of scores for each image.
+        channels: planes of an image.
+        height: rows of an image, in pixels.
+        width: columns of an image, in pixels.
+        depth: the number of layers.
+        shortcut_type: "A", "B" or "C", as for ``resnet``.
+        preactivation: normalise before each convolution instead of after it.
     """
     if depth not in IMAGENET_DEPTHS:
         raise ValueError(f"depth is {depth}; {listed(IMAGENET_DEPTHS)} is accepted")

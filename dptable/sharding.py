@@ -278,6 +278,9 @@ class ShardedParameters:
         Every process calls this with its own state. A vector, or a matrix whose rows, have as many
         elements as the process's slice, on every process, is taken for a slice. Optimizers can make
         exceptions (``compat.optim.support.unsliced_fields``).
+
+        Args:
+            state: this process's part of the optimizer's state.
         """
         sliced = iter(self._sliced(state))
         whole = map_tensors(lambda t: self._gather_tensor(t) if next(sliced) else t, state)

@@ -114,7 +114,11 @@ def rgb2hsl(input: Tensor) -> Tensor:
 
 @with_destination()
 def rgb2hsv(input: Tensor) -> Tensor:
-    """Convert RGB to hue, saturation and value (Torch7: ``image.rgb2hsv``); see ``rgb2hsl``."""
+    """Convert RGB to hue, saturation and value (Torch7: ``image.rgb2hsv``); see ``rgb2hsl``.
+
+    Args:
+        input: an image, 3×H×W, with values from 0 to 1.
+    """
     h, most, least, grey = _hue(_planes(input))
     return _image([h, torch.where(grey, 0, (most - least) / most), most], input)
 
@@ -183,7 +187,11 @@ def rgb2lab(input: Tensor) -> Tensor:
 
 @with_destination()
 def lab2rgb(input: Tensor) -> Tensor:
-    """Convert CIE's Lab to sRGB (Torch7: ``image.lab2rgb``); see ``rgb2lab``."""
+    """Convert CIE's Lab to sRGB (Torch7: ``image.lab2rgb``); see ``rgb2lab``.
+
+    Args:
+        input: an image of Lab, 3×H×W.
+    """
     _check(input, floating=True)
     lightness, a, b = input.unbind()
     fy, to_x, to_z = (part.double() for part in ((lightness + 16) / 116, a / 500, b / 200))
@@ -198,6 +206,10 @@ def lab2rgb(input: Tensor) -> Tensor:
 
 @with_destination()
 def rgb2nrgb(input: Tensor) -> Tensor:
-    """Divide RGB by the sum of the three planes (Torch7: ``image.rgb2nrgb``); see ``rgb2yuv``."""
+    """Divide RGB by the sum of the three planes (Torch7: ``image.rgb2nrgb``); see ``rgb2yuv``.
+
+    Args:
+        input: an image, 3×H×W.
+    """
     _check(input, floating=True)
     return input / (input.sum(0) + 1e-6)

@@ -73,7 +73,16 @@ def gaussian1D(
     mean: float = 0.5,
     tensor: Tensor | None = None,
 ) -> Tensor:
-    """Return a Gaussian in one dimension (Torch7: ``image.gaussian1D``); see ``gaussian``."""
+    """Return a Gaussian in one dimension (Torch7: ``image.gaussian1D``); see ``gaussian``.
+
+    Args:
+        size: the number of elements.
+        sigma: the width, as a part of the size.
+        amplitude: the largest value.
+        normalize: divide by the sum.
+        mean: where the middle is, as a part of the size.
+        tensor: gets the numbers; the size is then this tensor's.
+    """
     if tensor is not None:
         if check_tensor(tensor, "tensor").dim() != 1 or not tensor.numel():
             raise ValueError(f"tensor has shape {tuple(tensor.shape)}; one dimension is accepted")

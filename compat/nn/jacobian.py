@@ -40,6 +40,15 @@ class Jacobian:
     ) -> Tensor:
         """Return the Jacobian by ``input``, or by ``param`` with its gradient ``dparam``, by
         backward.
+
+        Args:
+            module: the layer.
+            input: the point, a tensor of doubles; it is overwritten by some tests.
+            param: a parameter to differentiate by instead of the input.
+            dparam: the gradient tensor of ``param``.
+
+        Returns:
+            A matrix: a row for each element of the input or parameter, a column for each output.
         """
         columns = []
         for gradOutput in cls._units(module, input):
@@ -86,7 +95,17 @@ class Jacobian:
         param: Tensor | None = None,
         perturbation: float | None = None,
     ) -> Tensor:
-        """Return the Jacobian by ``input``, or by ``param``, by finite differences."""
+        """Return the Jacobian by ``input``, or by ``param``, by finite differences.
+
+        Args:
+            module: the layer.
+            input: the point, a tensor of doubles.
+            param: a parameter to differentiate by instead of the input.
+            perturbation: the step of the differences; default: 1e-6.
+
+        Returns:
+            A matrix: a row for each element of the input or parameter, a column for each output.
+        """
         step = 1e-6 if perturbation is None else perturbation
         varied = cls._varied(input) if param is None else param
         rows = []
@@ -119,7 +138,23 @@ class Jacobian:
         maxval: float = 2,
         perturbation: float | None = None,
     ) -> float:
-        """Return the error of gradInput."""
+        """Return the error of gradInput.
+
+        Args:
+            module: the layer, of doubles.
+            input: a tensor of doubles, filled with random numbers.
+            minval, maxval: the range of these numbers.
+            perturbation: the step of the differences; default: 1e-6.
+
+        Returns:
+            The largest absolute difference between both Jacobians.
+
+        Example:
+            >>> import torch
+            >>> from compat import nn
+            >>> nn.Jacobian.testJacobian(nn.Tanh().double(), torch.zeros(3).double()) < 1e-6
+            True
+        """
         _draw(cls._varied(input), minval, maxval)
         numeric = cls.forward(module, input, None, perturbation)
         return _largest(numeric - cls.backward(module, input))
@@ -135,7 +170,19 @@ class Jacobian:
         maxval: float = 2,
         perturbation: float | None = None,
     ) -> float:
-        """Return the error of ``dparam``, the gradient of ``param``."""
+        """Return the error of ``dparam``, the gradient of ``param``.
+
+        Args:
+            module: the layer, of doubles.
+            input: a tensor of doubles, filled with random numbers.
+            param: the parameter, filled too.
+            dparam: its gradient tensor.
+            minval, maxval: the range of the random numbers.
+            perturbation: the step of the differences; default: 1e-6.
+
+        Returns:
+            The largest absolute difference between both Jacobians.
+        """
         _draw(cls._varied(input), minval, maxval)
         random.uniform_(param, minval, maxval)
         analytic = cls.backward(module, input, param, dparam)
@@ -151,7 +198,18 @@ class Jacobian:
         maxval: float = 2,
         perturbation: float | None = None,
     ) -> float:
-        """Return the error of ``accUpdateGradParameters`` for ``param``."""
+        """Return the error of ``accUpdateGradParameters`` for ``param``.
+
+        Args:
+            module: the layer, of doubles.
+            input: a tensor of doubles, filled with random numbers.
+            param: the parameter, filled too.
+            minval, maxval: the range of the random numbers.
+            perturbation: the step of the differences; default: 1e-6.
+
+        Returns:
+            The largest absolute difference between both results.
+        """
         _draw(cls._varied(input), minval, maxval)
         random.uniform_(param, minval, maxval)
         analytic = cls.backwardUpdate(module, input, param)
@@ -163,6 +221,14 @@ class Jacobian:
     ) -> tuple[float, float]:
         """Return how output and gradInput differ after ``clearState`` and a way through a
         .t7 file.
+
+        Args:
+            module: the layer, of doubles.
+            input: a tensor of doubles.
+            minval, maxval: the range of the gradient of the output.
+
+        Returns:
+            The largest absolute differences of the output and of the gradInput.
         """
         given, gradOutput = _copied(input), module.forward(input).clone()
         random.uniform_(gradOutput, minval, maxval)
@@ -188,6 +254,12 @@ class Jacobian:
 
         The keys are ``accGradParameters`` and ``accUpdateGradParameters``, each also with
         `` [shared]`` behind it.
+
+        Args:
+            module: the layer, of doubles.
+            input: a tensor of doubles.
+            weight: the name of the parameter's field.
+            gradWeight: the name of its gradient's field.
         """
         rate = random.uniform(0.1, 1)
         clones = [module.clone() for _ in range(6)]

@@ -117,6 +117,20 @@ def inspect(
     The data of tensors is not read. The options are those of ``load``. A defect raises
     T7Error when everything before it has been listed. After ``most`` entries the file is not read
     any further, and the last entry, of kind ``unlisted``, tells how much of it was left.
+
+    Args:
+        source: a path, or an open binary file.
+        long_size, endian, format, referenced: as for ``load``.
+        most: how many entries are listed at most; default: all.
+
+    Raises:
+        T7Error: the file has a defect.
+
+    Example:
+        >>> import io
+        >>> from compat import t7
+        >>> [entry.kind for entry in t7.inspect(io.BytesIO(t7.dumps({"loss": [0.5]})))]
+        ['table', 'table', 'value']
     """
     options = ReadOptions(raw=True, referenced=referenced, locate=lambda typename: _META)
     with open_source(source, mmap=False) as opened:

@@ -116,6 +116,9 @@ class Threads:
         """Switch specific mode, in which ``addjob`` takes the number of the job's worker first.
 
         All jobs are waited for. Without argument, return whether the mode is on.
+
+        Args:
+            flag: True or False; default: do not change the mode.
         """
         self._check_running()
         if flag is not None:
@@ -131,9 +134,22 @@ class Threads:
         ``endcallback``, which may be missing or None, is called here with the result. While the
         queue is full, ``dojob`` is called. In specific mode the worker's number comes first.
 
+        Args:
+            arguments: ``callback``, ``endcallback`` and the arguments of ``callback``.
+
         Raises:
             TypeError, ValueError: an argument is of another kind.
             TypeError, pickle.PicklingError, …: an argument cannot be sent to another process.
+
+        Example:
+            >>> from compat import threads
+            >>> results = []
+            >>> with threads.Threads(2, processes=False) as pool:
+            ...     for number in range(3):
+            ...         pool.addjob(pow, results.append, number, 2)
+            ...     pool.synchronize()
+            >>> sorted(results)
+            [0, 1, 4]
         """
         self._check_running()
         self._failed = False
@@ -155,6 +171,9 @@ class Threads:
         """Return whether ``addjob`` would return at once.
 
         In specific mode, ``id`` is the worker.
+
+        Args:
+            id: in specific mode the number of the worker, from 1.
         """
         self._check_running()
         return not self._queues.full(self._number(id) if self._specific else None)

@@ -73,6 +73,10 @@ class Node:
         """Take the output of ``child``, too, after those of the nodes that were added before.
 
         A node that is already taken is ignored. ``domap`` is Torch7's; nodes of nets have it.
+
+        Args:
+            child: the node whose output is taken.
+            domap: for Torch7's signature.
         """
         if not isinstance(child, Node):
             raise wrong_type(child, "child", "a node")
@@ -88,6 +92,20 @@ class Node:
         """Return one node for each of the ``noutput`` entries of the table that this node outputs.
 
         With one entry, return that node alone (Torch7: ``nngraph.JustElement``).
+
+        Args:
+            noutput: the number of entries.
+
+        Returns:
+            A list of nodes.
+
+        Example:
+            >>> import torch
+            >>> from compat import nn
+            >>> x = nn.Identity()()
+            >>> net = nn.gModule([x], nn.SplitTable(1)(x).split(2))
+            >>> [part.tolist() for part in net.forward(torch.tensor([[1.0], [2.0]]))]
+            [[1.0], [2.0]]
         """
         noutput = whole(noutput, "noutput", 1)
         if noutput == 1:
@@ -100,6 +118,9 @@ class Node:
 
         Drawings show ``name``, ``description`` and ``graphAttributes``, a dict of Graphviz
         attributes of the node, e.g. ``{"style": "filled", "fillcolor": "red"}``.
+
+        Args:
+            annotations: names and values; those of the same name are replaced.
         """
         self.data["annotations"].update(annotations)
         return self

@@ -68,7 +68,7 @@ class RecurrentMethods:
             step: the step, counted from 1; default: the latest.
             input: an input; its size tells the size of the first state.
         """
-        return [child.getHiddenState(step, input) for child in _children(self)] or None
+        return _known([child.getHiddenState(step, input) for child in _children(self)])
 
     def setHiddenState(self, step: int | None, hiddenState: Any) -> None:
         """Set the states after a step, in the form of ``getHiddenState``."""
@@ -78,13 +78,21 @@ class RecurrentMethods:
 
     def getGradHiddenState(self, step: int | None = None) -> Any:
         """Return the gradients of the states after a step, from the steps after it."""
-        return [child.getGradHiddenState(step) for child in _children(self)] or None
+        return _known([child.getGradHiddenState(step) for child in _children(self)])
 
     def setGradHiddenState(self, step: int | None, gradHiddenState: Any) -> None:
         """Set the gradients of the states after a step, in the form of ``getGradHiddenState``."""
         for child, gradient in zip(_children(self), gradHiddenState or (), strict=False):
             if gradient is not None:
                 child.setGradHiddenState(step, gradient)
+
+
+def _known(states: list[Any]) -> list[Any] | None:
+    """Return the states of children up to the last that has one; None without children."""
+    count = len(states)
+    while states and states[-1] is None:
+        states.pop()
+    return states if count else None
 
 
 def _children(module: Any) -> list[Module]:

@@ -40,7 +40,7 @@ def convolution(
     groups: int = 1,
 ) -> Tensor:
     """Return a convolution of a sample or a batch, in as many dimensions as the weight tells."""
-    if input.is_cpu and input.dtype is torch.float32:
+    if _by_onednn(input):
         by_product, _ = _products(input.shape, weight.shape, stride, padding, dilation, groups)
         if by_product:
             window = weight.shape[2:], bias, stride, padding
@@ -56,6 +56,11 @@ def convolution(
 # for that gradient with at most so many numbers in the columns, the way of Torch7's
 # SpatialConvolutionMM is faster: the weight times a matrix whose columns are the windows.
 _MULTIPLICATIONS, _FEW_PLANES, _COLUMNS = 1 << 20, 4, 1 << 23
+
+
+def _by_onednn(tensor: Tensor) -> bool:
+    """Return whether PyTorch would take oneDNN's kernels. The compiler has its own ways."""
+    return type(tensor) is Tensor and tensor.is_cpu and tensor.dtype is torch.float32
 
 
 @lru_cache(maxsize=1024)
@@ -88,7 +93,7 @@ def convolution_backward(
     shapes = input.shape, weight.shape, stride, padding, dilation, groups
     constants = stride, padding, dilation, False, (0,) * len(stride), groups
     by_product = False, False
-    if gradOutput.is_cpu and gradOutput.dtype is torch.float32:
+    if _by_onednn(gradOutput):
         by_product = _products(*shapes)
     return _gradients(input, gradOutput, weight, mask, _output_size(*shapes), constants, by_product)
 

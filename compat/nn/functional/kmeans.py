@@ -12,7 +12,12 @@ def nearest(input: Tensor, centers: Tensor) -> tuple[Tensor, Tensor]:
     return squares, numbers
 
 
-def offsets_from_means(input: Tensor, centers: Tensor, numbers: Tensor, counts: Tensor) -> Tensor:
+def offsets_from_means(
+    input: Tensor,
+    centers: Tensor,
+    numbers: Tensor,
+    counts: Tensor,
+) -> Tensor:
     """Return how far each center is from the mean of its rows, ``counts`` of them."""
     sums = torch.zeros_like(centers).index_add_(0, numbers, centers[numbers] - input)
     return sums / (counts.unsqueeze(1) + 1e-7)

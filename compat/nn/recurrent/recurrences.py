@@ -62,11 +62,21 @@ class Recursor(AbstractRecurrent):
         self.modules[0].maxBPTTstep(rho)
 
     def getHiddenState(self, step: int | None = None, input: Any = None) -> Any:
-        """Return the hidden state of the module."""
+        """Return the hidden state of the module.
+
+        Args:
+            step: the number of the step, from 1; default: the latest.
+            input: an input, from which the sizes of the first state are known.
+        """
         return self.modules[0].getHiddenState(step, input)
 
     def setHiddenState(self, step: int | None, hiddenState: Any) -> None:
-        """Set the hidden state of the module."""
+        """Set the hidden state of the module.
+
+        Args:
+            step: the number of the step, from 0 for what the first step begins with.
+            hiddenState: a state, in the form of ``getHiddenState``.
+        """
         self.modules[0].setHiddenState(step, hiddenState)
 
     def getGradHiddenState(self, step: int | None = None) -> Any:
@@ -127,12 +137,22 @@ class Recurrence(Stateful):
         return [None] if states is None else list(states[:1])
 
     def getHiddenState(self, step: int | None = None, input: Any = None) -> Any:
-        """Return a list of the output of a step, and the states of recurrent modules in it."""
+        """Return a list of the output of a step, and the states of recurrent modules in it.
+
+        Args:
+            step: the number of the step, from 1; default: the latest.
+            input: an input, from which the sizes of the first state are known.
+        """
         [output] = self.unpacked(super().getHiddenState(step, input))
         return [output, RecurrentMethods.getHiddenState(self, step)]
 
     def setHiddenState(self, step: int | None, hiddenState: Any) -> None:
-        """Make ``hiddenState``, as ``getHiddenState`` tells it, what a step left."""
+        """Make ``hiddenState``, as ``getHiddenState`` tells it, what a step left.
+
+        Args:
+            step: the number of the step, from 0 for what the first step begins with.
+            hiddenState: a list of the output, and the states of recurrent modules inside.
+        """
         super().setHiddenState(step, hiddenState)
         if len(hiddenState) > 1:
             RecurrentMethods.setHiddenState(self, step, hiddenState[1])

@@ -178,10 +178,10 @@ class Inference:
         for name, function in functions_in(block):
             self.own_methods.setdefault(name, []).append(function)
         for node in s.walk(block):
-            if isinstance(node, s.ForRange) and isinstance(first := s.constant(node.first), int):
-                self.firsts[node.name.variable] = first
-            if isinstance(node, s.ForRange) and s.is_negative(node.step):
-                if s.constant(node.last) == 1:
+            if isinstance(node, s.ForRange):
+                if isinstance(first := s.constant(node.first), int):
+                    self.firsts[node.name.variable] = first
+                if s.is_negative(node.step) and s.constant(node.last) == 1:
                     self.falling.add(node.name.variable)
 
     def _settle(self) -> None:

@@ -123,6 +123,8 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
         return f"{holder}.{name}"
     if kind.only(Kind.OBJECT) and kind.shape is None:
         return None
+    if path is not None and "." in path and not word:  # what a package has is a class
+        return None
     if word and (
         klass is not None or kind.only(Kind.OBJECT, Kind.CLASS, Kind.MODULE, Kind.OPTIONS, Kind.NIL)
     ):
@@ -169,6 +171,9 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     if is_nil and _delete(target, draft):
         return
     kind = draft.types.type(target.object)
+    if is_nil and kind.only(Kind.MODULE) and name in METHODS:  # the class's own is called again
+        draft.page.write(f'vars({draft.value(target.object)}).pop("{name}", None)')
+        return
     is_method = _is_method(str(name), kind, value_node, draft)
     is_method = is_method and not draft.types.dotted(target.object)
     if is_method and isinstance(value_node, s.Function):

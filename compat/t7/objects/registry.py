@@ -134,6 +134,12 @@ def adopt(typename: str, cls: type, version: float, fits: Fits | None) -> None:
     """Register a class under the name that it has until ``register`` gives it another.
 
     Its attribute ``typename`` follows.
+
+    Args:
+        typename: the name in files.
+        cls: the class.
+        version: the version of the class that files name.
+        fits: as in ``register``.
     """
     entry = Registration(typename, cls, version, fits=fits, is_adopted=True)
     _add(entry)
