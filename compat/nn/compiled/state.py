@@ -121,7 +121,7 @@ def _methods(cls: type) -> list[Any]:
 
 
 def form_of(tensor: Tensor) -> Any:
-    """Return what code goes by of a tensor."""
+    """Return the properties of a tensor that compiled code depends on."""
     return tensor.shape, tensor.stride(), tensor.dtype, tensor.device, tensor.grad is None
 
 

@@ -51,7 +51,7 @@ def _tries(node: s.Function, types: Inference, file: File) -> bool:
 
 
 def _is_plain(name: s.Name, types: Inference, own: set[Kind]) -> bool:
-    """Whether Lua takes what a variable is for what it is there."""
+    """Return whether Lua takes what a variable is for what it is there."""
     if types.dotted(name) is not None:
         return True
     kind = types.type(name)

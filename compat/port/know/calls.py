@@ -105,7 +105,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
 
 
 def by_name(known: Inference, node: s.Call) -> tuple[list[Signature], bool]:
-    """The program's functions that a call of what nobody knows may mean: those of its name.
+    """Return the program's functions that a call of what nobody knows may mean: those of its
+    name.
 
     Returns:
         What is known of them, and whether it can mean nothing else.
@@ -119,7 +120,7 @@ def by_name(known: Inference, node: s.Call) -> tuple[list[Signature], bool]:
 
 
 def _call_by_name(known: Inference, node: s.Call, arguments: list[Type]) -> list[Type]:
-    """What is known of the arguments tells the functions, which tell the results."""
+    """Infer a call's functions from its arguments, and the results from the functions."""
     found, is_theirs = by_name(known, node)
     results = [Type()]
     for signature in found:

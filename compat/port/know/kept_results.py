@@ -21,7 +21,7 @@ _BODIES = (s.Function, s.While, s.Repeat, s.ForRange, s.ForEach)
 
 
 def kept_between_steps(file: File, types: Inference) -> dict[s.Statement, str]:
-    """The assignments of a file that keep a result for later, and to what variable."""
+    """Return the assignments of a file that keep a result for later, and to what variable."""
     types.file = file
     found: dict[s.Statement, str] = {}
     for block in (n for n in s.walk(file.block) if isinstance(n, s.Block)):
@@ -50,7 +50,7 @@ def kept_between_steps(file: File, types: Inference) -> dict[s.Statement, str]:
 
 
 def _read_behind_next(block: s.Block, types: Inference) -> dict[s.Statement, str]:
-    """The statements of a block whose variable is read when the same net has run again."""
+    """Return the statements of a block whose variable is read when the same net has run again."""
     found: dict[s.Statement, str] = {}
     for number, node in enumerate(block.statements):
         if not isinstance(node, (s.Local, s.Assign)) or len(node.values) != 1:
@@ -69,7 +69,7 @@ def _read_behind_next(block: s.Block, types: Inference) -> dict[s.Statement, str
 
 
 def _net_of(node: s.Node) -> str | None:
-    """The net that a call runs forward."""
+    """Return the net that a call runs forward."""
     if not isinstance(node, s.Call) or node.method not in FORWARD:
         return None
     name = s.describe(node.function)

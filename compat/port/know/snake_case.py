@@ -32,7 +32,9 @@ def rename(file: File, types: Inference) -> None:
 
 
 def _in_words(name: str) -> str:
-    """A name in small letters; the name itself if it has no words or begins with a capital."""
+    """Return a name in small letters; the name itself if it has no words or begins with a
+    capital.
+    """
     if name in _TORCH7 or len(name) < _SHORTEST or not name.lstrip("_")[:1].islower():
         return name
     return _WORDS.sub("_", name).lower() if re.search("[a-z0-9][A-Z]", name) else name

@@ -401,7 +401,7 @@ def is_method(name: str) -> bool:
 
 
 def is_of_module(name: str) -> bool:
-    """Whether objects of compat's have a method or field of this name."""
+    """Return whether objects of compat's have a method or field of this name."""
     return name in _SELF | METHODS | _FIELDS or name in _MODULE_SPECS
 
 
@@ -424,7 +424,7 @@ def count(path: str, node: s.Call) -> int | None:
             return None
         return 0 if spec == "nil" else len(spec.split(","))
     if path.startswith("optim."):
-        return 1 if path[6:7].isupper() else 2
+        return 1 if path in ("optim.Logger", "optim.ConfusionMatrix") else 2
     head, _, name = path.partition(".")
     if head == "torch":
         if name in ("max", "min", "median", "mode", "sort", "topk", "kthvalue"):

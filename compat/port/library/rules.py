@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from compat.port.know.types import Type
+from compat.port.know.types import Kind, Type
 from compat.port.library import results, tensors
 from compat.port.read import syntax as s
 from compat.port.write import code
@@ -78,7 +78,7 @@ def apply(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], dra
         else:
             made = draft.value(node)
         if rule.name in _ELEMENTWISE and shaped is not None and node is not shaped:
-            fitted = fit(made, node, shaped, draft)
+            fitted = fit(made, node, shaped, draft, is_tensor=rule.name == "copy")
             if fitted is not None and "(" in draft.prefix(shaped).text and ".shape" in fitted.text:
                 once.append(draft.prefix(shaped).text)
                 return fitted.text.replace(f"{draft.prefix(shaped).atom}.shape", f"{_ONCE}.shape")
@@ -111,7 +111,9 @@ def dense(made: Code, node: s.Node, draft: Draft) -> Code:
     return Code(f"{made.atom}.contiguous()") if asks and draft.types.type(node).strided else made
 
 
-def fit(made: Code, node: s.Node, like: s.Node, draft: Draft) -> Code | None:
+def fit(
+    made: Code, node: s.Node, like: s.Node, draft: Draft, is_tensor: bool = False
+) -> Code | None:
     """Return a tensor in the shape of another, which has as many elements; None if it is known
     to have it.
 
@@ -119,7 +121,8 @@ def fit(made: Code, node: s.Node, like: s.Node, draft: Draft) -> Code | None:
     """
     own, other = draft.types.type(like), draft.types.type(node)
     is_turned = _viewed_as(node, like)
-    if not (own.is_tensor and other.is_tensor):
+    is_tensor = other.is_tensor or (is_tensor and other.may(Kind.TENSOR))
+    if not (own.is_tensor and is_tensor):
         return None
     if own.dims == other.dims != {-1} and not is_turned:
         return None

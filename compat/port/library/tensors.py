@@ -320,7 +320,7 @@ def names(table: str = "methods") -> set[str]:
 
 
 def gives_tensor(table: str, name: str) -> bool:
-    """Whether a method or function gives one tensor, whatever it is given."""
+    """Return whether a method or function gives one tensor, whatever it is given."""
     results = {rule.result for _, rule in _rules(table).get(name, ())}
     return bool(results) and all(r[0] in "=t" and "," not in r and r != "t-" for r in results)
 

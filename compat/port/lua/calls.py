@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 
-from compat.nn import Criterion, Module
 from compat.nn.core.node import Node
 from compat.port.lua.errors import is_library, value_of
 from compat.port.lua.kinds import typename
@@ -110,9 +109,8 @@ def check(value: Any = None, message: Any = "assertion failed!", *rest: Any) -> 
 
 def pcall(function: Any, *args: Any) -> tuple[Any, ...]:
     """``pcall``: True and what the function gives, or False and the error."""
-    function = _of_lua(function)
     try:
-        found = function(*args)
+        found = _of_lua(function)(*args)
     except Exception as problem:
         return False, value_of(problem)
     return _succeeded(function, found)
@@ -132,16 +130,18 @@ def _of_lua(function: Any) -> Any:
     does.
     """
     package_name, _, rest = str(getattr(function, "__module__", "")).partition(".")
+    place = rest.split(".")[0] or package_name
     owner, name = getattr(function, "__self__", None), getattr(function, "__name__", None)
     if isinstance(function, functools.partial) and function.func is call_method:
         owner, name = function.args
     elif package_name not in ("compat", "math") or name is None:
         return function
     if owner is not None and not isinstance(owner, ModuleType):  # as of what C defines
-        is_checked = isinstance(owner, (Original, Module, Criterion))
+        is_checked = isinstance(owner, Original) or place in ("nn", "optim")
+        if is_checked:
+            _load_package_of(owner)
         found = method_of(owner, name) if is_checked else None
         return function if found is None else functools.partial(found.all_results, owner)
-    place = rest.split(".")[0] or package_name
     found = getattr(package("_G" if place == "port" else place), name, None)
     return getattr(found, "all_results", function)
 
@@ -149,7 +149,9 @@ def _of_lua(function: Any) -> Any:
 def _succeeded(function: Any, found: Any) -> tuple[Any, ...]:
     """True and results. A function of a draft gives ``()`` for none, one of Python's None."""
     is_own = isinstance(function, FunctionType) and not is_library(function.__code__.co_filename)
-    return (True,) if found is None and not is_own else (True, *values(found))
+    is_procedure = getattr(function, "__annotations__", {}).get("return") == "None"
+    gives_nothing = (found is None and not is_own) or is_procedure
+    return (True,) if gives_nothing else (True, *values(found))
 
 
 def require(name: str) -> Any:

@@ -190,7 +190,9 @@ def _place(t: list[Any], key: Any) -> int | None:
 
 
 def _entry(t: list[Any], key: Any) -> Any:
-    """An entry of a list, or of what the Lua runtime has put beside it; None if there is none."""
+    """Return an entry of a list, or of what the Lua runtime has put beside it; None if there is
+    none.
+    """
     place = _place(t, key)
     if place is not None and place < len(t):
         return list.__getitem__(t, place)

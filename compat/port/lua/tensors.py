@@ -153,7 +153,7 @@ def text_at(source: Pointer | Original | str, size: int | None = None) -> str:
 
 
 def resized(size: Storage | torch.Size, key: Any, value: Any) -> Storage | torch.Size:
-    """Sizes with another number at the place ``key``; another storage is changed."""
+    """Return sizes with another number at the place ``key``; another storage is changed."""
     if isinstance(size, Storage):
         size.tensor[int(key) - 1] = value
         return size

@@ -35,15 +35,13 @@ def one_of_several(source: Source) -> Iterator[Change]:
 
 
 def _asked(node: ast.expr, operator: type[ast.cmpop]) -> tuple[ast.expr, ast.Constant] | None:
-    """Return what is compared with which text."""
+    """Return what is compared with which text or number."""
     if not isinstance(node, ast.Compare) or len(node.ops) > 1 or not is_plain(node.left):
         return None
     other = node.comparators[0]
-    is_text = isinstance(other, ast.Constant) and isinstance(other.value, str)
-    if not isinstance(node.ops[0], operator) or not is_text:
+    if not isinstance(node.ops[0], operator) or not isinstance(other, ast.Constant):
         return None
-    assert isinstance(other, ast.Constant)
-    return node.left, other
+    return (node.left, other) if isinstance(other.value, (str, int, float)) else None
 
 
 def between(source: Source) -> Iterator[Change]:

@@ -42,7 +42,7 @@ def docstring(lines: list[str], indent: str = "") -> str | None:
 
 
 def header(lines: list[str]) -> str:
-    """The comment that a file begins with, as its docstring if it can be one."""
+    """Turn the comment that a file begins with into its docstring, if it can be one."""
     made = docstring(lines)
     if made is not None:
         return made
@@ -51,7 +51,9 @@ def header(lines: list[str]) -> str:
 
 
 def documented(source: Source) -> Iterator[Change]:
-    """A comment above a function or class as its docstring; so one that begins its body, alone."""
+    """Turn a comment above a function or class, or alone at the beginning of its body, into its
+    docstring.
+    """
     nodes: list[ast.FunctionDef | ast.ClassDef] = [*source.all(ast.FunctionDef)]
     for node in nodes + source.all(ast.ClassDef):
         head = node.body[0]
@@ -70,7 +72,7 @@ def documented(source: Source) -> Iterator[Change]:
 
 
 def _above(source: Source, line: int, node: ast.stmt) -> list[int]:
-    """The lines of a comment that ends above a line, at a statement's column."""
+    """Return the lines of a comment that ends above a line, at a statement's column."""
     top = line
     while (token := source.comments.get(top - 1)) and token.start[1] == node.col_offset:
         if token.line.strip() != token.string:
@@ -80,7 +82,7 @@ def _above(source: Source, line: int, node: ast.stmt) -> list[int]:
 
 
 def _inside(source: Source, node: ast.FunctionDef | ast.ClassDef) -> list[int]:
-    """The lines of a comment that a body begins with, before an empty line."""
+    """Return the lines of a comment that a body begins with, before an empty line."""
     head = node.body[0]
     last = head.lineno - 1
     if last in source.comments or isinstance(node, ast.ClassDef):

@@ -56,7 +56,7 @@ def _is_used(statements: list[ast.stmt], name: str) -> bool:
 
 
 def _is_kept(source: Source, statements: list[ast.stmt], name: str) -> bool:
-    """Whether these do anything with a file but call its methods."""
+    """Return whether ``statements`` do anything with a file but call its methods."""
     for use in (n for s in statements for n in mentions(s, name)):
         method = source.parent(use)
         if not isinstance(method, ast.Attribute) or method.attr == "close":

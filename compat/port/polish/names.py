@@ -38,7 +38,9 @@ def calls(nodes: ast.AST | Iterable[ast.AST]) -> bool:
 
 
 def is_plain(node: ast.AST) -> bool:
-    """Whether an expression only reads names, fields and entries, which may be read twice."""
+    """Return whether an expression only reads names, fields and entries, which may be read
+    twice.
+    """
     return all(isinstance(n, _LOADS_ALONE) for n in ast.walk(node))
 
 

@@ -161,7 +161,7 @@ def _blocks(node: ast.AST) -> Iterator[Block]:
 
 
 def changed(text: str, rules: Sequence[Rule]) -> str:
-    """The text after all rules, each as often as it finds something."""
+    """Return the text after all rules, each as often as it finds something."""
     while True:
         source = Source(text)
         taken: list[Edit] = []

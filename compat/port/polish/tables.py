@@ -166,9 +166,9 @@ def _start(
             if isinstance(target, ast.Name) and empty:
                 entry = _put(only, target.id, made)
                 if entry is not None:
-                    is_used = is_mentioned(between, target.id)
-                    return None if is_used else (before, entry)
-        if not isinstance(before, (ast.Assign, ast.AugAssign)) or calls(before):
+                    seen = is_captured(source, source.scope(node), target.id) and calls(between)
+                    return None if seen or is_mentioned(between, target.id) else (before, entry)
+        if not isinstance(before, (ast.Assign, ast.AugAssign, ast.Expr)):
             return None
         between.append(before)
     return None

@@ -58,7 +58,7 @@ def _of_parent(node: s.Call, draft: Draft) -> str | None:
 
 
 def _called(node: s.Call, draft: Draft) -> Code:
-    """Return any other call, whose results may be any number."""
+    """Return a call of anything else, which may give any number of results."""
     if node.method is not None:
         return methods.method(node, draft)
     if node.arguments and is_open(node.arguments[-1]) and draft.types.takes_all(node):
@@ -122,7 +122,7 @@ def of_tensors(function: s.Node, draft: Draft) -> str | None:
 
 
 def _takes_another(node: s.Call, draft: Draft) -> bool:
-    """Whether a tensor's function, ``x.name``, is given one of another type first."""
+    """Return whether a tensor's function, ``x.name``, is given one of another type first."""
     given = draft.types.type(node.arguments[0]) if node.arguments else Type()
     assert isinstance(node.function, s.Index)
     return given.is_tensor and given.dtypes != draft.types.type(node.function.object).dtypes

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from compat.port.polish.rules import polished
 from compat.port.read.syntax import PortError
 
 WIDTH = 88  # ruff's own
@@ -65,24 +66,23 @@ def laid_out(texts: Mapping[str, str]) -> dict[str, str]:
         check = ["check", "--extend-select=I,RET,SIM,UP", *isort]
         # Ruff calls unsafe what may lose a comment. Imports may be there for what they do.
         mend = [*check, "--fix", "--unsafe-fixes", "--exit-zero", "--unfixable=F401,F811,SIM401"]
-        for command in (
-            mend,
-            ["format"],
-            mend,
-            ["format"],
-            [*check, "--add-noqa", "--ignore=F821"],
-        ):
-            done = subprocess.run(
-                [sys.executable, "-m", "ruff", *command, "--isolated", "--no-cache", folder],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if done.returncode:
-                raise PortError(
-                    f"the draft would be no Python: {_first(done.stdout + done.stderr)}"
-                )
+        _ruff(mend, folder)
+        for file in files.values():  # what ruff has put together may be said better
+            file.write_text(polished(file.read_text(encoding="utf-8")), encoding="utf-8")
+        for command in (["format"], mend, ["format"], [*check, "--add-noqa", "--ignore=F821"]):
+            _ruff(command, folder)
         return {name: file.read_text(encoding="utf-8") for name, file in files.items()}
+
+
+def _ruff(words: list[str], folder: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", *words, "--isolated", "--no-cache", folder],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise PortError(f"the draft would be no Python: {_first(done.stdout + done.stderr)}")
 
 
 def _first(said: str) -> str:

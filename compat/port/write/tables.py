@@ -177,7 +177,9 @@ def attribute(owner: Code, node: s.Index, draft: Draft, is_test: bool = False) -
 
 
 def _is_method(node: s.Index, name: str, draft: Draft) -> bool:
-    """Whether it is an object's method, which Python gives with the object and Lua without."""
+    """Return whether ``node`` is an object's method, which Python gives with the object and Lua
+    without.
+    """
     kind = draft.types.type(node.object)
     klass = kind.shape.klass if kind.only(Kind.OBJECT) and kind.shape is not None else None
     define = None if klass is None else klass.method(name, draft.types.classes)

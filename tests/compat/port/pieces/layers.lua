@@ -94,6 +94,9 @@ local function fill(x) d:copy(x) return d end
 print(fill(torch.ones(2, 2)):sum(), d:dim())
 conv()
 print(fill(torch.ones(2, 2)):sum(), d:dim())
+local data = {patch = function(self, k) if k then return torch.ones(2, 2), k end return nil end}
+setmetatable(data, {__index = function(self, i) local x = self:patch(i) d:copy(x) return d end})
+print(data[1]:sum())
 
 -- # escapes
 print('a"b\\', "x\
@@ -192,3 +195,12 @@ function L:parameters()
 end
 local x, dx = nn.Parallel():add(nn.LL()):add(nn.Linear(1, 1)):getParameters()
 print(x:size(1), dx:size(1))
+
+-- # a method of optim's with a capital
+require 'optim'
+local x = torch.ones(2)
+local function f(v) return v:dot(v) / 2, v:clone() end
+local function g(v) return 0 end
+local function pl(v, l) return v end
+local found, h = optim.FistaLS(function(v) return f(v) end, g, pl, x, {maxiter = 2, L = 1})
+print(torch.type(found), type(h), #h > 0)
