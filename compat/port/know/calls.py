@@ -126,7 +126,7 @@ def _call_by_name(known: Inference, node: s.Call, arguments: list[Type]) -> list
     for signature in found:
         signature.calls.add(len(arguments))
         for i, kind in enumerate(arguments):
-            if kind.atoms:
+            if kind.atoms and (is_theirs or kind.table is None):  # else tables may not be the same
                 known.join(signature.parameter(i), kind)
         results += [Type() for _ in signature.results[len(results) :]]
         for result, kind in zip(results, signature.results if is_theirs else [], strict=False):

@@ -43,9 +43,9 @@ class Object:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        return self.missing(name) if name != "__index" else None
+        return self.__missing__(name) if name != "__index" else None
 
-    def missing(self, key: Any) -> Any:
+    def __missing__(self, key: Any) -> Any:
         """Return what the class's own ``__index`` has for a key, if it has one."""
         handler = vars(type(self)).get("__index")
         found = None if handler is None else handler(self, key)

@@ -239,7 +239,7 @@ def index(t: Any, key: Any) -> Any:
         return _private(t, key) if found is None and key.startswith("__") else found
     if isinstance(t, Object):
         found = vars(t).get(key)
-        return t.missing(key) if found is None else found
+        return t.__missing__(key) if found is None else found
     if hasattr(t, "get"):
         return t.get(int(key))
     return t[key]
