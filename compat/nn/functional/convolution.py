@@ -43,10 +43,10 @@ def convolution(
     if _by_onednn(input):
         by_product, _ = _products(input.shape, weight.shape, stride, padding, dilation, groups)
         if by_product:
-            window = weight.shape[2:], bias, stride, padding
+            kernel, window = aten._slow_conv2d_forward.default, (bias, stride, padding)
             if input.dim() == 4:
-                return torch._C._nn.thnn_conv2d(input, weight, *window)
-            return torch._C._nn.thnn_conv2d(input.unsqueeze(0), weight, *window).squeeze(0)
+                return kernel(input, weight, weight.shape[2:], *window)
+            return kernel(input.unsqueeze(0), weight, weight.shape[2:], *window).squeeze(0)
     function = (torch.conv1d, torch.conv2d, torch.conv3d)[weight.dim() - 3]
     return function(input, weight, bias, stride, padding, dilation, groups).contiguous()
 
@@ -190,10 +190,10 @@ def _gradients(
         )
         first, second, third = (f if m else None for f, m in zip(found, product, strict=True))
     if True in rest:
-        found = aten.convolution_backward.default(
+        other, second, third = aten.convolution_backward.default(
             gradOutput, batch, weight, [size[1 - dims]], *constants, rest
         )
-        first, second, third = found[0] if rest[0] else first, *found[1:]
+        first = other if rest[0] else first
     if first is not None:
         first = first if len(size) == dims else first.squeeze(0)
         first = first.contiguous()

@@ -164,7 +164,7 @@ class gModule(Relaying):
                 if step.index is not None:
                     (source,) = step.sources
                     if not arrived[source]:
-                        arrived[source].append([None] * steps[source].count)
+                        arrived[source].append([None] * (steps[source].count or 0))
                     arrived[source][0][step.index - 1] = total
                     continue
                 if total is not None and step.module is not None:
@@ -187,20 +187,20 @@ class gModule(Relaying):
     def _relay(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
         inputs, gradients = self.stepInputs, self.stepGradients
         steps, modules, hear = self.steps, self.modules, completion.listener()
-        place, gradient = 0, gradOutput
+        called = 0
         try:
             for number in self._backward_order():
                 place, gradient = steps[number].module, gradients[number]
                 if place is None or gradient is None:
                     continue
-                module = modules[place]
+                called, module = place, modules[place]
                 getattr(module, method)(inputs[number], gradient, factor)
                 if hear is not None:
                     hear(self, place)
                 module.free_results()
         except Exception as error:
             taken = inputs[number], gradient, factor
-            raise self._located(error, place, method, *taken) from None
+            raise self._located(error, called, method, *taken) from None
 
     def _backward_order(self) -> list[int]:
         """Return the numbers of the steps in the order in which Torch7 goes back through them."""

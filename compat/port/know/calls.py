@@ -126,7 +126,7 @@ def _call_by_name(known: Inference, node: s.Call, arguments: list[Type]) -> list
     for signature in found:
         signature.calls.add(len(arguments))
         for i, kind in enumerate(arguments):
-            if kind.atoms:
+            if kind.atoms and (is_theirs or kind.table is None):  # else tables may not be the same
                 known.join(signature.parameter(i), kind)
         results += [Type() for _ in signature.results[len(results) :]]
         for result, kind in zip(results, signature.results if is_theirs else [], strict=False):
@@ -343,6 +343,9 @@ def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -
         found = given.torch_rule(path[6:], arguments)
         if found is not None and found[1]:
             _reshaped(known, node.arguments[0], tensor())
+    for kind in arguments if path == "optim.FistaLS" else ():
+        if kind.signature is not None:
+            kind.signature.is_hook = True  # called with what it asks for, too
     if path.startswith("optim.") and len(arguments) > 1 and arguments[0].signature:
         known.join(arguments[0].signature.parameter(0), tensor())
         arguments[0].signature.calls.add(1)

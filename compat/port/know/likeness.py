@@ -26,8 +26,8 @@ def alike(known: Inference) -> dict[Type, Type]:
         known.file = file
         for node in s.walk(file.block):
             owner, name = _use(node)
-            own = known.stored(owner) if owner is not None else None
-            if own is not None and not own.atoms - {Kind.NIL} and known.dotted(owner) is None:
+            own = None if owner is None or known.dotted(owner) else known.stored(owner)
+            if own is not None and not own.atoms - {Kind.NIL}:
                 used.setdefault(own, set()).add(name)
     holders = _holders(known)
     found = {}

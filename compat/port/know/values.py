@@ -69,6 +69,10 @@ def told_by(known: Inference, node: s.Call) -> Type | None:
     """Return what alone has a method that is called, if the program defines none of its name."""
     count = len(node.arguments)
     own = known.own_methods.get(node.method, []) if node.method is not None else []
+    if len(own) == 1 and not results.is_method(str(node.method)):
+        classes = known.classes.values()
+        holders = [k.object for k in classes if k.is_torch and node.method in k.methods]
+        return holders[0] if holders else None
     if node.method is None or any(f.is_vararg or len(f.parameters) > count for f in own):
         return None
     return results.owner_of(node.method, [known.type(a) for a in node.arguments])

@@ -67,8 +67,8 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
 def function(path: str, node: s.Call, draft: Draft) -> Code:
     """``path(arguments)``."""
     if path in draft.types.replaced and holder(path.rpartition(".")[0]):
-        made = code.call(str(value(path, draft)), *draft.arguments(node))
-        return Code(made.text, spread=draft.types.count(node))
+        own = code.call(str(value(path, draft)), *draft.arguments(node))
+        return Code(own.text, spread=draft.types.count(node))
     special = _SPECIAL.get(path)
     if special is not None:
         made = special(node, draft)

@@ -71,7 +71,8 @@ def class_statement(klass: Class, draft: Draft) -> None:
             names = ", ".join(f'"{name}"' for name in by_number)
             comma = "," if len(by_number) == 1 else ""
             draft.page.write(f"dict_fields = ({names}{comma})", "lists in files, if from 1 to n")
-        above = packages.found(*klass.parent.split(".", 1)) if "." in (klass.parent or "") else None
+        parent_name = klass.parent or ""
+        above = packages.found(*parent_name.split(".", 1)) if "." in parent_name else None
         if getattr(above, "prints_every_module", bool)() and "__tostring__" not in klass.methods:
             draft.page.write("__repr__ = nn.Module.__repr__", "it prints its name alone")
         missing = sorted(_missing_at_first(klass, draft))

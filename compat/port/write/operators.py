@@ -142,7 +142,9 @@ def equality(node: s.Binary, draft: Draft) -> Code:
         return code.negated(given) if positive else given
     a, b = draft.value(left), draft.value(right)
     a, b = (
-        index(node, draft, is_test=True) if may_lack(node, draft) else made
+        index(node, draft, is_test=True)
+        if isinstance(node, s.Index) and may_lack(node, draft)
+        else made
         for node, made in ((left, a), (right, b))
     )
     if isinstance(right, s.Constant) and right.value is None:

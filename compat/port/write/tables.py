@@ -191,7 +191,7 @@ def may_lack(node: s.Node, draft: Draft) -> bool:
     Python.
     """
     name = s.constant(node.key) if isinstance(node, s.Index) else None
-    if not isinstance(node, s.Index) or not is_name(name):
+    if not isinstance(node, s.Index) or not isinstance(name, str) or not is_name(name):
         return False
     kind = draft.types.type(node.object)
     klass = None if kind.shape is None else kind.shape.klass
@@ -250,7 +250,8 @@ def of_table(
             return code.call("lua.index", owner, draft.value(node.key))
         return Code(f"{owner.atom}[{place(node.key, draft)}]")
     key = draft.value(node.key)
-    is_found = key_kind.is_number and not (shape.made or was_seen)  # list or dict, nobody knows
+    is_told = shape.made or was_seen or "sparse" in shape.uses
+    is_found = key_kind.is_number and not is_told  # list or dict, nobody knows
     if shape.is_list or is_found:
         return code.call("lua.index", owner, key)
     name = s.constant(node.key)

@@ -1,0 +1,77 @@
+"""What is known of what no call tells: by names, by fields, by files with computed names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+pytestmark = [pytest.mark.needs("tree_sitter"), pytest.mark.needs("tree_sitter_lua")]
+
+
+@pytest.mark.parametrize(
+    ("lua", "python"),
+    [
+        # a method that only one class has tells its parameters and results
+        (
+            "local C = torch.class('C')\n"
+            "function C:__init() self.n = 1 end\n"
+            "function C:grown(by) return self.n + by end\n"
+            "local function f(c) return c:grown(2) + 1 end\nprint(f)",
+            "return self.n + by",
+        ),
+        # fields that one table alone has all of
+        (
+            "local opt = {rate = 0.1, size = 3, name = 'x'}\n"
+            "local M = {}\nfunction M.f(o) return o.rate * o.size end\nprint(opt, M)",
+            'return o["rate"] * o["size"]',
+        ),
+        # a name with one argument that the program's own functions do not take
+        (
+            "local D = {}\nfunction D.size() return 3 end\n"
+            "local function f(x, y) x = y return x:size(2) end\nprint(f, D)",
+            "return x.size(1)",
+        ),
+    ],
+)
+def test_a_helper_is_not_needed(draft: Callable[[str], str], lua: str, python: str) -> None:
+    made = draft(lua)
+    assert python in made
+    assert "lua.index" not in made
+    assert "lua.method" not in made
+
+
+def test_entries_under_computed_keys_may_be_nil(both: Callable[[str], tuple[str, str]]) -> None:
+    lua, python = both(
+        """
+        local names = {a = 'x'}
+        local function named(key) return names[key] end
+        for key in ('a b'):gmatch('%a') do
+           local name = names[key]
+           print(name)
+           print(named(key))
+        end
+        """
+    )
+    assert python == lua == "x\nx\nnil\nnil\n"
+
+
+def test_a_table_of_a_field_is_no_object_of_the_class(
+    both: Callable[[str], tuple[str, str]],
+) -> None:
+    lua, python = both(
+        """
+        trees = {}
+        local Tree = torch.class('trees.Tree')
+        function Tree:__init() self.children = {}; self.count = 0 end
+        function Tree:add(child)
+           self.count = self.count + 1
+           self.children[self.count] = child
+        end
+        local function walk(tree, name) return tree[name] end
+        local tree = trees.Tree()
+        tree:add(trees.Tree())
+        print(walk(tree, 'count'), #tree.children, walk(tree.children[1], 'count'))
+        """
+    )
+    assert python == lua == "1\t1\t0\n"
