@@ -11,7 +11,7 @@ from compat.port.library import patterns
 from compat.port.lua import kinds
 from compat.port.lua.numbers import sub_, tonumber
 from compat.port.lua.tables import index, string_methods
-from compat.port.lua.text import Error, bytes_as_text, tostring
+from compat.port.lua.text import Error, shows_bytes, tostring
 from compat.port.lua.values import first, results, truth
 
 
@@ -76,8 +76,11 @@ def byte(text: str, begin: int = 1, last: int | None = None) -> Any:
 
 
 def char(*codes: Any) -> str:
-    """``string.char``."""
-    return bytes_as_text(bytes(int(c) for c in codes))
+    """``string.char``; a byte that is no ASCII is a surrogate, as in what is read from files."""
+    data = bytes(int(c) for c in codes)
+    if not data.isascii():
+        shows_bytes()
+    return data.decode("ascii", "surrogateescape")
 
 
 def find(text: str, pattern: str, begin: int = 1, plain: Any = None) -> Any:

@@ -81,9 +81,7 @@ def _shown(value: float) -> str:
 
 
 def bytes_as_text(data: bytes) -> str:
-    """Return the text of bytes; what is no UTF-8 becomes surrogates, as in what is read from
-    files.
-    """
+    """Return the text of the bytes in a script's string; what is no UTF-8 becomes surrogates."""
     if not data.isascii():
         shows_bytes()
     return data.decode("utf-8", "surrogateescape")
