@@ -147,7 +147,7 @@ class CmdLine:
         while left:
             word = left.pop(0)
             if word in ("-help", "-h", "--help"):
-                self.help()
+                self.help(sys.argv[0])
                 sys.exit(0)
             entry = self.options.get(word) or next(arguments, None)
             if entry is None:
@@ -170,7 +170,7 @@ class CmdLine:
         try:
             return number(word)
         except ValueError:
-            self.error(f"invalid type for {entry.key} (should be {entry.type})")
+            self.error(f"invalid type for option {entry.key} (should be {entry.type})")
 
     def string(self, prefix: str, params: Mapping[str, Value], ignore: Collection[str] = ()) -> str:
         """Return a name for the folder of an experiment: ``prefix``, the arguments, and the options
@@ -195,15 +195,16 @@ class CmdLine:
     def error(self, msg: str) -> NoReturn:
         """Print ``msg`` and the help, and end the program."""
         print()
-        print(msg, file=sys.stderr)
+        sys.stdout.flush()
+        sys.stderr.write(msg)
         print()
         self.help()
         sys.exit(1)
 
-    def help(self) -> None:
-        """Print what the program takes."""
-        arguments = "".join(entry.label for entry in self.arguments)
-        print(f"Usage: {sys.argv[0]} [options] {arguments}")
+    def help(self, program: str = "") -> None:
+        """Print what the program takes, after its name."""
+        arguments = [entry.label for entry in self.arguments]
+        print(*filter(None, ["Usage:", program, "[options]", *arguments]))
         entries = [line for line in self.helplines if isinstance(line, Declared)]
         width = max((len(entry.label) for entry in entries), default=0)
         for line in self.helplines:
@@ -218,24 +219,75 @@ class CmdLine:
             print(text)
 
 
+class ArgumentParser(argparse.ArgumentParser):
+    """A parser of ``argparse`` that takes the lines ``torch.CmdLine`` takes, and refuses others in
+    its words: a value may begin with a dash, and no option has a short form.
+
+    ::
+
+        parser = cmdline.ArgumentParser(description="Trains a net")
+        parser.add_argument("-lr", type=float, default=0.1, help="initial learning rate")
+        opt = parser.parse_args()
+
+    Takes options of one name with a default, and arguments. The description, the titles of groups
+    and the epilog are lines of the help as they stand there.
+    """
+
+    def declared(self) -> CmdLine:
+        """Return the parser of Torch7 that takes the same."""
+        made = CmdLine()
+        # argparse tells the groups nowhere else.
+        groups = {id(a): g for g in self._action_groups for a in g._group_actions}  # noqa: SLF001
+        titled = self._action_groups[:2]  # argparse's own, which Torch7 shows no titles of
+        texts = [self.description]
+        for action in self._actions:
+            if action.dest == "help":
+                continue
+            group = groups[id(action)]
+            if group not in titled:
+                titled.append(group)
+                texts.append(group.title)
+            made.helplines += _lines(texts)
+            texts = []
+            told = None if action.help is None else action.help.replace("%%", "%")
+            if action.option_strings:
+                made.option(action.option_strings[0], action.default, told)
+            else:
+                made.argument(action.dest, told, "number" if action.type is number else None)
+        made.helplines += _lines([*texts, self.epilog])
+        return made
+
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: None = None
+    ) -> Options:
+        """Return the options and arguments by name; a wrong line ends the program.
+
+        Args:
+            args: the command line without the program; ``sys.argv[1:]`` if not given.
+        """
+        return self.declared().parse(args)
+
+    def error(self, message: str) -> NoReturn:
+        """Print ``message`` and the help, and end the program."""
+        self.declared().error(message)
+
+
+def _lines(texts: Sequence[str | None]) -> list[str]:
+    return [line for text in texts if text is not None for line in text.split("\n")]
+
+
 def folder_name(
-    parser: CmdLine | argparse.ArgumentParser,
+    parser: CmdLine | ArgumentParser,
     prefix: str,
     params: Mapping[str, Value],
     ignore: Collection[str] = (),
 ) -> str:
     """Return what ``CmdLine.string`` does, also of a parser of ``argparse``."""
-    if isinstance(parser, CmdLine):
-        separators = parser.argseparator, parser.keyseparator
-        defaults = {key.removeprefix("-"): e.default for key, e in parser.options.items()}
-        arguments = {entry.name: "" for entry in parser.arguments}
-    else:
-        separators = ",", "="
-        declared = parser._actions  # noqa: SLF001, argparse tells them nowhere else
-        actions = [action for action in declared if action.dest != "help"]
-        defaults = {a.option_strings[0].removeprefix("-"): a.default
-                    for a in actions if a.option_strings}  # fmt: skip
-        arguments = {a.dest: "" for a in actions if not a.option_strings}
+    if isinstance(parser, ArgumentParser):
+        parser = parser.declared()
+    separators = parser.argseparator, parser.keyseparator
+    defaults = {key.removeprefix("-"): e.default for key, e in parser.options.items()}
+    arguments = {entry.name: "" for entry in parser.arguments}
     flags = dict(ignore) if isinstance(ignore, Mapping) else dict.fromkeys(ignore, True)
     named = []
     for name, value in params.items():
@@ -344,7 +396,8 @@ def number(word: str) -> float:
     if "_" not in word:
         for kind in (int, lambda text: int(text, 16) if "x" in text.lower() else float(text)):
             try:
-                return kind(word.strip())
+                value = kind(word.strip())
             except ValueError:
                 continue
+            return int(value) if abs(value) < 2**53 and value == int(value) else value
     raise ValueError(f"{word!r} is no number")

@@ -64,8 +64,8 @@ def test_the_programs_own_line_is_read(
     [
         ("", "not enough arguments"),
         ("here -lr", "missing argument for option -lr"),
-        ("here -lr fast", r"invalid type for -lr \(should be number\)"),
-        ("here -epochs 1_0", r"invalid type for -epochs \(should be number\)"),
+        ("here -lr fast", r"invalid type for option -lr \(should be number\)"),
+        ("here -epochs 1_0", r"invalid type for option -epochs \(should be number\)"),
         ("here there", "invalid argument: there"),
     ],
 )

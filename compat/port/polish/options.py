@@ -1,4 +1,4 @@
-"""``torch.CmdLine`` as ``argparse``."""
+"""``torch.CmdLine`` as a parser of ``argparse``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from compat.port.polish.names import mentions
-from compat.port.polish.source import Change, Edit, Source
+from compat.port.polish.source import Change, Source
 
 _KEY = re.compile(r"--?[A-Za-z_][\w-]*")
 _HELP = {"-h", "-help", "--help"}
@@ -62,7 +62,7 @@ def _found(source: Source, node: ast.Assign, name: str) -> _Parser | None:
         elif method.attr == "parse" and len(call.args) < 2:
             parser.asks.append(call)
         elif method.attr == "error" and is_statement:
-            continue  # so it is in argparse
+            continue
         elif method.attr in ("log", "string") and len(call.args) > 1:
             parser.works.append(call)
         else:
@@ -73,8 +73,9 @@ def _found(source: Source, node: ast.Assign, name: str) -> _Parser | None:
 def _written(source: Source, parser: _Parser) -> Change | None:
     edits: Change = []
     keys: set[str] = set(_HELP)
-    about: list[str] = []
-    owner, groups, has_options = parser.name, 0, False
+    texts: list[tuple[ast.stmt, str]] = []
+    description: str | None = None
+    owner = parser.name
     whole = set(_whole(source))
     for call in parser.declares:
         assert isinstance(call.func, ast.Attribute)
@@ -84,26 +85,29 @@ def _written(source: Source, parser: _Parser) -> Change | None:
             text = _text(call.args[0]) if call.args else ""
             if text is None or source.block(statement) is not source.block(parser.made):
                 return None
-            title = text.strip(" -=*#:\n")
-            if has_options and title:
-                owner, groups = "group", groups + 1
-                words = f"group = {parser.name}.add_argument_group({shown(title)})"
-                edits.append(source.replaced(statement, words))
-                continue
-            about += [title] if title and title.lower() not in ("options", "option") else []
-            edits.append(source.removed(statement))
+            texts.append((statement, text))
             continue
         made = _argument(source, call, whole)
         if made is None or made[0] in keys:
             return None
+        if texts and keys == _HELP:
+            description = _joined(texts)
+        elif texts:
+            owner = "group"
+            words = f"group = {parser.name}.add_argument_group({shown(_joined(texts))})"
+            edits.append(source.replaced(texts.pop()[0], words))
+        edits += [source.removed(statement) for statement, _ in texts]
+        texts = []
         keys.add(made[0])
-        has_options = True
         edits.append(source.replaced(call, f"{owner}.add_argument({', '.join(made)})"))
-    if groups and mentions(parser.scope, "group"):
+    edits += [source.removed(statement) for statement, _ in texts]
+    said = {"description": description, "epilog": _joined(texts) if texts else None}
+    about = ", ".join(f"{name}={shown(text)}" for name, text in said.items() if text is not None)
+    if owner == "group" and mentions(parser.scope, "group"):
         return None
     for call in parser.asks:
         given = source.of(call.args[0]) if call.args else ""
-        words = f"cmdline.Options(vars({parser.name}.parse_args({given})))"
+        words = f"{parser.name}.parse_args({given})"
         edits.append(source.replaced(call, words))
     for call in parser.works:
         assert isinstance(call.func, ast.Attribute)
@@ -111,15 +115,11 @@ def _written(source: Source, parser: _Parser) -> Change | None:
         name = "folder_name" if call.func.attr == "string" else "log"
         first = f"{parser.name}, " if name == "folder_name" else ""
         edits.append(source.replaced(call, f"cmdline.{name}({first}{given})"))
-    description = f"description={shown(' '.join(about))}, " if about else ""
-    made_by = (
-        f"argparse.ArgumentParser({description}"
-        "formatter_class=argparse.ArgumentDefaultsHelpFormatter, allow_abbrev=False)"
-    )
-    end = source.comment_end(parser.made)
-    pad = "\n" + " " * parser.made.col_offset
-    shows = f'{parser.name}.add_argument("-help", action="help", help="show this text and exit")'
-    return [*edits, source.replaced(parser.made.value, made_by), Edit(end, end, pad + shows)]
+    return [*edits, source.replaced(parser.made.value, f"cmdline.ArgumentParser({about})")]
+
+
+def _joined(texts: list[tuple[ast.stmt, str]]) -> str:
+    return "\n".join(text for _, text in texts)
 
 
 def shown(text: str) -> str:
@@ -163,7 +163,7 @@ def _argument(source: Source, call: ast.Call, whole: set[str]) -> list[str] | No
         told = _text(help_)
         if told is None and (_kind(source, help_) != "str" or "%" in source.of(help_)):
             return None
-        plain = None if told is None else shown(" ".join(told.replace("%", "%%").split()))
+        plain = None if told is None else shown(told.replace("%", "%%"))
         words.append(f"help={plain or source.of(help_)}")
     return words
 

@@ -8,7 +8,7 @@ from compat.port.read.syntax import PortError
 
 IMPORTS = {
     **{name: f"import {name}" for name in (
-        "argparse", "copy", "functools", "importlib", "json", "math", "os", "pathlib", "re",
+        "copy", "functools", "importlib", "json", "math", "os", "pathlib", "re",
         "shutil", "subprocess", "sys", "time", "types")},
     "torch": "import torch",
     "torch7": "from compat import torch as torch7",

@@ -42,7 +42,18 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize("line", LINES)
+WRONG = [
+    "",  # not enough arguments
+    "here there",
+    "-l 3 here",  # no short form
+    "here -lr fast",
+    "here -layers",
+    "--lr-decay=5 here",
+    "-help",
+]
+
+
+@pytest.mark.parametrize("line", LINES + WRONG)
 def test_a_line_gives_what_it_gives_in_lua(tmp_path: Path, line: str) -> None:
     from compat.port.program import convert
 
@@ -52,27 +63,30 @@ def test_a_line_gives_what_it_gives_in_lua(tmp_path: Path, line: str) -> None:
     text = convert([script])[0].text
     made.write_text(text)
     words = line.split()
-    lua = [sys.executable, "-m", "compat.lua", str(script), *words]
-    printed = [
-        subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-        for command in (lua, [sys.executable, str(made), *words])
-    ]
-    assert sorted(printed[1]) == sorted(printed[0])  # pairs has no order
+    lua, draft = [
+        subprocess.run([sys.executable, *command, *words], capture_output=True, text=True,
+                       check=False, cwd=tmp_path)
+        for command in (["-m", "compat.lua", "options.lua"], ["options.py"])
+    ]  # fmt: skip
+    printed = draft.stdout.replace("options.py", "options.lua")
+    assert sorted(printed.splitlines()) == sorted(lua.stdout.splitlines())  # pairs has no order
+    assert (draft.returncode, draft.stderr) == (lua.returncode, lua.stderr)
+    assert (line in WRONG) == ("Usage:" in printed)
     assert "CmdLine" not in text
 
 
 def test_options_have_types_help_and_groups(draft: Callable[[str], str]) -> None:
     made = draft(LUA)
     for part in (
-        'description="Trains something"',
+        r'ArgumentParser(description="\nTrains something\nOptions")',
         'cmd.add_argument("data", help="what it learns from")',
         'type=float, default=0.01, help="learning rate, 10%% of it"',
         'cmd.add_argument("-layers", type=int, default=2, help="how many")',
         'cmd.add_argument("-dropout", type=cmdline.number, default=0, help="rate")',
-        'group = cmd.add_argument_group("Other")',
+        'group = cmd.add_argument_group("--- Other ---")',
         'group.add_argument("-verbose", action="store_true", help="say more")',
         'group.add_argument("-quiet", action="store_false", help="say less")',
-        "opt = cmdline.Options(vars(cmd.parse_args(",
+        "opt = cmd.parse_args(",
     ):
         assert part in made
 
