@@ -62,7 +62,11 @@ class Branches(Relaying, abstract=True):
         for i, (part, gradient) in enumerate(
             zip(self._parts(input), self._gradients(gradOutput), strict=False)
         ):
-            gradInput = self.call(i, method, part, gradient, *scale)
+            if gradient is None and isinstance(self.modules[i], Relaying):
+                # Nothing comes back through this branch; a single layer may need no gradient.
+                gradInput = None
+            else:
+                gradInput = self.call(i, method, part, gradient, *scale)
             if self.copies and i + 1 < len(self.modules) and _passing(gradInput, gradient):
                 gradInput = map_tensors(Tensor.clone, gradInput)
             found.append(gradInput)
@@ -87,7 +91,8 @@ class Branches(Relaying, abstract=True):
         for i, (part, gradient) in enumerate(
             zip(self._parts(input), self._gradients(gradOutput), strict=False)
         ):
-            self.call(i, method, part, gradient, factor)
+            if gradient is not None or not isinstance(self.modules[i], Relaying):
+                self.call(i, method, part, gradient, factor)
             self.report_finished(i)
 
     def _body(self) -> list[str]:
