@@ -18,7 +18,7 @@ class Table(dict[Any, Any]):
     ``opt.rate`` is ``opt["rate"]``, also to set or delete it. Keys that are names of dict's methods
     (``opt["items"]``), and keys that are no names, need brackets.
 
-    Example:
+    Examples:
         >>> opt = Table(rate=0.1)
         >>> opt.rate, opt["rate"]
         (0.1, 0.1)
@@ -67,7 +67,7 @@ class List(list[Any]):
     Slices other than ``t[:]`` are refused, since either count could be meant: ``list(t)[a:b]``
     counts from 0. PyTorch makes tensors only of plain lists: ``torch.tensor(t.tolist())``.
 
-    Example:
+    Examples:
         >>> t = List(["a", "b"])
         >>> t[1], t == ["a", "b"], dict(t.items())
         ('a', True, {1: 'a', 2: 'b'})

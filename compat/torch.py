@@ -193,7 +193,7 @@ def typename(object: Any) -> str | None:
     Args:
         object: any value.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn, torch as torch7
         >>> torch7.typename(torch.ones(2)), torch7.typename(nn.Tanh()), torch7.typename(3)
@@ -263,7 +263,7 @@ def range(first: float, last: float, step: float = 1) -> torch.Tensor:
     Raises:
         ValueError: ``step`` is 0 or leads away from ``last``.
 
-    Example:
+    Examples:
         >>> from compat import torch as torch7
         >>> torch7.range(1, 4).tolist()
         [1.0, 2.0, 3.0, 4.0]

@@ -50,7 +50,7 @@ def compute_bucket_assignment_by_size(
     Source: ``_compute_bucket_assignment_by_size`` of torch.distributed. The results are the same,
     but this function does not need a PyTorch that was built with torch.distributed.
 
-    Example:
+    Examples:
         >>> compute_bucket_assignment_by_size([torch.ones(2)] * 3, [8, 16])
         ([[0], [1, 2]], [8, 16])
     """

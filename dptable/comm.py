@@ -101,7 +101,7 @@ def broadcast(
         ValueError: ``tensor`` is on a GPU other than the first, or a tensor of ``out`` has another
             shape.
 
-    Example:
+    Examples:
         >>> [t.tolist() for t in broadcast(torch.ones(2), ["cpu", "cpu"])]
         [[1.0, 1.0], [1.0, 1.0]]
     """
@@ -146,7 +146,7 @@ def broadcast_coalesced(
         TypeError: an entry of ``tensors`` is not a tensor.
         ValueError: ``tensors`` are on several devices.
 
-    Example:
+    Examples:
         >>> copies = broadcast_coalesced([torch.ones(3), torch.zeros(2)], ["cpu", "cpu"])
         >>> [[t.numel() for t in copy] for copy in copies]
         [[3, 2], [3, 2]]
@@ -200,7 +200,7 @@ def reduce_add(
         TypeError: an entry of ``inputs`` is not a tensor.
         ValueError: the inputs differ in shape, dtype or layout, or none is on ``destination``.
 
-    Example:
+    Examples:
         >>> reduce_add([torch.ones(2), torch.full((2,), 2.0)], "cpu").tolist()
         [3.0, 3.0]
     """
@@ -245,7 +245,7 @@ def reduce_add_coalesced(
         ValueError: the lists differ in length, tensors at one position differ, or a list has
             tensors on several devices.
 
-    Example:
+    Examples:
         >>> sums = reduce_add_coalesced([[torch.ones(2)], [torch.ones(2)]], "cpu")
         >>> sums[0].tolist()
         [2.0, 2.0]
@@ -359,7 +359,7 @@ def scatter(
 
     Differs from torch.cuda.comm: the default sizes are Torch7's, so that all devices are used.
 
-    Example:
+    Examples:
         >>> [t.tolist() for t in scatter(torch.arange(5), ["cpu", "cpu"])]
         [[0, 1, 2], [3, 4]]
     """
@@ -426,7 +426,7 @@ def gather(
     Raises:
         ValueError: the tensors differ in dtype, or in a size other than that of ``dim``.
 
-    Example:
+    Examples:
         >>> gather([torch.zeros(2), torch.ones(1)], destination="cpu").tolist()
         [0.0, 0.0, 1.0]
     """

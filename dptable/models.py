@@ -32,7 +32,7 @@ def lenet(classes: int, channels: int, height: int, width: int) -> nn.Sequential
         height: rows of an image, in pixels, at least 4.
         width: columns of an image, in pixels, at least 4.
 
-    Example:
+    Examples:
         >>> import torch
         >>> lenet(10, 1, 8, 8).float().forward(torch.rand(2, 1, 8, 8)).shape
         torch.Size([2, 10])
@@ -66,7 +66,7 @@ def mlp(
         width: columns of an image, in pixels.
         hidden: the sizes of the layers before the last one.
 
-    Example:
+    Examples:
         >>> [str(m.weight.shape) for m in mlp(10, 1, 8, 8).findModules("nn.Linear")[0]]
         ['torch.Size([256, 64])', 'torch.Size([128, 256])', 'torch.Size([10, 128])']
     """

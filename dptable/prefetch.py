@@ -36,7 +36,7 @@ class Prefetcher(Generic[Batch]):
 
     An error that ``batches`` raises is raised after the batches before it were handed out.
 
-    Example:
+    Examples:
         >>> import torch
         >>> [batch.sum().item() for batch in Prefetcher([torch.ones(2), torch.ones(3)], "cpu")]
         [2.0, 3.0]

@@ -52,7 +52,7 @@ def replicate(
 
     Source: ``replicate`` of torch.nn.parallel, here for devices of any kind.
 
-    Example:
+    Examples:
         >>> net = torch.nn.Linear(2, 1)
         >>> first, second = replicate(net, ["cpu", "cpu"])
         >>> (first(torch.ones(2)) + second(torch.ones(2))).backward()

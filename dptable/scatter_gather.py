@@ -47,7 +47,7 @@ def scatter(inputs: Any, devices: Iterable[DeviceLike], dim: int = 0) -> list[An
     reach different numbers of devices are an error, where torch.nn.parallel silently drops data;
     the result is always a list.
 
-    Example:
+    Examples:
         >>> parts = scatter({"x": torch.arange(4), "k": 3}, ["cpu", "cpu"])
         >>> [(part["x"].tolist(), part["k"]) for part in parts]
         [([0, 1], 3), ([2, 3], 3)]

@@ -55,7 +55,7 @@ def slice_bounds(count: int, size: int) -> list[int]:
         count: the number of elements.
         size: the number of slices.
 
-    Example:
+    Examples:
         >>> slice_bounds(10, 3)
         [0, 3, 6, 10]
     """

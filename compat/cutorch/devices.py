@@ -254,7 +254,7 @@ def gpu_id(gpu: DeviceLike) -> int:
     Raises:
         ValueError: the device is not in the list.
 
-    Example:
+    Examples:
         >>> from compat import cutorch
         >>> cutorch.configure(["cpu", "cpu"])
         >>> cutorch.gpu_id("cpu"), cutorch.gpu_id(2)
@@ -297,7 +297,7 @@ def device_guard(gpu: DeviceLike | None = None) -> Iterator[None]:
     Raises:
         ValueError: the device is not a logical one.
 
-    Example:
+    Examples:
         >>> from compat import cutorch
         >>> cutorch.configure(["cpu", "cpu"])
         >>> with cutorch.device_guard(2):
@@ -329,7 +329,7 @@ def withDevice(gpu: DeviceLike, closure: Callable[[], T]) -> T:
         closure: a function without arguments. The former device is current again after it, also
             after an error.
 
-    Example:
+    Examples:
         >>> from compat import cutorch
         >>> cutorch.configure(["cpu", "cpu"])
         >>> cutorch.withDevice(2, cutorch.getDevice)

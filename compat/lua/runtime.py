@@ -325,7 +325,7 @@ class Runtime:
         Raises:
             LuaError: the code does not compile, or ended in an error.
 
-        Example:
+        Examples:
             >>> import torch
             >>> from compat import lua
             >>> runtime = lua.Runtime()

@@ -149,7 +149,7 @@ class Jacobian:
         Returns:
             The largest absolute difference between both Jacobians.
 
-        Example:
+        Examples:
             >>> import torch
             >>> from compat import nn
             >>> nn.Jacobian.testJacobian(nn.Tanh().double(), torch.zeros(3).double()) < 1e-6

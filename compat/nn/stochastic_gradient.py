@@ -35,7 +35,7 @@ class StochasticGradient:
         hookExample: called with the trainer and the example after each one.
         hookIteration: called with the trainer, the number of the iteration, from 1, and the loss.
 
-    Example:
+    Examples:
         >>> from compat import nn
         >>> trainer = nn.StochasticGradient(nn.Linear(2, 1), nn.MSECriterion())
         >>> trainer.maxIteration, trainer.verbose = 2, False

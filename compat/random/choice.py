@@ -28,7 +28,7 @@ def randperm(
         dtype: the type of the result.
         generator: where to draw from; default: the shared one.
 
-    Example:
+    Examples:
         >>> from compat import random
         >>> sorted(random.randperm(4).tolist())
         [1, 2, 3, 4]

@@ -54,7 +54,7 @@ def random(
     Raises:
         ValueError: ``b`` is less than ``a``.
 
-    Example:
+    Examples:
         >>> from compat import random
         >>> _ = random.manualSeed(1)
         >>> random.random(6), random.random(10, 20)
@@ -364,7 +364,7 @@ def rand(
         device: where the result is; the numbers are drawn on the CPU.
         generator: where to draw from; default: the shared one.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import random
         >>> random.rand(2, 3).shape

@@ -75,7 +75,7 @@ class Generator:
     Args:
         seed: the seed; default: a number from the operating system, as in Torch7.
 
-    Example:
+    Examples:
         >>> generator = Generator(1)
         >>> generator.word(), Generator(1).word()
         (1791095845, 1791095845)
@@ -342,7 +342,7 @@ def using(generator: Generator) -> Iterator[Generator]:
     Args:
         generator: the generator of this thread while the block runs.
 
-    Example:
+    Examples:
         >>> from compat import random
         >>> own = random.Generator()
         >>> _ = own.manualSeed(1)

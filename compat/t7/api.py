@@ -126,7 +126,7 @@ def inspect(
     Raises:
         T7Error: the file has a defect.
 
-    Example:
+    Examples:
         >>> import io
         >>> from compat import t7
         >>> [entry.kind for entry in t7.inspect(io.BytesIO(t7.dumps({"loss": [0.5]})))]
@@ -206,7 +206,7 @@ def dumps(obj: Any, **options: Any) -> bytes:
     Raises:
         T7Error: an object in ``obj`` has no form in a file; the message names its place.
 
-    Example:
+    Examples:
         >>> loads(dumps({"rate": 0.5, "sizes": [3, 4]})).rate
         0.5
     """

@@ -141,7 +141,7 @@ class Threads:
             TypeError, ValueError: an argument is of another kind.
             TypeError, pickle.PicklingError, …: an argument cannot be sent to another process.
 
-        Example:
+        Examples:
             >>> from compat import threads
             >>> results = []
             >>> with threads.Threads(2, processes=False) as pool:

@@ -87,7 +87,7 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
     keys; the input may hold tensors of any type; if ``getParameters`` of a parent net moves the
     container's parameters, the container drops its flat tensors.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> from dptable import devices

@@ -74,7 +74,7 @@ def load(
     Raises:
         ValueError: the file holds something else; the message names the file and the field.
 
-    Example:
+    Examples:
         >>> digits = load()
         >>> digits.size, digits.classes, len(digits.train), len(digits.test)
         ((1, 8, 8), 10, 1442, 355)

@@ -14,7 +14,7 @@ def slice_sizes(n: int, k: int) -> list[int]:
         n: the number of elements.
         k: the number of devices.
 
-    Example:
+    Examples:
         >>> from dptable import comm
         >>> comm.slice_sizes(9, 4)
         [3, 2, 2, 2]
@@ -32,7 +32,7 @@ def slice_ranges(n: int, k: int) -> list[tuple[int, int]]:
         n: the number of elements.
         k: the number of devices.
 
-    Example:
+    Examples:
         >>> from dptable import comm
         >>> comm.slice_ranges(5, 2)
         [(0, 3), (3, 5)]

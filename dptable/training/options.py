@@ -73,7 +73,7 @@ class Options:
     Raises:
         TypeError, ValueError: an option has a value that it does not accept.
 
-    Example:
+    Examples:
         >>> Options(model="mlp", lr=0.1, schedule="30,40").learningRate(31)
         0.010000000000000002
     """

@@ -240,7 +240,15 @@ def test_a_net_seems_to_have_no_index() -> None:
         list(net)
 
 
-def test_an_option_with_the_name_of_pytorch_is_told() -> None:
+@pytest.mark.parametrize(
+    ("method", "config", "name"),
+    [
+        (optim.sgd, {"lr": 0.1}, "learningRate"),
+        (optim.sgd, {"learningRate": 0.1, "weight_decay": 0.1}, "weightDecay"),
+        (optim.adam, {"betas": (0.9, 0.99)}, "beta1, and beta2"),
+    ],
+)
+def test_an_option_with_the_name_of_pytorch_is_told(method: Any, config: Any, name: str) -> None:
     x = torch.ones(2)
-    with pytest.warns(UserWarning, match="config has lr, which is not read; .* learningRate"):
-        optim.sgd(lambda x: (0.0, x), x, {"lr": 0.1})
+    with pytest.warns(UserWarning, match=f"which is not read; Torch7's name is {name}"):
+        method(lambda x: (0.0, x), x, config)

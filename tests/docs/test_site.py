@@ -24,7 +24,7 @@ def site(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     paths = os.pathsep.join([str(ROOT), *sys.path])
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "-q", "-d", str(folder)],
+        [sys.executable, "-m", "mkdocs", "build", "-d", str(folder)],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": paths, "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,

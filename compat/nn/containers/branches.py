@@ -144,7 +144,7 @@ class Concat(Branches):
 
     PyTorch: ``torch.cat``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> net = nn.Concat(2).add(nn.Linear(4, 3)).add(nn.Linear(4, 2))
@@ -297,7 +297,7 @@ class Parallel(_Halved):
 class ConcatTable(Branches):
     """Children on the same input, with a list of outputs (Torch7: ``nn.ConcatTable``).
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> net = nn.ConcatTable().add(nn.Identity()).add(nn.MulConstant(2))
@@ -317,7 +317,7 @@ class ConcatTable(Branches):
 class ParallelTable(_Halved):
     """Children on one entry of a table each, with a list of outputs (``nn.ParallelTable``).
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> net = nn.ParallelTable().add(nn.MulConstant(2)).add(nn.AddConstant(1))

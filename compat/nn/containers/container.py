@@ -57,7 +57,7 @@ class Container(Module):
         Raises:
             TypeError: it is neither.
 
-        Example:
+        Examples:
             >>> from compat import nn
             >>> net = nn.Sequential().add(nn.Linear(4, 3)).add(nn.Tanh())
             >>> net.size(), net.get(2)

@@ -149,7 +149,7 @@ class Bottle(Decorator):
 
     Differs from Torch7: ``accUpdateGradParameters`` gives the module the merged input.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> nn.Bottle(nn.Linear(4, 3)).forward(torch.ones(5, 6, 4)).shape

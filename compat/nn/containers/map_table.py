@@ -27,7 +27,7 @@ class MapTable(Relaying):
     Differs from Torch7: ``clearState`` keeps the clones, which may have been trained; ``resize``
     drops them.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> [t.tolist() for t in nn.MapTable(nn.MulConstant(2)).forward([torch.ones(1)] * 2)]

@@ -20,7 +20,7 @@ class Sequential(Relaying):
 
     PyTorch: ``torch.nn.Sequential``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> net = nn.Sequential().add(nn.Linear(4, 3)).add(nn.Tanh())

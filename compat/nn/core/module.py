@@ -61,7 +61,7 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
 
     PyTorch: ``torch.nn.Module``.
 
-    Example:
+    Examples:
         >>> class Double(Module):
         ...     def compute(self, input):
         ...         return 2 * input
@@ -354,7 +354,7 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
         Returns:
             The copy.
 
-        Example:
+        Examples:
             >>> from compat import nn
             >>> layer = nn.Linear(2, 2)
             >>> tied, own = layer.clone("weight", "bias"), layer.clone()

@@ -99,7 +99,7 @@ class Node:
         Returns:
             A list of nodes.
 
-        Example:
+        Examples:
             >>> import torch
             >>> from compat import nn
             >>> x = nn.Identity()()

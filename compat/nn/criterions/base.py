@@ -149,7 +149,7 @@ class Criterion(Batched, Convertible):
         Returns:
             ``gradInput``, of the form of the input. ``net.backward`` takes it.
 
-        Example:
+        Examples:
             >>> import torch
             >>> from compat import nn
             >>> criterion, x = nn.MSECriterion(), torch.tensor([1.0, 3.0])

@@ -105,7 +105,7 @@ class ClassNLLCriterion(_NLL):
 
     PyTorch: ``torch.nn.NLLLoss``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> log_probabilities = torch.tensor([[0.25, 0.75]]).log()
@@ -153,7 +153,7 @@ class CrossEntropyCriterion(Criterion):
 
     PyTorch: ``torch.nn.CrossEntropyLoss``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> scores = torch.zeros(2, 4)
@@ -219,7 +219,7 @@ class BCECriterion(Averaged):
 
     PyTorch: ``torch.nn.BCELoss``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> round(nn.BCECriterion().forward(torch.tensor([0.5]), torch.tensor([1.0])), 4)

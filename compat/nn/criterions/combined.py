@@ -105,7 +105,7 @@ class ParallelCriterion(_Weighted):
 
     Shapes: input and target are tables with one entry per criterion.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> criterion = nn.ParallelCriterion().add(nn.MSECriterion()).add(nn.AbsCriterion(), 0.5)

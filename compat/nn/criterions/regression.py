@@ -80,7 +80,7 @@ class MSECriterion(Matched):
 
     PyTorch: ``torch.nn.MSELoss``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> nn.MSECriterion().forward(torch.tensor([1.0, 3.0]), torch.zeros(2))

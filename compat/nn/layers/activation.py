@@ -58,7 +58,7 @@ class Tanh(Elementwise):
 
     Shapes: the output has the shape of the input, which is any.
 
-    Example:
+    Examples:
         >>> import torch
         >>> Tanh().forward(torch.zeros(2)).tolist()
         [0.0, 0.0]
@@ -95,7 +95,7 @@ class Sigmoid(Elementwise):
 
     Shapes: the output has the shape of the input, which is any.
 
-    Example:
+    Examples:
         >>> import torch
         >>> Sigmoid().forward(torch.zeros(1)).tolist()
         [0.5]

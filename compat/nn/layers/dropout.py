@@ -94,7 +94,7 @@ class Dropout(_Dropout):
 
     PyTorch: ``torch.nn.Dropout``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> layer = nn.Dropout(0.5)

@@ -45,7 +45,7 @@ class Constant(Layer):
         nInputDim: the number of dimensions of a sample; for an input with more, a batch, the output
             is a batch of as many constants.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> nn.Constant(torch.tensor([1.0, 2.0]), 1).forward(torch.zeros(2, 5)).tolist()

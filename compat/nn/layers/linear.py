@@ -34,7 +34,7 @@ class Linear(Drawn):
 
     PyTorch: ``torch.nn.Linear``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> layer = nn.Linear(4, 3)

@@ -35,7 +35,7 @@ class LookupTable(Layer):
 
     PyTorch: ``torch.nn.Embedding``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> table = nn.LookupTable(10, 3)

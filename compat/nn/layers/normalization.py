@@ -31,7 +31,7 @@ class BatchNormalization(Layer):
 
     PyTorch: ``torch.nn.BatchNorm1d``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> layer = nn.BatchNormalization(3)

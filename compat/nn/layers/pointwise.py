@@ -64,7 +64,7 @@ class Square(Elementwise):
 
     Shapes: the output has the shape of the input, which is any.
 
-    Example:
+    Examples:
         >>> Square().forward(torch.tensor([-3.0])).tolist()
         [9.0]
     """

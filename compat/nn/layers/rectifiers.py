@@ -60,7 +60,7 @@ class ReLU(Threshold):
 
     Shapes: the output has the shape of the input, which is any.
 
-    Example:
+    Examples:
         >>> ReLU().forward(torch.tensor([-1.0, 2.0])).tolist()
         [0.0, 2.0]
     """
@@ -80,7 +80,7 @@ class HardTanh(Elementwise):
 
     Shapes: the output has the shape of the input, which is any.
 
-    Example:
+    Examples:
         >>> HardTanh().forward(torch.tensor([-3.0, 0.5])).tolist()
         [-1.0, 0.5]
     """
@@ -171,7 +171,7 @@ class LeakyReLU(Elementwise):
 
     Shapes: the output has the shape of the input, which is any.
 
-    Example:
+    Examples:
         >>> LeakyReLU(0.5).forward(torch.tensor([-1.0, 2.0])).tolist()
         [-0.5, 2.0]
     """

@@ -49,7 +49,7 @@ class Max(_Reduction):
 
     PyTorch: ``torch.max``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> layer = nn.Max(2)

@@ -61,7 +61,7 @@ class View(_InShape, _OfSamples):
 
     PyTorch: ``torch.Tensor.view``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> nn.View(-1, 6).forward(torch.ones(4, 2, 3)).shape
@@ -122,7 +122,7 @@ class Reshape(_InShape):
 
     PyTorch: ``torch.reshape``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> nn.Reshape(6).forward(torch.ones(4, 2, 3)).shape  # the first dimension is the batch's

@@ -27,7 +27,7 @@ class Narrow(Layer):
 
     PyTorch: ``torch.narrow``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> nn.Narrow(1, 2, 2).forward(torch.tensor([1, 2, 3, 4])).tolist()  # from the second on
@@ -74,7 +74,7 @@ class Select(Layer):
 
     PyTorch: ``torch.select``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> nn.Select(1, -1).forward(torch.tensor([[1, 2], [3, 4]])).tolist()

@@ -54,7 +54,7 @@ class LogSoftMax(Elementwise):
 
     PyTorch: ``torch.nn.LogSoftmax``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> nn.LogSoftMax().forward(torch.zeros(1, 4)).exp().tolist()

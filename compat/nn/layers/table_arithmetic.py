@@ -43,7 +43,7 @@ class CAddTable(FromTable):
 
     PyTorch: ``torch.add``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> nn.CAddTable().forward([torch.ones(2), torch.ones(2)]).tolist()

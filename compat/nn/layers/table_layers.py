@@ -66,7 +66,7 @@ class JoinTable(FromTable):
 
     PyTorch: ``torch.cat``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> nn.JoinTable(1).forward([torch.zeros(2), torch.ones(1)]).tolist()
@@ -101,7 +101,7 @@ class SelectTable(FromTable):
     Args:
         index: the entry's number, from 1 or, if negative, from the end; or its key.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> nn.SelectTable(2).forward([torch.zeros(1), torch.ones(1)]).tolist()
@@ -175,7 +175,7 @@ class SplitTable(Layer):
 
     PyTorch: ``torch.unbind``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> [part.tolist() for part in nn.SplitTable(2).forward(torch.tensor([[1, 2], [3, 4]]))]

@@ -60,7 +60,7 @@ class CosineDistance(_OfVectors):
 
     PyTorch: ``torch.nn.CosineSimilarity``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> x, y = torch.tensor([1.0, 0.0]), torch.tensor([2.0, 0.0])
@@ -132,7 +132,7 @@ class MM(FromTable):
 
     PyTorch: ``torch.matmul``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> nn.MM(False, True).forward([torch.ones(2, 3), torch.ones(4, 3)]).shape

@@ -103,7 +103,7 @@ class SpatialUpSamplingNearest(_SpatialUpSampling):
 
     PyTorch: ``torch.nn.Upsample``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> nn.SpatialUpSamplingNearest(2).forward(torch.ones(1, 3, 4, 5)).shape

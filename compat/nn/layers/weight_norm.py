@@ -31,7 +31,7 @@ class LinearWeightNorm(Linear):
         bias: whether to add one.
         eps: the least length of a row of ``v``.
 
-    Trained are the directions ``v``, ``outputSize x inputSize``, the lengths ``g``,
+    Training changes the directions ``v``, ``outputSize x inputSize``, the lengths ``g``,
     ``outputSize x 1``, and the bias; ``weight`` follows from them.
 
     Differs from Torch7: the gradients of ``v`` and ``g`` accumulate over several backward passes,
@@ -144,9 +144,9 @@ class WeightNorm(Decorator):
         module: has a ``weight``.
         outputDim: the dimension of the weight that counts the outputs, from 1.
 
-    Trained are the directions ``v``, outputs x everything else, the lengths ``g``, and the module's
-    bias. The module's ``weight`` follows from them; it is brought up to date by every forward pass
-    and left out of files.
+    Training changes the directions ``v``, outputs x everything else, the lengths ``g``, and the
+    module's bias. The module's ``weight`` follows from them; it is brought up to date by every
+    forward pass and left out of files.
 
     Differs from Torch7: the gradient of ``g`` accumulates over several backward passes, that of
     ``v`` keeps its shape, and backward leaves ``weight`` as it is.

@@ -93,7 +93,7 @@ class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
     Fields: ``cells`` and ``gradCells``, by step, as ``outputs`` and ``gradOutputs``;
     ``userPrevCell`` and ``userNextGradCell``, as ``userPrevOutput`` and ``userNextGradOutput``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> step = nn.LSTM(3, 2)

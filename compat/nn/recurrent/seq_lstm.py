@@ -32,7 +32,7 @@ class SeqLSTM(SequenceLayer):
 
     Fields: ``batchfirst``, whether the batch is the first dimension of sequences; ``maskzero``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> nn.SeqLSTM(3, 2).forward(torch.ones(7, 4, 3)).shape  # 7 steps, 4 sequences

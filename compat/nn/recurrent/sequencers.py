@@ -128,7 +128,7 @@ class Sequencer(AbstractSequencer):
 
     Differs from Torch7: the running statistics of batch normalisation are one for all time steps.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> net = nn.Sequencer(nn.Linear(3, 2))

@@ -32,7 +32,7 @@ def adam(
     Returns:
         ``x`` and a list with the loss before the step.
 
-    Example:
+    Examples:
         >>> x, config = torch.tensor([1.0]), {"learningRate": 0.5}
         >>> for _ in range(3):
         ...     x, losses = adam(lambda x: ((x**2).item(), 2 * x), x, config)

@@ -36,7 +36,7 @@ def sgd(
     Raises:
         ValueError: ``nesterov`` without momentum or with dampening.
 
-    Example:
+    Examples:
         >>> x = torch.tensor([1.0])
         >>> x, losses = sgd(lambda x: (x.item() ** 2, 2 * x), x, {"learningRate": 0.25})
         >>> x.tolist(), losses

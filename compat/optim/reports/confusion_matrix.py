@@ -47,7 +47,7 @@ class ConfusionMatrix:
     Differs from Torch7: a batch whose targets are all missing counts nothing, and a class outside
     1..nclasses is always an error.
 
-    Example:
+    Examples:
         >>> confusion = ConfusionMatrix(2)
         >>> confusion.batchAdd(torch.tensor([1, 2, 2]), torch.tensor([1, 1, 2]))
         >>> confusion.updateValids()

@@ -16,6 +16,13 @@ Table = dict[Any, Any]
 # What options may be, the usual first: the test of an abstract class is slow.
 NUMBERS = (int, float, torch.Tensor, numbers.Real)
 
+_OF_PYTORCH = {
+    "lr": "learningRate",
+    "lr_decay": "learningRateDecay",
+    "weight_decay": "weightDecay",
+    "betas": "beta1, and beta2",
+}
+
 
 def table(name: str, value: Any) -> Table:
     """Return the argument ``name``, or a new dict for None; raise TypeError for anything else."""
@@ -52,8 +59,9 @@ def option(config: Table, key: str, default: Any) -> Any:
 
 def learning_rate(config: Table, default: float, steps: float) -> float:
     """Return the learning rate after ``steps`` steps, reduced by ``learningRateDecay``."""
-    if "lr" in config and "learningRate" not in config and type(config) is dict:
-        message = "config has lr, which is not read; Torch7's name is learningRate"
-        warnings.warn(message, stacklevel=3)
+    if type(config) is dict:
+        for name in _OF_PYTORCH.keys() & config.keys():
+            message = f"config has {name}, which is not read; Torch7's name is {_OF_PYTORCH[name]}"
+            warnings.warn(message, stacklevel=3)
     rate = option(config, "learningRate", default)
     return rate / (1 + steps * option(config, "learningRateDecay", 0))

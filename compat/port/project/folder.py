@@ -7,6 +7,7 @@ edited, and is never overwritten.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import shutil
@@ -67,7 +68,7 @@ def write(made: Made, out: str | os.PathLike[str] | None, force: bool = False) -
     Args:
         out: the folder of the program in Python, with all that it needs to run; a file ``NAME.py``
             or nothing, where only drafts are written: there another file of the name stays beside
-            it as ``NAME.py~``.
+            it as ``NAME.py~``, or ``NAME.py~2`` and so on where that is taken.
         force: write into a folder that has files; those that were edited stay.
 
     Raises:
@@ -93,9 +94,15 @@ def _beside(made: Made, paths: list[Path], root: Path | None) -> Written:
             _save(root / MANIFEST, _manifest(made, {}))
     for path, text in texts.items():
         if path.is_file() and path.read_text(encoding="utf-8", errors="replace") != text:
-            found.aside[path] = path.replace(path.with_name(f"{path.name}~"))
+            found.aside[path] = path.replace(_free(path))
         _save(path, text)
     return found
+
+
+def _free(path: Path) -> Path:
+    """Return ``NAME.py~``, or the first of ``NAME.py~2``, ``NAME.py~3``, … that is no file yet."""
+    ends = itertools.chain(["~"], (f"~{number}" for number in itertools.count(2)))
+    return next(p for p in (path.with_name(path.name + end) for end in ends) if not p.exists())
 
 
 def _folder(made: Made, paths: list[Path], root: Path, force: bool) -> Written:

@@ -167,6 +167,10 @@ def test_what_was_edited_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str
     command.run([str(script)])
     assert draft.read_text() == made
     assert "edited" in (tmp_path / "script.py~").read_text()
+    draft.write_text("a third\n")
+    command.run([str(script)])
+    assert "edited" in (tmp_path / "script.py~").read_text()
+    assert (tmp_path / "script.py~2").read_text() == "a third\n"
     with pytest.raises(PortError, match="one file, and there are 2 drafts"):
         command.run([str(script), str(script.with_name("script.lua")), str(_other(tmp_path))],
                     out=str(tmp_path / "x.py"))  # fmt: skip

@@ -180,7 +180,7 @@ def test_an_error_is_one_line_and_leaves_no_file(net, arguments, message, tmp_pa
 def test_the_same_file_may_be_source_and_target(net, tmp_path, capsys):
     path = str(tmp_path / "net.t7")
     assert main(["convert", path, path, "--half"]) == 0
-    assert capsys.readouterr().out.endswith("bytes, in the place of the file given\n")
+    assert capsys.readouterr().out.endswith("bytes, in place of the file given\n")
     assert t7.load(path).get(1).weight.dtype == torch.float16
 
 

@@ -173,7 +173,7 @@ class SpatialConvolution(Convolution, Spatial):
 
     PyTorch: ``torch.nn.Conv2d``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> nn.SpatialConvolution(3, 8, 5, 5, 1, 1, 2, 2).forward(torch.ones(2, 3, 32, 32)).shape

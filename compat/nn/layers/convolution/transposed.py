@@ -99,7 +99,7 @@ class SpatialFullConvolution(FullConvolution, Spatial):
 
     PyTorch: ``torch.nn.ConvTranspose2d``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> nn.SpatialFullConvolution(3, 2, 4, 4, 2, 2, 1, 1).forward(torch.ones(1, 3, 8, 8)).shape

@@ -23,7 +23,7 @@ class SpatialMaxPooling(MaxPooling, Spatial):
 
     PyTorch: ``torch.nn.MaxPool2d``.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from compat import nn
         >>> nn.SpatialMaxPooling(2, 2).forward(torch.ones(1, 3, 8, 6)).shape
