@@ -23,10 +23,17 @@ def functions(runtime: Runtime) -> Any:
         The owner of an error in a constructor is its class.
         """
         found: Origin = error.__dict__["origin"]
-        owner, arguments = found.owner, [_plain(a) for a in found.arguments]
+        owner = found.owner
+        arguments = {i: _plain(a) for i, a in enumerate(found.arguments, 1) if a is not None}
         cls = owner if isinstance(owner, type) else type(owner)
         method = "updateGradInput" if found.method == "backward" else found.method
-        return owner, method, table(arguments), len(arguments), table(_classes_with(cls, method))
+        return (
+            owner,
+            method,
+            table(arguments),
+            len(found.arguments),
+            table(_classes_with(cls, method)),
+        )
 
     def classes(owner: Any, method: str) -> Any:
         """Return such names for a method of an object."""

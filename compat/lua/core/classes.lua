@@ -292,7 +292,10 @@ function t7.userdata_class(name, parent, constructor, factory, destructor)
    end
 end
 
-function torch.getmetatable(...) return registry[t7.string((...), 1, select('#', ...))] end
+function torch.getmetatable(...)
+   local mt = registry[t7.string((...), 1, select('#', ...))]
+   if mt ~= nil then return mt end
+end
 function torch.setmetatable(object, name)
    local mt = registry[t7.string(name, 2)]
    if not mt then t7.error('unknown typename ' .. name .. '\n') end

@@ -26,10 +26,11 @@ local function trimmed(...)
 end
 
 local send = t7.send
-local function python_caller(f)
+local function python_caller(f, is_method)
    local most, least, silent = call(objects.arity, f)
    most = most or math.huge
    local function g(...)
+      if is_method and (...) == nil then t7.error_here("attempt to index local 'self' (a nil value)") end
       local n = trimmed(...)
       if n > most then n = most elseif n < least then n = least end
       return send(f, n, ...)
@@ -67,7 +68,7 @@ local function method_of(mt, key)
    end
    -- That there is none is known, too.
    if kind == nil then f = false
-   elseif kind == 'python' then f = python_caller(f)
+   elseif kind == 'python' then f = python_caller(f, true)
    end
    if f and kind ~= 'lua' then
       sources[f] = ('return torch.getmetatable(%q)[%q](...)'):format(registry[kind == 'ours' and at or here or mt], key)
@@ -387,9 +388,11 @@ local function belongs(t, mt)
    return mt and class_of[mt] and type(t) == 'table' and not py_of[t] and not class_of[t]
 end
 
-function _G.setmetatable(t, mt)
+-- Lua's functions tell nil from no argument.
+function _G.setmetatable(...)
+   local t, mt = ...
    if belongs(t, mt) then return adopt(t, mt) end
-   return setmetatable(t, mt)
+   return setmetatable(...)
 end
 local torch_setmetatable = torch.setmetatable
 function torch.setmetatable(t, name)
@@ -399,19 +402,21 @@ function torch.setmetatable(t, name)
 end
 
 local real_rawget = rawget
-function _G.rawget(t, key)
+function _G.rawget(...)
+   local t, key = ...
    local obj = type(t) == 'table' and py_of[t]
    if obj and type(key) == 'string' then
       if call(objects.has_field, obj, key) then return t[key] end
       return nil
    end
-   return real_rawget(t, key)
+   return real_rawget(...)
 end
 
 -- Fields are looked up once for each walk, which begins without a key.
 local plain_next, walks = _G.next, setmetatable({}, {__mode = 'k'})
-function _G.next(t, key)
-   if type(t) ~= 'table' or not py_of[t] then return plain_next(t, key) end
+function _G.next(...)
+   local t, key = ...
+   if type(t) ~= 'table' or not py_of[t] then return plain_next(...) end
    if key == nil or not walks[t] then walks[t] = fields_of(t) end
    return next(walks[t], key)
 end

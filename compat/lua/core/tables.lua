@@ -395,10 +395,11 @@ end
 local faces = {}
 for name in ('next rawget rawset rawlen unpack setmetatable getmetatable'):gmatch('%S+') do faces[name] = _G[name] end
 local function wrapped(f, with_face)
-   return function(t, ...)
+   return function(...)
+      local t = ...
       local rec = type(t) == 'table' and record(t)
-      if rec then return with_face(t, rec, ...) end
-      return f(t, ...)
+      if rec then return with_face(t, rec, select(2, ...)) end
+      return f(...)
    end
 end
 local function of_content(f) return function(_, rec, ...) return f(items_of(rec), ...) end end

@@ -127,7 +127,7 @@ def flatten(tensors: list[Tensor]) -> Tensor:
 
 
 def nll_updateOutput(criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
-    """Return the loss of a ``ClassNLLCriterion`` and the sum of its targets' weights."""
+    """Return the loss of a criterion of labels and the sum of its targets' weights."""
     loss = ClassNLLCriterion.updateOutput(criterion, input, target)
     return loss, criterion.total_weight_tensor.item()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NoReturn, Protocol
 
-from compat.checks import prefix
+from compat.checks import prefix, wrong_type
 from compat.nn.checks.tensors import UNCLEAR
 
 
@@ -91,15 +91,18 @@ def seen_from(net: Any, error: RecursionError) -> None:
 
 
 def explained(error: Exception, module: Explaining, method: str, *arguments: Any) -> Exception:
-    """``error``, or a clearer one if something is wrong with the input, the first of ``arguments``.
+    """``error``, or a clearer one if something is wrong with the input or gradOutput.
 
-    It arose in ``method`` of ``module``.
+    It arose in ``method`` of ``module``; ``arguments`` begin with these.
     """
     blame(error, module, method, *arguments)
-    forward = method == "updateOutput"
-    if not (forward and isinstance(error, UNCLEAR)) or error.__dict__.get("places"):
+    if not isinstance(error, UNCLEAR) or error.__dict__.get("places"):
         return error
-    clearer = module.objection(arguments[0])
+    clearer: Exception | None = None
+    if method == "updateOutput":
+        clearer = module.objection(arguments[0])
+    elif arguments[1:2] == (None,) and "NoneType" in str(error):
+        clearer = wrong_type(None, "gradOutput", "a gradient of the form of the output")
     if clearer is None:
         return error
     clearer.__dict__["origin"] = error.__dict__["origin"]

@@ -83,18 +83,18 @@ class Sequential(Relaying):
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         for position, part in self._inputs(input):
-            gradOutput = self.call(position, "updateGradInput", part, gradOutput)
-            if gradOutput is None:  # not wanted there: nothing for those before
-                break
+            given, gradOutput = gradOutput, self.call(position, "updateGradInput", part, gradOutput)
+            if gradOutput is None and given is not None:
+                break  # not wanted there: nothing for those before
         self.gradInput = gradOutput
         return gradOutput
 
     def _relay(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
         for position, part in self._inputs(input):
             self.call(position, method, part, gradOutput, factor)
-            gradOutput = self.modules[position].gradInput
+            given, gradOutput = gradOutput, self.modules[position].gradInput
             self.report_finished(position)
-            if gradOutput is None:
+            if gradOutput is None and given is not None:
                 break
 
     def _inputs(self, input: Any) -> Iterator[tuple[int, Any]]:
@@ -115,8 +115,8 @@ class Sequential(Relaying):
 
     @own_backward
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
-        gradOutput = self._down_to_first(gradOutput, scale)
-        if gradOutput is not None:
+        gradOutput, wanted = self._down_to_first(gradOutput, scale)
+        if wanted:
             gradOutput = self.call(0, "backward", input, gradOutput, scale)
             self.report_finished(0)
         self.gradInput = gradOutput
@@ -126,22 +126,28 @@ class Sequential(Relaying):
         if not self.goes_back_as(Sequential):
             super().backward_parameters(input, gradOutput, scale)
             return
-        gradOutput = self._down_to_first(gradOutput, scale)
-        if gradOutput is not None:
+        gradOutput, wanted = self._down_to_first(gradOutput, scale)
+        if wanted:
             self.call(0, "backward_parameters", input, gradOutput, scale)
             self.report_finished(0)
 
-    def _down_to_first(self, gradOutput: Any, scale: Scalar) -> Any:
-        """Go back through all modules but the first; return the gradient for the first."""
+    def _down_to_first(self, gradOutput: Any, scale: Scalar) -> tuple[Any, bool]:
+        """Go back through all modules but the first; return the gradient for the first.
+
+        The second result tells whether the first is to go back: not where a module on the way made
+        no gradient of the one it got. None that a caller gives is passed on: a module may need no
+        gradient, others refuse it.
+        """
         modules, hear = self._some(), completion.listener()
         lean = self.keep_results is False
-        position = len(modules)
+        position, wanted = len(modules), True
         try:
-            while position > 1 and gradOutput is not None:
+            while position > 1 and wanted:
                 position -= 1
-                module = modules[position]
-                gradOutput = module.backward(modules[position - 1].output, gradOutput, scale)
+                module, given = modules[position], gradOutput
+                gradOutput = module.backward(modules[position - 1].output, given, scale)
                 module.gradInput = gradOutput
+                wanted = gradOutput is not None or given is None
                 if hear is not None:
                     hear(self, position)
                 if lean:
@@ -150,7 +156,7 @@ class Sequential(Relaying):
             raise self._located(
                 error, position, "backward", modules[position - 1].output, gradOutput
             ) from None
-        return gradOutput
+        return gradOutput, wanted
 
     def _head(self) -> str:
         # As in Torch7, whatever class it is that has no print of its own.

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from compat import t7
-from compat.checks import listed
+from compat.checks import listed, wrong_type
 from compat.tensor_tables import contents, map_tensors, pairs, tensors, with_tensors
 from compat.torch_internals import foreach_add_, run_engine, set_versions, versions
 
@@ -105,6 +105,8 @@ class Graph:
             The gradient of the input in its form, zeros where none arrives; a list for the
             parameters.
         """
+        if gradOutput is None:
+            raise wrong_type(None, "gradOutput", "a gradient of the form of the output")
         roots, grads = [], []
         for output, grad in pairs(self.output, gradOutput, ("output", "gradOutput")):
             if output.requires_grad and grad is not None:

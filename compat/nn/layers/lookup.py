@@ -15,6 +15,7 @@ from compat.nn.checks.tensors import INDICES, check_dims
 from compat.nn.core.dpnn import renormalise
 from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
+from compat.nn.core.results import buffer_reuse
 from compat.nn.functional import embedding as f
 
 
@@ -147,10 +148,15 @@ class LookupTable(Layer):
                 self._check(rows)
                 self._renormalise(rows, self.weight, self.maxNorm)
                 self.renormalised = rows
-            return self.set_output(f.lookup(rows, self.weight))
+            found = f.lookup(rows, self.weight)
         except IndexError:
             self._check(rows)
             raise
+        if not buffer_reuse.on or rows.dim() == 1:
+            return self.set_output(found)
+        # Torch7 makes the output of a batch a new view of the buffer, which lists its rows.
+        self.output = self.set_output(found.flatten(0, 1)).view(found.shape)
+        return self.output
 
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
         """Return zeros: indices have no gradient."""

@@ -115,7 +115,8 @@ class Reshape(_InShape):
     """Give the input another shape (Torch7: ``nn.Reshape``).
 
     Args:
-        size: the sizes of a sample: several numbers, or one list of them.
+        size: the sizes of a sample: several numbers, or one list of them; none for a sample of one
+            element.
         batchMode: given last. True: the first dimension of the input is the batch. False: the input
             is one sample. By default it is a batch unless it has as many elements as ``size`` and
             its first dimension is not 1.
@@ -139,8 +140,6 @@ class Reshape(_InShape):
             *size, batchMode = size  # type: ignore[assignment]
         self.batchMode = batchMode
         self.size = sizes(tuple(size))
-        if not self.size:
-            raise ValueError("size is empty; one or more sizes are accepted")
         self.nelement = math.prod(self.size)
         # Torch7 writes the size of the batch into the first place.
         self.batchsize = [0, *self.size]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from pathlib import Path
 
 import pytest
@@ -526,3 +527,68 @@ def test_nested_tensors_of_graphs(runtime: lua.Runtime) -> None:
     )
     assert not values.ok
     assert "present in output but not in input" in values.message
+
+
+def test_the_output_of_a_lookup_table_for_a_batch_is_a_view_of_its_rows(
+    runtime: lua.Runtime,
+) -> None:
+    # Lua Torch7: the buffer holds one row for each index; a batch gets a new view of it.
+    first, second, third, same = runtime.execute(
+        """
+        require 'nn'
+        local table = nn.LookupTable(4, 2)
+        table.weight:copy(torch.range(1, 8))
+        local a = table:forward(torch.LongTensor{1, 2, 3})
+        local b = table:forward(torch.LongTensor{{1, 2}})
+        local c = table:forward(torch.LongTensor{{3, 4}})
+        return a, b, c, rawequal(c, table.output) and not rawequal(b, c)
+        """
+    )
+    assert same
+    assert first.shape == (2, 2) and second.tolist() == [[5, 6], [7, 8]]
+    assert third.tolist() == [[[5, 6], [7, 8]]]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("nn.Sequential().forward()", "attempt to index local 'self' (a nil value)"),
+        ("nn.JoinTable(1):forward(torch.ones(2))", "'for' limit must be a number"),
+        ("nn.Tanh():backward(torch.ones(2))", "attempt to index local 'gradOutput' (a nil value)"),
+        ("nn.JoinTable(-1):forward(torch.ones(2))", "attempt to index a number value"),
+    ],
+)
+def test_calls_that_go_wrong_say_what_torch7_says(
+    runtime: lua.Runtime, call: str, said: str
+) -> None:
+    runtime.execute("require 'nn'")
+    with pytest.raises(lua.LuaError, match=re.escape(said)):
+        runtime.execute(call)
+
+
+def test_clear_empties_fields_of_any_table(runtime: lua.Runtime) -> None:
+    sizes = runtime.execute(
+        """
+        require 'nn'
+        local held = torch.ones(3)
+        local own = nn.utils.clear({a = held, b = {1}, c = 5, d = 6}, 'a', 'b', 'c', 'nothing')
+        local layer = nn.Linear(2, 2)
+        local output = layer:forward(torch.ones(2))
+        nn.utils.clear(layer, {'output', '_buffer'})
+        return held:nElement(), #own.b, own.c == nil, own.d, output:nElement(), layer.output:dim()
+        """
+    )
+    assert sizes == (0, 0, True, 6, 0, 0)
+
+
+@pytest.mark.parametrize("method", ["forward", "updateOutput"])
+def test_the_loss_of_pixels_comes_with_its_weight(runtime: lua.Runtime, method: str) -> None:
+    loss, weight = runtime.execute(
+        f"""
+        require 'nn'
+        local criterion = nn.SpatialClassNLLCriterion(torch.Tensor{{1, 3}})
+        local target = torch.Tensor{{{{{{1, 2}}, {{2, 2}}}}}}
+        return criterion:{method}(torch.zeros(1, 2, 2, 2):fill(-0.5), target)
+        """
+    )
+    assert (loss, weight) == (0.5, 10)

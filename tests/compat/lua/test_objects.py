@@ -428,3 +428,9 @@ def test_an_argument_that_is_missing_is_named(
     runtime.execute("require 'nn'")
     with pytest.raises(lua.LuaError, match=message):
         runtime.execute(text)
+
+
+def test_nothing_and_nil_are_not_the_same(runtime: lua.Runtime) -> None:
+    assert runtime.eval("select('#', torch.getmetatable('Nope'))") == 0
+    message = runtime.execute("return select(2, pcall(setmetatable))")
+    assert message == "bad argument #1 to '?' (table expected, got no value)"

@@ -100,10 +100,12 @@ for _, class in ipairs{'nn.Module', 'nn.Criterion'} do
 end
 
 -- The loss, and the sum of the weights of the targets.
-t7.adapt('nn.ClassNLLCriterion', {
-   updateOutput = caller(objects.nll_updateOutput, 'updateOutput'),
-   forward = caller(objects.nll_forward, 'forward'),
-})
+for _, name in ipairs{'nn.ClassNLLCriterion', 'nn.SpatialClassNLLCriterion'} do
+   t7.adapt(name, {
+      updateOutput = caller(objects.nll_updateOutput, 'updateOutput'),
+      forward = caller(objects.nll_forward, 'forward'),
+   })
+end
 
 -- Data sets are Lua's: objects with size() and examples {input, target} under 1…n.
 local function say(self, ...) if self.verbose then print(...) end end

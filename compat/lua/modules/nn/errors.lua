@@ -10,7 +10,7 @@ local refuse = require 'nn.refusals'
 local function told(e)
    local owner, method, arguments, n, classes = call(functions.origin, e)
    local args = {}
-   for k = 1, n do args[k] = to_lua(arguments[k]) end
+   for k, value in pairs(arguments) do args[k] = to_lua(value) end
    local ok, err = pcall(refuse, classes, method, to_lua(owner), unpack(args, 1, n))
    return not ok and err or nil
 end

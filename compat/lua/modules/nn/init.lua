@@ -17,6 +17,15 @@ function nn.utils.addSingletonDimension(result, tensor, dimension)
    if torch.isTensor(tensor) then return result:set(single(tensor, dimension)) end
    return single(result, tensor)
 end
+-- A tensor is emptied where it is: whatever holds it sees that.
+function nn.utils.clear(self, first, ...)
+   for _, name in ipairs(type(first) == 'table' and first or {first, ...}) do
+      local value = self[name]
+      if torch.isTensor(value) then value:set()
+      elseif value then self[name] = torch.type(value) == 'table' and {} or nil end
+   end
+   return self
+end
 -- New tensors, in storages that are shared as those of the old ones.
 function nn.utils.recursiveType(param, type, cache)
    cache = cache or {}

@@ -173,3 +173,57 @@ def test_the_loss_is_zero_where_no_label_counts(criterion: nn.Criterion) -> None
     input = torch.randn(2, 3)
     assert criterion.forward(input, target) == 0
     assert torch.equal(criterion.backward(input, target), torch.zeros(2, 3))
+
+
+class Doubling(nn.Module):
+    def compute(self, input: torch.Tensor) -> torch.Tensor:
+        return input * 2
+
+
+@pytest.mark.parametrize(
+    ("net", "place"),
+    [
+        (nn.Linear(4, 3), r"nn.Linear\(4 -> 3\)"),
+        (Doubling(), "Doubling"),
+        (nn.Sequential().add(nn.Linear(4, 3)), r"nn.Sequential\[1\] nn.Linear"),
+        (nn.Sequential().add(nn.Linear(4, 3)).add(nn.Tanh()), r"nn.Sequential\[2\] nn.Tanh"),
+        # What hands the gradient on hands on that there is none.
+        (nn.Sequential().add(nn.Linear(4, 3)).add(nn.Identity()), r"nn.Sequential\[1\] nn.Linear"),
+        (nn.Concat(2).add(nn.Tanh()).add(nn.Tanh()), "nn.Concat"),
+    ],
+)
+def test_gradOutput_must_be_given(net: nn.Module, place: str) -> None:
+    input = torch.ones(2, 4)
+    net.forward(input)
+    for go_back in (net.backward, net.updateGradInput, net.accGradParameters):
+        if go_back != net.backward and not isinstance(net, nn.Sequential):
+            continue  # single methods of layers raise what PyTorch says
+        if go_back == net.accGradParameters and isinstance(net.get(net.size()), nn.Tanh):
+            continue  # it trains nothing
+        with pytest.raises(TypeError, match=rf"{place}.*gradOutput is None; a gradient of the"):
+            go_back(input, None)
+
+
+def test_a_layer_may_do_without_gradOutput() -> None:
+    input = torch.ones(2, 4)
+
+    class Own(nn.Module):
+        def updateOutput(self, input: torch.Tensor) -> torch.Tensor:
+            self.output = input
+            return input
+
+        def updateGradInput(self, input: torch.Tensor, gradOutput: None) -> torch.Tensor:
+            self.gradInput = torch.full_like(input, 3)
+            return self.gradInput
+
+    net = nn.Sequential().add(nn.Identity()).add(Own())
+    net.forward(input)
+    assert torch.equal(net.backward(input, None), torch.full((2, 4), 3.0))
+    assert nn.Identity().backward(input, None) is None
+
+
+def test_errors_that_have_nothing_to_do_with_a_missing_gradOutput_stay() -> None:
+    layer = nn.ReinforceNormal(0.1)
+    layer.forward(torch.ones(2))
+    with pytest.raises(RuntimeError, match="backward needs a reward first"):
+        layer.backward(torch.ones(2), None)

@@ -36,6 +36,7 @@ def numbers(*shape: int) -> torch.Tensor:
         (nn.Reshape(3, 2, True), (1, 6), (1, 3, 2)),
         (nn.Reshape(12, False), (4, 3), (12,)),
         (nn.Reshape([3, 2]), (4, 6), (4, 3, 2)),
+        (nn.Reshape(), (3, 1), (3,)),
         (nn.Collapse(2), (2, 3), (6,)),
         (nn.Collapse(2), (4, 2, 3), (4, 6)),
         (nn.Squeeze(), (1, 3, 1), (3,)),

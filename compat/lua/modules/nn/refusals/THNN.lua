@@ -32,7 +32,7 @@ end
 
 local function elementwise(check, first)
    return {updateGradInput = function(self, input, gradOutput)
-      check({first, 'gradOutput'}, first == 'output' and self.output or input, gradOutput)
+      check({first, 'gradOutput'}, first == 'output' and self.output or input, gradOutput:cdata() and gradOutput)
    end}
 end
 local THNN = {}
