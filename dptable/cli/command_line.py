@@ -63,12 +63,23 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
 
 # What the name of a file in place of a command stands for.
 _OF_FILES = {".lua": "dptable lua", ".t7": "dptable inspect"}
+# What other programs call a command.
+_OTHER_NAMES = {
+    "version": "--version",
+    "run": "lua",
+    "open": "view",
+    "load": "inspect",
+    "show": "inspect",
+    "export": "convert",
+}
 
 
 class _Whole(ArgumentParser):
     """The parser of the whole command line."""
 
     def suggestion(self, word: str, choices: list[str]) -> str:
+        if word in _OTHER_NAMES:
+            return f" (did you mean {_OTHER_NAMES[word]}?)"
         command = next((_OF_FILES[end] for end in _OF_FILES if word.endswith(end)), "")
         return (
             f" (did you mean {command} {word}?)" if command else super().suggestion(word, choices)

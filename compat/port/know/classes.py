@@ -35,6 +35,21 @@ def find_classes(known: Inference, file: File) -> None:
             if name not in klass.methods and name != "__index":
                 block.statements[i] = klass.methods[name] = define
                 _give_self(known, name, define, klass)
+    statements = file.block.statements
+    file.block.statements = [n for n in statements if not _asks_for_own(known, file, n)]
+
+
+def _asks_for_own(known: Inference, file: File, node: s.Node) -> bool:
+    """Return whether ``if p.C then return p.C end`` asks for a class of the file itself: whether
+    the file was loaded before, which Python does once.
+    """
+    if not isinstance(node, s.If) or len(node.clauses) > 1:
+        return False
+    only = node.clauses[0][1].statements
+    if len(only) != 1 or not isinstance(only[0], s.Return) or len(only[0].values) != 1:
+        return False
+    klass = known.classes.get(known.dotted(only[0].values[0]) or "")
+    return klass is not None and klass.module == file.module
 
 
 def _give_self(known: Inference, name: str, define: s.Define, klass: Class) -> None:

@@ -1,7 +1,8 @@
 """Variables of which each turn of a loop has its own, where Python would have one for all.
 
 In Lua a variable that is declared in a loop is a new one each time. That shows where a function
-keeps it for later and somebody changes it then: the draft puts its value into a ``lua.Box``.
+keeps it for later and somebody changes it then, or the function itself is its value: the draft
+puts its value into a ``lua.Box``.
 """
 
 from __future__ import annotations
@@ -23,6 +24,12 @@ def box(file: File, types: Inference) -> None:
     """Find these variables of a file."""
     types.file = file
     kept = [file.scopes.of_function[f] for f in _kept(file, types)]
+    calls_itself = {
+        name.variable
+        for name, function in map(_named, s.walk(file.block))
+        if name is not None and function is not None
+        and name.variable in file.scopes.of_function[function].used
+    }  # fmt: skip
     loops = [n for n in s.walk(file.block) if isinstance(n, _LOOPS)]
     changes: dict[s.Node, s.Node] = {}
     for node in s.walk(file.block):
@@ -32,9 +39,11 @@ def box(file: File, types: Inference) -> None:
             changes[node.target] = node
     for scope in (file.scopes.file, *file.scopes.of_function.values()):
         for variable in scope.variables:
-            if len(variable.writes) == 1 or not variable.loops:
+            is_itself = variable in calls_itself
+            if not variable.loops or (len(variable.writes) == 1 and not is_itself):
                 continue
-            nodes = [changes.get(name, name) for name, _ in variable.writes[1:]]
+            writes = variable.writes[len(variable.writes) > 1 :]  # the first declares it
+            nodes = [changes.get(name, name) for name, _ in writes]
             inner = [n for n in loops if n.start > variable.declared_at]
             around = [n for n in inner if any(n.start <= w.start < n.end for w in nodes)]
             variable.settled = max(n.end for n in (*nodes, *around))
@@ -53,9 +62,20 @@ def _stands_in(inner: FunctionScope, outer: FunctionScope) -> bool:
 
 def _kept(file: File, types: Inference) -> list[s.Function]:
     """Return the functions that may be called later than in the turn that makes them."""
-    found = [n for n in s.walk(file.block) if isinstance(n, s.Function)]
+    found = {n for n in s.walk(file.block) if isinstance(n, s.Function)}
     at_once = set(_called_at_once(file, types))
-    return [f for f in found if f not in at_once]
+    kept = found - at_once
+    # What one that is kept calls is called later, too.
+    later = {file.scopes.of_function[f] for f in kept}
+    named = [(n.variable, f) for n, f in map(_named, s.walk(file.block)) if n and f in at_once]
+    while called := {
+        f
+        for v, f in named
+        if f not in kept and any(where.within(k) for _, where in v.reads for k in later)
+    }:
+        kept |= called
+        later |= {file.scopes.of_function[f] for f in called}
+    return sorted(kept, key=lambda f: f.start)
 
 
 def _called_at_once(file: File, types: Inference) -> Iterator[s.Function]:

@@ -56,6 +56,18 @@ def narrowed(block: s.Block) -> tuple[dict[s.Name, Kind], dict[s.Name, int]]:
     return kinds, lengths
 
 
+def present(block: s.Block) -> set[s.Name]:
+    """Return the places that a variable is read at behind ``if x`` and ``x ~= nil``."""
+    found: set[s.Name] = set()
+    for condition, part in _guarded(block):
+        for test in _true(condition):
+            if isinstance(test, s.Binary) and test.operator == "~=":
+                test = test.left
+            if isinstance(test, s.Name):
+                found.update(_reads(test.variable, part))
+    return found
+
+
 def _measured(node: s.Node) -> tuple[s.Name, int] | None:
     """``#x == 3``."""
     if not isinstance(node, s.Binary) or node.operator != "==":

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from compat.port.polish.source import Change, Edit, Source
 
 _DECORATION = re.compile(r"^[-=*#~\s]*|[-=*#~\s]*$")
+_DASHES = re.compile(r"^\s*--+(?= |$) ?")  # of a line inside --[[ … ]]
 _NO_TEXT = re.compile(r"port: |noqa|fmt: |type: |!|.*copyright|.*licen[cs]e", re.I)
 # Lua that somebody has taken out.
 _CODE = re.compile(r"(local|function|end|return|require|if .* then|for .* do|\w+ *=|[\w.:]+\()")
@@ -19,6 +20,9 @@ _LINE = re.compile(r"\s*(local \w|function [\w.:]+ *\(|end\b[,)]*$)")
 def docstring(lines: list[str], indent: str = "") -> str | None:
     """Return lines of a comment as a docstring; None where they are none."""
     texts = [line.lstrip("#").removeprefix(" ").rstrip() for line in lines]
+    plain = [_DASHES.sub("", text) for text in texts]
+    if plain != texts:
+        texts = [plain[0], *textwrap.dedent("\n".join(plain[1:])).split("\n")]
     if any(_NO_TEXT.match(text.strip()) for text in texts):
         return None
     while texts and not _DECORATION.sub("", texts[0]):

@@ -13,6 +13,7 @@ from compat.port.write import code
 from compat.port.write.assignments import is_there
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft, statement
+from compat.port.write.imports import returned
 from compat.port.write.names import box, name_of
 from compat.port.write.operators import truth
 
@@ -300,7 +301,7 @@ def return_(node: s.Return, draft: Draft) -> None:
 
 def _file_result(node: s.Return, draft: Draft) -> None:
     only = node.values[0] if len(node.values) == 1 else None
-    if isinstance(only, s.Name) and not only.variable.is_global:
+    if isinstance(only, s.Name) and returned(draft.file) not in ("exports", None):
         draft.exports = name_of(only, draft)
         if draft.types.loads_by_name and draft.exports != "exports":
             draft.page.write(f"exports = {draft.exports}")
@@ -311,7 +312,7 @@ def _file_result(node: s.Return, draft: Draft) -> None:
         if made != "exports":
             draft.page.write(f"exports = {made}")
     else:
-        draft.page.write("sys.exit()")
+        draft.page.write("sys.exit()" if draft.file.is_script else "pass")
 
 
 @statement(s.Jump)

@@ -8,10 +8,11 @@ from compat.port.know.scopes import Variable
 from compat.port.polish.docstrings import header
 from compat.port.polish.rules import polished
 from compat.port.read import syntax as s
+from compat.port.read.syntax import PortError
 from compat.port.write import calls, control, layout, statements, text  # noqa: F401, they register
 from compat.port.write.draft import Draft
 from compat.port.write.heads import head
-from compat.port.write.imports import loads
+from compat.port.write.imports import loads, own_returns
 from compat.port.write.names import global_name
 from compat.port.write.page import Line
 
@@ -29,7 +30,7 @@ def written(draft: Draft) -> str:
     if file.is_script:
         page.write('torch7.setdefaulttensortype("torch.DoubleTensor")', "as in Lua")
     _first_values(draft)
-    draft.body(file.block)
+    _body(file.block, draft)
     page.place_later()
     if any(re.search(r"\blua\.(method|torch|package)\b", n.text) for n in page.lines):
         start = Line(0, "lua.start()", "for what only Torch7 has")
@@ -39,6 +40,26 @@ def written(draft: Draft) -> str:
     comments = header(told) if told else ""
     comments = f"{comments}\n\n" if comments else ""
     return comments + head(body, draft.effects, draft.modules | loads(draft)) + body
+
+
+def _body(block: s.Block, draft: Draft) -> None:
+    """Write the statements of a file; behind ``if c then return x end`` they are the ``else``."""
+    for i, node in enumerate(block.statements):
+        later = block.statements[i + 1 :]
+        if not later or draft.file.is_script or not own_returns(node):
+            continue
+        whole = isinstance(node, s.If) and all(
+            condition is not None and own_returns(inner) == inner.statements[-1:]
+            for condition, inner in node.clauses
+        )
+        if not whole:
+            raise PortError("a file returns before its end")
+        draft.body(s.Block(statements=block.statements[: i + 1]))
+        draft.page.write("else:")
+        with draft.page.indented():
+            _body(s.Block(statements=later, ending=block.ending), draft)
+        return
+    draft.body(block)
 
 
 def _first_values(draft: Draft) -> None:

@@ -33,9 +33,12 @@ def define(node: s.Define, draft: Draft) -> None:
     function = node.function
     target = node.target
     if isinstance(target, s.Name):
-        name = str(target.variable.python) if node.is_local else name_of(target, draft)
+        if node.is_local and target.variable.boxed:
+            draft.page.write(f"{target.variable.python} = lua.Box()", "each turn has its own")
+        is_plain = node.is_local and not target.variable.boxed
+        name = str(target.variable.python) if is_plain else name_of(target, draft)
         if "." in name:
-            inner = name.split(".")[-1]
+            inner = _free_name(target.id, draft)
             define_function(inner, function, draft)
             draft.page.write(f"{name} = {inner}")
         else:
@@ -190,7 +193,7 @@ def _bound(node: s.Function, draft: Draft) -> list[str]:
         and v.loops > 0
         and (v.settled <= node.start or v.boxed)
         and v.declared is not None
-        and v.declared.start < node.start
+        and (v.declared.start < node.start or v.boxed)
         and not v.is_parameter
         and v not in draft.types.aliases
         and (draft.klass is None or v is not draft.klass.variable)

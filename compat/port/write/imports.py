@@ -108,10 +108,20 @@ def _names_import(name: str, draft: Draft) -> bool:
 
 def returned(file: File) -> str | None:
     """Return the name of what a file returns."""
-    last = file.block.statements[-1] if file.block.statements else None
-    if not isinstance(last, s.Return) or not last.values:
+    found = [node for node in own_returns(file.block) if node.values]
+    if not found:
         return None
-    value = last.values[0]
-    if len(last.values) == 1 and isinstance(value, s.Name) and not value.variable.is_global:
-        return str(value.variable.python)
+    value = found[0].values[0]
+    is_only = len(found) == 1 and file.block.statements[-1] is found[0]
+    is_local = isinstance(value, s.Name) and not value.variable.is_global
+    if is_only and len(found[0].values) == 1 and is_local:
+        return str(value.variable.python)  # type: ignore[attr-defined]
     return "exports"
+
+
+def own_returns(node: s.Node) -> list[s.Return]:
+    """Return what ends a part of a function or file, in its order."""
+    if isinstance(node, s.Return):
+        return [node]
+    parts = [part for part in node.children() if not isinstance(part, s.Function)]
+    return [found for part in parts for found in own_returns(part)]

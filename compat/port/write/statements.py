@@ -17,6 +17,7 @@ from compat.port.write.functions import define_function
 from compat.port.write.imports import first_nn, import_as, load
 from compat.port.write.names import box, declared, name_of
 from compat.port.write.operators import truth
+from compat.port.write.text import may_be_nil
 
 _HERE = {
     "nn",
@@ -41,6 +42,11 @@ _NOTHING = {"torch.setheaptracking", "cudnn.fastest"}
 def local(node: s.Local, draft: Draft) -> None:
     """``local names = values``."""
     _declare(node, draft)
+    only = node.names[0].variable
+    if len(node.names) == len(node.values) == len(only.writes) == 1:
+        made = Code(draft.page.lines[-1].text) if draft.page.lines else Code("")
+        if isinstance(node.values[0], s.Index) and may_be_nil(node.values[0], made, draft):
+            draft.lacking.add(only)
     box(node.names, draft)
 
 

@@ -64,7 +64,11 @@ def may_be_nil(node: s.Node, made: Code, draft: Draft) -> bool:
     """Return whether a value may be missing, though its type does not say so."""
     if re.search(r"\.get\([^()]*\)$| else None$|^lua\.index\([^()]*\)$", made.text):
         return True
-    if not isinstance(node, s.Index) or draft.types.was_seen(node):
+    if draft.types.was_seen(node):
+        return False
+    if isinstance(node, s.Name):
+        return node.variable in draft.lacking and node not in draft.present
+    if not isinstance(node, s.Index):
         return False
     kind, name = draft.types.type(node.object), s.constant(node.key)
     shape = kind.shape if kind.only(Kind.OBJECT) else None

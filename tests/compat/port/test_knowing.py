@@ -75,3 +75,34 @@ def test_a_table_of_a_field_is_no_object_of_the_class(
         """
     )
     assert python == lua == "1\t1\t0\n"
+
+
+def test_a_variable_of_a_field_that_may_be_missing_is_shown_as_nil(
+    both: Callable[[str], tuple[str, str]],
+) -> None:
+    lua, python = both(
+        """
+        local list = {}
+        table.insert(list, {score = 1})
+        table.insert(list, {score = 2, tag = 'x'})
+        for i, item in ipairs(list) do
+           local tag = item.tag
+           print(item.score, tag)
+           if tag then print('tag ' .. tag) end
+        end
+        """
+    )
+    assert python == lua == "1\tnil\n2\tx\ntag x\n"
+
+
+def test_a_variable_behind_its_test_is_plain(draft: Callable[[str], str]) -> None:
+    made = draft(
+        """
+        local list = {{score = 1}, {score = 2, tag = 'x'}}
+        for i, item in ipairs(list) do
+           local tag = item.tag
+           if tag then print('tag ' .. tag) end
+        end
+        """
+    )
+    assert 'print(f"tag {tag}")' in made

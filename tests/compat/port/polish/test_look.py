@@ -68,7 +68,31 @@ def test_each_turn_keeps_what_it_had(both: Callable[[str], tuple[str, str]]) -> 
           local f
           function f(n) if n == 0 then return i end return f(n - 1) end
           fs[#fs + 1] = f
+          local function down(n) if n == 0 then return i * 10 end return down(n - 1) end
+          fs[#fs + 1] = down
+          local function up(n) if n == 9 then return i * 20 end return up(n + 1) end
+          fs[#fs + 1] = function(n) return up(n) end  -- which calls it later
         end
         for k = 1, #fs do print(fs[k](2)) end
     """)
     assert printed == expected
+
+
+def test_docstrings_have_no_dashes_of_lua(draft: Callable[[str], str]) -> None:
+    made = draft("""
+        print('begin')
+        --[[
+        --  Adds two numbers
+        --
+        --  and gives their sum - an int.
+        --]]
+        function add(a, b) return a + b end
+        print(add(1, 2))
+        """)
+    text = """
+    \"\"\"Adds two numbers
+
+    and gives their sum - an int.
+    \"\"\"
+"""
+    assert text in made

@@ -78,3 +78,38 @@ def test_a_file_that_reads_what_is_set_before_is_loaded_there(
     assert "from helper import M as helper\nfrom mods import Thing\n" in top
     assert "from data.load" not in top
     assert (out / "models/a.py").is_file()
+
+
+EARLY = {
+    "main.lua": "nets = {}\nrequire 'Layer'\nlocal m = require 'm'\nprint(m.a, nets.Layer():f())",
+    "m.lua": """
+if arg[1] then
+   return {a = 1}
+end
+print('whole')
+local M = {a = 2}
+return M
+""",
+    "Layer.lua": """
+if nets and nets.Layer then return nets.Layer end
+local Layer = torch.class('nets.Layer')
+function Layer:__init() end
+function Layer:f() return 3 end
+return Layer
+""",
+}
+
+
+@pytest.mark.parametrize("line", ["", "x"])
+def test_a_file_may_return_before_its_end(
+    line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from compat.port import command
+
+    for name, text in EARLY.items():
+        (tmp_path / name).write_text(text)
+    out = tmp_path / "out"
+    code = command.run([str(tmp_path / "main.lua")], str(out), check=[line])
+    assert code == 0, capsys.readouterr().out
+    # Python loads a file once: whether it was loaded before is no question.
+    assert "if" not in (out / "Layer.py").read_text().split("as in Lua")[-1]
