@@ -257,6 +257,7 @@ class ArgumentParser(argparse.ArgumentParser):
         made.helplines += _lines([*texts, self.epilog])
         return made
 
+    # argparse's returns a Namespace, which neither prints nor is saved as Lua's table of options.
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: None = None
     ) -> Options:

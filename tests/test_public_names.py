@@ -54,7 +54,9 @@ def test_nothing_of_the_library_is_public_by_accident(name: str) -> None:
     # A module's helpers from elsewhere are imported; what it defines itself is meant.
     own = {each for each in offered if vars(module)[each].__module__ == name}
     assert own <= set(module.__all__)  # type: ignore[attr-defined]
-    if module.__spec__.submodule_search_locations is not None:  # type: ignore[attr-defined]
+    spec = module.__spec__
+    assert spec is not None
+    if spec.submodule_search_locations is not None:
         assert offered <= set(module.__all__)  # type: ignore[attr-defined]
 
 

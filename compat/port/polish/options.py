@@ -94,7 +94,7 @@ def _written(source: Source, parser: _Parser) -> Change | None:
             description = _joined(texts)
         elif texts:
             owner = "group"
-            words = f"group = {parser.name}.add_argument_group({shown(_joined(texts))})"
+            words = f"group = {parser.name}.add_argument_group({_joined(texts)!r})"
             edits.append(source.replaced(texts.pop()[0], words))
         edits += [source.removed(statement) for statement, _ in texts]
         texts = []
@@ -102,7 +102,7 @@ def _written(source: Source, parser: _Parser) -> Change | None:
         edits.append(source.replaced(call, f"{owner}.add_argument({', '.join(made)})"))
     edits += [source.removed(statement) for statement, _ in texts]
     said = {"description": description, "epilog": _joined(texts) if texts else None}
-    about = ", ".join(f"{name}={shown(text)}" for name, text in said.items() if text is not None)
+    about = ", ".join(f"{name}={text!r}" for name, text in said.items() if text is not None)
     if owner == "group" and mentions(parser.scope, "group"):
         return None
     for call in parser.asks:
@@ -122,15 +122,11 @@ def _joined(texts: list[tuple[ast.stmt, str]]) -> str:
     return "\n".join(text for _, text in texts)
 
 
-def shown(text: str) -> str:
-    """Return a string as Python writes it; ruff sees to its quotes."""
-    return repr(text)
-
-
 def _text(node: ast.expr) -> str | None:
     """Return a string that stands there."""
-    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
-    return node.value if is_text else None  # type: ignore[attr-defined]
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    return None
 
 
 def _argument(source: Source, call: ast.Call, whole: set[str]) -> list[str] | None:
@@ -144,7 +140,7 @@ def _argument(source: Source, call: ast.Call, whole: set[str]) -> list[str] | No
     if key is None or not (_KEY if is_option else re.compile(r"[\w-]+")).fullmatch(key):
         return None
     name = key.lstrip("-")
-    words = [shown(key if is_option else name)]
+    words = [repr(key if is_option else name)]
     if not is_option:
         kind = _text(given[2]) if len(given) > 2 else ""
         words += ["type=cmdline.number"] if kind == "number" else []
@@ -158,12 +154,12 @@ def _argument(source: Source, call: ast.Call, whole: set[str]) -> list[str] | No
         words += _of_kind(kind, source.of(given[1]), name in whole)
         help_ = given[2] if len(given) > 2 else None
     if "-" in name:
-        words.append(f"dest={shown(name)}")
+        words.append(f"dest={name!r}")
     if help_ is not None and not (isinstance(help_, ast.Constant) and help_.value is None):
         told = _text(help_)
         if told is None and (_kind(source, help_) != "str" or "%" in source.of(help_)):
             return None
-        plain = None if told is None else shown(told.replace("%", "%%"))
+        plain = None if told is None else repr(told.replace("%", "%%"))
         words.append(f"help={plain or source.of(help_)}")
     return words
 

@@ -13,7 +13,8 @@ import tokenize
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from operator import attrgetter
+from typing import TypeVar, cast
 
 Node = TypeVar("Node", bound=ast.AST)
 Block = list[ast.stmt]
@@ -66,7 +67,7 @@ class Source:
 
     def all(self, kind: type[Node]) -> list[Node]:
         """Return all parts of a kind, outer ones first."""
-        return self._of_kind[kind]  # type: ignore[return-value]
+        return cast(list[Node], self._of_kind[kind])
 
     def parent(self, node: ast.AST) -> ast.AST:
         """Return what a part stands in."""
@@ -89,11 +90,13 @@ class Source:
 
     def start(self, node: ast.AST) -> int:
         """Return where a part begins."""
-        return self._lines[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]
+        line, column, _, _ = _place(node)
+        return self._lines[line - 1] + column
 
     def end(self, node: ast.AST) -> int:
         """Return where a part ends."""
-        return self._lines[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
+        _, _, line, column = _place(node)
+        return self._lines[line - 1] + column
 
     def of(self, node: ast.AST) -> str:
         """Return the text of a part."""
@@ -105,8 +108,8 @@ class Source:
 
     def is_commented(self, node: ast.AST) -> bool:
         """Return whether a comment stands in or behind a statement."""
-        lines = range(node.lineno, node.end_lineno + 1)  # type: ignore[attr-defined]
-        return any(line in self.comments for line in lines)
+        first, _, last, _ = _place(node)
+        return any(line in self.comments for line in range(first, last + 1))
 
     def replaced(self, node: ast.AST, text: str) -> Edit:
         """Return the edit that writes something else for a part."""
@@ -121,7 +124,7 @@ class Source:
 
     def comment_end(self, node: ast.AST) -> int:
         """Return where the comment behind a part ends; where the part does, if there is none."""
-        token = self.comments.get(node.end_lineno)  # type: ignore[attr-defined]
+        token = self.comments.get(_place(node)[2])
         end = self.end(node)
         return end if token is None else self._lines[token.start[0]] - 1
 
@@ -151,6 +154,8 @@ class Source:
 
 
 _FUNCTIONS = (ast.FunctionDef, ast.Lambda)
+# Lines count from 1, columns in bytes from 0. A file as a whole has no place.
+_place = attrgetter("lineno", "col_offset", "end_lineno", "end_col_offset")
 
 
 def _blocks(node: ast.AST) -> Iterator[Block]:

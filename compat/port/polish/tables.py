@@ -70,16 +70,21 @@ def _is(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
-def _appended(node: ast.stmt, name: str | None) -> ast.expr | None:
-    """Return what a statement appends to a list, of any name if none is given."""
+def _append(node: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
+    """Return the list that a statement appends to, and what it appends."""
     if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
         return None
     call = node.value
     function = call.func
     if not isinstance(function, ast.Attribute) or function.attr != "append":
         return None
-    is_that = name is None or _is(function.value, name)
-    return call.args[0] if is_that and len(call.args) == 1 else None
+    return (function.value, call.args[0]) if len(call.args) == 1 else None
+
+
+def _appended(node: ast.stmt, name: str) -> ast.expr | None:
+    """Return what a statement appends to the list of a name."""
+    found = _append(node)
+    return found[1] if found is not None and _is(found[0], name) else None
 
 
 def comprehensions(source: Source) -> Iterator[Change]:
@@ -97,8 +102,7 @@ def comprehensions(source: Source) -> Iterator[Change]:
         made = _start(source, block, node, only)
         if made is None:
             continue
-        start, entry = made
-        name = start.targets[0].id  # type: ignore[attr-defined]
+        start, name, entry = made
         parts = [*entry, node.iter, *([condition] if condition is not None else [])]
         if is_mentioned(parts, name) or _outlives(source, node):
             continue
@@ -116,11 +120,10 @@ def comprehensions(source: Source) -> Iterator[Change]:
 def extended(source: Source) -> Iterator[Change]:
     """``for x in y: z.append(x)`` as ``z.extend(y)``."""
     for node in source.all(ast.For):
-        value = _appended(node.body[0], None) if len(node.body) == 1 and not node.orelse else None
-        if value is None or source.of(value) != source.of(node.target):
+        found = _append(node.body[0]) if len(node.body) == 1 and not node.orelse else None
+        if found is None or source.of(found[1]) != source.of(node.target):
             continue
-        call = node.body[0].value  # type: ignore[attr-defined]
-        owner = call.func.value
+        owner = found[0]
         names = {n.id for n in ast.walk(owner) if isinstance(n, ast.Name)}
         is_own = not any(is_mentioned(node.iter, name) for name in names) and is_plain(owner)
         if is_own and not (
@@ -154,9 +157,10 @@ def _comprehension(
 
 def _start(
     source: Source, block: list[ast.stmt], node: ast.For, only: ast.stmt
-) -> tuple[ast.Assign, list[ast.expr]] | None:
-    """Return the empty table that a loop fills, and what it puts there: a value, or key and
-    value.
+) -> tuple[ast.Assign, str, list[ast.expr]] | None:
+    """Return the empty table that a loop fills, its name, and what the loop puts there.
+
+    That is a value, or a key and a value.
     """
     between: list[ast.stmt] = []
     for before in reversed(block[: block.index(node)]):
@@ -167,7 +171,9 @@ def _start(
                 entry = _put(only, target.id, made)
                 if entry is not None:
                     seen = is_captured(source, source.scope(node), target.id) and calls(between)
-                    return None if seen or is_mentioned(between, target.id) else (before, entry)
+                    if seen or is_mentioned(between, target.id):
+                        return None
+                    return before, target.id, entry
         if not isinstance(before, (ast.Assign, ast.AugAssign, ast.Expr)):
             return None
         between.append(before)

@@ -113,9 +113,9 @@ def returned(file: File) -> str | None:
         return None
     value = found[0].values[0]
     is_only = len(found) == 1 and file.block.statements[-1] is found[0]
-    is_local = isinstance(value, s.Name) and not value.variable.is_global
-    if is_only and len(found[0].values) == 1 and is_local:
-        return str(value.variable.python)  # type: ignore[attr-defined]
+    is_one = is_only and len(found[0].values) == 1
+    if is_one and isinstance(value, s.Name) and not value.variable.is_global:
+        return str(value.variable.python)
     return "exports"
 
 

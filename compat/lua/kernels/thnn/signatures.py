@@ -8,9 +8,9 @@
 ``output!``           a result: the kernel returns it
 ``output=input``      a result, resized like ``input`` and given to the kernel to be written to;
                       where the function's ``inplace`` is true, it becomes ``input``'s memory
-``finput-``           a buffer, which kernels here do without: stays as it is ``generator*``
-a random generator ``[k2 pads:4 scale]`` numbers, a keyword of the kernel each; with a digit, whole
-ones, of this number, as
+``finput-``           a buffer, which kernels here do without: stays as it is
+``generator*``        a random generator
+``[k2 pads:4 scale]`` numbers, a keyword of the kernel each; with a digit, that many whole ones as
                       a tuple: THNN's ``W, H`` and ``T, W, H`` in the order of dimensions, and as
                       they stand after a colon
 ====================  ==============================================================================
