@@ -56,6 +56,19 @@ def _do(known: Inference, node: s.Do) -> None:
     known.all_results(node.call)
 
 
+@statement(s.If)
+def _if(known: Inference, node: s.If) -> None:
+    for condition, _ in node.clauses:
+        if condition is not None:
+            known.type(condition)
+
+
+@statement(s.While)
+@statement(s.Repeat)
+def _loop(known: Inference, node: s.While | s.Repeat) -> None:
+    known.type(node.condition)
+
+
 @statement(s.ForRange)
 def _for_range(known: Inference, node: s.ForRange) -> None:
     first = known.type(node.first)

@@ -106,3 +106,16 @@ def test_a_variable_behind_its_test_is_plain(draft: Callable[[str], str]) -> Non
         """
     )
     assert 'print(f"tag {tag}")' in made
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "if f() then print(1) end",
+        "if false then print(1) elseif f() == 2 then print(2) end",
+        "local n = 0 while f() == 2 and n < 2 do n = n + 1 end",
+        "repeat until f() == 2",
+    ],
+)
+def test_a_call_in_a_condition_tells_the_function(draft: Callable[[str], str], use: str) -> None:
+    assert "def f(a=None):" in draft(f"local function f(a) a = a or 2 return a end\n{use}")
