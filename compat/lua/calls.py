@@ -79,8 +79,8 @@ class Calls:
 
     def functions(self) -> dict[str, Any]:
         """Return the functions that Lua calls, and the marks that it sets."""
-        names = ("invoke", "invoke_with_tables", "add", "keep", "return_lent", "take", "items", "entries")
-        return {name: getattr(self, name) for name in names} | {
+        names = ("invoke", "invoke_with_tables", "add", "keep", "return_lent", "take", "items")
+        return {name: getattr(self, name) for name in (*names, "entries")} | {
             "LIST": LIST,
             "DICT": DICT,
             "MIXED": MIXED,
