@@ -78,8 +78,8 @@ def condition(node: s.Call, draft: Draft) -> Code | None:
         return Code(f"{draft.prefix(node.function).atom}.is_contiguous()")
     if node.method == "find" and draft.types.type(node.function).is_string:
         path, arguments = "string.find", [node.function, *node.arguments]
-    if path == "string.find" and len(arguments) == 2 and isinstance(arguments[1], s.Constant):
-        if plain := _plain(str(arguments[1].value)):
-            text = draft.value(arguments[0])
-            return Code(f"{code.string(plain)} in {text.at(code.ADD)}", code.COMPARE)
+    pattern = arguments[1] if path == "string.find" and len(arguments) == 2 else None
+    if isinstance(pattern, s.Constant) and (plain := _plain(str(pattern.value))):
+        text = draft.value(arguments[0])
+        return Code(f"{code.string(plain)} in {text.at(code.ADD)}", code.COMPARE)
     return None
