@@ -21,7 +21,7 @@ _VALUES = {
     "arg": "sys.argv[1:]",
     **{
         f"coroutine.{n}": f"lua.coroutine.{n}"
-        for n in ("create", "resume", "status", "wrap", "yield_")
+        for n in ("create", "resume", "running", "status", "wrap", "yield_")
     },
     "require": "lua.require",
     "select": "lua.select",
