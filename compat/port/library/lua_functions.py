@@ -48,7 +48,7 @@ table.concat I       "".join(map(str, {1}))
 table.concat Is      {2.}.join(map(str, {1}))
 table.concat         lua.concat({*}) -> s
 table.getn           len({1}) -> i
-table.maxn           lua.length({1})
+table.maxn           lua.maxn({1})
 table.insert Lx      {1.}.append({2})
 table.insert Lxx     {1.}.insert({2i}, {3})
 table.insert         lua.insert({*}) -> nil
@@ -77,6 +77,7 @@ collectgarbage       0 -> x
 io.write             print({*}, sep="", end="") -> x
 io.read              lua.stdin.read({*})#1 -> s|nil
 io.open              lua.open({*})#1 & lua.opened({*}) -> file|nil
+io.type              lua.file_type({1})
 io.lines             lua.open({1}).lines()
 io.flush             sys.stdout.flush()
 io.stdout.write      print({*}, sep="", end="")
@@ -134,6 +135,7 @@ cjson.decode         json.loads({1}) -> loaded
 coroutine.create|status lua.coroutine.{name}({1})
 coroutine.wrap       lua.coroutine.wrap({1}) -> function
 coroutine.resume     lua.coroutine.resume({*})#?
+coroutine.running    lua.coroutine.running()#2
 coroutine.yield      lua.coroutine.yield_({*})#?
 nn.Jacobian.testIO   -> n,n
 nn.utils.recursiveAdd|recursiveCopy|recursiveResizeAs -> x,x

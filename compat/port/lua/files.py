@@ -19,12 +19,12 @@ class File:
     """A file with the methods of Lua's."""
 
     def __init__(self, stream: Any) -> None:
-        self._stream = stream
+        self.stream = stream
         self._ahead = ""  # what was read too far
 
     def write(self, *args: Any) -> File:
         """Write strings and numbers."""
-        self._stream.write("".join(map(tostring, args)))
+        self.stream.write("".join(map(tostring, args)))
         return self
 
     def read(self, *formats: Any) -> Any:
@@ -33,7 +33,10 @@ class File:
 
     def _one(self, what: Any) -> Any:
         if isinstance(what, (int, float)):
-            return self._taken(int(what)) or None
+            found = self._taken(max(int(what), 1)) or None
+            if found is not None and what < 1:  # is there more?
+                found, self._ahead = "", found + self._ahead
+            return found
         kind = what.lstrip("*")[:1]
         if kind == "a":
             return self._taken()
@@ -45,7 +48,7 @@ class File:
             return tonumber(text)
         if self._ahead == "\n":
             return self._taken(1).removesuffix("\n")
-        line = self._ahead + self._stream.readline()
+        line = self._ahead + self.stream.readline()
         self._ahead = ""
         return line.removesuffix("\n") if line else None
 
@@ -55,20 +58,20 @@ class File:
         if 0 <= count <= len(ahead):
             self._ahead = ahead[count:]
             return ahead[:count]
-        found: str = self._stream.read(count if count < 0 else count - len(ahead))
+        found: str = self.stream.read(count if count < 0 else count - len(ahead))
         return ahead + found
 
     def lines(self) -> Iterator[str]:
         """Return the lines, one after the other."""
-        return (line.removesuffix("\n") for line in self._stream)
+        return (line.removesuffix("\n") for line in self.stream)
 
     def seek(self, whence: str = "cur", offset: int = 0) -> int:
         """Go to a place; which one it is."""
-        return int(self._stream.seek(int(offset), {"set": 0, "cur": 1, "end": 2}[whence]))
+        return int(self.stream.seek(int(offset), {"set": 0, "cur": 1, "end": 2}[whence]))
 
     def close(self) -> bool:
         """Close it."""
-        self._stream.close()
+        self.stream.close()
         return True
 
     def __enter__(self) -> File:
@@ -79,7 +82,7 @@ class File:
 
     def flush(self) -> None:
         """Have what was written appear."""
-        self._stream.flush()
+        self.stream.flush()
 
 
 stdin, stderr = File(sys.stdin), File(sys.stderr)
@@ -98,6 +101,13 @@ class _Output(File):
 
 
 stdout = _Output()
+
+
+def file_type(value: Any) -> str | None:
+    """``io.type``."""
+    if not isinstance(value, File):
+        return None
+    return "closed file" if getattr(value.stream, "closed", False) else "file"
 
 
 def open(path: str, mode: str = "r") -> File | None:
