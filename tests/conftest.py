@@ -17,10 +17,11 @@ import pytest
 import simulator
 import torch
 from hypothesis import HealthCheck, settings
+from support.each import seed
 from support.paths import GOLDEN
 from tqdm import TMonitor
 
-from compat import cutorch, random
+from compat import cutorch
 
 # Tests are small and worker threads are many: threads inside operators would fight over the cores.
 torch.set_num_threads(1)
@@ -52,15 +53,6 @@ settings.register_profile(
 settings.register_profile("all", settings.get_profile("default"), max_examples=50)
 settings.register_profile("fuzz", settings.get_profile("default"), max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
-
-
-def seed() -> None:
-    """Random numbers depend on the test alone, not on what ran before it."""
-    random.manualSeed(1)
-    if torch.cuda.is_available():
-        torch.manual_seed(1)
-    else:  # For devices that are not there yet, PyTorch would keep the stack of every call.
-        torch.default_generator.manual_seed(1)
 
 
 def pytest_xdist_auto_num_workers() -> int:
