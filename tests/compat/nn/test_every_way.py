@@ -215,5 +215,13 @@ def is_in_place(module: Any) -> bool:
 @pytest.mark.filterwarnings("ignore:compile")
 @cases(100)
 @given(data=st.data())
-def test_every_way(data: st.DataObject) -> None:
+def test_every_way(data: st.DataObject, interpreted: None) -> None:
+    every_way(Draw(data))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:compile")
+@cases(100)
+@given(data=st.data())
+def test_every_way_with_the_compiler(data: st.DataObject) -> None:
     every_way(Draw(data))
