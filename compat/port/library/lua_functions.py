@@ -83,6 +83,7 @@ io.flush             sys.stdout.flush()
 io.stdout.write      print({*}, sep="", end="")
 io.popen             lua.popen({*}) -> file
 io.close             {1.}.close()
+io.type              lua.file_type({1})
 os.remove            lua.succeeds(os.remove, {*}) & lua.tried(os.remove, {*}) ! pathlib.Path({1}).unlink(missing_ok=True) -> b|nil
 os.rename            lua.succeeds(os.rename, {*}) & lua.tried(os.rename, {*}) ! os.rename({1}, {2}) -> b|nil
 paths.mkdir          lua.succeeds(os.makedirs, {*}) & lua.tried(os.makedirs, {*}) ! os.makedirs({1}, exist_ok=True) -> b|nil
@@ -134,6 +135,7 @@ cjson.encode         json.dumps({1}) -> s
 cjson.decode         json.loads({1}) -> loaded
 coroutine.create|status lua.coroutine.{name}({1})
 coroutine.wrap       lua.coroutine.wrap({1}) -> function
+coroutine.running    lua.coroutine.running()#2
 coroutine.resume     lua.coroutine.resume({*})#?
 coroutine.running    lua.coroutine.running()#2
 coroutine.yield      lua.coroutine.yield_({*})#?
