@@ -119,8 +119,9 @@ def run_all(
 ) -> list[Result]:
     """Run a job on each worker and wait until all have ended.
 
-    The calling thread calls ``meanwhile`` first, if it is given. An interrupt, such as Ctrl-C, is raised after all have ended. A second interrupt is raised at
-    once and marks the workers as given up, since one of them may be stuck.
+    The calling thread first calls ``meanwhile``, if it is given. An interrupt, such as Ctrl-C, is
+    raised after all have ended. A second interrupt is raised at once and marks the workers as given
+    up, since one of them may be stuck.
     """
     try:
         results = [worker.submit(job) for worker, job in zip(workers, jobs, strict=False)]

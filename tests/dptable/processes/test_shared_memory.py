@@ -48,7 +48,10 @@ def sums(piece: int, counts: list[int]) -> list[list[Tensor]]:
 def test_parts_are_summed_whole_and_in_pieces(size, piece):
     counts = [1, 2, 1000, 7, 37, 5000, 64]
     expected = [
-        [sum(gradient(r, step, n, DTYPES[i % 3]) for r in range(size)) for i, n in enumerate(counts)]
+        [
+            sum(gradient(r, step, n, DTYPES[i % 3]) for r in range(size))
+            for i, n in enumerate(counts)
+        ]
         for step in range(5)
     ]
     for found in together(sums, size, piece, counts):
