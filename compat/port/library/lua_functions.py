@@ -77,6 +77,7 @@ collectgarbage       0 -> x
 io.write             print({*}, sep="", end="") -> x
 io.read              lua.stdin.read({*})#1 -> s|nil
 io.open              lua.open({*})#1 & lua.opened({*}) -> file|nil
+io.type              lua.file_type({1})
 io.lines             lua.open({1}).lines()
 io.flush             sys.stdout.flush()
 io.stdout.write      print({*}, sep="", end="")
@@ -136,6 +137,7 @@ coroutine.create|status lua.coroutine.{name}({1})
 coroutine.wrap       lua.coroutine.wrap({1}) -> function
 coroutine.running    lua.coroutine.running()#2
 coroutine.resume     lua.coroutine.resume({*})#?
+coroutine.running    lua.coroutine.running()#2
 coroutine.yield      lua.coroutine.yield_({*})#?
 nn.Jacobian.testIO   -> n,n
 nn.utils.recursiveAdd|recursiveCopy|recursiveResizeAs -> x,x

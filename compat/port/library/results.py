@@ -18,12 +18,13 @@ zeroGradParameters|updateParameters|setNames|style|plot|addjob|synchronize|dojob
 terminate|append -> nil; time|binary|share|read|setChunked|setDeflate|resume|stop|reset -> m
 remember|forget -> m; readObject|storage|loss -> x; parse -> options; hasjob|acceptsjob -> b
 listModules -> list of m; partial -> t; dataspaceSize -> list of i
+add|insert|float|double|cuda|half|training|evaluate|clearState|clone|setMode|noBias|replace -> =
+apply|annotate|setNumInputDims|ceil|floor|sharedClone|threads|fastMode|setTarget -> =
 """)
-_SELF = {
-    *("add", "insert", "float", "double", "cuda", "half", "training", "evaluate", "clearState"),
-    *("clone", "setMode", "noBias", "replace", "apply", "annotate", "setNumInputDims", "ceil"),
-    *("floor", "sharedClone", "threads", "fastMode", "setTarget"),
-}
+_FIELDS = Rules("""
+weight|bias|gradWeight|gradBias -> t; modules|children -> list of m; train|inplace -> b
+real|user|sys|totalValid|averageValid|p -> n
+""")
 _ELSEWHERE = {"cl"}  # what moves tensors to devices that are not here
 _NETS = {"nn.ConcatTable", "nn.gModule", "nn.ParallelTable", "nn.SplitTable", "nn.FlattenTable"}
 
@@ -42,10 +43,10 @@ def constant(path: str) -> Type:
 
 def owner_of_field(name: object) -> Type | None:
     """Return what has a field of this name, if one kind of thing alone has it."""
-    return Type(Kind.MODULE) if name in _FIELDS else None
+    return Type(Kind.MODULE) if name in _OWN_FIELDS else None
 
 
-_FIELDS = {
+_OWN_FIELDS = {
     *("weight", "bias", "gradWeight", "gradBias", "gradInput", "running_mean", "running_var"),
     *("nInputPlane", "nOutputPlane", "sizeAverage", "modules"),
 }
@@ -99,26 +100,17 @@ def kind_of(kind: Type) -> str:
 
     ``?`` where it is not known, ``o`` where it is none that they know.
     """
-    if kind.is_tensor:
-        return "t"
-    if kind.only(Kind.MASK):
-        return "t"
-    if kind.is_number:
-        return "n"
-    if kind.is_string:
-        return "s"
-    if kind.only(Kind.BOOLEAN):
-        return "b"
-    if kind.only(Kind.TABLE):
-        return "l"
-    if kind.only(Kind.FUNCTION):
-        return "f"
-    if kind.only(Kind.SIZES):
-        return "y"
-    if kind.only(Kind.STORAGE):
-        return "z"
+    if kind.is_tensor or kind.is_number or kind.is_string:
+        return "t" if kind.is_tensor else "n" if kind.is_number else "s"
     is_other = kind.only(Kind.OTHER, Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.FILE)
-    return "o" if is_other else "?"
+    letters = (letter for letter, own in _LETTERS.items() if kind.only(own))
+    return next(letters, "o" if is_other else "?")
+
+
+_LETTERS = {
+    "t": Kind.MASK, "b": Kind.BOOLEAN, "l": Kind.TABLE, "f": Kind.FUNCTION, "y": Kind.SIZES,
+    "z": Kind.STORAGE,
+}  # fmt: skip
 
 
 def exact_kind(kind: Type) -> str:
@@ -225,9 +217,7 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
     if name == "type" and arguments and owner.only(Kind.MODULE):
         return [owner]  # moved to that type; without an argument it tells its own
     if rules := _METHODS.all(name):
-        return rule_types(rules[0].result, [], [])
-    if name in _SELF:
-        return [owner]
+        return rule_types(rules[0].result, [owner], [])
     if name == "get":
         return [Type(Kind.MODULE)]
     known = next(iter(owner.classes)) if len(owner.classes) == 1 else ""
@@ -281,7 +271,7 @@ def module_count(name: str) -> int | None:
     """Return how many values a method of an object of compat's gives; None if that is not known."""
     if rules := _METHODS.all(name):
         return rules[0].spread
-    return 1 if name in _SELF or name in _ONLY_MODULES else None
+    return 1 if name in _ONLY_MODULES else None
 
 
 # What recurrent modules hold under the numbers of steps, here too.
@@ -291,8 +281,8 @@ _NODES = {"nngraph.Node", "graph.Node", "annotations"}
 
 def field(owner: Type, name: str) -> Type:
     """Return the type of a field of an object of compat's."""
-    if name in ("weight", "bias", "gradWeight", "gradBias"):
-        return tensor()
+    if rules := _FIELDS.all(name):
+        return rule_types(rules[0].result, [], [])[0]
     if name in ("output", "gradInput"):
         return _result(owner)
     if owner.classes and owner.classes <= _NODES and name in ("data", "annotations"):
@@ -303,16 +293,8 @@ def field(owner: Type, name: str) -> Type:
         return Type(Kind.STRING, Kind.NIL)
     if name == "annotations" and owner.classes == {"annotations"}:
         return owner
-    if name in ("modules", "children"):
-        return _type("list of m", [], False)
     if name in BY_STEP:
         return Type(Kind.TABLE, table=Table(keys={"other"}, uses={"sparse"}))
-    if name in ("train", "inplace"):
-        return Type(Kind.BOOLEAN)
-    if name in ("real", "user", "sys"):
-        return Type(Kind.FLOAT)
-    if name in ("totalValid", "averageValid", "p"):
-        return Type(Kind.FLOAT)
     return Type()
 
 
@@ -334,12 +316,12 @@ SEVERAL = {
 
 def is_method(name: str) -> bool:
     """Return whether something of Lua's or Torch7's has a method of this name."""
-    return name in tensors.names() | _SELF | METHODS | _ONLY_STRINGS | _BOTH or _METHODS.all(name)
+    return name in tensors.names() | METHODS | _ONLY_STRINGS | _BOTH | _METHODS.names()
 
 
 def is_of_module(name: str) -> bool:
     """Return whether objects of compat's have a method or field of this name."""
-    return name in _SELF | METHODS | _FIELDS or _METHODS.all(name)
+    return name in METHODS | _OWN_FIELDS | _METHODS.names()
 
 
 def gives_one(method: str) -> bool:

@@ -126,7 +126,7 @@ def trouble(monkeypatch: pytest.MonkeyPatch) -> Trouble:
     # Replicas on one device would share their parameters, and there would be nothing to copy.
     monkeypatch.setattr(link, "_share_storage", lambda replicas: None)
     # However small, sums are shared by the threads.
-    monkeypatch.setattr(gradient_sum, "_SHARED_SUM", 0)
+    monkeypatch.setattr(gradient_sum, "_SHARED_BYTES", 0)
     return planned
 
 
