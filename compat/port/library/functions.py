@@ -22,12 +22,14 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
     "print": printing.print_,
     "tostring": printing.tostring,
     "io.write": printing.write,
+    "utils.printf": printing.printf,
     "string.format": printing.format_,
     "math.floor": numbers.floor,
     "math.max": numbers.extreme("max"),
     "math.min": numbers.extreme("min"),
     "math.pow": numbers.pow_,
     "string.sub": strings.sub,
+    "string.match": strings.match,
     "string.gsub": strings.gsub,
     "string.rep": strings.rep,
     "table.concat": tables.concat,
@@ -66,7 +68,7 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
 
 def function(path: str, node: s.Call, draft: Draft) -> Code:
     """``path(arguments)``."""
-    if path in draft.types.replaced and holder(path.rpartition(".")[0]):
+    if path in draft.types.replaced and holder(path.rpartition(".")[0], draft):
         own = code.call(str(value(path, draft)), *draft.arguments(node))
         return Code(own.text, spread=draft.types.count(node))
     special = _SPECIAL.get(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from compat.port.library.packages import package
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
@@ -16,7 +17,7 @@ def floor(node: s.Call, draft: Draft) -> Code | None:
     argument = node.arguments[0]
     kind = draft.types.type(argument)
     if kind.is_tensor:
-        return code.call('lua.package("math").floor', draft.value(argument))
+        return code.call(f"{package('math', draft)}.floor", draft.value(argument))
     if kind.is_string:
         return code.call("math.floor", code.call("float", draft.value(argument)))
     inner = argument.inner if isinstance(argument, s.Paren) else argument

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compat.port.know.shapes import captures
 from compat.port.know.types import Kind, Table, Type, tensor
 from compat.port.library import tensors
 from compat.port.read import syntax as s
@@ -38,6 +39,9 @@ hdf5.open m; hdf5.HDF5File.open m; hdf5.DataSetOptions m
 image.load t3; image.scale t; image.crop t; image.hflip t; image.vflip t; image.rotate t
 image.rgb2yuv t; image.gaussian t; image.gaussian1D t; image.save nil; image.toDisplayTensor t
 image.translate t; image.minmax t; image.lena t; image.rgb2y t; image.y2jet t; image.warp t
+bit.bor i; bit.band i; bit.bxor i; bit.bnot i; bit.lshift i; bit.rshift i; bit.tobit i; ffi.new x
+ffi.cast x; ffi.sizeof i; tablex.deepcopy x; tablex.size i; tablex.find x; tds.hash x; tds.Hash x
+tds.Vec x; debug.getinfo x; debug.traceback s; utils.printf nil; paths.rmall x; paths.execute s
 collectgarbage x; math.ldexp n; math.frexp n,i; string.gmatch function; coroutine.wrap function
 stringx.split list of s; stringx.strip s; stringx.join s; stringx.replace s; stringx.lstrip s
 stringx.rstrip s; stringx.startswith b; stringx.endswith b
@@ -50,7 +54,7 @@ zeroGradParameters nil; updateParameters nil; share m
 parse options; option nil; text nil; argument nil; log nil; string s; listModules list of m
 setNames nil; style nil; plot nil; addjob nil; synchronize nil; dojob nil; terminate nil; hasjob b
 acceptsjob b; read m; partial t; dataspaceSize list of i; append nil; setChunked m; setDeflate m
- resume m; stop m; reset m; loss x; remember m; forget m
+all t; resume m; stop m; reset m; loss x; remember m; forget m
 """
 _SELF = {
     *("add", "insert", "float", "double", "cuda", "half", "training", "evaluate", "clearState"),
@@ -296,9 +300,24 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
         return [Type(Kind.FLOAT), Type(Kind.FLOAT)]
     if name in ("forward", "updateOutput") and known.endswith("Criterion"):
         return [Type(Kind.FLOAT)]
+    if name in ("backward", "updateGradInput") and arguments:
+        return [_result(owner) if (made := _like(arguments[0])) is None else made]
     if name in ("forward", "backward", "updateOutput", "updateGradInput"):
         return [_result(owner)]
     return [Type()]
+
+
+def _like(given: Type) -> Type | None:
+    """Return the gradient of an input: a tensor for a tensor, a list for a table."""
+    made = None
+    if given.is_tensor:
+        made = tensor(given.dtypes)
+    elif given.only(Kind.TABLE) and given.shape is not None:
+        items = tensor() if given.shape.items.is_tensor else Type()
+        made = Type(Kind.TABLE, table=Table(keys={"list"}, items=items))
+    if made is not None:
+        made.buffer = True
+    return made
 
 
 def _result(owner: Type) -> Type:
@@ -405,12 +424,26 @@ def is_of_module(name: str) -> bool:
     return name in _SELF | METHODS | _FIELDS or name in _MODULE_SPECS
 
 
+def has_method(kind: Type, method: str) -> bool:
+    """Return whether a type is that of tensors, or of objects of compat's, with such a method."""
+    if kind.atoms == {Kind.TENSOR}:
+        return method in tensors.names()
+    return kind.atoms == {Kind.MODULE} and is_of_module(method)
+
+
 def gives_one(method: str) -> bool:
     """Return whether a method of this name gives one value, whatever kind of Torch7's things has
     it.
     """
     of_tensors = method in tensors.names() and method not in SEVERAL
     return of_tensors or module_count(method) == 1
+
+
+def gives_one_match(node: s.Call) -> bool:
+    """Return whether a match of ``string.match`` is one value: the pattern stands there."""
+    place = 1 if node.method is None else 0
+    pattern = node.arguments[place] if len(node.arguments) > place else None
+    return isinstance(s.constant(pattern), str) and captures(pattern) == 1
 
 
 def count(path: str, node: s.Call) -> int | None:
@@ -420,6 +453,8 @@ def count(path: str, node: s.Call) -> int | None:
         if path == "select":
             first = node.arguments[0] if node.arguments else None
             return 1 if isinstance(first, s.Constant) and first.value == "#" else None
+        if path == "string.match" and gives_one_match(node):
+            return 1
         if path in ("string.find", "string.match", "string.byte", "io.read", "io.open"):
             return None
         return 0 if spec == "nil" else len(spec.split(","))

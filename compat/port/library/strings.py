@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.port.library import patterns
+from compat.port.library.results import gives_one_match
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
@@ -33,6 +34,12 @@ def sub(node: s.Call, draft: Draft) -> Code | None:
         start = "" if a.text == "1" else str(int(a.text) - 1)
         return Code(f"{owner.atom}[{start}:{stop}]")
     return code.call("lua.sub", owner, a, b)
+
+
+def match(node: s.Call, draft: Draft) -> Code:
+    """``string.match``, whose pattern tells how many values it gives."""
+    made = code.call("lua.match", *draft.arguments(node))
+    return Code(made.text, spread=1 if gives_one_match(node) else None)
 
 
 def gsub(node: s.Call, draft: Draft) -> Code | None:

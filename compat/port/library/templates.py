@@ -35,7 +35,6 @@ TEMPLATES = {
     "string.reverse": "{1.}[::-1]",
     "string.char": "lua.char({*})",
     "string.find": "lua.find({*})#?",
-    "string.match": "lua.match({*})#?",
     "string.gmatch": "lua.gmatch({*})",
     "string.gsub": "lua.gsub({*})#2",
     "string.byte": "lua.byte({*})#?",
