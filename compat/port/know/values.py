@@ -57,7 +57,8 @@ def owner_of_method(known: Inference, node: s.Call) -> Type:
     """
     assert node.method is not None
     kind = _having(known.owner(node.function), node.method)
-    if kind.open and len(kind.atoms) == 1 and results.has_method(kind, node.method):
+    is_own = node.method in known.own_methods
+    if kind.open and len(kind.atoms) == 1 and not is_own and results.has_method(kind, node.method):
         closed = kind.without()
         closed.open = False  # what else it is given is the same
         return closed

@@ -89,6 +89,7 @@ def value_at_origin(problem: Exception) -> Any:
     text = str(problem)[len("".join(vars(problem).get("places", ()))) :]
     if isinstance(problem, LuaError) and text == "(error object is not a string)":
         return _raised_in_lua(problem)
+    text = text.replace("I/O operation on closed file.", "attempt to use a closed file")
     words = _in_lua(problem, text, site) or next(
         iter(re.findall("^python:.*: (attempt to .*)", text)), None
     )

@@ -372,3 +372,21 @@ print(r, p.size == torch.Tensor.size)
 local list = {}
 torch.Tensor.split(list, torch.range(1, 4), 2, 1)
 print(#list, list[2])
+
+-- # files, coroutines and keys that scripts ask about
+local path = os.tmpname()
+local f = assert(io.open(path, 'w'))
+f:write('ab\n')
+f:close()
+f = assert(io.open(path))
+print(io.type(f), io.type(io.stdout), io.type(4), f:read(0), f:read(3), f:read(0))
+f:close()
+print(io.type(f), pcall(f.read, f))
+print(pcall(function() return f:read('*l') end))
+os.remove(path)
+local thread, is_program = coroutine.running()
+print(type(thread), tostring(thread):match('^%a+'), is_program)
+local co
+co = coroutine.create(function() print(coroutine.running() == co, select(2, coroutine.running())) end)
+coroutine.resume(co)
+print(table.maxn{1, 2, [10] = 3}, table.maxn{}, table.maxn{4, 5})
