@@ -34,6 +34,8 @@ FOREIGN = _Mark(LuaSequence)
 # Before the number of a table lent before.
 SAME = _Mark()
 _TABLES = (list, dict, LuaDict, MixedTable)
+# So many values are results of a call rather than a table.
+_SHORT = 16
 
 
 class _Lent:
@@ -77,7 +79,7 @@ class Calls:
 
     def functions(self) -> dict[str, Any]:
         """Return the functions that Lua calls, and the marks that it sets."""
-        names = ("invoke", "invoke_with_tables", "add", "keep", "return_lent", "take", "items")
+        names = ("invoke", "invoke_with_tables", "add", "keep", "return_lent", "take", "items", "entries")
         return {name: getattr(self, name) for name in names} | {
             "LIST": LIST,
             "DICT": DICT,
@@ -125,12 +127,19 @@ class Calls:
     def _answer(self, box: list[Any]) -> Any:
         # Not an argument, to which the caller has a reference in some versions of Python.
         results = box.pop()
-        if not isinstance(results, tuple) or isinstance(results, torch.Size):
-            results = (results,)
-        found = self._classified_all(results)
+        kind = type(results)
+        if kind is torch.Tensor or kind is float:
+            found = self._classified(results)
+            if type(found) is not tuple:
+                found = (found,)
+        else:
+            if not isinstance(results, tuple) or kind is torch.Size:
+                results = (results,)
+            found = self._classified_all(results)
+            if len(found) == 3 and found[1] is None:
+                found = found[:1]
         del results
-        changes = self.return_lent() if len(self._lent) > self._floor else None
-        return (changes, found[0]) if len(found) == 3 and found[1] is None else (changes, *found)
+        return (self.return_lent() if len(self._lent) > self._floor else None, *found)
 
     def _classified_all(self, values: Any) -> list[Any]:
         """Return values, their kinds and identities; a table only Lua will own is ``fresh``."""
@@ -154,6 +163,12 @@ class Calls:
         """Return ``items`` of a table that Lua owns from now on."""
         return self.items(table, table.clear)  # what nobody else has is the caller's alone
 
+    def entries(self, table: Any) -> Any:
+        """Return the classified values of a short list, nothing of other tables."""
+        if type(table) is list and 0 < len(table) <= _SHORT and table[-1] is not None:
+            return tuple(self._classified_all(table))
+        return None
+
     def items(self, table: Any, taken: Callable[[], None] | None = None) -> tuple[Any, Any, int]:
         """Return keys (None for 1…n) and classified values of a table, and their number."""
         keys, found = keys_and_values(table)
@@ -171,7 +186,8 @@ class Calls:
         args = self._decode(flat, self._lent, first)
         for lent in self._lent[first:]:
             assert lent is not None
-            lent.before = _entries(lent.table)
+            table = lent.table
+            lent.before = tuple(table) if type(table) is list else _entries(table)
         return args
 
     def _decode(self, flat: Iterable[Any], found: list[_Lent | None], first: int = 0) -> list[Any]:

@@ -150,7 +150,7 @@ def _stored(table: dict[Any, Any], key: Any) -> Any:
 
 def keys_and_values(table: Any) -> tuple[list[Any] | None, list[Any]]:
     """Return keys (None for 1…n) and values of a list, tuple or dict."""
-    if isinstance(table, (dict, MixedTable)):
+    if type(table) is not list and isinstance(table, (dict, MixedTable)):
         found = list(items(table))
         return [key for key, _ in found], [value for _, value in found]
     return None, list(table)
@@ -162,7 +162,7 @@ def filled(table: Table, content: list[Any]) -> None:
     For a ``MixedTable`` the number of entries, these, and keys and values.
     """
     others: Any = table
-    if isinstance(table, MixedTable):
+    if type(table) is not list and isinstance(table, MixedTable):
         count = content[0]
         table += content[1 : count + 1]
         content, others = content[count + 1 :], table.others

@@ -160,14 +160,22 @@ function t7.return_lent()
    if n_lent > floor then return_lent(call(calls.return_lent)) end
 end
 
-local function receive(changes, ...)
-   if n_lent > floor then return_lent(changes) end
+local function results(...)
    local n = select('#', ...)
    if n <= 3 then return to_lua_as(...) end
+   if n == 9 then
+      local a, ka, ia, b, kb, ib, c, kc, ic = ...
+      return to_lua_as(a, ka, ia), to_lua_as(b, kb, ib), to_lua_as(c, kc, ic)
+   end
    local values = {...}
-   local results = {}
-   for i = 1, n, 3 do results[(i + 2) / 3] = to_lua_as(values[i], values[i + 1], values[i + 2]) end
-   return unpack(results, 1, n / 3)
+   local found = {}
+   for i = 1, n, 3 do found[(i + 2) / 3] = to_lua_as(values[i], values[i + 1], values[i + 2]) end
+   return unpack(found, 1, n / 3)
+end
+
+local function receive(changes, ...)
+   if n_lent > floor then return_lent(changes) end
+   return results(...)
 end
 
 -- So many arguments a call can have: gives Python what comes before the last ones, and returns these.
@@ -412,7 +420,13 @@ end)
 _G.rawget = wrapped(rawget, function(_, rec, k) return get(rec, k) end)
 _G.rawset = wrapped(rawset, function(t, rec, k, v) put(t, rec, k, v) return t end)
 if rawlen then _G.rawlen = wrapped(rawlen, function(_, rec) return length(rec) end) end
+local function unpacked(rec, ...)
+   if select('#', ...) > 1 then return results(...) end
+   local t, n = items_of(rec)
+   return unpack(t, 1, n or length(rec))
+end
 _G.unpack = wrapped(unpack, function(_, rec, i, j)
+   if i == nil and j == nil then return unpacked(rec, call(calls.entries, rec.py)) end
    local t, n = items_of(rec)
    return unpack(t, i or 1, j or n or length(rec))
 end)

@@ -111,7 +111,8 @@ class gModule(Relaying):
 
     def updateOutput(self, input: Any) -> Any:
         if self.nInputs > 1:
-            table(input, self.nInputs)
+            # A table of its own, so that Lua's stays Lua's, where Lua can reach its entries.
+            input = list(table(input, self.nInputs))
         # What is below runs for each node of each pass, so it asks only what it must.
         modules, called, value = self.modules, None, input
         values: list[Any] = []
@@ -153,7 +154,7 @@ class gModule(Relaying):
                 "accepted"
             )
         arrived: list[list[Any]] = [[] for _ in steps]
-        arrived[-1].append(gradOutput)
+        arrived[-1].append(gradOutput if len(outputs) == 1 else list(gradOutput))
         totals: list[Any] = [None] * len(steps)
         called, total = None, gradOutput
         try:

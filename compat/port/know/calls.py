@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat.port.know.files import Class
+from compat.port.know.lapp import declared
 from compat.port.know.scopes import LOADERS
-from compat.port.know.shapes import captures, constant, is_open
+from compat.port.know.shapes import captures, is_open
 from compat.port.know.types import Kind, Signature, Table, Type, tensor
 from compat.port.library import results as given
-from compat.port.lua.lapp import declared
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -201,10 +201,9 @@ def _lapp(known: Inference, text: s.Node) -> Type:
     if known.command_line is None:
         known.command_line = Table(uses={"options"})
         if isinstance(text, s.Constant) and isinstance(text.value, str):
-            for option in [o for found in declared(text.value) for o in found]:
-                kind = Type(Kind.NUMBER) if option.default is None else constant(option.default)
-                known.command_line.name(option.name).join(kind)
-                known.command_line.always.add(option.name)
+            for name, kind in declared(text.value):
+                known.command_line.name(name).join(kind)
+                known.command_line.always.add(name)
     return Type(Kind.OPTIONS, table=known.command_line)
 
 

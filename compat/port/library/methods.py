@@ -160,7 +160,7 @@ def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
         if rule is not None and rules.fits(rule, [kind, *kinds]):
             return rules.apply(rule, node.function, node.arguments, draft)
         if rule is None and name in tensors.WITH_RESULT:
-            found = tensors.function(name, "".join(map(results.kind_of, kinds)))
+            found = tensors.FUNCTIONS.find(name, "".join(map(results.kind_of, kinds)))
             if found is not None and rules.fits(found, kinds) and kinds and kinds[0].is_tensor:
                 return rules.with_result(name, found, [node.function, *node.arguments], draft)
     unknown = next(

@@ -10,58 +10,26 @@ from typing import Any
 
 from compat.port.know.scopes import PACKAGES
 from compat.port.library import tensors
+from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
 
+# What is no function; functions are in the table.
 _VALUES = {
     "math.pi": "math.pi",
     "math.huge": "math.inf",
     "_G": "globals()",
     "__threadid": "lua.threadid()",
     "arg": "sys.argv[1:]",
-    **{
-        f"coroutine.{n}": f"lua.coroutine.{n}"
-        for n in ("create", "resume", "running", "status", "wrap", "yield_")
-    },
-    "require": "lua.require",
-    "select": "lua.select",
-    "next": "lua.next",
-    "assert": "lua.check",
-    "setmetatable": "lua.setmetatable",
-    "getmetatable": "lua.getmetatable",
-    "rawget": "lua.rawget",
-    "rawset": "lua.rawset",
     "_VERSION": '"Lua 5.1"',
     "jit": "None",
-    "print": "lua.print",
-    "tostring": "lua.tostring",
-    "tonumber": "lua.tonumber",
-    "type": "lua.type",
-    "error": "lua.error",
-    "pcall": "lua.pcall",
-    "ipairs": "lua.ipairs",
-    "pairs": "lua.pairs",
-    "unpack": "lua.unpack",
     "io.stdout": "lua.stdout",
     "io.stderr": "lua.stderr",
     "io.stdin": "lua.stdin",
-    "math.max": "max",
-    "math.min": "min",
-    "math.random": "lua.random",
-    "math.randomseed": "lua.randomseed",
-    "math.abs": "abs",
     "sys.COLORS": "lua.COLORS",
     "ffi.os": "lua.SYSTEM",
-    "cjson.encode": "json.dumps",
-    "cjson.decode": "json.loads",
     "cjson.null": "None",
-    **{
-        f"math.{n}": f"math.{n}"
-        for n in ("floor", "ceil", "sqrt", "exp", "log", "sin", "cos", "tan")
-    },
 }
-
-
 PYTHON = {"nn", "optim", "cudnn", "cutorch", "xlua", "image", "hdf5", "nngraph", "graph"}
 
 
@@ -80,13 +48,15 @@ def value(path: str, draft: Draft) -> Code:
         return Code(f"{owner}.{path.rpartition('.')[2]}")
     if path in _VALUES:
         return Code(_VALUES[path])
+    if (rule := FUNCTIONS.all(path)[-1:]) and rule[0].function:
+        return Code(rule[0].function)
     if not name and head in PYTHON | {"torch", "threads"}:
         return Code(path)
     if head in PYTHON and has(head, name):
         return Code(path)
     if path.startswith("sys.COLORS."):
         return Code(f"lua.COLORS.{name.removeprefix('COLORS.')}")
-    if head == "torch" and name in tensors.names("functions"):
+    if head == "torch" and name in tensors.FUNCTIONS.names():
         return Code(f"lua.torch.{name}")
     if head == "torch" and has("torch", name):
         return Code(f"torch7.{name}")

@@ -5,16 +5,12 @@ from __future__ import annotations
 import builtins
 import os
 import sys
-import tempfile
-import time as _time
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
 from typing import Any
 
 from compat.port.lua.numbers import tonumber
 from compat.port.lua.printing import write
 from compat.port.lua.strings import match
-from compat.port.lua.tables import index
 from compat.port.lua.text import Error, shows_bytes, tostring
 from compat.port.lua.values import results
 
@@ -157,13 +153,6 @@ def must_open(path: str, mode: str = "r") -> File:
     return file
 
 
-def tmpname() -> str:
-    """``os.tmpname``: the name of a new empty file."""
-    handle, name = tempfile.mkstemp(prefix="lua_")
-    os.close(handle)
-    return name
-
-
 def files(folder: str, pattern: str | None = None) -> Any:
     """Return the names in a folder, ``.`` and ``..`` too; those that a pattern matches."""
     found = [".", "..", *sorted(os.listdir(folder))]
@@ -192,48 +181,6 @@ def tried(function: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
 def succeeds(function: Callable[..., Any], *args: Any) -> bool | None:
     """Return the first of what ``tried`` gives."""
     return tried(function, *args)[0]
-
-
-def attributes(path: str, name: str | None = None) -> Any:
-    """``lfs.attributes``: times, size and kind of a file; None where there is none."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    made = SimpleNamespace(
-        modification=int(found.st_mtime),
-        access=int(found.st_atime),
-        change=int(found.st_ctime),
-        size=found.st_size,
-        mode="directory" if os.path.isdir(path) else "file",
-    )
-    return made if name is None else getattr(made, name)
-
-
-def time(table: Any = None) -> int:
-    """``os.time``: now, or the local time that the fields of a table name."""
-    if table is None:
-        return int(_time.time())
-    year, month, day = (int(index(table, name)) for name in ("year", "month", "day"))
-    of_day = [index(table, name) for name in ("hour", "min", "sec")]
-    hour, minute, second = (
-        default if found is None else int(found)
-        for found, default in zip(of_day, (12, 0, 0), strict=True)
-    )
-    summer = {None: -1, False: 0, True: 1}[index(table, "isdst")]
-    return int(_time.mktime((year, month, day, hour, minute, second, 0, 0, summer)))
-
-
-def date(template: str = "%c", when: float | None = None) -> Any:
-    """``os.date``: a text, or the fields of ``*t``."""
-    moment = _time.time() if when is None else when
-    found = (_time.gmtime if template.startswith("!") else _time.localtime)(moment)
-    if template.lstrip("!") != "*t":
-        return _time.strftime(template.lstrip("!"), found)
-    names = ("year", "month", "day", "hour", "min", "sec")
-    fields = dict(zip(names, found[:6], strict=True))
-    weekday = (found.tm_wday + 1) % 7 + 1
-    return {**fields, "wday": weekday, "yday": found.tm_yday, "isdst": found.tm_isdst > 0}
 
 
 class _Colors:
