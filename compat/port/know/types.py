@@ -105,8 +105,12 @@ class Type:
 
     @property
     def is_known(self) -> bool:
-        """Whether its possibilities are all that there are."""
-        return bool(self.atoms) and not self.open
+        """Whether its possibilities are all that there are.
+
+        The tables that nets give are lists, whatever those of the program are.
+        """
+        is_either = self.buffer and self.shape is not None and self.shape.is_dict
+        return bool(self.atoms) and not self.open and not is_either
 
     def may(self, *atoms: Kind) -> bool:
         """Return whether it may be one of these, as far as is known."""

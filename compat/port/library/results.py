@@ -92,7 +92,7 @@ _ONLY_STRINGS = {"gsub", "gmatch", "upper", "lower", "rep", "byte", "match", "fi
 # Methods of tensors, and of modules, tables or files too.
 _BOTH = {
     *("add", "size", "type", "float", "double", "cuda", "half", "clone", "apply", "zero", "set"),
-    *("index", "sub", "new", "sort", "split", "random", "reset", "get", "byte", "char"),
+    *("index", "sub", "new", "sort", "split", "random", "reset", "get", "byte", "char", "all"),
 }
 
 

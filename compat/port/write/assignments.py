@@ -257,7 +257,8 @@ def _delete(target: s.Index, draft: Draft) -> bool:
     if kind.shape.is_list:
         if is_length_of(target.key, target.object):
             draft.page.write(f"{owner.atom}.pop()")
-            return True
-        return False
+        else:  # of the last entry, it makes the list shorter
+            draft.page.write(f"lua.put({owner}, {draft.value(target.key)}, None)")
+        return True
     draft.page.write(f"{owner.atom}.pop({draft.value(target.key)}, None)")
     return True
