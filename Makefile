@@ -62,6 +62,7 @@ bench: $(READY)    ## run every benchmark
 bench-quick: $(READY)    ## three minutes: the tables of steps, programs, copies, files, starts; TORCH7=... names a Lua Torch7
 	$(BIN)/python benchmarks/step.py --only bare --budget 2
 	$(BIN)/python benchmarks/step.py --only parallel --budget 2
+	$(BIN)/python benchmarks/step.py --only processes --budget 2
 	$(BIN)/python benchmarks/lua.py --budget 1 $(if $(TORCH7),--torch7 "$(TORCH7)")
 	$(BIN)/python benchmarks/ported.py --budget 1 $(if $(TORCH7),--torch7 "$(TORCH7)")
 	$(BIN)/python benchmarks/overhead.py --budget 1

@@ -14,6 +14,9 @@ import torch
 
 from compat import accelerators
 
+# Seconds of three calls up to which a turn has ten.
+_SHORT = 0.15
+
 
 def seconds(
     function: Callable[[], object],
@@ -36,10 +39,11 @@ def alternate(
 ) -> dict[str, list[float]]:
     """The times of each contender, which returns its own in seconds, round after round.
 
-    A contender's turn is three calls, whose median counts: the first pays for what the contender
-    before left in caches and memory, which nobody does who runs just one of them. Two turns warm
-    up. The order turns round every round. Stops after ``rounds`` or when ``budget`` seconds are
-    spent, but not before five; without any budget, which is to see that it runs, after two.
+    A contender's turn is ten calls, or three if ten take too long, whose median counts: the first
+    ones pay for what the contender before left in caches and memory, which nobody does who runs
+    just one of them. Two turns warm up. The order turns round every round. Stops after ``rounds``
+    or when ``budget`` seconds are spent, but not before five; without any budget, which is to see
+    that it runs, after two.
     """
     names = list(contenders)
     for name in names * 2:
@@ -55,7 +59,10 @@ def alternate(
 
 
 def _turn(contender: Callable[[], float]) -> float:
-    return statistics.median(contender() for _ in range(3))
+    times = [contender() for _ in range(3)]
+    if sum(times) < _SHORT:
+        times += [contender() for _ in range(7)]
+    return statistics.median(times)
 
 
 def ratio(times: Mapping[str, list[float]], name: str, base: str) -> tuple[float, float, float]:

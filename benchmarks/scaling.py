@@ -34,6 +34,7 @@ from processes import Processes
 from compat import cutorch, nn
 from dptable import DataParallelTable, comm, models
 from dptable.processes import heartbeat
+from dptable.processes.exchange import AllReduce
 from dptable.sharding import ShardedParameters
 
 MiB = 1 << 20
@@ -119,7 +120,8 @@ class Rank:
         table = DataParallelTable(1, True).add(getattr(models, name)(10, *shape, **more), ["cpu"])
         shards = ShardedParameters(table) if sharded else None
         if shards is None:
-            table.distribute(bucket_cap_mb=bucket_mb or 25)
+            # As between machines: the model is one of messages.
+            table.distribute(bucket_cap_mb=bucket_mb or 25, exchange=AllReduce)
         table.gradInput = None
         return table, shards
 

@@ -292,10 +292,11 @@ def folder_name(
     flags = dict(ignore) if isinstance(ignore, Mapping) else dict.fromkeys(ignore, True)
     named = []
     for name, value in params.items():
-        text = f"{name}{separators[1]}{_folder_text(value)}"
         if flags.get(name):
             print(f"-- ignore option {name}")
-        elif name in defaults:
+            continue
+        text = f"{name}{separators[1]}{_folder_text(value)}"
+        if name in defaults:
             default = defaults[name]
             if value != default or flags.get(name) is False:
                 named.append(text)

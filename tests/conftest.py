@@ -17,10 +17,12 @@ import pytest
 import simulator
 import torch
 from hypothesis import HealthCheck, settings
+from support.each import seed
+from support.forked_python import SHARED, forked_python
 from support.paths import GOLDEN
 from tqdm import TMonitor
 
-from compat import cutorch, random
+from compat import cutorch
 
 # Tests are small and worker threads are many: threads inside operators would fight over the cores.
 torch.set_num_threads(1)
@@ -54,18 +56,15 @@ settings.register_profile("fuzz", settings.get_profile("default"), max_examples=
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
-def seed() -> None:
-    """Random numbers depend on the test alone, not on what ran before it."""
-    random.manualSeed(1)
-    if torch.cuda.is_available():
-        torch.manual_seed(1)
-    else:  # For devices that are not there yet, PyTorch would keep the stack of every call.
-        torch.default_generator.manual_seed(1)
-
-
 def pytest_xdist_auto_num_workers() -> int:
     """Half as many processes again as there are cores: a third of the time is spent on waiting."""
     return max(2, min(8, (os.cpu_count() or 1) * 3 // 2))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Processes that run tests share the server that the first process starts."""
+    if config.getoption("numprocesses", None):
+        os.environ[SHARED] = forked_python()
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:

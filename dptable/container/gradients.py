@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -20,8 +20,8 @@ from dptable.processes.single_process import SingleProcess
 from dptable.reducer import BUCKET_BYTES, Reducer
 from dptable.torch_internals import foreach_mul_
 
-# Below this many bytes per replica, handing the work to the threads costs more than the sum.
-_SHARED_SUM = 1 << 18
+# Below this many bytes for each thread, to share the work takes longer than to do it.
+_SHARED_BYTES = 1 << 18
 
 
 class BackwardPass(NamedTuple):
@@ -96,9 +96,13 @@ class GradientSum(Part):
 
     def zero(self, link: Link) -> None:
         """Fill the gradients of all replicas with zeros."""
-        for gradients in self._parameters.lists(link)[1]:
-            if gradients:
-                foreach_zero_(gradients)
+        lists = self._parameters.lists(link)[1]
+        zeros = [partial(foreach_zero_, gradients) for gradients in lists if gradients]
+        if zeros and self._shared([t for gradients in lists for t in gradients], len(zeros)):
+            self._replicas.dispatcher.share(zeros, self._replicas.gpus())
+        else:
+            for zero in zeros:
+                zero()
         self._failed = False
         self.group.zeroed()
 
@@ -199,19 +203,28 @@ class GradientSum(Part):
                 self._sum(copies)
 
     def _sum(self, copies: tuple[Tensor, ...]) -> None:
-        """Sum onto the first of ``copies``; large CPU tensors are shared out among the threads."""
-        first, count = copies[0], len(self._replicas.gpus())
-        flat = [c.view(-1) if c.is_contiguous() else c for c in copies]
-        if (
-            self._replicas.dispatcher.parallel
-            and first.numel() // count * first.element_size() >= _SHARED_SUM
-            and all(c.dim() == 1 and c.device.type == "cpu" for c in flat)
-        ):
-            # Each worker sums its own range of all copies: one thread alone would wait for memory.
-            ranges = comm.slice_ranges(first.numel(), count)
-            self._replicas.exec(lambda m, i: comm.reduce_slice_(flat, *ranges[i - 1], zero=True))
+        """Sum onto the first of ``copies``."""
+        gpus = self._replicas.gpus()
+        flat = [c.view(-1) for c in copies if c.is_contiguous()]
+        if len(flat) == len(copies) and self._shared(flat[:1], len(gpus)):
+            # Each thread sums its own range of all copies: one alone would wait for memory.
+            self._replicas.dispatcher.share(
+                [
+                    partial(comm.reduce_slice_, flat, *own, zero=True)
+                    for own in comm.slice_ranges(flat[0].numel(), len(gpus))
+                ],
+                gpus,
+            )
         else:
             comm.reduce_into_(copies, zero=True, nccl=self._parameters.nccl())
+
+    def _shared(self, tensors: Sequence[Tensor], count: int) -> bool:
+        """Return whether ``count`` threads are to share work on these tensors of the CPU."""
+        return (
+            self._replicas.dispatcher.parallel
+            and sum(t.numel() * t.element_size() for t in tensors) // count >= _SHARED_BYTES
+            and all(device.type == "cpu" for device in self._replicas.devices())
+        )
 
     def _discard(self, link: Link) -> None:
         self._unreduced = 0

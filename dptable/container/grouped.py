@@ -13,8 +13,9 @@ from compat.nn.core.net_tensors import described, named_tensors, running_statist
 from compat.tensor_tables import map_tensors
 from dptable.container.batch_statistics import AVERAGED, SYNCHRONISED
 from dptable.container.replicated import Replicated
-from dptable.processes.exchange import AllReduce, Exchange
+from dptable.processes.exchange import Exchange
 from dptable.processes.member import Member
+from dptable.processes.shared_memory import SharedMemory
 
 C = TypeVar("C", bound="Grouped")
 
@@ -27,7 +28,7 @@ class Grouped(Replicated, abstract=True):
         process_group: dist.ProcessGroup | None = None,
         average: bool = True,
         bucket_cap_mb: float = 25,
-        exchange: Callable[[dist.ProcessGroup], Exchange] = AllReduce,
+        exchange: Callable[[dist.ProcessGroup], Exchange] = SharedMemory,
     ) -> C:
         """Train together with the containers of other processes.
 
@@ -41,8 +42,9 @@ class Grouped(Replicated, abstract=True):
             bucket_cap_mb: the size in MiB of the buckets in which gradients are exchanged while
                 backward goes on; docs/scaling.md says what to choose.
             exchange: makes, for the process group, the object that exchanges gradients. By default
-                every process gets the whole sum; ``dptable.sharding`` gives each its slice. For
-                your own, see ``dptable.processes.exchange.Exchange``.
+                every process gets the whole sum, on one machine through shared memory;
+                ``dptable.sharding`` gives each its slice. For your own, see
+                ``dptable.processes.exchange.Exchange``.
 
         Returns:
             This container.

@@ -22,7 +22,9 @@ from dptable.threads.dispatch import Basic, Job
 
 Closure = Callable[[Module, int], Any]
 # What an object may do in another way than its class does.
-_METHODS = ("updateOutput", "updateGradInput", "accGradParameters", "backward", "forward")
+_METHODS = frozenset(
+    ("updateOutput", "updateGradInput", "accGradParameters", "backward", "forward")
+)
 
 
 class Structure:
@@ -36,8 +38,13 @@ class Structure:
         self._modules = net.listModules()
         self._methods = self._own_methods()
 
-    def _own_methods(self) -> list[Any]:
-        return [method for m in self._modules for method in map(vars(m).get, _METHODS)]
+    def _own_methods(self) -> dict[tuple[int, str], Any]:
+        return {
+            (i, name): fields[name]
+            for i, fields in enumerate(map(vars, self._modules))
+            if not fields.keys().isdisjoint(_METHODS)
+            for name in _METHODS & fields.keys()
+        }
 
     def new_methods(self) -> list[tuple[int, str, Any]]:
         """Return the methods that were set or removed since the last call.
@@ -46,15 +53,12 @@ class Structure:
             For each its module's number in ``listModules()``, counted from 0, its name, and the
             method or None.
         """
-        now, former = self._own_methods(), self._methods
+        former, self._methods = self._methods, self._own_methods()
         # By identity: comparing functions by value would call `__eq__` of somebody's objects.
-        if all(map(is_, now, former)):
-            return []
-        self._methods = now
         return [
-            (i // len(_METHODS), _METHODS[i % len(_METHODS)], method)
-            for i, method in enumerate(now)
-            if method is not former[i]
+            (*key, self._methods.get(key))
+            for key in {**former, **self._methods}
+            if self._methods.get(key) is not former.get(key)
         ]
 
     def holds_modules(self) -> bool:

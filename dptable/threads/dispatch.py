@@ -15,7 +15,7 @@ from compat import cutorch, t7
 from compat.checks import prefix
 from compat.cutorch import DeviceLike
 from dptable.threads.caller_modes import CallerModes
-from dptable.threads.worker import Worker, run_all, stop_all
+from dptable.threads.worker import Result, Worker, run_all, stop_all
 
 
 class Job:
@@ -70,6 +70,16 @@ class Basic:
                     raise
         return results
 
+    def share(self, parts: Sequence[Callable[[], Any]], gpus: Sequence[DeviceLike]) -> None:
+        """Call functions that work on CPU tensors, at once where there are worker threads.
+
+        Args:
+            parts: one function for each of the devices. The caller's thread calls the first.
+            gpus: the devices.
+        """
+        for part in parts:
+            part()
+
     def close(self) -> None:
         """End the worker threads, if there are any; the next use starts new ones."""
 
@@ -99,7 +109,7 @@ class Threads(Basic):
         self._finalizer: weakref.finalize[Any, Any] | None = None
 
     def prepare(self, gpus: Sequence[DeviceLike]) -> bool:
-        if sum(worker.alive for worker in self._workers) == len(gpus):
+        if self._ready(gpus):
             return True
         given_up = any(worker.given_up for worker in self._workers)
         self.close()
@@ -123,32 +133,28 @@ class Threads(Basic):
             # What a worker sets is also the default of threads that are started later.
             torch.set_num_threads(total)
 
+    def share(self, parts: Sequence[Callable[[], Any]], gpus: Sequence[DeviceLike]) -> None:
+        if self._inside() or not self._ready(gpus):
+            super().share(parts, gpus)
+            return
+        # The caller takes a part, too: a thread less is woken, and mostly nobody is waited for.
+        first, *others = map(Job, parts)
+        _enter(others, gpus[1:])
+        _values(run_all(self._workers[1:], others, first), gpus[1:], 2)
+
     def run(self, jobs: Sequence[Job], gpus: Sequence[DeviceLike]) -> list[Any]:
-        # The worker would wait for a job that stands behind its own in the queue.
-        if any(worker.thread is threading.current_thread() for worker in self._workers):
+        if self._inside():
             raise RuntimeError("a function that runs on a replica cannot use the container itself")
-        # One for all jobs: it records the caller's streams as they are now, before any job runs.
-        modes = CallerModes()
-        for job, gpu in zip(jobs, gpus, strict=True):
-            # Outermost, so that contexts of the job already see the device and its stream.
-            job.contexts.insert(0, modes.entered(gpu))
-        results = run_all(self._workers, jobs)
-        failed = [i for i, result in enumerate(results) if result.error is not None]
-        if failed:
-            # Replicas that were waiting for the one that failed say only that.
-            failed.sort(key=lambda i: isinstance(results[i].error, BrokenBarrierError))
-            error = results[failed[0]].error
-            assert error is not None
-            prefix(error, place(failed[0] + 1, gpus[failed[0]]))
-            try:
-                raise error
-            finally:
-                # The traceback holds this frame, which holds the error: break the circle, or
-                # everything in it stays until the garbage collector runs.
-                for result in results:
-                    result.error = None
-                del error
-        return [result.value for result in results]
+        _enter(jobs, gpus)
+        return _values(run_all(self._workers, jobs), gpus)
+
+    def _inside(self) -> bool:
+        """Return whether a worker calls, which would wait for a job behind its own in the queue."""
+        return any(worker.thread is threading.current_thread() for worker in self._workers)
+
+    def _ready(self, gpus: Sequence[DeviceLike]) -> bool:
+        """Return whether there is a worker that takes jobs for each of the devices."""
+        return sum(worker.alive for worker in self._workers) == len(gpus)
 
     def close(self) -> None:
         if self._finalizer is not None:
@@ -162,6 +168,41 @@ class Threads(Basic):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         Threads.__init__(self, **state)
+
+
+def _enter(jobs: Sequence[Job], gpus: Sequence[DeviceLike]) -> None:
+    """Have jobs run in other threads as they would in the caller's."""
+    # One for all jobs: it records the caller's streams as they are now, before any job runs.
+    modes = CallerModes()
+    for job, gpu in zip(jobs, gpus, strict=True):
+        # Outermost, so that contexts of the job already see the device and its stream.
+        job.contexts.insert(0, modes.entered(gpu))
+
+
+def _values(results: Sequence[Result], gpus: Sequence[DeviceLike], start: int = 1) -> list[Any]:
+    """Return the values of jobs that have ended, or raise the first error.
+
+    Args:
+        results: the results of the jobs.
+        gpus: their devices.
+        start: the number of the first replica.
+    """
+    failed = [i for i, result in enumerate(results) if result.error is not None]
+    if failed:
+        # Replicas that were waiting for the one that failed say only that.
+        failed.sort(key=lambda i: isinstance(results[i].error, BrokenBarrierError))
+        error = results[failed[0]].error
+        assert error is not None
+        prefix(error, place(start + failed[0], gpus[failed[0]]))
+        try:
+            raise error
+        finally:
+            # The traceback holds this frame, which holds the error: break the circle, or
+            # everything in it stays until the garbage collector runs.
+            for result in results:
+                result.error = None
+            del error
+    return [result.value for result in results]
 
 
 def place(i: int, gpu: DeviceLike) -> str:

@@ -112,14 +112,21 @@ def _serve(jobs: queue.SimpleQueue[tuple[Result, Callable[[], Any]] | None]) -> 
         del result, job
 
 
-def run_all(workers: list[Worker], jobs: Sequence[Callable[[], Any]]) -> list[Result]:
+def run_all(
+    workers: list[Worker],
+    jobs: Sequence[Callable[[], Any]],
+    meanwhile: Callable[[], Any] | None = None,
+) -> list[Result]:
     """Run a job on each worker and wait until all have ended.
 
-    An interrupt, such as Ctrl-C, is raised after all have ended. A second interrupt is raised at
-    once and marks the workers as given up, since one of them may be stuck.
+    The calling thread first calls ``meanwhile``, if it is given. An interrupt, such as Ctrl-C, is
+    raised after all have ended. A second interrupt is raised at once and marks the workers as given
+    up, since one of them may be stuck.
     """
     try:
         results = [worker.submit(job) for worker, job in zip(workers, jobs, strict=False)]
+        if meanwhile is not None:
+            meanwhile()
         _wait(results)
     except BaseException:
         # Wait for what was submitted: a job that does nothing ends after it.

@@ -128,7 +128,7 @@ def test_string_prints_what_it_names_and_leaves_out(capsys: pytest.CaptureFixtur
     cmd = torch7.CmdLine()
     cmd.option("-n", 1)
     cmd.option("-on", False)
-    params = {"n": 5, "on": True, "dir": "x", "other": 1}
+    params = {"n": 5, "on": True, "dir": ["x"], "other": 1}
     assert cmd.string("exp", params, ["dir"]) == "exp,n=5,on=t"
     # Torch7 prints these lines, in the order of pairs.
     assert capsys.readouterr().out.splitlines() == [

@@ -20,6 +20,7 @@ from compat import random, t7
 from compat.t7 import T7Error, TorchObject
 from compat.tensor_tables import map_tensors, tensors
 from support import lua
+from support.each import each, grouped
 from support.paths import GOLDEN
 from support.tensors import equal
 
@@ -55,9 +56,16 @@ def _names(folder: str, class_name: str) -> list[str]:
         return ["unreadable"]
 
 
-def load_case(folder: str, class_name: str, case_name: str) -> dict[str, Any]:
-    """Return a case, read anew: tests may write into it."""
-    return t7.loads(_apart(folder, class_name)[case_name], plain=True)
+def load_case(folder: str, class_name: str, case_name: str, raw: bool = False) -> dict[str, Any]:
+    """Return a case, read anew: tests may write into it. Raw, objects and tables are as filed."""
+    case = t7.loads(_apart(folder, class_name)[case_name], plain=not raw, raw=raw)
+    return {**case, "class": class_name}
+
+
+def each_case(*folders: str) -> Callable[[Any], Any]:
+    """Run a test for every recorded case of some folders, whose name it gets as ``which``."""
+    which = [(folder, *names) for folder in folders for names in case_names(folder)]
+    return each("which", grouped(which, lambda one: "-".join(one[:2])))
 
 
 @cache

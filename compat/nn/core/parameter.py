@@ -222,7 +222,7 @@ class Trained:
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
         """Return the trained tensors and their gradients: two lists, empty without parameters."""
-        own, fields = self._own_parameters(), self.__dict__
+        own, fields = self._own_parameters() if self.parameter_names else [], self.__dict__
         if not own:
             return own, []
         if any(gradient_name(name) in fields for name in self.parameter_names):

@@ -6,14 +6,15 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from compat.port import processes
 from compat.port.check.comparing import NEAR, TOLERANCE, alike, difference, permuted
 from compat.port.check.copies import FOLDER, PLACE, changes, copied
+from compat.port.processes import ENDED, said
 from compat.port.read.syntax import PortError
 
 # Of xlua.progress, with times in them.
@@ -21,7 +22,6 @@ _BARS = re.compile(r"\r? \[[=>.]{10,}\][^\r\n]*(?:\r|\n\r?)?")
 _ADDRESS = re.compile(r"\b0x[0-9a-f]+")
 _TEMPORARY = re.compile(r"[\w/.-]*/lua_\w+")  # what os.tmpname gives
 _OVERWRITTEN = "#port-outputs"  # in the mark about results that Torch7 overwrites
-_ENDED = -1000  # the exit code of a run whose time was up
 
 
 @dataclass
@@ -90,8 +90,9 @@ def check(
         given = {language: _begun(source, root, language) for language in languages}
 
         def ran(language: str, program: Path) -> subprocess.CompletedProcess[str]:
-            seeded = [sys.executable, "-m", "compat.port.check.seeded", language, str(program)]
-            return _run([*seeded, *arguments], root / language / inside, seconds)
+            place = root / language / inside
+            words = [language, str(program), *arguments]
+            return processes.run("check.seeded", *words, folder=place, seconds=seconds)
 
         def outcome(language: str) -> Outcome:
             lua = ran(language, script)
@@ -129,29 +130,6 @@ def _begun(source: Path, root: Path, language: str) -> dict[Path, int]:
     return changes(folder)
 
 
-def _run(
-    command: Sequence[str], folder: Path, seconds: float | None
-) -> subprocess.CompletedProcess[str]:
-    root = str(Path(__file__).parents[3])
-    paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-    with subprocess.Popen(
-        command,
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
-        try:
-            out, err = process.communicate(timeout=seconds)
-            code = process.returncode
-        except subprocess.TimeoutExpired:
-            process.kill()
-            out, err = process.communicate()
-            code = _ENDED
-    texts = (text.decode(errors="surrogateescape") for text in (out, err))
-    return subprocess.CompletedProcess(command, code, *texts)
-
-
 def _printed(
     lua: subprocess.CompletedProcess[str],
     python: subprocess.CompletedProcess[str],
@@ -164,7 +142,7 @@ def _printed(
     places = re.compile(rf"(?:[\w./-]*/)?{re.escape(script.name)}:\d+: ")
     changing = ((_BARS, ""), (_ADDRESS, "0x"), (_TEMPORARY, ""), (PLACE, ""), (places, ""))
     a, b = (_without(run.stdout, changing).splitlines() for run in (lua, python))
-    if _ENDED in (lua.returncode, python.returncode):
+    if ENDED in (lua.returncode, python.returncode):
         both = min(len(a), len(b)) - 1
         a, b = a[: max(both, 0)], b[: max(both, 0)]
     if ignore:
@@ -186,7 +164,7 @@ def _printed(
             where = _places(one if one is not None else other or "", script, draft)
             ending = _ending(python) if other is None else ""
             return f"line {i + 1} of what they print differs:\n{shown}{where}{ending}", moved
-    if _ENDED in (lua.returncode, python.returncode):
+    if ENDED in (lua.returncode, python.returncode):
         return None, moved
     if (lua.returncode == 0) != (python.returncode == 0):
         return (
@@ -204,7 +182,7 @@ def _without(text: str, changing: Iterable[tuple[re.Pattern[str], str]]) -> str:
 
 def _ending(run: subprocess.CompletedProcess[str]) -> str:
     """Return the last words of a run that failed, and the line of the draft where."""
-    lines = [line for line in run.stderr.splitlines() if line.strip()]
+    lines = said(run)
     if not run.returncode or not lines:
         return ""
     if "stack traceback:" in lines[1:]:  # Lua's, which comes after the message

@@ -60,7 +60,7 @@ def _is_plain(name: s.Name, types: Inference, own: set[Kind]) -> bool:
 
 
 def _is_of_tensors(name: str) -> bool:
-    return name.endswith(("Tensor", "Storage")) or name in tensors.names("functions")
+    return name.endswith(("Tensor", "Storage")) or name in tensors.FUNCTIONS.names()
 
 
 def _works_on_tensors(node: s.Node, types: Inference) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -17,6 +16,7 @@ from typing import Any
 
 from compat.port.know.files import File
 from compat.port.know.scopes import PACKAGES
+from compat.port.processes import ENDED, run, said
 from compat.port.read import syntax as s
 from compat.port.read.parser import without_shell_line
 
@@ -316,31 +316,16 @@ def traced(
         }
         given = Path(place, "program.json")
         given.write_text(json.dumps(program))
-        root = str(Path(__file__).parents[3])
-        paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-        try:
-            done = subprocess.run(
-                [sys.executable, "-m", "compat.port.know.trace", str(given)],
-                cwd=folder,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                text=True,
-                errors="replace",
-                check=False,
-                timeout=None if seconds is None else seconds + _GRACE,
-            )
-        except subprocess.TimeoutExpired:
+        longest = None if seconds is None else seconds + _GRACE
+        done = run("know.trace", str(given), folder=folder, seconds=longest)
+        if done.returncode == ENDED:
             return {}, f"it did not end in {seconds:g} seconds, and could not be asked to"
         out = Path(place, "out")
         lines = out.read_text("latin-1").splitlines() if out.exists() else []
     problem = None
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
-        problem = next(
-            (line for line in said if ".lua:" in line),
-            said[-1] if said else f"it ends with {done.returncode}",
-        )
+        lines_said = said(done) or [f"it ends with {done.returncode}"]
+        problem = next((line for line in lines_said if ".lua:" in line), lines_said[-1])
     return _facts(marks, lines), problem
 
 

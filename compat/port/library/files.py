@@ -2,56 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from compat.port.know.types import Kind, Type
-from compat.port.library.templates import filled
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
 from compat.port.write.imports import imported
-
-
-def basename(node: s.Call, draft: Draft) -> Code | None:
-    """``paths.basename(path)``; with an ending to leave out it is a template."""
-    if len(node.arguments) == 1:
-        return code.call("os.path.basename", draft.value(node.arguments[0]))
-    return None
-
-
-def this_file(node: s.Call, _draft: Draft) -> Code | None:
-    """``paths.thisfile()``."""
-    return None if node.arguments else Code("os.path.abspath(__file__)")
-
-
-def join(node: s.Call, draft: Draft) -> Code | None:
-    """``paths.concat``, of nothing the folder where one is."""
-    joined = code.call("os.path.join", *draft.arguments(node))
-    return code.call("os.path.abspath", joined) if node.arguments else code.call("os.getcwd")
-
-
-def open_(node: s.Call, draft: Draft) -> Code | None:
-    """``io.open``: where somebody takes the reason for a failure, too."""
-    given = ", ".join(map(str, draft.arguments(node)))
-    return Code(f"lua.open({given})", every=f"lua.opened({given})")
-
-
-def tried(function: str, command: str) -> Callable[[s.Call, Draft], Code]:
-    """Return what gives true, or nil and the reason for a failure: ``function`` of Python's
-    raises it.
-
-    ``command`` is the template of a statement, where nobody asks.
-    """
-
-    def rule(node: s.Call, draft: Draft) -> Code:
-        arguments = draft.arguments(node)
-        if draft.asked is node:
-            return filled(command, arguments)
-        given = ", ".join([function, *map(str, arguments)])
-        return Code(f"lua.succeeds({given})", every=f"lua.tried({given})")
-
-    return rule
 
 
 def require(node: s.Call, draft: Draft) -> Code | None:
@@ -97,11 +53,6 @@ def _held(kind: Type, seen: set[int]) -> set[Kind]:
     seen.add(id(shape))
     inner = set().union(*(_held(part, seen) for part in [shape.items, *shape.names.values()]))
     return found | (inner if shape.klass is None else inner - {Kind.FUNCTION})  # objects know
-
-
-def lapp(node: s.Call, draft: Draft) -> Code | None:
-    """``lapp``, which takes the options from the text of their help."""
-    return code.call("lua.lapp", *draft.arguments(node))
 
 
 def setmetatable(node: s.Call, draft: Draft) -> Code | None:

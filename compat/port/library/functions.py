@@ -3,55 +3,41 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from compat.port.library import errors, files, numbers, printing, strings, tables
+from compat.port.library import errors, files, printing, results, strings, values
+from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.library.packages import PYTHON, found, has, holder, original, value
-from compat.port.library.templates import TEMPLATES, filled
+from compat.port.library.rules import level
+from compat.port.library.table import Rule
 from compat.port.library.torch_functions import torch_function
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
+from compat.port.write.places import place, whole
 
-_MAKE_FOLDER = "os.makedirs({1}, exist_ok=True)"
-
-# Functions that a template cannot say; None: it was after all one.
+# What the table cannot say; None: it can, of these arguments.
 _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
     "print": printing.print_,
     "tostring": printing.tostring,
     "io.write": printing.write,
+    "utils.printf": printing.printf,
     "string.format": printing.format_,
-    "math.floor": numbers.floor,
-    "math.max": numbers.extreme("max"),
-    "math.min": numbers.extreme("min"),
-    "math.pow": numbers.pow_,
+    "math.floor": values.floor,
+    "math.max": values.extreme,
+    "math.min": values.extreme,
     "string.sub": strings.sub,
+    "string.match": strings.match,
     "string.gsub": strings.gsub,
-    "string.rep": strings.rep,
-    "table.concat": tables.concat,
-    "table.insert": tables.insert,
-    "tablex.insertvalues": tables.insert_values,
-    "table.remove": tables.remove,
-    "table.sort": tables.sort,
-    "next": tables.next_,
-    "unpack": tables.unpack,
-    "table.unpack": tables.unpack,
-    "rawequal": tables.rawequal,
-    "select": tables.select,
+    "table.remove": values.remove,
+    "rawequal": values.rawequal,
+    "select": values.select,
     "assert": errors.assert_,
     "pcall": errors.pcall,
     "xpcall": errors.xpcall,
-    "paths.basename": files.basename,
-    "paths.concat": files.join,
-    "paths.thisfile": files.this_file,
-    "io.open": files.open_,
-    "os.remove": files.tried("os.remove", "pathlib.Path({1}).unlink(missing_ok=True)"),
-    "os.rename": files.tried("os.rename", "os.rename({1}, {2})"),
-    "paths.mkdir": files.tried("os.makedirs", _MAKE_FOLDER),
-    "path.mkdir": files.tried("os.mkdir", _MAKE_FOLDER),
-    "lfs.mkdir": files.tried("os.mkdir", _MAKE_FOLDER),
     "require": files.require,
     "dofile": files.require,
     "paths.dofile": files.require,
@@ -60,13 +46,12 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
     "torch.load": files.load,
     "torch.save": files.save,
     "setmetatable": files.setmetatable,
-    "lapp": files.lapp,
 }
 
 
 def function(path: str, node: s.Call, draft: Draft) -> Code:
     """``path(arguments)``."""
-    if path in draft.types.replaced and holder(path.rpartition(".")[0]):
+    if path in draft.types.replaced and holder(path.rpartition(".")[0], draft):
         own = code.call(str(value(path, draft)), *draft.arguments(node))
         return Code(own.text, spread=draft.types.count(node))
     special = _SPECIAL.get(path)
@@ -74,11 +59,10 @@ def function(path: str, node: s.Call, draft: Draft) -> Code:
         made = special(node, draft)
         if made is not None:
             return made
-    if path in TEMPLATES:
-        template = TEMPLATES[path]
-        if "{*}" in template:
-            return filled(template, draft.arguments(node))
-        return filled(template, [draft.value(a) for a in node.arguments])
+    kinds = "".join(results.exact_kind(draft.types.type(a)) for a in node.arguments)
+    rule = FUNCTIONS.find(path, kinds)
+    if rule is not None and rule.text:
+        return _filled(rule, node, draft)
     head, _, name = path.partition(".")
     if path.removeprefix("threads.") in ("serialization", "Threads.serialization"):
         return code.call("Threads.serialization", *draft.arguments(node))
@@ -88,11 +72,34 @@ def function(path: str, node: s.Call, draft: Draft) -> Code:
         if has(head, name):
             return _of_package(path, node, draft)
         draft.page.mark(f"{path} has no counterpart", "packages")
-    return _open(code.call(original(path, draft).text, *draft.arguments(node)))
+    made = code.call(original(path, draft).text, *draft.arguments(node))
+    return Code(made.text, spread=draft.types.count(node))
 
 
-def _open(made: Code) -> Code:
-    return Code(made.text, made.level, spread=None)
+def _filled(rule: Rule, node: s.Call, draft: Draft) -> Code:
+    """Return a rule's text with the arguments of a call in it."""
+
+    def part(match: re.Match[str]) -> str:
+        name, how = match[1], match[2]
+        if name == "*":
+            return ", ".join(map(str, draft.arguments(node)))
+        if int(name) > len(node.arguments):
+            return "None"
+        argument = node.arguments[int(name) - 1]
+        made = (
+            place(argument, draft) if how == "i"
+            else whole(argument, draft) if how == "w"
+            else draft.value(argument)
+        )  # fmt: skip
+        levels = {"a": code.ATOM, "u": code.UNARY, "w": code.UNARY}
+        return made.atom if how == "." else made.at(levels.get(how, code.LAMBDA))
+
+    def text(template: str) -> str:
+        return re.sub(r"\{(\*|\d)(\w|\.)?\}", part, template).replace("(, ", "(")
+
+    if rule.statement and draft.asked is node:
+        return Code(text(rule.statement))
+    return Code(text(rule.text), level(rule.text), spread=rule.spread, every=text(rule.every))
 
 
 def _of_package(path: str, node: s.Call, draft: Draft) -> Code:

@@ -50,7 +50,8 @@ def method(node: s.Call, draft: Draft) -> Code:
         and _misses(node, draft)
     ):
         return code.call("lua.index", f"{owner.atom}.modules", draft.value(node.arguments[0]))
-    if kind.only(Kind.MODULE) and _is_of_lua_alone(kind, name):
+    is_patched = f"nn.Module.{name}" in draft.types.replaced
+    if kind.only(Kind.MODULE) and not is_patched and _is_of_lua_alone(kind, name):
         made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
         return Code(made.text, spread=draft.types.count(node))
     if kind.only(Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.OPTIONS, Kind.NIL) or klass is not None:
@@ -160,7 +161,7 @@ def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
         if rule is not None and rules.fits(rule, [kind, *kinds]):
             return rules.apply(rule, node.function, node.arguments, draft)
         if rule is None and name in tensors.WITH_RESULT:
-            found = tensors.function(name, "".join(map(results.kind_of, kinds)))
+            found = tensors.FUNCTIONS.find(name, "".join(map(results.kind_of, kinds)))
             if found is not None and rules.fits(found, kinds) and kinds and kinds[0].is_tensor:
                 return rules.with_result(name, found, [node.function, *node.arguments], draft)
     unknown = next(

@@ -10,58 +10,27 @@ from typing import Any
 
 from compat.port.know.scopes import PACKAGES
 from compat.port.library import tensors
+from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
+from compat.port.write.heads import IMPORTS
 
+# What is no function; functions are in the table.
 _VALUES = {
     "math.pi": "math.pi",
     "math.huge": "math.inf",
     "_G": "globals()",
     "__threadid": "lua.threadid()",
     "arg": "sys.argv[1:]",
-    **{
-        f"coroutine.{n}": f"lua.coroutine.{n}"
-        for n in ("create", "resume", "status", "wrap", "yield_")
-    },
-    "require": "lua.require",
-    "select": "lua.select",
-    "next": "lua.next",
-    "assert": "lua.check",
-    "setmetatable": "lua.setmetatable",
-    "getmetatable": "lua.getmetatable",
-    "rawget": "lua.rawget",
-    "rawset": "lua.rawset",
     "_VERSION": '"Lua 5.1"',
     "jit": "None",
-    "print": "lua.print",
-    "tostring": "lua.tostring",
-    "tonumber": "lua.tonumber",
-    "type": "lua.type",
-    "error": "lua.error",
-    "pcall": "lua.pcall",
-    "ipairs": "lua.ipairs",
-    "pairs": "lua.pairs",
-    "unpack": "lua.unpack",
     "io.stdout": "lua.stdout",
     "io.stderr": "lua.stderr",
     "io.stdin": "lua.stdin",
-    "math.max": "max",
-    "math.min": "min",
-    "math.random": "lua.random",
-    "math.randomseed": "lua.randomseed",
-    "math.abs": "abs",
     "sys.COLORS": "lua.COLORS",
     "ffi.os": "lua.SYSTEM",
-    "cjson.encode": "json.dumps",
-    "cjson.decode": "json.loads",
     "cjson.null": "None",
-    **{
-        f"math.{n}": f"math.{n}"
-        for n in ("floor", "ceil", "sqrt", "exp", "log", "sin", "cos", "tan")
-    },
 }
-
-
 PYTHON = {"nn", "optim", "cudnn", "cutorch", "xlua", "image", "hdf5", "nngraph", "graph"}
 
 
@@ -76,42 +45,51 @@ _LUA = {
 def value(path: str, draft: Draft) -> Code:
     """Return a function or other value of a package that is not called."""
     head, _, name = path.partition(".")
-    if path in draft.types.replaced and (owner := holder(path.rpartition(".")[0])):
+    if path in draft.types.replaced and (owner := holder(path.rpartition(".")[0], draft)):
         return Code(f"{owner}.{path.rpartition('.')[2]}")
     if path in _VALUES:
         return Code(_VALUES[path])
+    if (rule := FUNCTIONS.all(path)[-1:]) and rule[0].function:
+        return Code(rule[0].function)
     if not name and head in PYTHON | {"torch", "threads"}:
         return Code(path)
     if head in PYTHON and has(head, name):
         return Code(path)
     if path.startswith("sys.COLORS."):
         return Code(f"lua.COLORS.{name.removeprefix('COLORS.')}")
-    if head == "torch" and name in tensors.names("functions"):
+    if head == "torch" and name in tensors.FUNCTIONS.names():
         return Code(f"lua.torch.{name}")
     if head == "torch" and has("torch", name):
         return Code(f"torch7.{name}")
     if path in draft.types.absent:
-        return Code(package(path))
+        return Code(package(path, draft))
     if "." not in path and path not in _LUA:
         draft.page.mark(f"{path} is set nowhere", "globals")
         return Code("None")
     return original(path, draft)
 
 
-def holder(path: str) -> str | None:
+def holder(path: str, draft: Draft) -> str | None:
     """Return what stands for a package or a class of one, into which a program may put
     functions.
     """
     if path in PACKAGES:
-        return package(path)
+        return package(path, draft)
     return path if "." in path and has(*path.split(".", 1)) else None
 
 
-def package(name: str) -> str:
-    """Return the object that stands for a package."""
+def package(name: str, draft: Draft) -> str:
+    """Return the object that stands for a package; one that only Lua has is imported."""
     if name == "torch":
         return "lua.torch"
-    return name if name in PYTHON else f'lua.package("{name}")'
+    if name in PYTHON:
+        return name
+    if not name.isidentifier() or keyword.iskeyword(name):
+        return f'lua.package("{name}")'
+    own = f"lua_{name}" if name in IMPORTS or name in draft.taken else name
+    known_as = "" if own == name else f" as {own}"
+    draft.modules.add(f"from compat.port.lua.packages import {name}{known_as}")
+    return own
 
 
 def original(path: str, draft: Draft) -> Code:
@@ -120,10 +98,10 @@ def original(path: str, draft: Draft) -> Code:
     # Where a file asks for a package that nobody has, it has its mark.
     if head not in ("math", "string", "table", "os", "io") and head not in draft.types.absent:
         draft.page.mark(f"{path} is Lua's own", "packages")
-    package, name = (head, name) if name else ("_G", head)
+    head, name = (head, name) if name else ("_G", head)
     if any(keyword.iskeyword(part) for part in name.split(".")):
-        return Code(f'getattr(lua.package("{package}"), "{name}")')
-    return Code(f'lua.package("{package}").{name}')
+        return Code(f'getattr({package(head, draft)}, "{name}")')
+    return Code(f"{package(head, draft)}.{name}")
 
 
 def has(package: str, name: str) -> bool:

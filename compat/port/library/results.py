@@ -2,103 +2,32 @@
 
 from __future__ import annotations
 
+from compat.port.know.shapes import captures
 from compat.port.know.types import Kind, Table, Type, tensor
 from compat.port.library import tensors
+from compat.port.library.lua_functions import FUNCTIONS
+from compat.port.library.table import Rule, Rules
 from compat.port.read import syntax as s
 
 WHOLE = {"Long", "Int", "Short", "Byte", "Char"}
 
-# "i" an int, "n" a float, "?" a number of either kind, "s" a string, "b" a boolean, "t" a tensor,
-# "m" an object of compat's, "file", "list of …", "s|nil"; several with commas.
-_FUNCTIONS = """
-math.floor i; math.ceil i; math.sqrt n; math.exp n; math.log n; math.log10 n; math.pow ?; math.sin n
-math.cos n; math.tan n; math.fmod ?; math.modf i,n; math.tanh n; math.atan n; math.atan2 n
-math.max ?; math.min ?; math.abs ?; math.deg n; math.rad n; math.asin n; math.acos n; math.random ?
-math.randomseed nil
-string.format s; string.rep s; string.sub s; string.upper s; string.lower s; string.len i
-string.byte i|nil; string.char s; string.reverse s; string.find i|nil,i|nil; string.gsub s,i
-string.match s|nil; string.split list of s
-tostring s; tonumber ?|nil; type s; table.concat s; table.getn i; next x,x; rawequal b; rawlen i
-select x; os.time i; os.clock n; os.date s; os.getenv s|nil; os.tmpname s; io.open file|nil
-io.read s|nil; os.execute ?; io.write x; print nil; error nil; table.insert nil; table.sort nil
-os.exit nil; os.remove b|nil; os.rename b|nil; collectgarbage ?; io.popen file
-paths.concat s; paths.filep b; paths.dirp b; paths.basename s; paths.dirname s; paths.extname s|nil
-paths.mkdir b|nil; paths.cwd s; paths.tmpname s; paths.thisfile s; paths.dir list of s; paths.home s
-path.join s; path.exists b; path.isfile b; path.isdir b; path.basename s; path.dirname s
-lfs.mkdir b|nil; lfs.attributes m|nil; lfs.currentdir s
-sys.clock n; sys.tic x; sys.toc n; sys.execute s; sys.fexecute s; sys.COLORS x; sys.basename s
-sys.dirname s; sys.concat s; sys.sleep nil
-nn.Jacobian.testIO n,n; nn.utils.recursiveAdd x,x; nn.utils.recursiveCopy x,x
-nn.utils.recursiveResizeAs x,x; xlua.progress nil; xlua.formatTime s
-ffi.copy nil; ffi.string s; torch.class x; torch.isTypeOf b; torch.pointer i
-cutorch.getDeviceCount i; cutorch.getDevice i; cutorch.setDevice nil; cutorch.synchronize nil
-cutorch.manualSeed nil; cutorch.manualSeedAll nil
-cjson.encode s; cjson.decode loaded; cutorch.getMemoryUsage i,i
-hdf5.open m; hdf5.HDF5File.open m; hdf5.DataSetOptions m
-image.load t3; image.scale t; image.crop t; image.hflip t; image.vflip t; image.rotate t
-image.rgb2yuv t; image.gaussian t; image.gaussian1D t; image.save nil; image.toDisplayTensor t
-image.translate t; image.minmax t; image.lena t; image.rgb2y t; image.y2jet t; image.warp t
-collectgarbage x; math.ldexp n; math.frexp n,i; string.gmatch function; coroutine.wrap function
-stringx.split list of s; stringx.strip s; stringx.join s; stringx.replace s; stringx.lstrip s
-stringx.rstrip s; stringx.startswith b; stringx.endswith b
-"""
-
-_MODULE = """
-getParameters t1,t1; parameters list of t,list of t; findModules list of m,list of m; type s; size i
-batchAdd nil; updateValids nil; time m; writeObject nil; readObject x; binary m; storage x
-zeroGradParameters nil; updateParameters nil; share m
-parse options; option nil; text nil; argument nil; log nil; string s; listModules list of m
-setNames nil; style nil; plot nil; addjob nil; synchronize nil; dojob nil; terminate nil; hasjob b
-acceptsjob b; read m; partial t; dataspaceSize list of i; append nil; setChunked m; setDeflate m
- resume m; stop m; reset m; loss x; remember m; forget m
-"""
-_SELF = {
-    *("add", "insert", "float", "double", "cuda", "half", "training", "evaluate", "clearState"),
-    *("clone", "setMode", "noBias", "replace", "apply", "annotate", "setNumInputDims", "ceil"),
-    *("floor", "sharedClone", "threads", "fastMode", "setTarget"),
-}
+# Methods of objects of compat's; ``table`` has the words.
+_METHODS = Rules("""
+getParameters -> t1d,t1d; parameters -> list of t,list of t; findModules -> list of m,list of m
+type|string -> s; size -> i; batchAdd|updateValids|writeObject|option|text|argument|log -> nil
+zeroGradParameters|updateParameters|setNames|style|plot|addjob|synchronize|dojob -> nil
+terminate|append -> nil; time|binary|share|read|setChunked|setDeflate|resume|stop|reset -> m
+remember|forget -> m; readObject|storage|loss -> x; parse -> options; hasjob|acceptsjob -> b
+listModules -> list of m; partial|all -> t; dataspaceSize -> list of i
+add|insert|float|double|cuda|half|training|evaluate|clearState|clone|setMode|noBias|replace -> =
+apply|annotate|setNumInputDims|ceil|floor|sharedClone|threads|fastMode|setTarget -> =
+""")
+_FIELDS = Rules("""
+weight|bias|gradWeight|gradBias -> t; modules|children -> list of m; train|inplace -> b
+real|user|sys|totalValid|averageValid|p -> n
+""")
 _ELSEWHERE = {"cl"}  # what moves tensors to devices that are not here
 _NETS = {"nn.ConcatTable", "nn.gModule", "nn.ParallelTable", "nn.SplitTable", "nn.FlattenTable"}
-
-
-def _spec(text: str) -> list[Type]:
-    return [_one(part.strip()) for part in text.split(",")]
-
-
-def _one(text: str) -> Type:
-    if text.startswith("list of "):
-        return Type(Kind.TABLE, table=Table(keys={"list"}, items=_one(text[8:])))
-    made = Type()
-    for word in text.split("|"):
-        made.join(_word(word))
-    return made
-
-
-def _word(word: str) -> Type:
-    atoms = {
-        "i": Kind.INT, "n": Kind.FLOAT, "?": Kind.NUMBER, "s": Kind.STRING, "b": Kind.BOOLEAN,
-        "m": Kind.MODULE, "nil": Kind.NIL, "file": Kind.FILE, "function": Kind.FUNCTION,
-    }  # fmt: skip
-    if word in atoms:
-        return Type(atoms[word])
-    if word == "options":
-        made = Type(Kind.OPTIONS, table=Table(uses={"options"}))
-        return made
-    if word == "loaded":
-        made = Type()
-        made.classes = {"loaded"}
-        return made
-    if word.startswith("t"):
-        return tensor(dims=[int(word[1:])] if word[1:] else [])
-    return Type()
-
-
-def _read(text: str) -> dict[str, str]:
-    entries = (entry.strip() for line in text.strip().splitlines() for entry in line.split(";"))
-    return dict(entry.split(" ", 1) for entry in entries if entry)
-
-
-_FUNCTION_SPECS, _MODULE_SPECS = _read(_FUNCTIONS), _read(_MODULE)
 
 
 def constant(path: str) -> Type:
@@ -115,10 +44,10 @@ def constant(path: str) -> Type:
 
 def owner_of_field(name: object) -> Type | None:
     """Return what has a field of this name, if one kind of thing alone has it."""
-    return Type(Kind.MODULE) if name in _FIELDS else None
+    return Type(Kind.MODULE) if name in _OWN_FIELDS else None
 
 
-_FIELDS = {
+_OWN_FIELDS = {
     *("weight", "bias", "gradWeight", "gradBias", "gradInput", "running_mean", "running_var"),
     *("nInputPlane", "nOutputPlane", "sizeAverage", "modules"),
 }
@@ -163,94 +92,97 @@ _ONLY_STRINGS = {"gsub", "gmatch", "upper", "lower", "rep", "byte", "match", "fi
 # Methods of tensors, and of modules, tables or files too.
 _BOTH = {
     *("add", "size", "type", "float", "double", "cuda", "half", "clone", "apply", "zero", "set"),
-    *("index", "sub", "new", "sort", "split", "random", "reset", "get", "byte", "char"),
+    *("index", "sub", "new", "sort", "split", "random", "reset", "get", "byte", "char", "all"),
 }
 
 
 def kind_of(kind: Type) -> str:
-    """Return the letter of a type in the rules of ``tensors``.
+    """Return the letter of a type in ``table``, of the general ones.
 
     ``?`` where it is not known, ``o`` where it is none that they know.
     """
-    if kind.is_tensor:
-        return "t"
-    if kind.only(Kind.MASK):
-        return "t"
-    if kind.is_number:
-        return "n"
-    if kind.is_string:
-        return "s"
-    if kind.only(Kind.BOOLEAN):
-        return "b"
-    if kind.only(Kind.TABLE):
-        return "l"
-    if kind.only(Kind.FUNCTION):
-        return "f"
-    if kind.only(Kind.SIZES):
-        return "y"
-    if kind.only(Kind.STORAGE):
-        return "z"
+    if kind.is_tensor or kind.is_number or kind.is_string:
+        return "t" if kind.is_tensor else "n" if kind.is_number else "s"
     is_other = kind.only(Kind.OTHER, Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.FILE)
-    return "o" if is_other else "?"
+    letters = (letter for letter, own in _LETTERS.items() if kind.only(own))
+    return next(letters, "o" if is_other else "?")
+
+
+_LETTERS = {
+    "t": Kind.MASK, "b": Kind.BOOLEAN, "l": Kind.TABLE, "f": Kind.FUNCTION, "y": Kind.SIZES,
+    "z": Kind.STORAGE,
+}  # fmt: skip
+
+
+def exact_kind(kind: Type) -> str:
+    """Return the letter of a type in ``table``, of all: ``i`` of ints, ``S`` of texts' lists."""
+    letter, shape = kind_of(kind), kind.shape
+    if letter == "n" and kind.is_int:
+        return "i"
+    if letter != "l" or shape is None or not shape.is_list:
+        return letter
+    items = shape.items
+    return "S" if items.is_string else "I" if items.is_int else "N" if items.is_number else "L"
 
 
 def rule_types(result: str, subject: list[Type], arguments: list[Type]) -> list[Type]:
     """Return the types that a rule's ``->`` names. ``subject``: the tensor of a method."""
-    return [_rule_type(part, [*subject, *arguments], bool(subject)) for part in result.split(",")]
+    return [_type(part, [*subject, *arguments], bool(subject)) for part in result.split(",")]
 
 
-def _rule_type(word: str, operands: list[Type], is_method: bool) -> Type:
+_KINDS = {
+    "i": Kind.INT, "n": Kind.FLOAT, "?": Kind.NUMBER, "s": Kind.STRING, "b": Kind.BOOLEAN,
+    "y": Kind.SIZES, "p": Kind.POINTER, "z": Kind.STORAGE, "m": Kind.MODULE, "mask": Kind.MASK,
+    "nil": Kind.NIL, "file": Kind.FILE, "function": Kind.FUNCTION,
+}  # fmt: skip
+
+
+def _type(word: str, operands: list[Type], is_method: bool) -> Type:
     first = operands[0] if operands else Type()
-    if word == "=":
+    dtypes = first.dtypes if first.is_tensor else set()
+    made = Type()
+    if word in _KINDS:
+        return Type(_KINDS[word])
+    if "|" in word:
+        for part in word.split("|"):
+            made.join(_type(part, operands, is_method))
+    elif word == "=":
         return first
-    if word == "i":
-        return Type(Kind.INT)
-    if word in ("n", "?"):
-        return Type(Kind.FLOAT if word == "n" else Kind.NUMBER)
-    if word == "b":
-        return Type(Kind.BOOLEAN)
-    if word in ("s", "s?"):
-        return Type(Kind.STRING) if word == "s" else Type(Kind.STRING, Kind.NIL)
-    if word == "y":
-        return Type(Kind.SIZES)
-    if word == "p":
-        return Type(Kind.POINTER)
-    if word == "z":
-        return Type(Kind.STORAGE)
-    if word == "m":
-        return Type(Kind.MODULE)
-    if word == "mask":
-        return Type(Kind.MASK)
-    if word == "index":
+    elif word in ("l", "list") or word.startswith("list of "):
+        if word == "l":
+            made = tensor(first.dtypes, first.dims)
+        elif word != "list":
+            made = _type(word[8:], [], False)
+        elif first.dims == {1}:
+            made = Type(Kind.FLOAT)
+        return Type(Kind.TABLE, table=Table(keys={"list"}, items=made))
+    elif word == "options":
+        return Type(Kind.OPTIONS, table=Table(uses={"options"}))
+    elif word == "loaded":
+        made.classes = {"loaded"}
+    elif word == "index":
         return tensor(["Long"], first.dims if first.is_tensor else [])
-    if word == "l":
-        items = tensor(first.dtypes, first.dims)
-        return Type(Kind.TABLE, table=Table(keys={"list"}, items=items))
-    if word == "list":
-        items = Type(Kind.FLOAT) if first.dims == {1} else Type()
-        return Type(Kind.TABLE, table=Table(keys={"list"}, items=items))
-    if word == "t=":
+    elif word == "t=":
         return tensor(first.dtypes, first.dims)
-    if word in ("t-", "t+"):
+    elif word in ("t-", "t+"):
         step = -1 if word == "t-" else 1
         dims = {d + step if d > 0 else -1 for d in first.dims}
         return Type() if dims & {0} and dims != {0} else _sized(first.dtypes, dims)
-    if word == "t*":
+    elif word == "t*":
         numbers = operands[1:] if is_method else operands
         count = sum(1 for o in numbers if o.is_number)
-        dtypes = first.dtypes if first.is_tensor else set()
         return tensor(dtypes, [count] if count and count == len(numbers) else [])
-    if word.startswith("t") and word[1:].isdigit():
+    elif word[:1] == "t" and word[1:].isdigit():
         other = operands[int(word[1:]) - (0 if is_method else 1)]
         return tensor(other.dtypes, other.dims)
-    if word.endswith("d") and word[1:-1].isdigit():
-        return tensor(first.dtypes if first.is_tensor else [], [int(word[1:-1])])
-    if word == "t":
-        return tensor(first.dtypes if first.is_tensor else [])
-    if word.startswith("t"):
+    elif word[1:-1].isdigit():  # t2d
+        return tensor(dtypes, [int(word[1:-1])])
+    elif word == "t":
+        return tensor(dtypes)
+    elif word.startswith("t"):
         own = [] if word == "t~" else [word[1:]]
         return tensor(own, first.dims if first.is_tensor else [])
-    return Type()
+    return made
 
 
 def _sized(dtypes: set[str], dims: set[int]) -> Type:
@@ -266,7 +198,7 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
     assert node.method is not None
     rule = method_rule(node.method, arguments)
     if rule is None:
-        is_tensor = tensors.gives_tensor("methods", node.method)
+        is_tensor = tensors.gives_tensor(tensors.METHODS, node.method)
         if node.method in _ELSEWHERE:
             return [tensor(owner.dtypes, owner.dims)]
         return [tensor(owner.dtypes) if is_tensor else Type()]
@@ -276,7 +208,7 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
     return found
 
 
-def method_rule(name: str, arguments: list[Type]) -> tensors.Rule | None:
+def method_rule(name: str, arguments: list[Type]) -> Rule | None:
     """Return the rule for ``x:name(arguments)``."""
     return tensors.method(name, "".join(map(kind_of, arguments)))
 
@@ -285,10 +217,8 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
     """Return the types of what a method of an object of compat's gives."""
     if name == "type" and arguments and owner.only(Kind.MODULE):
         return [owner]  # moved to that type; without an argument it tells its own
-    if name in _MODULE_SPECS:
-        return _spec(_MODULE_SPECS[name])
-    if name in _SELF:
-        return [owner]
+    if rules := _METHODS.all(name):
+        return rule_types(rules[0].result, [owner], [])
     if name == "get":
         return [Type(Kind.MODULE)]
     known = next(iter(owner.classes)) if len(owner.classes) == 1 else ""
@@ -296,9 +226,24 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
         return [Type(Kind.FLOAT), Type(Kind.FLOAT)]
     if name in ("forward", "updateOutput") and known.endswith("Criterion"):
         return [Type(Kind.FLOAT)]
+    if name in ("backward", "updateGradInput") and arguments:
+        return [_result(owner) if (made := _like(arguments[0])) is None else made]
     if name in ("forward", "backward", "updateOutput", "updateGradInput"):
         return [_result(owner)]
     return [Type()]
+
+
+def _like(given: Type) -> Type | None:
+    """Return the gradient of an input: a tensor for a tensor, a list for a table."""
+    made = None
+    if given.is_tensor:
+        made = tensor(given.dtypes)
+    elif given.only(Kind.TABLE) and given.shape is not None:
+        items = tensor() if given.shape.items.is_tensor else Type()
+        made = Type(Kind.TABLE, table=Table(keys={"list"}, items=items))
+    if made is not None:
+        made.buffer = True
+    return made
 
 
 def _result(owner: Type) -> Type:
@@ -340,9 +285,9 @@ def count_of_object(owner: Type, count: int) -> int | None:
 
 def module_count(name: str) -> int | None:
     """Return how many values a method of an object of compat's gives; None if that is not known."""
-    if name in _MODULE_SPECS:
-        return len(_MODULE_SPECS[name].split(","))
-    return 1 if name in _SELF or name in _ONLY_MODULES else None
+    if rules := _METHODS.all(name):
+        return rules[0].spread
+    return 1 if name in _ONLY_MODULES else None
 
 
 # What recurrent modules hold under the numbers of steps, here too.
@@ -352,8 +297,8 @@ _NODES = {"nngraph.Node", "graph.Node", "annotations"}
 
 def field(owner: Type, name: str) -> Type:
     """Return the type of a field of an object of compat's."""
-    if name in ("weight", "bias", "gradWeight", "gradBias"):
-        return tensor()
+    if rules := _FIELDS.all(name):
+        return rule_types(rules[0].result, [], [])[0]
     if name in ("output", "gradInput"):
         return _result(owner)
     if owner.classes and owner.classes <= _NODES and name in ("data", "annotations"):
@@ -364,16 +309,8 @@ def field(owner: Type, name: str) -> Type:
         return Type(Kind.STRING, Kind.NIL)
     if name == "annotations" and owner.classes == {"annotations"}:
         return owner
-    if name in ("modules", "children"):
-        return _one("list of m")
     if name in BY_STEP:
         return Type(Kind.TABLE, table=Table(keys={"other"}, uses={"sparse"}))
-    if name in ("train", "inplace"):
-        return Type(Kind.BOOLEAN)
-    if name in ("real", "user", "sys"):
-        return Type(Kind.FLOAT)
-    if name in ("totalValid", "averageValid", "p"):
-        return Type(Kind.FLOAT)
     return Type()
 
 
@@ -395,14 +332,19 @@ SEVERAL = {
 
 def is_method(name: str) -> bool:
     """Return whether something of Lua's or Torch7's has a method of this name."""
-    return (
-        name in tensors.names() | _SELF | METHODS | _ONLY_STRINGS | _BOTH or name in _MODULE_SPECS
-    )
+    return name in tensors.names() | METHODS | _ONLY_STRINGS | _BOTH | _METHODS.names()
 
 
 def is_of_module(name: str) -> bool:
     """Return whether objects of compat's have a method or field of this name."""
-    return name in _SELF | METHODS | _FIELDS or name in _MODULE_SPECS
+    return name in METHODS | _OWN_FIELDS | _METHODS.names()
+
+
+def has_method(kind: Type, method: str) -> bool:
+    """Return whether a type is that of tensors, or of objects of compat's, with such a method."""
+    if kind.atoms == {Kind.TENSOR}:
+        return method in tensors.names()
+    return kind.atoms == {Kind.MODULE} and is_of_module(method)
 
 
 def gives_one(method: str) -> bool:
@@ -413,16 +355,23 @@ def gives_one(method: str) -> bool:
     return of_tensors or module_count(method) == 1
 
 
+def gives_one_match(node: s.Call) -> bool:
+    """Return whether a match of ``string.match`` is one value: the pattern stands there."""
+    place = 1 if node.method is None else 0
+    pattern = node.arguments[place] if len(node.arguments) > place else None
+    return isinstance(s.constant(pattern), str) and captures(pattern) == 1
+
+
 def count(path: str, node: s.Call) -> int | None:
     """Return how many values a function gives; None if that is not known."""
-    if path in _FUNCTION_SPECS:
-        spec = _FUNCTION_SPECS[path]
-        if path == "select":
-            first = node.arguments[0] if node.arguments else None
-            return 1 if isinstance(first, s.Constant) and first.value == "#" else None
-        if path in ("string.find", "string.match", "string.byte", "io.read", "io.open"):
-            return None
-        return 0 if spec == "nil" else len(spec.split(","))
+    if path == "select":
+        first = node.arguments[0] if node.arguments else None
+        return 1 if isinstance(first, s.Constant) and first.value == "#" else None
+    if path == "string.match" and gives_one_match(node):
+        return 1
+    rule = FUNCTIONS.all(path)[-1:]
+    if rule and rule[0].result:
+        return None if rule[0].count else 0 if rule[0].result == "nil" else rule[0].spread
     if path.startswith("optim."):
         return 1 if path in ("optim.Logger", "optim.ConfusionMatrix") else 2
     head, _, name = path.partition(".")
@@ -458,8 +407,8 @@ def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | Non
         return [Type(Kind.INT if arguments else Kind.FLOAT)]
     if path in ("math.floor", "math.ceil") and arguments and arguments[0].is_tensor:
         return [Type()]
-    if path in _FUNCTION_SPECS:
-        return _spec(_FUNCTION_SPECS[path])
+    if (rule := FUNCTIONS.all(path)[-1:]) and rule[0].result:
+        return rule_types(rule[0].result, [], [])
     head, _, name = path.partition(".")
     if head == "torch":
         return _torch(name, arguments)
@@ -470,7 +419,7 @@ def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | Non
     if head == "optim":
         if name[:1].isupper():
             return [Type(Kind.MODULE)]
-        return [tensor(dims=[1]), _one("list of n")]
+        return [tensor(dims=[1]), _type("list of n", [], False)]
     if head in ("threads", "Threads"):
         return [Type(Kind.MODULE)]
     return None
@@ -486,16 +435,16 @@ def _date() -> Table:
     return made
 
 
-def torch_rule(name: str, arguments: list[Type]) -> tuple[tensors.Rule, bool] | None:
+def torch_rule(name: str, arguments: list[Type]) -> tuple[Rule, bool] | None:
     """Return the rule for ``torch.name(arguments)``, and whether the first of them is the
     result.
     """
     kinds = "".join(map(kind_of, arguments))
-    rule = tensors.function(name, kinds)
+    rule = tensors.FUNCTIONS.find(name, kinds)
     if rule is not None:
         return rule, False
     if kinds.startswith("t") and name in tensors.WITH_RESULT:
-        rule = tensors.function(name, kinds[1:])
+        rule = tensors.FUNCTIONS.find(name, kinds[1:])
         if rule is not None:
             return rule, True
     return None
@@ -518,14 +467,14 @@ def _torch(name: str, arguments: list[Type]) -> list[Type]:
     if name.endswith("Storage"):
         return [Type(Kind.STORAGE)]
     if name in ("load", "deserialize"):
-        return [_word("loaded")]
+        return [_type("loaded", [], False)]
     if name in ("MemoryFile", "DiskFile", "PipeFile", "CmdLine", "Timer"):
         return [Type(Kind.MODULE)]
     if name == "Generator":
         return [Type(Kind.OTHER)]
     found = torch_rule(name, arguments)
     if found is None:
-        return [tensor() if tensors.gives_tensor("functions", name) else Type()]
+        return [tensor() if tensors.gives_tensor(tensors.FUNCTIONS, name) else Type()]
     rule, has_result = found
     if has_result:
         return [arguments[0]]

@@ -6,6 +6,7 @@ import re
 
 from compat.port.know.types import Kind, Type
 from compat.port.library import results, tensors
+from compat.port.library.table import Rule
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
@@ -41,7 +42,7 @@ _ASKS_LAYOUT = re.compile(rb":(isContiguous|stride|storage|data|view|viewAs)\(")
 _ELEMENTWISE = {"copy", "add", "csub", "cmul", "cdiv", "addcmul", "addcdiv"}
 
 
-def apply(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draft) -> Code:
+def apply(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draft) -> Code:
     """Return a rule's text with its arguments in it."""
     shaped = owner if owner is not None else arguments[0] if arguments else None
     once: list[str] = []  # what would be computed twice
@@ -61,7 +62,8 @@ def apply(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], dra
         if how in ("d", "i"):
             return str(place(node, draft))
         if how == "m":
-            return str(mask(node, draft))
+            assert owner is not None
+            return str(mask(node, draft, draft.prefix(owner), draft.types.type(owner)))
         if name == "0" and how == ".":
             if rule.name in _OF_MASKS and (made := draft.any(node)).is_mask:
                 return made.atom
@@ -90,17 +92,21 @@ def apply(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], dra
     text = re.sub(r"\{(\*|\d)([.diom]?)\}", part, _text(rule, owner, arguments, draft))
     for computed in once[:1]:
         text = text.replace(computed, f"({_ONCE} := {computed})", 1)
-    level = code.ATOM
-    outside = re.sub(r"\([^()]*\)", "", rule.text)
-    if " ** " in outside:
-        level = code.POWER
-    elif re.search(r" [*/] ", outside):
-        level = code.MULTIPLY
-    elif re.search(r" [+-] ", outside):
-        level = code.ADD
-    elif " == " in outside:
-        level = code.COMPARE
-    return Code(text, level, is_mask=rule.result == "mask", counts=rule.result.endswith(",index"))
+    return Code(
+        text, level(rule.text), is_mask=rule.result == "mask", counts=rule.result.endswith(",index")
+    )
+
+
+_LEVELS = {
+    r" or ": code.OR, r" == | is ": code.COMPARE, r" [+-] ": code.ADD, r" [*/] ": code.MULTIPLY,
+    r"^\*": code.UNARY, r" \*\* ": code.POWER,
+}  # fmt: skip
+
+
+def level(text: str) -> int:
+    """Return how strongly the outermost operator of a rule's text binds."""
+    outside = re.sub(r"\([^()]*\)", "", text)
+    return next((value for sign, value in _LEVELS.items() if re.search(sign, outside)), code.ATOM)
 
 
 def dense(made: Code, node: s.Node, draft: Draft) -> Code:
@@ -156,7 +162,7 @@ def _is_sum(node: s.Node, draft: Draft) -> bool:
     return path.removeprefix("torch.") in _SUMS and len(node.arguments) > 1
 
 
-def _text(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draft) -> str:
+def _text(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draft) -> str:
     """Return a rule's text; of a FloatTensor another.
 
     Torch7 sums up its elements in double precision, and ``cuda`` need not make it one.
@@ -171,7 +177,7 @@ def _text(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], dra
     return re.sub(r"\.float\(\)(?=\.to\(cutorch)", "", rule.text)
 
 
-def with_result(name: str, rule: tensors.Rule, nodes: list[s.Node], draft: Draft) -> Code:
+def with_result(name: str, rule: Rule, nodes: list[s.Node], draft: Draft) -> Code:
     """``torch.add(r, x, y)``: ``torch.add(x, y, out=r)``."""
     made = [draft.value(n) for n in nodes]
     made[1:] = [dense(m, n, draft) for m, n in zip(made[1:], nodes[1:], strict=True)]
@@ -188,7 +194,7 @@ def with_result(name: str, rule: tensors.Rule, nodes: list[s.Node], draft: Draft
     return code.call(function, *arguments, f"out={made[0]}")
 
 
-def fits(rule: tensors.Rule, kinds: list[Type]) -> bool:
+def fits(rule: Rule, kinds: list[Type]) -> bool:
     """Return whether PyTorch's function computes the same for these types of tensors."""
     is_exact = rule.result == "n" and rule.name in ("sum", "prod")
     if rule.name not in tensors.FLOATING_ONLY or is_exact:

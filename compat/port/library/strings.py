@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from compat.port.library import patterns
+from compat.port.library.results import gives_one_match
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
@@ -35,6 +35,18 @@ def sub(node: s.Call, draft: Draft) -> Code | None:
     return code.call("lua.sub", owner, a, b)
 
 
+def _plain(pattern: str) -> str | None:
+    """Return the text that a pattern stands for, if it is nothing but text."""
+    is_text = re.fullmatch(r"(?:%[^a-zA-Z0-9]|[^$^*+?.()\[\]%-])*", pattern)
+    return re.sub("%(.)", r"\1", pattern, flags=re.S) if is_text else None
+
+
+def match(node: s.Call, draft: Draft) -> Code:
+    """``string.match``, whose pattern tells how many values it gives."""
+    made = code.call("lua.match", *draft.arguments(node))
+    return Code(made.text, spread=1 if gives_one_match(node) else None)
+
+
 def gsub(node: s.Call, draft: Draft) -> Code | None:
     """``string.gsub`` of plain text: ``replace``, and how often."""
     if len(node.arguments) != 3:
@@ -46,7 +58,7 @@ def gsub(node: s.Call, draft: Draft) -> Code | None:
         and isinstance(new, s.Constant)
         and isinstance(new.value, str)
         and "%" not in new.value
-        and (plain := patterns.plain(pattern.value))
+        and (plain := _plain(pattern.value))
     ):
         made = f"{draft.value(text).atom}.replace({code.string(plain)}, {code.string(new.value)})"
         count = f"{draft.value(text).atom}.count({code.string(plain)})"
@@ -73,9 +85,8 @@ def condition(node: s.Call, draft: Draft) -> Code | None:
         return Code(f"{draft.prefix(node.function).atom}.is_contiguous()")
     if node.method == "find" and draft.types.type(node.function).is_string:
         path, arguments = "string.find", [node.function, *node.arguments]
-    if path == "string.find" and len(arguments) == 2 and isinstance(arguments[1], s.Constant):
-        plain = patterns.plain(str(arguments[1].value))
-        if plain:
-            text = draft.value(arguments[0])
-            return Code(f"{code.string(plain)} in {text.at(code.ADD)}", code.COMPARE)
+    pattern = arguments[1] if path == "string.find" and len(arguments) == 2 else None
+    if isinstance(pattern, s.Constant) and (plain := _plain(str(pattern.value))):
+        text = draft.value(arguments[0])
+        return Code(f"{code.string(plain)} in {text.at(code.ADD)}", code.COMPARE)
     return None

@@ -1,22 +1,13 @@
-"""Rules for each method of a tensor and each function of torch, by the types of arguments.
-
-A rule's name ends in the kinds of its arguments: ``t`` a tensor, ``n`` a number, ``s`` a string,
-``b`` a boolean, ``l`` a table, ``f`` a function, ``y`` sizes, ``z`` a storage, ``*`` any number of
-the kind before.
-In its text ``{1}`` is an argument, ``{1.}`` one that something follows, ``{1d}`` a dimension and
-``{1i}`` an index, both from 0, ``{m}`` a mask; ``{0.}`` is the tensor. After ``->`` stands what it
-gives: ``t`` a tensor (with its number of dimensions), ``=`` the tensor itself, ``n``, ``i`` (an
-int), ``b``, ``s``, ``y``, ``p`` (a pointer), ``l`` (a list of tensors), ``mask``, or two:
-``t,index``.
-"""
+"""Rules for each method of a tensor and each function of torch; ``table`` has the words."""
 
 from __future__ import annotations
 
 import functools
 import itertools
-import re
 
-METHODS = """
+from compat.port.library.table import Rule, Rules
+
+METHODS = Rules("""
 add n|t              {0.}.add_({1}) -> =
 add nt               {0.}.add_({2}, alpha={1}) -> =
 csub n|t             {0.}.sub_({1}) -> =
@@ -152,9 +143,9 @@ new x*               {0.}.detach() -> t=
 .new                 {0.}.new_empty(0) -> t
 .new n*|y            {0.}.new_empty({*}) -> t*
 .new l               {0.}.new_tensor({1}) -> t
-"""
+""")
 
-FUNCTIONS = """
+FUNCTIONS = Rules("""
 add t(n|t)           {1o} + {2o} -> t1
 add tnt              torch.add({1}, {3}, alpha={2}) -> t1
 csub t(n|t)          {1o} - {2o} -> t1
@@ -234,7 +225,7 @@ multinomial tnb|tn   torch7.multinomial({*}) -> tLong
 multinomial tn       torch7.multinomial({*}) -> tLong
 data t               lua.Pointer({1}) -> p
 type x               torch7.type({1}) -> s
-typename x           torch7.typename({1}) -> s?
+typename x           torch7.typename({1}) -> s|nil
 isTensor x           torch.is_tensor({1}) -> b
 manualSeed n         torch7.manualSeed({1}) -> x
 seed                 torch7.seed() -> i
@@ -255,7 +246,7 @@ load s|ss            torch7.load({*}) -> loaded
 save sx|sxs          torch7.save({*}) -> x
 serialize x|xs       lua.torch.serialize({*}) -> s
 deserialize x|xs     lua.torch.deserialize({*}) -> loaded
-"""
+""")
 
 _OF_ONE = (
     *("sqrt", "exp", "log", "abs", "ceil", "floor", "tanh", "sigmoid", "sin", "cos", "tan", "neg"),
@@ -293,35 +284,14 @@ FLOATING_ONLY = {
 }
 
 
-class Rule:
-    """The Python of a call: its text, and the types of its results."""
-
-    def __init__(self, name: str, text: str, result: str) -> None:
-        self.name, self.text, self.result = name, text.replace("{name}", name), result
+def names() -> set[str]:
+    """Return the methods that there are rules for."""
+    return METHODS.names()
 
 
-@functools.cache
-def _rules(table: str) -> dict[str, list[tuple[re.Pattern[str], Rule]]]:
-    found: dict[str, list[tuple[re.Pattern[str], Rule]]] = {}
-    for line in {"methods": METHODS, "functions": FUNCTIONS}[table].strip().splitlines():
-        left, result = line.rsplit(" -> ", 1)
-        match = re.match(r"(\S+)(?: +([tnsblfyzx*|()]+))? +(.+)$", left)
-        assert match, line
-        names, kinds, text = match[1], match[2] or "", match[3].strip()
-        pattern = re.compile(f"(?:{kinds.replace('x', '.')})$")
-        for name in names.split("|"):
-            found.setdefault(name, []).append((pattern, Rule(name, text, result.strip())))
-    return found
-
-
-def names(table: str = "methods") -> set[str]:
-    """Return the methods, or functions, that there are rules for."""
-    return set(_rules(table))
-
-
-def gives_tensor(table: str, name: str) -> bool:
+def gives_tensor(table: Rules, name: str) -> bool:
     """Return whether a method or function gives one tensor, whatever it is given."""
-    results = {rule.result for _, rule in _rules(table).get(name, ())}
+    results = {rule.result for rule in table.all(name)}
     return bool(results) and all(r[0] in "=t" and "," not in r and r != "t-" for r in results)
 
 
@@ -330,22 +300,26 @@ def method(name: str, kinds: str) -> Rule | None:
 
     Where that leaves one rule only, the argument must be of the kind that this one takes.
     """
-    unknown = kinds.count("?")
-    if not 0 < unknown <= 2:
-        return _match("methods", name, kinds)
-    found = set()
-    for letters in itertools.product("tnsblfyz", repeat=unknown):
-        left = iter(letters)
-        tried = "".join(next(left) if kind == "?" else kind for kind in kinds)
-        found.add(_match("methods", name, tried))
-    found.discard(None)
+    if not 0 < kinds.count("?") <= 2:
+        return METHODS.find(name, kinds)
+    found = {rule for _, rule in _possible(name, kinds)}
     return found.pop() if len(found) == 1 else None
 
 
-def function(name: str, kinds: str) -> Rule | None:
-    """Return the rule for ``torch.name(…)``."""
-    return _match("functions", name, kinds)
+def taken(name: str, kinds: str) -> list[set[str]]:
+    """Return the kinds that each argument of ``x:name(…)`` may have; of ``?`` more than one."""
+    fitting = [found for found, _ in _possible(name, kinds)] if kinds.count("?") <= 2 else []
+    return [set(letters) for letters in zip(*fitting, strict=True)]
 
 
-def _match(table: str, name: str, kinds: str) -> Rule | None:
-    return next((r for p, r in _rules(table).get(name, []) if p.match(kinds)), None)
+@functools.cache
+def _possible(name: str, kinds: str) -> list[tuple[str, Rule]]:
+    """Return the kinds of arguments that there is a rule for, where ``?`` may be any."""
+    found = []
+    for letters in itertools.product("tnsblfyz", repeat=kinds.count("?")):
+        left = iter(letters)
+        tried = "".join(next(left) if kind == "?" else kind for kind in kinds)
+        rule = METHODS.find(name, tried)
+        if rule is not None:
+            found.append((tried, rule))
+    return found

@@ -47,7 +47,7 @@ def torch_function(name: str, node: s.Call, draft: Draft) -> Code:
     unknown = next(
         (a for a, k in zip(node.arguments, kinds, strict=False) if results.kind_of(k) == "?"), None
     )
-    if unknown is not None and name in tensors.names("functions"):
+    if unknown is not None and name in tensors.FUNCTIONS.names():
         draft.unknown(unknown, "calls")
     draft.page.resolve("open" if unknown is not None else "code")
     own = f"lua.torch.{name}"

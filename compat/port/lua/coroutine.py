@@ -26,6 +26,7 @@ class _Turns:
         self.passed: tuple[Any, ...] = ()
         self.problem: Exception | None = None
         self.is_abandoned = False
+        self.owner: Callable[[], Coroutine | None] = lambda: None
         self.go_on, self.has_stopped = threading.Semaphore(0), threading.Semaphore(0)
         self.thread = threading.Thread(target=self._work, daemon=True)
 
@@ -65,12 +66,16 @@ class Coroutine:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._turns = _Turns(function)
+        self._turns.owner = weakref.ref(self)
         weakref.finalize(self, self._turns.abandon)
 
     @property
     def state(self) -> str:
         """The word of ``coroutine.status``."""
         return self._turns.state
+
+    def __str__(self) -> str:
+        return f"thread: 0x{id(self):08x}"
 
     def resume(self, *args: Any) -> tuple[Any, ...]:
         """Go on until it stops; what it gives then."""
@@ -86,6 +91,9 @@ class Coroutine:
             problem, turns.problem = turns.problem, None
             raise problem
         return turns.passed
+
+
+_program = Coroutine(lambda: None)
 
 
 def _values(found: Any) -> tuple[Any, ...]:
@@ -112,6 +120,12 @@ def resume(one: Coroutine, *args: Any) -> tuple[Any, ...]:
 def yield_(*args: Any) -> Any:
     """``coroutine.yield``."""
     return _results(_here.turns.stop(*args))
+
+
+def running() -> tuple[Coroutine | None, bool]:
+    """``coroutine.running``: the coroutine that calls it, and whether that is the program."""
+    turns: _Turns | None = getattr(_here, "turns", None)
+    return (_program, True) if turns is None else (turns.owner(), False)
 
 
 def status(one: Coroutine) -> str:

@@ -5,16 +5,12 @@ from __future__ import annotations
 import builtins
 import os
 import sys
-import tempfile
-import time as _time
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
 from typing import Any
 
 from compat.port.lua.numbers import tonumber
 from compat.port.lua.printing import write
 from compat.port.lua.strings import match
-from compat.port.lua.tables import index
 from compat.port.lua.text import Error, shows_bytes, tostring
 from compat.port.lua.values import results
 
@@ -23,12 +19,12 @@ class File:
     """A file with the methods of Lua's."""
 
     def __init__(self, stream: Any) -> None:
-        self._stream = stream
+        self.stream = stream
         self._ahead = ""  # what was read too far
 
     def write(self, *args: Any) -> File:
         """Write strings and numbers."""
-        self._stream.write("".join(map(tostring, args)))
+        self.stream.write("".join(map(tostring, args)))
         return self
 
     def read(self, *formats: Any) -> Any:
@@ -37,7 +33,10 @@ class File:
 
     def _one(self, what: Any) -> Any:
         if isinstance(what, (int, float)):
-            return self._taken(int(what)) or None
+            found = self._taken(max(int(what), 1)) or None
+            if found is not None and what < 1:  # is there more?
+                found, self._ahead = "", found + self._ahead
+            return found
         kind = what.lstrip("*")[:1]
         if kind == "a":
             return self._taken()
@@ -49,7 +48,7 @@ class File:
             return tonumber(text)
         if self._ahead == "\n":
             return self._taken(1).removesuffix("\n")
-        line = self._ahead + self._stream.readline()
+        line = self._ahead + self.stream.readline()
         self._ahead = ""
         return line.removesuffix("\n") if line else None
 
@@ -59,20 +58,20 @@ class File:
         if 0 <= count <= len(ahead):
             self._ahead = ahead[count:]
             return ahead[:count]
-        found: str = self._stream.read(count if count < 0 else count - len(ahead))
+        found: str = self.stream.read(count if count < 0 else count - len(ahead))
         return ahead + found
 
     def lines(self) -> Iterator[str]:
         """Return the lines, one after the other."""
-        return (line.removesuffix("\n") for line in self._stream)
+        return (line.removesuffix("\n") for line in self.stream)
 
     def seek(self, whence: str = "cur", offset: int = 0) -> int:
         """Go to a place; which one it is."""
-        return int(self._stream.seek(int(offset), {"set": 0, "cur": 1, "end": 2}[whence]))
+        return int(self.stream.seek(int(offset), {"set": 0, "cur": 1, "end": 2}[whence]))
 
     def close(self) -> bool:
         """Close it."""
-        self._stream.close()
+        self.stream.close()
         return True
 
     def __enter__(self) -> File:
@@ -83,7 +82,7 @@ class File:
 
     def flush(self) -> None:
         """Have what was written appear."""
-        self._stream.flush()
+        self.stream.flush()
 
 
 stdin, stderr = File(sys.stdin), File(sys.stderr)
@@ -102,6 +101,13 @@ class _Output(File):
 
 
 stdout = _Output()
+
+
+def file_type(value: Any) -> str | None:
+    """``io.type``."""
+    if not isinstance(value, File):
+        return None
+    return "closed file" if getattr(value.stream, "closed", False) else "file"
 
 
 def open(path: str, mode: str = "r") -> File | None:
@@ -147,13 +153,6 @@ def must_open(path: str, mode: str = "r") -> File:
     return file
 
 
-def tmpname() -> str:
-    """``os.tmpname``: the name of a new empty file."""
-    handle, name = tempfile.mkstemp(prefix="lua_")
-    os.close(handle)
-    return name
-
-
 def files(folder: str, pattern: str | None = None) -> Any:
     """Return the names in a folder, ``.`` and ``..`` too; those that a pattern matches."""
     found = [".", "..", *sorted(os.listdir(folder))]
@@ -182,48 +181,6 @@ def tried(function: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
 def succeeds(function: Callable[..., Any], *args: Any) -> bool | None:
     """Return the first of what ``tried`` gives."""
     return tried(function, *args)[0]
-
-
-def attributes(path: str, name: str | None = None) -> Any:
-    """``lfs.attributes``: times, size and kind of a file; None where there is none."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    made = SimpleNamespace(
-        modification=int(found.st_mtime),
-        access=int(found.st_atime),
-        change=int(found.st_ctime),
-        size=found.st_size,
-        mode="directory" if os.path.isdir(path) else "file",
-    )
-    return made if name is None else getattr(made, name)
-
-
-def time(table: Any = None) -> int:
-    """``os.time``: now, or the local time that the fields of a table name."""
-    if table is None:
-        return int(_time.time())
-    year, month, day = (int(index(table, name)) for name in ("year", "month", "day"))
-    of_day = [index(table, name) for name in ("hour", "min", "sec")]
-    hour, minute, second = (
-        default if found is None else int(found)
-        for found, default in zip(of_day, (12, 0, 0), strict=True)
-    )
-    summer = {None: -1, False: 0, True: 1}[index(table, "isdst")]
-    return int(_time.mktime((year, month, day, hour, minute, second, 0, 0, summer)))
-
-
-def date(template: str = "%c", when: float | None = None) -> Any:
-    """``os.date``: a text, or the fields of ``*t``."""
-    moment = _time.time() if when is None else when
-    found = (_time.gmtime if template.startswith("!") else _time.localtime)(moment)
-    if template.lstrip("!") != "*t":
-        return _time.strftime(template.lstrip("!"), found)
-    names = ("year", "month", "day", "hour", "min", "sec")
-    fields = dict(zip(names, found[:6], strict=True))
-    weekday = (found.tm_wday + 1) % 7 + 1
-    return {**fields, "wday": weekday, "yday": found.tm_yday, "isdst": found.tm_isdst > 0}
 
 
 class _Colors:

@@ -1,52 +1,62 @@
-"""The functions of package string."""
+"""The functions of package string: Lua's own, on Python's texts."""
 
 from __future__ import annotations
 
 import builtins
+import math
+import os
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from compat.port.library import patterns
+from compat.lua.state import implementation, new_state
 from compat.port.lua import kinds
-from compat.port.lua.numbers import sub_, tonumber
+from compat.port.lua.numbers import sub_
 from compat.port.lua.tables import index, string_methods
-from compat.port.lua.text import Error, shows_bytes, tostring
+from compat.port.lua.text import Error, bytes_as_text, shows_bytes, tostring
 from compat.port.lua.values import first, results, truth
+
+# The calls have names in Lua's errors. `each` gives one match after the other, also empty ones.
+_FUNCTIONS = """
+local function each(text, pattern, place, plain)
+   local function step(first, last, ...)
+      place = first and math.max(first, last) + 1
+      if first then return first, last, ... end
+   end
+   return function()
+      if place and place <= #text + 1 then return step(string.find(text, pattern, place, plain)) end
+   end
+end
+return each, function(...) return (string.format(...)) end
+"""
+_lua = implementation(os.environ.get("DPTABLE_LUA"))
+_each, _format = new_state(_lua).execute(_FUNCTIONS)
+
+
+def _called(function: Any, *args: Any) -> Any:
+    try:
+        return function(*args)
+    except _lua.LuaError as error:
+        told = str(error).partition("\nstack traceback:")[0]
+        raise Error(re.sub(r"^\[string .*?\]:\d+: ", "", told), 1) from None
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _text(data: str) -> str:
+    """Return the text of Lua's bytes."""
+    return bytes_as_text(data.encode("latin-1"))
 
 
 def format(template: str, *args: Any) -> Any:
     """``string.format``; with a format of Python's as ``args`` it is Python's ``format``."""
-    if not isinstance(template, str):
+    if not isinstance(template, str) or (len(args) == 1 and args[0] == ".14g"):
         return builtins.format(template, *args)
-    if not args and "%" not in template:
-        return template
-    if len(args) == 1 and args[0] == ".14g":
-        return builtins.format(template, args[0])
-    left = list(args)
-
-    def one(match: re.Match[str]) -> str:
-        flags, letter = match[1], match[2]
-        if letter == "%":
-            return "%"
-        if not left:
-            raise Error("bad argument to 'format' (no value)")
-        value = left.pop(0)
-        if letter == "s":
-            return f"%{flags}s" % tostring(value)
-        if letter == "q":
-            quoted = str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\\n")
-            return f'"{quoted}"'
-        number = tonumber(value)
-        if number is None:
-            raise Error(f"bad argument to 'format' (number expected, got {kinds.type(value)})")
-        if letter in "diuxXoc":
-            number = int(number)
-            if letter == "c":
-                return chr(number)
-        return f"%{flags}{'d' if letter in 'iu' else letter}" % number
-
-    return re.sub(r"%([-+ #0]*\d*(?:\.\d+)?)([a-zA-Z%])", one, template)
+    plain = (int, float, type(None))
+    given = [a if isinstance(a, plain) else _bytes(tostring(a)) for a in args]
+    return _text(_called(_format, _bytes(template), *given))
 
 
 def _slice(text: str | bytes, begin: Any, last: Any) -> tuple[int, int]:
@@ -70,7 +80,7 @@ def sub(text: Any, begin: Any, last: Any = -1) -> Any:
 
 def byte(text: str, begin: int = 1, last: int | None = None) -> Any:
     """``s:byte(begin, last)``."""
-    data = text.encode("utf-8", "surrogateescape")
+    data = _bytes(text)
     start, end = _slice(data, begin, begin if last is None else last)
     return results(data[start:end])
 
@@ -83,43 +93,61 @@ def char(*codes: Any) -> str:
     return data.decode("ascii", "surrogateescape")
 
 
+class _Match:
+    """A match of a pattern: the bytes before and in it, and what it captured."""
+
+    def __init__(self, data: bytes, first: int, last: int, *captures: Any) -> None:
+        self.data, self.start, self.end = data, first - 1, last
+        self.whole = data[first - 1 : last].decode("utf-8", "surrogateescape")
+        self.named = [_text(c) if isinstance(c, str) else self.letter(c - 1) + 1 for c in captures]
+        self.captures = self.named or [self.whole]
+
+    def letter(self, byte: int) -> int:
+        """Return which letter stands at a byte; both count from 0."""
+        return byte if self.data.isascii() else len(self.data[:byte].decode("utf-8", "replace"))
+
+
+def _matches(text: Any, pattern: str, start: int = 0, plain: bool = False) -> Iterator[_Match]:
+    text = tostring(text)
+    data = _bytes(text)
+    step = _called(_each, data, _bytes(pattern), len(_bytes(text[:start])) + 1, plain)
+    while (found := _called(step)) is not None:
+        yield _Match(data, *found)
+
+
 def find(text: str, pattern: str, begin: int = 1, plain: Any = None) -> Any:
     """``s:find``: first and last place, and captures; None where there is nothing."""
     start = _slice(text, begin, -1)[0]
-    if truth(plain):
-        place = text.find(pattern, start)
-        return None if place < 0 else (place + 1, place + len(pattern))
-    match = patterns.Pattern(text, pattern).search(start)
-    return None if match is None else (match.start + 1, match.end, *match.named)
+    hit = next(_matches(text, pattern, start, truth(plain)), None)
+    return None if hit is None else (hit.letter(hit.start) + 1, hit.letter(hit.end), *hit.named)
 
 
 def match(text: Any, pattern: str, begin: int = 1) -> Any:
     """``s:match``: the captures, or the whole."""
-    found = patterns.Pattern(tostring(text), pattern).search(_slice(tostring(text), begin, -1)[0])
-    return None if found is None else results(found.captures)
+    hit = next(_matches(text, pattern, _slice(tostring(text), begin, -1)[0]), None)
+    return None if hit is None else results(hit.captures)
 
 
 def gmatch(text: str, pattern: str) -> Iterator[Any]:
     """``s:gmatch``: the captures of each match."""
-    return (results(m.captures) for m in patterns.Pattern(text, pattern).all())
+    literal = f"%{pattern}" if pattern.startswith("^") else pattern  # no anchor there
+    return (results(hit.captures) for hit in _matches(text, literal))
 
 
-def gsub(text: Any, pattern: str, new: Any, most: int | None = None) -> tuple[str, int]:
+def gsub(text: Any, pattern: str, new: Any, most: float | None = None) -> tuple[str, int]:
     """``s:gsub``: the new text, and how often it was changed."""
-    text = tostring(text)
-    made, place, count = "", 0, 0
-    anchored = pattern.startswith("^")
-    whole = patterns.Pattern(text, pattern)
-    found = filter(None, [whole.search()]) if anchored else whole.all()
-    for hit in found:
-        if most is not None and count >= most:
+    data = _bytes(tostring(text))
+    made, place, count = b"", 0, 0
+    most = min(math.inf if most is None else most, 1 if pattern.startswith("^") else math.inf)
+    for hit in _matches(text, pattern):
+        if count >= most:
             break
-        made += text[place : hit.start] + _replacement(hit, new)
+        made += data[place : hit.start] + _bytes(_replacement(hit, new))
         place, count = hit.end, count + 1
-    return made + text[place:], count
+    return (made + data[place:]).decode("utf-8", "surrogateescape"), count
 
 
-def _replacement(hit: patterns.Match, new: Any) -> str:
+def _replacement(hit: _Match, new: Any) -> str:
     if isinstance(new, (str, int, float)):
 
         def capture(found: re.Match[str]) -> str:

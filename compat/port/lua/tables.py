@@ -158,6 +158,11 @@ def rawget(t: Any, key: Any) -> Any:
     return vars(t).get(key)
 
 
+def maxn(t: Any) -> float:
+    """``table.maxn``: the largest key that is a number."""
+    return max((k for k, _ in pairs(t) if kinds.type(k) == "number"), default=0)
+
+
 def without_functions(t: Any) -> Any:
     """Return a table as it is saved: with all but its functions, which a file of Python's cannot
     have.

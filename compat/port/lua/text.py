@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from compat.port.lua import tensor_text
 from compat.port.lua.objects import Object
+from compat.port.lua.originals import tensor_text
 from compat.port.lua.runtime import Storage
 
 
@@ -41,17 +41,15 @@ def tostring(value: Any = None, *_: Any) -> str:
         return value
     if isinstance(value, bytes):
         return value.decode("latin-1")
-    if isinstance(value, torch.Tensor):
-        return tensor_text.shown(value) if value.dim() else _shown(value.item())  # a number in Lua
-    if isinstance(value, torch.Size):
-        return tensor_text.sizes(value)
-    if isinstance(value, Storage):
-        return tensor_text.storage(value.tensor)
+    if isinstance(value, torch.Tensor) and not value.dim():
+        return _shown(value.item())  # a number in Lua
+    if isinstance(value, (torch.Tensor, torch.Size, Storage)):
+        return tensor_text(value)
     if isinstance(value, (list, dict)):
         is_plain = type(value).__str__ is object.__str__  # no ``Table``, whose metatable may know
         return f"table: 0x{id(value):08x}" if is_plain else str(value)
     if isinstance(value, Object) and type(value).__str__ is object.__str__:
-        return getattr(value, "typename", f"table: 0x{id(value):08x}")
+        return getattr(type(value), "typename", f"table: 0x{id(value):08x}")
     if callable(value) and not hasattr(value, "typename"):
         return f"function: 0x{id(value):08x}"
     return str(value)

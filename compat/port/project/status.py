@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from compat.port.processes import run, said
 from compat.port.project.folder import manifest
 from compat.port.project.modules import place
 from compat.port.read.syntax import PortError
@@ -94,21 +93,10 @@ def _share(root: Path, words: Sequence[str], seconds: float | None) -> str:
         raise PortError(f"{root / script} does not exist; the script to run is named first")
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "times.json")
-        command = [sys.executable, "-m", "compat.port.check.timing", str(out), str(seconds or 0)]
-        above = str(Path(__file__).parents[3])
-        paths = [above, *filter(None, [os.environ.get("PYTHONPATH")])]
-        done = subprocess.run(
-            [*command, str(root.resolve()), script, *arguments],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            check=False,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        )
+        given = [str(out), str(seconds or 0), str(root.resolve()), script, *arguments]
+        done = run("check.timing", *given, folder=None, seconds=None)
         if not out.exists():
-            said = [line for line in done.stderr.splitlines() if line.strip()]
-            raise PortError(f"{script} fails in its run: {said[-1] if said else done.returncode}")
+            raise PortError(f"{script} fails in its run: {[done.returncode, *said(done)][-1]}")
         times: dict[str, Any] = json.loads(out.read_text())
     total = times["python"] + times["lua"]
     share = 100 * times["lua"] / total if total else 0.0

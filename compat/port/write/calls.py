@@ -118,7 +118,7 @@ def of_tensors(function: s.Node, draft: Draft) -> str | None:
         return None
     name = function.key.value
     is_tensor = draft.types.type(function.object).is_tensor
-    return f"torch.{name}" if is_tensor and name in tensors.names("functions") else None
+    return f"torch.{name}" if is_tensor and name in tensors.FUNCTIONS.names() else None
 
 
 def _takes_another(node: s.Call, draft: Draft) -> bool:

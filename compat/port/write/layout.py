@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import subprocess
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -75,8 +74,10 @@ def laid_out(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _ruff(words: list[str], folder: str) -> None:
+    from ruff.__main__ import find_ruff_bin  # Python's start would take longer than ruff
+
     done = subprocess.run(
-        [sys.executable, "-m", "ruff", *words, "--isolated", "--no-cache", folder],
+        [find_ruff_bin(), *words, "--isolated", "--no-cache", folder],
         capture_output=True,
         text=True,
         check=False,

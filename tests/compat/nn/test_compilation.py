@@ -25,12 +25,6 @@ X = torch.linspace(-1, 1, 20).double().view(4, 5)
 G = torch.linspace(1, -2, 12).double().view(4, 3)
 
 
-@pytest.fixture
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the graphs operator by operator: what a compiler makes of them is PyTorch's matter."""
-    monkeypatch.setattr(operators, "inductor", lambda graph, inputs: graph)
-
-
 @pytest.fixture(autouse=True)
 def no_warnings() -> Iterator[None]:
     with warnings.catch_warnings():

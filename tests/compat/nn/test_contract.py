@@ -6,16 +6,13 @@ from typing import Any
 
 import pytest
 import torch
-from support.nn_golden import assert_close, case_names, copied, load_case, restored
+from support.nn_golden import assert_close, copied, each_case, load_case, restored
 from torch import Tensor
 
 from compat import random, t7
 from compat.tensor_tables import map_tensors, tensors
 
-CASES = pytest.mark.parametrize(
-    ("folder", "name", "case_name"),
-    [(folder, *names) for folder in ("nn", "dpnn") for names in case_names(folder)],
-)
+CASES = each_case("nn", "dpnn")
 
 # {class: why its gradient is not the derivative}
 NOT_DERIVATIVES = {
@@ -43,11 +40,6 @@ KINKS = {"edge_values", "ties", "zero_gradient", "above_threshold"}
 
 
 pytestmark = pytest.mark.usefixtures("double_by_default")
-
-
-@pytest.fixture
-def case(folder: str, name: str, case_name: str) -> dict[str, Any]:
-    return {**load_case(folder, name, case_name), "class": name}
 
 
 def ready(case: dict[str, Any]) -> Any:
@@ -81,8 +73,9 @@ def random_like(value: Any) -> Any:
 
 
 @CASES
-def test_gradients_are_the_derivative_of_the_output(name: str, case: dict[str, Any]) -> None:
-    if name in NOT_DERIVATIVES or case["name"] in KINKS or "gradOutput" not in case:
+def test_gradients_are_the_derivative_of_the_output(which: tuple[str, str, str]) -> None:
+    case = load_case(*which)
+    if case["class"] in NOT_DERIVATIVES or case["name"] in KINKS or "gradOutput" not in case:
         return
     if "float" in case["name"] or not isinstance(case["input"], (Tensor, list)):
         return
@@ -113,7 +106,8 @@ def test_gradients_are_the_derivative_of_the_output(name: str, case: dict[str, A
 
 
 @CASES
-def test_saved_modules_are_the_same(case: dict[str, Any]) -> None:
+def test_saved_modules_are_the_same(which: tuple[str, str, str]) -> None:
+    case = load_case(*which)
     module = ready(case)
     again = t7.loads(t7.dumps(module))
     assert type(again) is type(module)
@@ -125,7 +119,8 @@ def test_saved_modules_are_the_same(case: dict[str, Any]) -> None:
 
 
 @CASES
-def test_clones_are_equal_and_independent(case: dict[str, Any]) -> None:
+def test_clones_are_equal_and_independent(which: tuple[str, str, str]) -> None:
+    case = load_case(*which)
     module = ready(case)
     clone = module.clone()
     assert repr(clone) == repr(module)

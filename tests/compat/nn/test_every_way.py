@@ -10,7 +10,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from support.golden_data import load
+from support.golden_data import parts
 from support.nn_golden import assert_close, case_names, copied, load_case, restored
 from support.protocol_nets import Draw, cases
 from torch import Tensor
@@ -48,8 +48,8 @@ def names() -> list[tuple[str, Any]]:
         (folder, names) for folder in ("nn", "dpnn", "composite") for names in case_names(folder)
     ]
     found += [("recurrent", i) for i in range(len(RECURRENT)) for _ in range(4)]
-    recorded = load("rnn", "recurrent")
-    return found + [(name, i) for name in ("masked", "tensor") for i in range(len(recorded[name]))]
+    recorded = {name: parts("rnn", "recurrent", name) for name in ("masked", "tensor")}
+    return found + [(name, i) for name in recorded for i in range(len(recorded[name]))]
 
 
 def made(draw: Draw) -> tuple[Any, Any, Any, dict[str, Any]]:
@@ -59,7 +59,7 @@ def made(draw: Draw) -> tuple[Any, Any, Any, dict[str, Any]]:
         make, input = RECURRENT[which]
         return make(), input, None, {"name": str(which)}
     if folder in ("masked", "tensor"):
-        case = load("rnn", "recurrent")[folder][which]
+        case = t7.loads(parts("rnn", "recurrent", folder)[which], plain=True)
         return case["net"], case["input"], case["gradOutput"], {"name": str(which)}
     case = load_case(folder, *which)
     module = restored(case, "module")
@@ -215,5 +215,13 @@ def is_in_place(module: Any) -> bool:
 @pytest.mark.filterwarnings("ignore:compile")
 @cases(100)
 @given(data=st.data())
-def test_every_way(data: st.DataObject) -> None:
+def test_every_way(data: st.DataObject, interpreted: None) -> None:
+    every_way(Draw(data))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:compile")
+@cases(100)
+@given(data=st.data())
+def test_every_way_with_the_compiler(data: st.DataObject) -> None:
     every_way(Draw(data))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from support.each import each
 from support.nn_golden import (
     FIXES,
     FOLDERS,
@@ -14,6 +15,7 @@ from support.nn_golden import (
     at_path,
     case_names,
     construct,
+    each_case,
     expected,
     is_nothing,
     load_case,
@@ -31,23 +33,9 @@ from compat.tensor_tables import tensors
 pytestmark = pytest.mark.usefixtures("double_by_default")
 
 
-def cases(*folders: str) -> Any:
-    """Parametrise by the recorded cases of some folders."""
-    values = [
-        pytest.param(folder, name, case, id=f"{folder}-{name}-{case}")
-        for folder in folders
-        for name, case in case_names(folder)
-    ]
-    return pytest.mark.parametrize(("folder", "name", "case_name"), values)
-
-
-@pytest.fixture
-def case(folder: str, name: str, case_name: str) -> dict[str, Any]:
-    return {**load_case(folder, name, case_name), "class": name}
-
-
-@cases("nn", "composite", "dpnn")
-def test_module_is_constructed_as_in_torch7(case: dict[str, Any]) -> None:
+@each_case("nn", "composite", "dpnn")
+def test_module_is_constructed_as_in_torch7(which: tuple[str, str, str]) -> None:
+    case = load_case(*which)
     module = construct(case)
     parameters = module.parameters()[0]
     recorded = case.get("params0", [])
@@ -63,24 +51,17 @@ def test_module_is_constructed_as_in_torch7(case: dict[str, Any]) -> None:
 MADE_BY_LUA = {"IndexLinear": {"lkeys", "lvalues", "gradInput"}, "DontCast": {"_type"}}
 
 
-@cases("nn", "dpnn")
-def test_new_module_is_saved_with_the_fields_of_torch7(
-    folder: str, case_name: str, case: dict[str, Any]
-) -> None:
+@each_case("nn", "dpnn")
+def test_new_module_is_saved_with_the_fields_of_torch7(which: tuple[str, str, str]) -> None:
+    case = load_case(*which)
     if "module" not in case or not case.get("cleared", True):
         return
     written = t7.loads(t7.dumps(construct(case).clearState()), raw=True).fields
-    recorded = raw_module(folder, case["class"], case_name).fields
+    recorded = load_case(*which, raw=True)["module"].fields
     for name in MADE_BY_LUA.get(case["class"], ()):
         recorded.pop(name, None)
     forms = {name: form(value) for name, value in recorded.items()}
     assert {name: form(written.get(name)) for name in recorded} == forms
-
-
-def raw_module(folder: str, name: str, case_name: str) -> t7.TorchObject:
-    """A recorded module as the fields that its file has."""
-    recorded = t7.load(GOLDEN / folder / f"{name}.t7", raw=True)["cases"]
-    return next(case["module"] for case in recorded if case["name"] == case_name)
 
 
 def form(value: Any) -> Any:
@@ -91,8 +72,9 @@ def form(value: Any) -> Any:
 
 
 @pytest.mark.devices(1)
-@cases("nn", "composite", "dpnn")
-def test_module_computes_as_in_torch7(case: dict[str, Any]) -> None:
+@each_case("nn", "composite", "dpnn")
+def test_module_computes_as_in_torch7(which: tuple[str, str, str]) -> None:
+    case = load_case(*which)
     module, close = here(restored(case, "module")), tolerance(case)
     module.evaluate() if case["mode"] == "evaluate" else module.training()
     given = here(case["input"])
@@ -144,9 +126,10 @@ def go_back(module: Any, given: Any, case: dict[str, Any]) -> None:
 
 
 @pytest.mark.devices(1)
-@cases("criterion", "dpnn_criterion")
+@each_case("criterion", "dpnn_criterion")
 @pytest.mark.parametrize("source", ["constructed", "restored"])
-def test_criterion_computes_as_in_torch7(source: str, case: dict[str, Any]) -> None:
+def test_criterion_computes_as_in_torch7(source: str, which: tuple[str, str, str]) -> None:
+    case = load_case(*which)
     criterion = construct(case) if source == "constructed" else restored(case, "criterion")
     criterion = here(criterion)
     given, target, close = here(case["input"]), here(case.get("target")), tolerance(case)
@@ -169,7 +152,7 @@ def test_criterion_computes_as_in_torch7(source: str, case: dict[str, Any]) -> N
     [(n, c) for n, c in case_names("composite") if "trajectory" in load_case("composite", n, c)],
 )
 def test_training_goes_as_in_torch7(name: str, case_name: str) -> None:
-    case = {**load_case("composite", name, case_name), "class": name}
+    case = load_case("composite", name, case_name)
     net, close, recorded = here(restored(case, "module")), tolerance(case), case["trajectory"]
     net.evaluate() if case["mode"] == "evaluate" else net.training()
     flat, gradient = net.getParameters()
@@ -222,9 +205,7 @@ def test_every_listed_class_is_recorded_and_nothing_else(folder: str) -> None:
     assert {name: sum(n == name for n, _ in found) for name in listed} == listed
 
 
-@pytest.mark.parametrize(
-    "name", sorted({n for folder in ("nn", "criterion") for n in recorded_classes()[folder]})
-)
+@each("name", {folder: list(recorded_classes()[folder]) for folder in ("nn", "criterion")})
 def test_every_recorded_class_exists(name: str) -> None:
     assert getattr(nn, name).typename == f"nn.{name}"
 

@@ -17,7 +17,6 @@ from support.protocol_nets import MILD, OWN, WIDTH, Draw, Maker, cases, inputs, 
 from torch import Tensor
 
 from compat import optim, random, t7
-from compat.nn.compiled import operators
 from compat.nn.core.results import reuse_buffers
 from compat.tensor_tables import tensors
 from dptable import DataParallelTable
@@ -612,12 +611,6 @@ def replicated_program(draw: Draw) -> None:
 def test_lean_passes(data: st.DataObject) -> None:
     random.manualSeed(1)
     lean_program(Draw(data))
-
-
-@pytest.fixture
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the graphs operator by operator: what a compiler makes of them is PyTorch's matter."""
-    monkeypatch.setattr(operators, "inductor", lambda graph, inputs: graph)
 
 
 @pytest.mark.filterwarnings("ignore:compile")

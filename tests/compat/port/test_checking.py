@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from compat import nn, t7
+from compat.port import processes
 from compat.port.check import checking
 
 
@@ -21,14 +22,14 @@ class _Runs:
         self.saved: dict[str, object] = {}
 
     def __call__(
-        self, command: list[str], folder: Path, seconds: float | None
+        self, module: str, *words: str, folder: Path, seconds: float | None
     ) -> subprocess.CompletedProcess[str]:
         name = folder.name
         if name in self.saved:
             t7.save(folder / "net.t7", self.saved[name])
         is_python = name == "python"
         return subprocess.CompletedProcess(
-            command,
+            [module, *words],
             self.code if is_python else 0,
             self.texts[name],
             self.error if is_python else "",
@@ -39,7 +40,7 @@ def _check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs: _Runs) -> chec
     script, draft = tmp_path / "train.lua", tmp_path / "train.py"
     script.write_text("n = 1\nprint('the loss', n)\n")
     draft.write_text("n = 1\n\nlua.print('the loss', n)\n")
-    monkeypatch.setattr(checking, "_run", runs)
+    monkeypatch.setattr(processes, "run", runs)
     return checking.check(script, draft)
 
 

@@ -516,7 +516,7 @@ def test_python_has_no_more_to_do_for_a_deeper_net(
     make: Make, threads: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Large sums are shared by the threads, for which there is a little more to do.
-    monkeypatch.setattr("dptable.container.gradients._SHARED_SUM", 1 << 40)
+    monkeypatch.setattr("dptable.container.gradients._SHARED_BYTES", 1 << 40)
 
     def calls(depth: int) -> int:
         table = make(MODELS["resnet"](10, 3, 8, 8, depth=depth), threads, True, recorder=Still)

@@ -12,6 +12,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from support.tensors import on
 
 from compat import cutorch, nn
 from dptable import DataParallelTable
+from dptable.threads.dispatch import Basic, Job, Threads
 
 DISPATCHERS = pytest.mark.parametrize("threads", [False, True], ids=["basic", "threads"])
 INPUT, GRADIENT = torch.randn(7, 4), torch.randn(7, 3)
@@ -295,7 +297,6 @@ def test_another_number_of_devices_needs_other_threads() -> None:
 @pytest.mark.parametrize("how", ["dropped", "after an error", "after backward", "in a net"])
 def test_a_container_that_is_dropped_ends_its_threads(how: str) -> None:
     net: Any = DataParallelTable(1, True).threads().add(nn.Linear(4, 3), [1, 2, 3])
-    gc.collect()
     gc.disable()
     try:
         if how == "in a net":
@@ -455,3 +456,78 @@ def test_a_forked_process_starts_threads_of_its_own() -> None:
     )
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
+
+
+def _shared(dispatcher: Basic, fails: int | None = None) -> list[str]:
+    """The names of the threads that did the parts, in the order of the parts."""
+    gpus = [1, 2, 3, 4]
+    names = [""] * 4
+
+    def part(i: int) -> None:
+        names[i] = threading.current_thread().name
+        if i == fails:
+            raise ValueError("mishap")
+
+    dispatcher.share([partial(part, i) for i in range(4)], gpus)
+    return names
+
+
+def test_the_caller_and_the_workers_share_parts() -> None:
+    dispatcher, caller = Threads(), threading.current_thread().name
+    # Before there are threads, and in a worker, which could not wait for itself, one does all.
+    assert _shared(dispatcher) == [caller] * 4
+    dispatcher.prepare([1, 2, 3, 4])
+    workers = [f"dptable-replica-{i}" for i in (2, 3, 4)]
+    assert _shared(dispatcher) == [caller, *workers]
+    inside = dispatcher.run([Job(_shared, dispatcher) for _ in range(4)], [1, 2, 3, 4])
+    assert inside == [[f"dptable-replica-{i}"] * 4 for i in (1, 2, 3, 4)]
+    dispatcher.close()
+    assert _shared(dispatcher) == [caller] * 4
+
+
+@pytest.mark.parametrize("part", [0, 2])
+def test_a_part_that_fails(part: int) -> None:
+    dispatcher = Threads()
+    dispatcher.prepare([1, 2, 3, 4])
+    with pytest.raises(ValueError, match="mishap") as caught:
+        _shared(dispatcher, part)
+    assert str(caught.value).startswith("replica 3") == (part == 2)
+    assert "" not in _shared(dispatcher)
+    dispatcher.close()
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_large_gradients_are_zeroed_and_summed_by_all_threads(
+    flat: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = nn.Sequential().add(nn.Linear(400, 500)).add(nn.Linear(500, 400)).double()
+    alone = net.clone()
+    model = DataParallelTable(1, flat).add(net, [1, 2, 3, 4]).threads()
+    input, gradOutput = torch.randn(9, 400).double(), torch.randn(9, 400).double()
+    helped: set[str] = set()
+    share = Threads.share
+
+    def noted(self: Threads, parts: Any, gpus: Any) -> None:
+        helped.add(parts[0].func.__name__)
+        share(self, parts, gpus)
+
+    monkeypatch.setattr(Threads, "share", noted)
+    for passes in (1, 2):
+        for each in (alone, model):
+            each.zeroGradParameters()
+            for _ in range(passes):
+                each.forward(input)
+                each.backward(input, gradOutput)
+        expected = torch.cat([g.flatten() for g in alone.parameters()[1]])
+        found = torch.cat([g.flatten().cpu() for g in model.parameters()[1]])
+        torch.testing.assert_close(found, expected)
+        others = model.moduleParameters()[1:]
+        assert all(not g.any() for _, gradients in others for g in gradients if g is not None)
+    if cutorch.device(1).type == "cpu":
+        assert helped == {"foreach_zero_", "reduce_slice_"}
+    else:
+        assert not helped
+    model.zeroGradParameters()
+    for _, gradients in model.moduleParameters():
+        assert all(not g.any() for g in gradients if g is not None)
+    model.close()

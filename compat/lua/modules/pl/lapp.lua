@@ -65,7 +65,7 @@ local function kind_of(text, option)
    if not (TYPES[option.type] or own[option.type]) then error('unknown type ' .. tostring(option.type), 0) end
 end
 
-local function declare(text)
+function lapp.declared(text)
    local options, arguments = {}, {}
    for line in (text .. '\n'):gmatch('([^\n]*)\n') do
       local option, rest = {}, nil
@@ -132,7 +132,7 @@ end
 
 function lapp.process_options_string(text, args)
    lapp.usage_text = text
-   local options, arguments = declare(text)
+   local options, arguments = lapp.declared(text)
    local by = {}
    for _, option in ipairs(options) do
       if option.short then by[option.short] = option end

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from support.each import each, grouped
 
 from compat import cudnn, nn, t7
 
@@ -62,10 +63,9 @@ def plain(module: Any) -> dict[str, Any]:
     return {n: v for n, v in vars(module).items() if isinstance(v, (bool, int, float, str))}
 
 
-@pytest.mark.parametrize(
-    ("cls", "name"), WITH_DEFAULTS, ids=[f"{c.typename}-{n}" for c, n in WITH_DEFAULTS]
-)
-def test_none_stands_for_the_default_as_nil_does(cls: type, name: str) -> None:
+@each("which", grouped(WITH_DEFAULTS, lambda one: one[0].typename))
+def test_none_stands_for_the_default_as_nil_does(which: tuple[type, str]) -> None:
+    cls, name = which
     assert plain(cls(**needed(cls) | {name: None})) == plain(cls(**needed(cls)))
 
 
@@ -74,16 +74,17 @@ ANYTHING = {"nn.NaN-id", "nn.PrintSize-prefix", "nn.Profile-name", "nn.SelectTab
 ANYTHING |= {"nn.SpatialLPPooling-nInputPlane"}
 
 
-@pytest.mark.parametrize("wrong", [{"no": 1}, object()], ids=["table", "object"])
-@pytest.mark.parametrize(
-    ("cls", "name"),
-    [
-        pytest.param(cls, name, id=f"{cls.typename}-{name}")
-        for cls, name, _ in ARGUMENTS
-        if f"{cls.typename}-{name}" not in ANYTHING
-    ],
-)
-def test_wrong_arguments_are_named(cls: Any, name: str, wrong: Any) -> None:
+WRONG = [
+    (cls, name, wrong)
+    for cls, name, _ in ARGUMENTS
+    for wrong in ({"no": 1}, object())
+    if f"{cls.typename}-{name}" not in ANYTHING
+]
+
+
+@each("which", grouped(WRONG, lambda one: one[0].typename))
+def test_wrong_arguments_are_named(which: tuple[Any, str, Any]) -> None:
+    cls, name, wrong = which
     with pytest.raises((TypeError, ValueError), match=r"accepted|needed|is missing"):
         cls(**needed(cls) | {name: wrong})
 

@@ -6,13 +6,14 @@ import copy
 import pickle
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from ruff.__main__ import find_ruff_bin
+from support.each import each, grouped
 from support.nn_golden import case_names, copied, load_case, restored
 from support.paths import ROOT
 from support.torch7_nets import alexnet, resnet50
@@ -59,11 +60,15 @@ NO_WAY_BACK |= {"SimpleColorTransform", "SpatialBinaryConvolution", "SpatialGlim
 NO_WAY_BACK |= {"SpatialUniformCrop"} | DRAWN
 
 RECORDED = [
-    pytest.param(folder, name, case, id=f"{name}-{case}")
+    (folder, name, case)
     for folder in ("nn", "composite", "dpnn")
     for name, case in case_names(folder)
     if name not in NO_EQUIVALENT and (name, case) not in REFUSED | OTHER_INPUTS
 ]
+
+
+def by_class(cases: list[tuple[str, str, str]]) -> Any:
+    return each("which", grouped(cases, lambda one: "-".join(one[:2])))
 
 
 @pytest.fixture(autouse=True)
@@ -91,10 +96,11 @@ def assert_same(value: Any, other: Any) -> None:
     torch.testing.assert_close(values, others, rtol=1e-6, atol=1e-7, equal_nan=True)
 
 
-@pytest.mark.parametrize(("folder", "name", "case_name"), RECORDED)
+@by_class(RECORDED)
 @pytest.mark.filterwarnings("ignore:dropout")
-def test_every_recorded_net_computes_the_same(folder: str, name: str, case_name: str) -> None:
-    module, input = recorded(folder, name, case_name)
+def test_every_recorded_net_computes_the_same(which: tuple[str, str, str]) -> None:
+    _, name, case_name = which
+    module, input = recorded(*which)
     converted = module.to_torch()
     assert not any(isinstance(m, nn.Native) for m in converted.modules())
     assert all(
@@ -112,10 +118,10 @@ NO_SOURCE = {("IndexLinear", "flat")}
 def _often(cases: list[Any]) -> list[Any]:
     """The cases, of which one in twelve is tried always, and all among the slow tests."""
     return [
-        case if place % 12 == 0 else pytest.param(*case.values, marks=pytest.mark.slow, id=case.id)
+        pytest.param(*case, marks=[pytest.mark.slow] if place % 12 else [], id="-".join(case[1:]))
         for place, case in enumerate(cases)
-        if case.values[2] != "number"  # no tensor
-        and case.values[1:] not in NO_SOURCE
+        if case[2] != "number"  # no tensor
+        and case[1:] not in NO_SOURCE
     ]
 
 
@@ -129,16 +135,21 @@ def test_every_recorded_net_as_source(
     assert written.difference <= 1e-6
     path = tmp_path / "source.py"
     path.write_text(written.text)
-    ruff = [sys.executable, "-m", "ruff"]
     for command in (["check", "--select", "E,F,I"], ["format", "--check"]):
-        subprocess.run([*ruff, *command, "--isolated", "-q", path], check=True)
+        subprocess.run([find_ruff_bin(), *command, "--isolated", "-q", path], check=True)
 
 
-@pytest.mark.parametrize(("folder", "name", "case_name"), RECORDED)
-def test_every_recorded_net_comes_back(folder: str, name: str, case_name: str) -> None:
-    if name in NO_WAY_BACK or (name.startswith("SpatialUpSampling") and case_name == "single"):
-        pytest.skip("from_torch knows no such layer")
-    module, input = recorded(folder, name, case_name)
+# from_torch knows the layers of the others.
+@by_class(
+    [
+        (folder, name, case)
+        for folder, name, case in RECORDED
+        if name not in NO_WAY_BACK
+        and not (name.startswith("SpatialUpSampling") and case == "single")
+    ]
+)
+def test_every_recorded_net_comes_back(which: tuple[str, str, str]) -> None:
+    module, input = recorded(*which)
     again = nn.from_torch(module.to_torch())
     assert_same(again.forward(copied(input)), module.forward(copied(input)))
     assert [p.shape for p in again.to_torch().parameters()] == [

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from support.golden_data import load
+from support.golden_data import load, parts
 from support.tensors import here
 
 import compat.nn as nn
@@ -30,7 +30,7 @@ def cases(section: str) -> Any:
 
 @pytest.fixture
 def case(section: str, number: int) -> Any:
-    return load("rnn", "recurrent")[section][number]
+    return t7.loads(parts("rnn", "recurrent", section)[number], plain=True)
 
 
 def assert_same(value: Any, other: Any) -> None:

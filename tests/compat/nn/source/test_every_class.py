@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from ruff.__main__ import find_ruff_bin
 from support.nn_golden import case_names, copied, load_case, restored
 
 from compat import nn, random
@@ -166,7 +166,7 @@ def test_classes_that_stand_alone_are_laid_out(tmp_path: Path) -> None:
     text = "\n\n\n".join("\n".join(lines) for lines in with_needed(standing()).values())
     path = tmp_path / "alone.py"
     path.write_text(text + "\n")
-    ruff = [sys.executable, "-m", "ruff", "format", "--check", "--isolated", "-q", str(path)]
+    ruff = [find_ruff_bin(), "format", "--check", "--isolated", "-q", str(path)]
     assert subprocess.run(ruff).returncode == 0
 
 

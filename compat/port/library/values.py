@@ -1,0 +1,71 @@
+"""Functions of numbers, lists and results that the table cannot say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from compat.port.know.types import Kind
+from compat.port.read import syntax as s
+from compat.port.write import code
+from compat.port.write.code import Code
+from compat.port.write.draft import Draft
+from compat.port.write.places import place
+from compat.port.write.zeros import may_be_zero
+
+
+def floor(node: s.Call, draft: Draft) -> Code | None:
+    """``math.floor`` of a division of ints is ``//``."""
+    inner = node.arguments[0]
+    inner = inner.inner if isinstance(inner, s.Paren) else inner
+    if not isinstance(inner, s.Binary) or inner.operator != "/":
+        return None
+    are_ints = all(draft.types.type(part).is_int for part in (inner.left, inner.right))
+    if not are_ints or may_be_zero(inner.right, draft):
+        return None
+    return code.binary(draft.value(inner.left), "//", draft.value(inner.right))
+
+
+def extreme(node: s.Call, draft: Draft) -> Code | None:
+    """``math.max`` and ``math.min``: of one value, Python's take what they go through."""
+    function = (draft.types.dotted(node.function) or "").removeprefix("math.")
+    made = draft.arguments(node)
+    if len(made) == 1:
+        is_open = made[0].text.startswith("*")
+        return code.call(function, made[0].text[1:]) if is_open else made[0]
+    is_open = len(made) == 2 and made[1].text.startswith("*")
+    return code.call(function, f"[{made[0]}, {made[1]}]") if is_open else None
+
+
+def remove(node: s.Call, draft: Draft) -> Code | None:
+    """``table.remove`` from a list that is not empty."""
+    kind = draft.types.type(node.arguments[0])
+    if not kind.only(Kind.TABLE) or kind.shape is None or not kind.shape.is_list:
+        return None
+    owner = draft.value(node.arguments[0])
+    if Kind.NIL in draft.types.type(node).atoms:
+        return None
+    last = [] if len(node.arguments) == 1 else [place(node.arguments[1], draft)]
+    made = code.call(f"{owner.atom}.pop", *last)
+    if draft.types.was_seen(node) or node in draft.types.filled:
+        return made
+    if draft.asked is node or last or "(" in owner.text:
+        return None
+    made = code.ternary(made, owner, Code("None"))
+    return replace(made, every=f"lua.removed({owner})")
+
+
+def select(node: s.Call, draft: Draft) -> Code | None:
+    """``select('#', …)``."""
+    first, *rest = node.arguments
+    is_vararg = len(rest) == 1 and isinstance(rest[0], s.Vararg)
+    if isinstance(first, s.Constant) and first.value == "#":
+        if is_vararg:
+            return code.call("len", draft.any(rest[0]).text[1:])
+        return code.call("len", f"({', '.join(map(str, draft.values(rest)))},)" if rest else "()")
+    return None
+
+
+def rawequal(node: s.Call, _draft: Draft) -> Code | None:
+    """``rawequal``: Torch7's ``contiguous`` gives another object, PyTorch's the tensor itself."""
+    is_new = any(isinstance(a, s.Call) and a.method == "contiguous" for a in node.arguments)
+    return Code("False") if is_new else None

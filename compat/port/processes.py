@@ -1,0 +1,40 @@
+"""Modules of this package in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ENDED = -1000  # the exit code of a run whose time was up
+
+
+def run(
+    module: str, *words: str, folder: str | os.PathLike[str] | None, seconds: float | None
+) -> subprocess.CompletedProcess[str]:
+    """Run ``python -m compat.port.MODULE`` with arguments in a folder, for ``seconds`` at most."""
+    root = str(Path(__file__).parents[2])
+    paths = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, "-m", f"compat.port.{module}", *words]
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": paths, "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=seconds)
+            code = process.returncode
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            code = ENDED
+    texts = (text.decode(errors="surrogateescape") for text in (out, err))
+    return subprocess.CompletedProcess(command, code, *texts)
+
+
+def said(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """Return the lines that a run has written about its errors."""
+    return [line for line in done.stderr.splitlines() if line.strip()]
