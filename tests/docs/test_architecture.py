@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
+from support.each import each
 
 from docs import make_architecture
 
@@ -22,7 +22,7 @@ def named() -> set[str]:
     return {path for page in PAGES for path in re.findall(r"`([\w/]+\.py)`", page.read_text())}
 
 
-@pytest.mark.parametrize("path", sorted(named()))
+@each("path", {"all": sorted(named())})
 def test_files_that_they_name_are_there(path: str) -> None:
     homes = [ROOT, *(ROOT / p for p in ("dptable/container", "dptable/threads"))]
     homes += [ROOT / "compat/nn/core", ROOT / "compat/nn/interchange"]

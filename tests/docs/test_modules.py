@@ -6,7 +6,7 @@ import importlib
 import re
 from functools import reduce
 
-import pytest
+from support.each import each
 from support.nn_golden import recorded_classes
 from support.paths import ROOT
 
@@ -36,7 +36,7 @@ def test_every_class_has_a_summary() -> None:
             assert line.split(" | ")[3].rstrip(" |").endswith("."), line
 
 
-@pytest.mark.parametrize("path", sorted(set(re.findall(r"`(torch\.[\w.]+)` \|", PAGE.read_text()))))
+@each("path", {"all": sorted(set(re.findall(r"`(torch\.[\w.]+)` \|", PAGE.read_text())))})
 def test_equivalents_exist(path: str) -> None:
     package, *names = path.split(".")
     while True:

@@ -44,14 +44,13 @@ def is_plain(node: ast.AST) -> bool:
     return all(isinstance(n, _LOADS_ALONE) for n in ast.walk(node))
 
 
-def inner(scope: Scope) -> Iterator[ast.AST]:
-    """Yield the functions and classes in a scope, without those inside them."""
+def own(scope: ast.AST, others: tuple[type[ast.AST], ...] = _INNER) -> Iterator[ast.AST]:
+    """Yield the parts of a scope and, unopened, the ``others`` inside: functions and classes."""
     waiting = list(ast.iter_child_nodes(scope))
     while waiting:
         node = waiting.pop()
-        if isinstance(node, _INNER):
-            yield node
-        else:
+        yield node
+        if not isinstance(node, others):
             waiting += ast.iter_child_nodes(node)
 
 
@@ -64,7 +63,8 @@ def is_captured(source: Source, scope: Scope, name: str) -> bool:
         return True
     return any(
         is_mentioned(list(ast.iter_child_nodes(n)), name) and not _binds(n, name)
-        for n in inner(scope)
+        for n in own(scope)
+        if isinstance(n, _INNER)
     )
 
 
@@ -77,19 +77,9 @@ def _binds(node: ast.AST, name: str) -> bool:
         return False
     if any(n.arg == name for n in ast.walk(node.args) if isinstance(n, ast.arg)):
         return True
-    return any(isinstance(n.ctx, ast.Store) and _scope_has(node, n) for n in mentions(node, name))
-
-
-def _scope_has(node: ast.AST, part: ast.AST) -> bool:
-    """Return whether a part stands in a function itself, not in one inside it."""
-    waiting = list(ast.iter_child_nodes(node))
-    while waiting:
-        found = waiting.pop()
-        if found is part:
-            return True
-        if not isinstance(found, (*_INNER, *_COMPREHENSIONS)):
-            waiting += ast.iter_child_nodes(found)
-    return False
+    parts = own(node, (*_INNER, *_COMPREHENSIONS))
+    names = (n for n in parts if isinstance(n, ast.Name) and n.id == name)
+    return any(isinstance(n.ctx, ast.Store) for n in names)
 
 
 class Use(Enum):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from support.each import each
 from support.nn_golden import (
     FIXES,
     FOLDERS,
@@ -204,9 +205,7 @@ def test_every_listed_class_is_recorded_and_nothing_else(folder: str) -> None:
     assert {name: sum(n == name for n, _ in found) for name in listed} == listed
 
 
-@pytest.mark.parametrize(
-    "name", sorted({n for folder in ("nn", "criterion") for n in recorded_classes()[folder]})
-)
+@each("name", {folder: list(recorded_classes()[folder]) for folder in ("nn", "criterion")})
 def test_every_recorded_class_exists(name: str) -> None:
     assert getattr(nn, name).typename == f"nn.{name}"
 

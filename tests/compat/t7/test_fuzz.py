@@ -13,7 +13,7 @@ from support.paths import ROOT
 SCRIPT = Path(__file__).with_name("fuzz.py")
 
 
-@pytest.mark.parametrize("mutations", [400, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("mutations", [200, pytest.param(5000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("way", [[], ["--objects"]], ids=["plain", "objects"])
 def test_damaged_files_give_errors_or_values(way: list[str], mutations: int) -> None:
     command = [forked_python(), str(SCRIPT), "--mutations", str(mutations), *way]

@@ -58,6 +58,14 @@ def test_saved_criterions_are_the_same(name: str, case_name: str) -> None:
         assert_close(again.backward(input, target), gradInput, 0, "gradInput")
 
 
+@pytest.mark.parametrize(
+    "criterion",
+    [nn.CosineEmbeddingCriterion(), nn.L1HingeEmbeddingCriterion(), nn.MarginRankingCriterion()],
+)
+def test_a_new_criterion_of_two_tensors_has_two_gradients(criterion: nn.Criterion) -> None:
+    assert len(criterion.gradInput) == 2
+
+
 def test_output_is_a_number_and_gradInput_of_the_form_of_the_input() -> None:
     criterion = nn.ParallelCriterion().add(nn.MSECriterion()).add(nn.AbsCriterion(), 0.5)
     input, target = [torch.ones(2, 3), torch.zeros(4)], [torch.zeros(2, 3), torch.ones(4)]

@@ -6,7 +6,7 @@ import inspect
 import re
 from pathlib import Path
 
-import pytest
+from support.each import each
 from support.paths import ROOT
 
 from compat import nn
@@ -38,14 +38,14 @@ def left_out() -> set[str]:
     return set(re.findall(r"`([A-Z]\w+)`", table))
 
 
-@pytest.mark.parametrize("name", sorted(CLASSES))
+@each("name", {"all": sorted(CLASSES)})
 def test_each_class_is_converted_or_the_guide_says_why_not(name: str) -> None:
     # A converter of its own says why this one is refused.
     converted = name != "LayerNormalization" and converter_of(CLASSES[name]) is not None
     assert converted != (name in left_out())
 
 
-@pytest.mark.parametrize("path", FILES, ids=str)
+@each("path", {"all": FILES})
 def test_each_file_has_a_counterpart_unless_it_needs_none(path: Path) -> None:
     """None needs one of which the guide says so, or which is made of classes that have theirs."""
     module = "compat.nn." + ".".join(path.with_suffix("").parts)

@@ -126,6 +126,7 @@ def test_what_is_not_selected_has_zeros_as_gradients() -> None:
     first, [second, third], last = module.backward(input, gradOutput)
     assert [first.tolist(), second.tolist(), third.tolist()] == [[0], [0, 0], [0, 0, 0]]
     assert torch.equal(last, gradOutput) and last is not gradOutput
+    assert nn.NarrowTable(2, 0).forward(input) == []
     narrowed = nn.NarrowTable(2, 2)
     assert narrowed.forward(input)[1] is input[2]
     gradients = [[torch.ones(2), torch.ones(3)], gradOutput]

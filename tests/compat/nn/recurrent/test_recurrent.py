@@ -616,6 +616,8 @@ def test_bisequencer_for_language_models() -> None:
 
 
 def test_wrong_use_is_refused() -> None:
+    with pytest.raises(ValueError, match="ops is"):
+        nn.MuFuRu(3, 4, ["keep", "drop"])
     net = nn.Sequencer(nn.Linear(3, 2))
     with pytest.raises(ValueError, match="remember is 'always'"):
         net.remember("always")

@@ -131,6 +131,14 @@ def test_the_last_step_of_a_split_sequence() -> None:
     assert "From N x T of indices from 0 to N x 2." in written.text
 
 
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_a_sequence_along_any_dimension(dim: int) -> None:
+    net = nn.Sequential(nn.SplitTable(dim), nn.Sequencer(nn.FastLSTM(3, 4)), nn.JoinTable(2))
+    input = torch.randn([(5, 2, 3), (2, 5, 3), (2, 3, 5)][dim - 1])
+    written = write(net.evaluate(), input)
+    torch.testing.assert_close(written.net(input + 1), net.forward(input + 1))
+
+
 def test_states_are_exported_and_compiled() -> None:
     written = write(language_model(), words(5, 2))
     indices = written.inputs[0]

@@ -45,6 +45,12 @@ def test_sizes_are_those_of_a_real_run(net: Any, sizes: tuple[int, ...], large: 
     assert first(tried(net, value, large=large)).shape == wanted.shape
 
 
+def test_multiply_adds_of_a_layer_with_a_state() -> None:
+    mode = Sizes()
+    tried(t.LSTM(5, 3, num_layers=2), torch.randn(4, 2, 5), mode)
+    assert mode.multiply_adds == 4 * 2 * (12 * 5 + 12 * 3 + 12 * 3 + 12 * 3)
+
+
 @pytest.mark.parametrize(
     ("net", "sizes"), [pair for pair in LAYERS if not isinstance(pair[0], t.LSTM)]
 )
