@@ -105,8 +105,12 @@ class Type:
 
     @property
     def is_known(self) -> bool:
-        """Whether its possibilities are all that there are."""
-        return bool(self.atoms) and not self.open
+        """Whether its possibilities are all that there are.
+
+        The tables that nets give are lists, whatever those of the program are.
+        """
+        is_either = self.buffer and self.shape is not None and self.shape.is_dict
+        return bool(self.atoms) and not self.open and not is_either
 
     def may(self, *atoms: Kind) -> bool:
         """Return whether it may be one of these, as far as is known."""
@@ -224,6 +228,11 @@ class Table:
         """Return the type of a field."""
         table = self.root()
         return table.names.setdefault(name, Type())
+
+    @property
+    def has_unknown_names(self) -> bool:
+        """Whether there may be entries under names that the program does not show."""
+        return bool(self.root().uses & {"loaded", "dynamic", "meta", "options"})
 
     def event(self, name: str) -> Type:
         """Return the type of what the metatable has for an event, such as ``__index``."""

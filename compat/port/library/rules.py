@@ -62,7 +62,8 @@ def apply(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
         if how in ("d", "i"):
             return str(place(node, draft))
         if how == "m":
-            return str(mask(node, draft))
+            assert owner is not None
+            return str(mask(node, draft, draft.prefix(owner), draft.types.type(owner)))
         if name == "0" and how == ".":
             if rule.name in _OF_MASKS and (made := draft.any(node)).is_mask:
                 return made.atom

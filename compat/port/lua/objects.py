@@ -32,7 +32,7 @@ class Object:
         """Return what is saved: all fields but functions, which a file of Python's cannot have."""
         left_out = [name for name, value in vars(self).items() if callable(value)]
         if left_out:
-            name = getattr(self, "typename", "object")
+            name = getattr(type(self), "typename", "object")
             warnings.warn(f"{name}: {', '.join(left_out)}: functions are not saved", stacklevel=2)
         return {name: value for name, value in vars(self).items() if name not in left_out}
 

@@ -119,7 +119,7 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
     path = draft.types.dotted(node.object)
     if kind.only(Kind.TABLE, Kind.OPTIONS) and kind.may(Kind.OPTIONS) and kind.may(Kind.TABLE):
         return f"{owner.atom}[{draft.value(node.key)}]"
-    if word and path is not None and (holder := packages.holder(path)) is not None:
+    if word and path is not None and (holder := packages.holder(path, draft)) is not None:
         return f"{holder}.{name}"
     if kind.only(Kind.OBJECT) and kind.shape is None:
         return None
@@ -257,7 +257,8 @@ def _delete(target: s.Index, draft: Draft) -> bool:
     if kind.shape.is_list:
         if is_length_of(target.key, target.object):
             draft.page.write(f"{owner.atom}.pop()")
-            return True
-        return False
+        else:  # of the last entry, it makes the list shorter
+            draft.page.write(f"lua.put({owner}, {draft.value(target.key)}, None)")
+        return True
     draft.page.write(f"{owner.atom}.pop({draft.value(target.key)}, None)")
     return True

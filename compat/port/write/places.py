@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import re
 
+from compat.port.know.types import Type
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
 
 
-def mask(key: s.Node, draft: Draft) -> Code:
-    """Return a tensor that selects."""
+def mask(key: s.Node, draft: Draft, owner: Code, kind: Type) -> Code:
+    """Return a tensor that selects from ``owner``: Torch7 asks for as many elements, PyTorch for
+    the same sizes.
+    """
     made = draft.any(key)
-    return Code(made.text, made.level) if made.is_mask else Code(f"{made.atom}.bool()")
+    of_owner = re.search(rf"(?<![\w.]){re.escape(owner.text)}(?!\w)", made.text)
+    sizes = {frozenset(kind.dims), frozenset(draft.types.type(key).dims)}
+    made = made if made.is_mask else Code(f"{made.atom}.bool()")
+    if of_owner or len(sizes) == 1:
+        return Code(made.text, made.level)
+    if kind.dims == {1}:
+        return Code(f"{made.atom}.flatten()")
+    if re.fullmatch(r"[\w.]+", owner.text):
+        return Code(f"{made.atom}.reshape_as({owner})")
+    return Code(made.text, made.level)
 
 
 def place(key: s.Node, draft: Draft) -> Code:

@@ -35,7 +35,7 @@ def selection(owner: Code, key: s.Node, kind: Type, draft: Draft) -> tuple[Code,
         number = True if kind.dims == {1} else None if -1 in kind.dims or 1 in kind.dims else False
         return Code(f"{owner.atom}[{place(key, draft)}]"), number
     if key_kind.only(Kind.MASK, Kind.TENSOR):
-        return Code(f"{owner.atom}[{mask(key, draft)}]"), False
+        return Code(f"{owner.atom}[{mask(key, draft, owner, kind)}]"), False
     if key_kind.only(Kind.SIZES, Kind.STORAGE):
         return Code(f"{owner.atom}[tuple(i - 1 for i in {draft.value(key)})]"), True
     draft.unknown(key, "indices")

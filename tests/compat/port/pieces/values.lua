@@ -390,3 +390,54 @@ local co
 co = coroutine.create(function() print(coroutine.running() == co, select(2, coroutine.running())) end)
 coroutine.resume(co)
 print(table.maxn{1, 2, [10] = 3}, table.maxn{}, table.maxn{4, 5})
+
+-- # masks of other sizes, with as many elements
+local function rows(x, n)
+  local mask = torch.ge(torch.ge(x, 2):sum(2), n)
+  local found = torch.range(1, x:size()[1]):long()[mask]
+  return x:index(1, found)
+end
+print(rows(torch.Tensor{{1, 2, 3}, {1, 1, 1}, {2, 2, 2}}, 2))
+local v, m = torch.range(1, 4), torch.ByteTensor{{1, 0}, {0, 1}}
+print(v[m], v:maskedSelect(m))
+v[m] = 0
+print(v)
+v:maskedFill(m, 5)
+print(v, v:maskedCopy(m, torch.Tensor{7, 8}))
+local x = torch.range(1, 4):view(2, 2)
+print(x[torch.ByteTensor{1, 0, 0, 1}], x[x:gt(2)])
+
+-- # an entry that goes from the end of a list
+local heap = {size = 0, list = {}}
+local function push(v) heap.size = heap.size + 1 heap.list[heap.size] = {v = v} end
+local function pop()
+  local top = heap.list[1]
+  heap.list[1] = heap.list[heap.size]
+  heap.list[heap.size] = nil
+  heap.size = heap.size - 1
+  return top and top.v
+end
+push(3) push(4)
+print(pop(), #heap.list)
+push(5)
+print(#heap.list, pop(), pop(), #heap.list)
+
+-- # an object of a class by hand as text
+local Loader = {}
+Loader.__index = Loader
+function Loader.create(n) return setmetatable({n = n}, Loader) end
+function Loader:next() return self.n + 1 end
+print(Loader.create(3):next(), tostring(Loader.create(1)):match('^table'))
+
+-- # tables of nets among those of the program
+require 'nn'
+local nets = {nn.ConcatTable():add(nn.Identity()):add(nn.Square()), nn.Square()}
+local function step(x, n)
+  local state = {[0] = {[n] = x}}
+  for t = 1, 2 do
+    state[t] = nets[t]:forward(state[0][n])
+    if type(state[t]) ~= 'table' then state[t] = {[n] = state[t]} end
+    print(state[t][n]:sum())
+  end
+end
+step(torch.ones(2) * 3, 2)
