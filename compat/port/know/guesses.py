@@ -165,8 +165,19 @@ def _owners(known: Inference, node: s.Node) -> Iterator[tuple[s.Node, Type]]:
     if target is not None and kind is not None:
         yield target, kind
     for measured in _measured(known, node):
-        if _name_of(known, measured) not in known.with_methods:  # a container has a length, too
+        # A container has a length, too; what Lua's packages give are tables of Lua's.
+        is_list = _name_of(known, measured) not in known.with_methods
+        if is_list and not _is_of_lua(known, measured):
             yield measured, Type(Kind.TABLE, table=Table(uses={"ipairs"}))
+
+
+def _is_of_lua(known: Inference, node: s.Node) -> bool:
+    """Return whether a value may come from a package that only the Lua runtime has."""
+    part, key = known.cause(node)
+    if isinstance(part, s.Name) and part.variable.is_parameter:
+        return True  # what calls give is not known
+    path = required(part) or known.dotted(part) or ""
+    return key == OF_PACKAGE and path.split(".")[0] not in ("torch", "nn", "cudnn", "image")
 
 
 def _measured(known: Inference, node: s.Node) -> Iterator[s.Node]:

@@ -27,7 +27,7 @@ string.len           len({1}) -> i
 string.reverse       {1.}[::-1] -> s
 string.char|format   lua.{name}({*}) -> s
 string.find          lua.find({*})#? -> i|nil,i|nil
-string.match         -> s|nil
+string.match         lua.match({*})#? -> s|nil
 string.gmatch        lua.gmatch({*}) -> function
 string.gsub          lua.gsub({*}) -> s,i
 string.byte          lua.byte({*})#? -> i|nil

@@ -92,9 +92,8 @@ class DraftRuntime(Runtime):
         generators = self.lua.eval("function(t7, ...) return t7.make_generator(...) end")
         self.represent(Original, lambda original: vars(original)["__handle__"])
         self.represent(Generator, lambda generator: generators(self._t7, generator))
-        self.represent(
-            torch.Size, lambda size: sizes(*size if any(size) else ())
-        )  # Torch7's empty ones
+        # Torch7's empty tensors have no sizes; a fresh LongStorage may hold zeros.
+        self.represent(torch.Size, lambda size: sizes(*size if size != (0,) else ()))
         self.represent(Storage, lambda storage: memory(self._t7, storage.tensor))
         self._known_faces = self.lua.execute(_FACES)
 
