@@ -175,7 +175,8 @@ class Calls:
     def entries(self, table: Any) -> Any:
         """Return the classified values of a short list, nothing of other tables."""
         if type(table) is list and 0 < len(table) <= _SHORT and table[-1] is not None:
-            return tuple(self._classified_all(table))
+            # Of a copy, so that no entry looks as if nobody else had it.
+            return tuple(self._classified_all(list(table)))
         return None
 
     def items(self, table: Any, taken: Callable[[], None] | None = None) -> tuple[Any, Any, int]:

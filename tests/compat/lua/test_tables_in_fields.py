@@ -20,6 +20,13 @@ def runtime() -> Iterator[lua.Runtime]:
     runtime.close()
 
 
+def test_unpacked_tables_stay_in_their_field(runtime: lua.Runtime) -> None:
+    runtime.globals().m.f = [[1, 2], [3, [4]]]
+    runtime.execute("a, b = unpack(m.f) a[1] = 9 b[2][1] = 7")
+    assert runtime.eval("m.f[1] == a, m.f[1][1], m.f[2][2][1]") == (True, 9, 7)
+    assert runtime.globals().m.f == [[9, 2], [3, [7]]]
+
+
 def test_lua_s_functions_see_through(runtime: lua.Runtime) -> None:
     runtime.execute("m.f = {3, 1, 2} table.sort(m.f)")
     assert runtime.globals().m.f == [1, 2, 3]
