@@ -89,16 +89,19 @@ class SharedMemory(AllReduce):
         if self._rank == 0:
             with suppress(OSError):
                 path = [_made(size)]
-        dist.broadcast_object_list(path, root, group=self.group)
-        memory = None
-        if path[0] is not None:
-            with suppress(OSError, RuntimeError):
-                if os.path.getsize(path[0]) == size:
-                    memory = torch.from_file(path[0], shared=True, size=size, dtype=torch.uint8)
-        missing = torch.tensor([memory is None], dtype=torch.int64)
-        dist.all_reduce(missing, group=self.group)
-        if self._rank == 0 and path[0] is not None:
-            os.unlink(path[0])  # the memory stays until the last process has let go of it
+        own, memory = path[0], None
+        try:
+            dist.broadcast_object_list(path, root, group=self.group)
+            if path[0] is not None:
+                with suppress(OSError, RuntimeError):
+                    if os.path.getsize(path[0]) == size:
+                        memory = torch.from_file(path[0], shared=True, size=size, dtype=torch.uint8)
+            missing = torch.tensor([memory is None], dtype=torch.int64)
+            dist.all_reduce(missing, group=self.group)
+        finally:
+            # Also if a process is gone. The memory stays until the last one has let go of it.
+            if own is not None:
+                os.unlink(own)
         return memory.view(2, self._size, _PIECE) if memory is not None and not missing else None
 
 

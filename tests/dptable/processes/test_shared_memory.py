@@ -136,3 +136,16 @@ def meeting() -> None:
 def test_a_process_that_is_gone_ends_the_wait():
     with started(meeting, 2, timeout=5) as processes:
         assert processes.receive(0).kind in ("RuntimeError", "DistBackendError")
+
+
+def opening() -> None:
+    if dist.get_rank() == 1:
+        os._exit(3)
+    SharedMemory(dist.group.WORLD).start(torch.ones(shared_memory._SMALL))()
+
+
+def test_a_process_that_is_gone_before_the_first_sum_leaves_no_file():
+    before = set(Path(shared_memory._DIRECTORY).glob("dptable-*"))
+    with started(opening, 2, timeout=5) as processes:
+        assert processes.receive(0).kind in ("RuntimeError", "DistBackendError")
+    assert set(Path(shared_memory._DIRECTORY).glob("dptable-*")) <= before
