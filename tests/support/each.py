@@ -43,6 +43,7 @@ def each(argument: str, groups: Mapping[str, Sequence[Any]]) -> Callable[[Any], 
         argument: the name of the test's argument.
         groups: by name; the repr of a value tells which one it is.
     """
+    assert groups and all(groups.values()), "a group without values would test nothing"
 
     def decorate(test: Callable[..., None]) -> Any:
         @functools.wraps(test)
