@@ -18,7 +18,6 @@ import simulator
 import torch
 from hypothesis import HealthCheck, settings
 from support.each import seed
-from support.forked_python import SHARED, forked_python
 from support.paths import GOLDEN
 from tqdm import TMonitor
 
@@ -59,12 +58,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 def pytest_xdist_auto_num_workers() -> int:
     """Half as many processes again as there are cores: a third of the time is spent on waiting."""
     return max(2, min(8, (os.cpu_count() or 1) * 3 // 2))
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Processes that run tests share the server that the first process starts."""
-    if config.getoption("numprocesses", None):
-        os.environ[SHARED] = forked_python()
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:

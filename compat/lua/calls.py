@@ -79,7 +79,16 @@ class Calls:
 
     def functions(self) -> dict[str, Any]:
         """Return the functions that Lua calls, and the marks that it sets."""
-        names = ("invoke", "invoke_with_tables", "add", "keep", "return_lent", "take", "items", "entries")
+        names = (
+            "invoke",
+            "invoke_with_tables",
+            "add",
+            "keep",
+            "return_lent",
+            "take",
+            "items",
+            "entries",
+        )
         return {name: getattr(self, name) for name in names} | {
             "LIST": LIST,
             "DICT": DICT,

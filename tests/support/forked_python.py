@@ -24,15 +24,10 @@ from pathlib import Path
 _SERVER = Path(__file__).with_name("fork_server.py")
 _COMMAND = Path(__file__).with_name("fork_command.py")
 
-# The variable that names the command of a server that lives longer than this process.
-SHARED = "DPTABLE_TEST_FORKED_PYTHON"
-
 
 @cache
 def forked_python() -> str:
-    """Return the command; the server lives as long as the process that started it."""
-    if shared := os.environ.get(SHARED):
-        return shared
+    """Return the command; the server lives as long as this process."""
     if not hasattr(os, "pidfd_open"):  # Linux
         return sys.executable
     folder = Path(tempfile.mkdtemp(prefix="python"))

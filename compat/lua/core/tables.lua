@@ -163,10 +163,6 @@ end
 local function results(...)
    local n = select('#', ...)
    if n <= 3 then return to_lua_as(...) end
-   if n == 9 then
-      local a, ka, ia, b, kb, ib, c, kc, ic = ...
-      return to_lua_as(a, ka, ia), to_lua_as(b, kb, ib), to_lua_as(c, kc, ic)
-   end
    local values = {...}
    local found = {}
    for i = 1, n, 3 do found[(i + 2) / 3] = to_lua_as(values[i], values[i + 1], values[i + 2]) end

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.port.know.files import Class
 from compat.port.know.lapp import declared
 from compat.port.know.scopes import LOADERS
-from compat.port.know.shapes import captures, is_open
+from compat.port.know.shapes import captures, is_open, own_returns
 from compat.port.know.types import Kind, Signature, Table, Type, tensor
 from compat.port.library import results as given
 from compat.port.read import syntax as s
@@ -57,7 +57,9 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         if callee.signature is None and not callee.atoms:
             return _call_by_name(known, node, arguments)
         _note_open(node, callee.signature, 0)
-        return known.call(callee.signature, _given(known, node, callee.signature, arguments))
+        found = known.call(callee.signature, _given(known, node, callee.signature, arguments))
+        picked = _picked(known, node, callee.signature, arguments)
+        return found if picked is None else [picked, *found[1:]]
     owner = known.owner_of_method(node)
     if owner.shape is None and owner.only(Kind.MODULE):
         _note_shorter(known, node.method, len(node.arguments) + 1)
@@ -75,6 +77,9 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         return found
     if owner.is_string:
         return _library(known, f"string.{node.method}", node, [owner, *arguments]) or [Type()]
+    if owner.only(Kind.MODULE) and f"nn.Module.{node.method}" in known.replaced:
+        own = known.own_methods.get(node.method, [])
+        return known.call(known.signature(own[0]) if len(own) == 1 else None, [owner, *arguments])
     if owner.only(Kind.MODULE):
         if node.method == "addjob":
             for kind in arguments:
@@ -244,6 +249,48 @@ def call(known: Inference, signature: Signature | None, arguments: list[Type]) -
     if count == 0:
         return [Type(Kind.NIL)]
     return signature.results or [Type()]
+
+
+def _picked(
+    known: Inference, node: s.Call, signature: Signature | None, arguments: list[Type]
+) -> Type | None:
+    """Return what ``getopt(options, 'name', default)`` gives: the entry of this very name.
+
+    None: the function does not only give entries of a table that it is given the name of.
+    """
+    nodes = signature.root().nodes if signature is not None else []
+    if len(nodes) != 1 or not any(isinstance(s.constant(a), str) for a in node.arguments):
+        return None
+    places = {p.variable: i for i, p in enumerate(nodes[0].parameters)}
+    found, waiting, seen = Type(), [r.values for r in own_returns(nodes[0].body)], set()
+    has_entry = False
+    while waiting:
+        value = waiting.pop()
+        if len(value) != 1:
+            return None
+        part = value[0]
+        place = places.get(part.variable) if isinstance(part, s.Name) else None
+        if isinstance(part, s.Index):
+            table, key = (
+                places.get(n.variable) if isinstance(n, s.Name) else None
+                for n in (part.object, part.key)
+            )
+            if table is None or key is None or max(table, key) >= len(arguments):
+                return None
+            shape, name = arguments[table].shape, node.arguments[key]
+            if shape is None or not isinstance(s.constant(name), str):
+                return None
+            found.join(known.entry(arguments[table], shape, name))
+            has_entry = True
+        elif place is not None:
+            found.join(arguments[place] if place < len(arguments) else Type())
+        elif isinstance(part, s.Name) and not part.variable.is_global:
+            if part.variable not in seen:
+                seen.add(part.variable)
+                waiting += [[source] for source in known.sources.get(part.variable, [])]
+        else:
+            return None
+    return found if has_entry else None
 
 
 def _note_shorter(known: Inference, name: str, count: int) -> None:

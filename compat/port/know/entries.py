@@ -178,7 +178,7 @@ def _index(known: Inference, node: s.Index) -> Type:
         if path in known.classes:
             return known.class_type(known.classes[path])
         return results.constant(path)
-    owner, key = known.type(node.object), known.type(node.key)
+    owner, key = known.owner(node.object), known.type(node.key)
     name = s.constant(node.key)
     if known.is_constructor(node):
         return owner

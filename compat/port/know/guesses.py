@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from compat.port.know.calls import OF_LISTS
 from compat.port.know.likeness import alike
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import constant, required
+from compat.port.know.shapes import calls, constant, required
 from compat.port.know.types import Kind, Table, Type, tensor
-from compat.port.library import results
+from compat.port.library import results, tensors
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -23,6 +23,11 @@ OF_PACKAGE: Cause = (None, "package")
 def guess(known: Inference) -> bool:
     """Take variables that nothing is known of for what only one thing has methods of."""
     found = _guess_seen(known)
+    known.with_methods = set()
+    for file in known.files:
+        known.file = file
+        methods = (call for call in calls(file.block) if call.method is not None)
+        known.with_methods |= {_name_of(known, call.function) for call in methods}
     nodes: list[tuple[s.Node, Type]] = []  # that are no variable or field
     for file in known.files:
         known.file = file
@@ -44,7 +49,7 @@ def guess(known: Inference) -> bool:
                     known.guessed.add(own)  # what else it is given is the same
     if found or _guess_loaded(known) or _guess_layers(known) or _guess_alike(known):
         return True
-    if _guess_namesakes(known):
+    if _guess_entries(known) or _guess_namesakes(known):
         return True
     guessed = [_guess_node(known, node, kind) for node, kind in nodes]
     return any(guessed)
@@ -56,6 +61,69 @@ def _guess_node(known: Inference, node: s.Node, kind: Type) -> bool:
         return False
     known.guessed_nodes[node] = kind
     return True
+
+
+def _guess_entries(known: Inference) -> bool:
+    """Take the entries of a tensor for numbers, or for tensors, where one of them is used so."""
+    told: dict[object, set[Kind]] = {}
+    unknown: list[tuple[object, s.Index]] = []
+    for file in known.files:
+        known.file = file
+        for node in s.walk(file.block):
+            for tensor_, kind in _parted(known, node):
+                told.setdefault(_name_of(known, tensor_), set()).add(kind)
+            if not isinstance(node, s.Index) or known.type(node).atoms:
+                continue
+            if known.owner(node.object).is_tensor and known.type(node.key).is_number:
+                unknown.append((_name_of(known, node.object), node))
+    found = False
+    for name, node in unknown:
+        kinds = told.get(name, set())
+        if len(kinds) == 1 and node not in known.guessed_nodes:
+            known.guessed_nodes[node] = tensor() if Kind.TENSOR in kinds else Type(Kind.NUMBER)
+            found = True
+    return found
+
+
+def _name_of(known: Inference, node: s.Node) -> object:
+    """Return a key for what an expression names."""
+    own = known.stored(node)
+    if own is not None:
+        return own
+    name = s.describe(node)
+    return node if "…" in name else (known.file.path, name)
+
+
+_PASSES = {"forward", "backward", "updateOutput", "updateGradInput", "accGradParameters"}
+_ARITHMETIC = {"+", "-", "*", "/", "%", "^", "<", ">", "<=", ">="}
+_OF_DIMENSIONS = {"size", "select", "narrow", "stride"}  # which they are given first
+
+
+def _parted(known: Inference, node: s.Node) -> Iterator[tuple[s.Node, Kind]]:
+    """Yield what a node tells has entries that are numbers or tensors, and which of both."""
+    parts = list(_numbers(known, node))
+    if isinstance(node, s.Binary) and node.operator == "..":
+        parts += [node.left, node.right]
+    elif isinstance(node, s.Index):
+        if isinstance(node.object, s.Index):
+            yield node.object.object, Kind.TENSOR
+        if known.owner(node.object).only(Kind.TABLE):
+            parts.append(node.key)
+        if isinstance(node.key, s.Table) and len(node.key.fields) > 1:
+            yield node.object, Kind.TENSOR
+    elif isinstance(node, s.Call) and node.method is not None:
+        first = s.constant(node.arguments[0]) if node.arguments else None
+        if node.method in _OF_DIMENSIONS and isinstance(first, int) and first > 1:
+            yield node.function, Kind.TENSOR
+        kinds = "".join(results.kind_of(known.type(a)) for a in node.arguments)
+        is_pass = node.method in _PASSES
+        taken = [{"t"}] * len(kinds) if is_pass else tensors.taken(node.method, kinds)
+        for part, letters in zip((node.function, *node.arguments), ({"t"}, *taken), strict=False):
+            if isinstance(part, s.Index) and letters in ({"t"}, {"n"}):
+                yield part.object, Kind.TENSOR if letters == {"t"} else Kind.NUMBER
+    for part in parts:
+        if isinstance(part, s.Index):
+            yield part.object, Kind.NUMBER
 
 
 def _guess_seen(known: Inference) -> bool:
@@ -96,6 +164,34 @@ def _owners(known: Inference, node: s.Node) -> Iterator[tuple[s.Node, Type]]:
             kind = tensor()
     if target is not None and kind is not None:
         yield target, kind
+    for measured in _measured(known, node):
+        # A container has a length, too; what Lua's packages give are tables of Lua's.
+        is_list = _name_of(known, measured) not in known.with_methods
+        if is_list and not _is_of_lua(known, measured):
+            yield measured, Type(Kind.TABLE, table=Table(uses={"ipairs"}))
+
+
+def _is_of_lua(known: Inference, node: s.Node) -> bool:
+    """Return whether a value may come from a package that only the Lua runtime has."""
+    part, key = known.cause(node)
+    if isinstance(part, s.Name) and part.variable.is_parameter:
+        return True  # what calls give is not known
+    path = required(part) or known.dotted(part) or ""
+    return key == OF_PACKAGE and path.split(".")[0] not in ("torch", "nn", "cudnn", "image")
+
+
+def _measured(known: Inference, node: s.Node) -> Iterator[s.Node]:
+    """Yield what has a length that is a number: no tensor."""
+    parts = list(_numbers(known, node))
+    if isinstance(node, s.Binary) and node.operator in _ARITHMETIC:
+        parts += [node.left, node.right]
+    elif isinstance(node, s.Index):
+        own = s.describe(node.object)
+        last = node.key.operand if isinstance(node.key, s.Unary) else None
+        parts += [node.key] if last is not None and s.describe(last) == own != "…" else []
+    for part in parts:
+        if isinstance(part, s.Unary) and part.operator == "#":
+            yield part.operand
 
 
 def _numbers(known: Inference, node: s.Node) -> Iterator[s.Node]:

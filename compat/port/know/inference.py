@@ -82,6 +82,7 @@ class Inference:
     owner_of_method = values.owner_of_method
     told_by = values.told_by
     operator_of = values.operator_of
+    is_layer = values.is_layer
     results = calls.results
     all_results = calls.all_results
     call = calls.call
@@ -122,6 +123,7 @@ class Inference:
         self.lengths: dict[s.Name, int] = {}
         self.guessed: set[Type] = set()
         self.guessed_nodes: dict[s.Node, Type] = {}
+        self.with_methods: set[object] = set()  # what methods are called of
         self.orders: set[s.Call] = set()
         self.told: set[guesses.Cause] = {guesses.OF_PACKAGE}
         self.sources: dict[Variable, list[s.Node]] = {}
@@ -142,8 +144,8 @@ class Inference:
         self.aliases.clear()
         self.alias_paths.clear()
         for file in self._each_file():
-            names.find_aliases(self, file)
             names.find_absent(self, file)
+            names.find_aliases(self, file)
         for file in self._each_file():
             classes.find_namespaces(self, file)
             classes.find_classes(self, file)

@@ -53,6 +53,9 @@ def find_replaced(known: Inference, file: File) -> None:
 def _note_alias(known: Inference, variable: Variable, value: s.Node) -> None:
     """Note what is put into a variable: it names a package if all that is, is this one."""
     name = required(value) or ""
+    if name in known.absent and _only_names(known.file, variable):
+        known.aliases[variable] = name
+        return
     path = name.removeprefix("pl.") if name != "pl.class" else ""  # which is another
     if path not in PACKAGES | _FUNCTIONS or path in known.file.loads:
         path = known.dotted(value) or ""
@@ -64,6 +67,14 @@ def _note_alias(known: Inference, variable: Variable, value: s.Node) -> None:
     same.append(path)
     if len(same) == len(variable.writes) and len(set(same)) == 1:
         known.aliases[variable] = path
+
+
+def _only_names(file: File, variable: Variable) -> bool:
+    """Return whether a variable of a file is set once, and all its uses are ``package.name``."""
+    uses = {id(n.object) for n in s.walk(file.block)
+            if isinstance(n, s.Index) and is_name(s.constant(n.key))}  # fmt: skip
+    is_own = not variable.is_global and len(variable.writes) == 1
+    return is_own and all(id(name) in uses for name, _ in variable.reads)
 
 
 def dotted(known: Inference, node: s.Node) -> str | None:

@@ -127,7 +127,7 @@ def _conditions(block: s.Block) -> Iterator[s.Node | None]:
         yield from conditions
 
 
-def captures(pattern: s.Node) -> int:
+def captures(pattern: s.Node | None) -> int:
     """Return how many values each match of a pattern gives; one where the pattern is not written
     there.
     """
@@ -291,3 +291,11 @@ def constant(value: Any) -> Type:
 def calls(block: s.Block) -> Iterator[s.Call]:
     """Return all calls in a block."""
     return (node for node in s.walk(block) if isinstance(node, s.Call))
+
+
+def own_returns(node: s.Node) -> list[s.Return]:
+    """Return what ends a part of a function or file, in its order."""
+    if isinstance(node, s.Return):
+        return [node]
+    parts = [part for part in node.children() if not isinstance(part, s.Function)]
+    return [found for part in parts for found in own_returns(part)]

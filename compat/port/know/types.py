@@ -229,6 +229,11 @@ class Table:
         table = self.root()
         return table.names.setdefault(name, Type())
 
+    @property
+    def has_unknown_names(self) -> bool:
+        """Whether there may be entries under names that the program does not show."""
+        return bool(self.root().uses & {"loaded", "dynamic", "meta", "options"})
+
     def event(self, name: str) -> Type:
         """Return the type of what the metatable has for an event, such as ``__index``."""
         shape = self.root().meta.shape

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.port.know.registry import TYPES, expression
 from compat.port.know.scopes import PACKAGES
 from compat.port.know.shapes import constant
-from compat.port.know.types import Kind, Type, tensor
+from compat.port.know.types import NUMBERS, Kind, Type, tensor
 from compat.port.library import results
 from compat.port.read import syntax as s
 
@@ -55,14 +55,29 @@ def owner_of_method(known: Inference, node: s.Call) -> Type:
     """Return the type of what a method is called of; where several are possible, what has the
     method.
     """
-    kind = known.owner(node.function)
     assert node.method is not None
+    kind = _having(known.owner(node.function), node.method)
+    is_own = node.method in known.own_methods
+    if kind.open and len(kind.atoms) == 1 and not is_own and results.has_method(kind, node.method):
+        closed = kind.without()
+        closed.open = False  # what else it is given is the same
+        return closed
     told = None if kind.is_known and len(kind.atoms) == 1 else known.told_by(node)
     if told is None or not told.atoms <= kind.atoms:
         return kind
     found = kind.without(*kind.atoms - told.atoms)
     found.open = False
     return found
+
+
+def _having(kind: Type, method: str) -> Type:
+    """Return what is left of a type where a method is called: Lua fails for what has none."""
+    shape = kind.shape
+    lacks = {Kind.BOOLEAN, Kind.FUNCTION, *NUMBERS}
+    if shape is not None and shape.klass is None and not shape.has_unknown_names:
+        lacks |= set() if shape.name(method).atoms else {Kind.TABLE}
+    left = kind.atoms - lacks
+    return kind.without(*lacks) if left and left != kind.atoms else kind
 
 
 def told_by(known: Inference, node: s.Call) -> Type | None:
@@ -172,6 +187,14 @@ def operator_of(known: Inference, operator: str, *operands: Type) -> s.Define | 
     return None
 
 
+def is_layer(known: Inference, kind: Type) -> bool:
+    """Return whether a value is a module of nn's or of a class of the script's."""
+    klass = None if kind.shape is None else kind.shape.klass
+    if not kind.only(Kind.MODULE, Kind.OBJECT):
+        return False
+    return Kind.OBJECT not in kind.atoms or (klass is not None and klass.is_layer(known.classes))
+
+
 def _arithmetic(known: Inference, operator: str, left: Type, right: Type) -> Type:
     define = known.operator_of(operator, left, right)
     if define is not None:
@@ -181,7 +204,7 @@ def _arithmetic(known: Inference, operator: str, left: Type, right: Type) -> Typ
         return signature.result(0)
     if left.only(Kind.POINTER):
         return left
-    if operator == "-" and right.only(Kind.MODULE):  # a node of nngraph's
+    if operator == "-" and known.is_layer(right):  # a node of nngraph's
         return Type(Kind.MODULE)
     if left.is_tensor or right.is_tensor:
         if operator == "*" and left.is_tensor and right.is_tensor:

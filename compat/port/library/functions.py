@@ -24,11 +24,13 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
     "print": printing.print_,
     "tostring": printing.tostring,
     "io.write": printing.write,
+    "utils.printf": printing.printf,
     "string.format": printing.format_,
     "math.floor": values.floor,
     "math.max": values.extreme,
     "math.min": values.extreme,
     "string.sub": strings.sub,
+    "string.match": strings.match,
     "string.gsub": strings.gsub,
     "table.remove": values.remove,
     "rawequal": values.rawequal,
@@ -49,7 +51,7 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
 
 def function(path: str, node: s.Call, draft: Draft) -> Code:
     """``path(arguments)``."""
-    if path in draft.types.replaced and holder(path.rpartition(".")[0]):
+    if path in draft.types.replaced and holder(path.rpartition(".")[0], draft):
         own = code.call(str(value(path, draft)), *draft.arguments(node))
         return Code(own.text, spread=draft.types.count(node))
     special = _SPECIAL.get(path)
@@ -70,7 +72,8 @@ def function(path: str, node: s.Call, draft: Draft) -> Code:
         if has(head, name):
             return _of_package(path, node, draft)
         draft.page.mark(f"{path} has no counterpart", "packages")
-    return _open(code.call(original(path, draft).text, *draft.arguments(node)))
+    made = code.call(original(path, draft).text, *draft.arguments(node))
+    return Code(made.text, spread=draft.types.count(node))
 
 
 def _filled(rule: Rule, node: s.Call, draft: Draft) -> Code:
@@ -97,10 +100,6 @@ def _filled(rule: Rule, node: s.Call, draft: Draft) -> Code:
     if rule.statement and draft.asked is node:
         return Code(text(rule.statement))
     return Code(text(rule.text), level(rule.text), spread=rule.spread, every=text(rule.every))
-
-
-def _open(made: Code) -> Code:
-    return Code(made.text, made.level, spread=None)
 
 
 def _of_package(path: str, node: s.Call, draft: Draft) -> Code:

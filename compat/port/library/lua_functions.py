@@ -139,6 +139,15 @@ coroutine.running    lua.coroutine.running()#2
 coroutine.resume     lua.coroutine.resume({*})#?
 coroutine.running    lua.coroutine.running()#2
 coroutine.yield      lua.coroutine.yield_({*})#?
+bit.bor|band|bxor|bnot|lshift|rshift|tobit -> i
+ffi.new|cast         -> x
+ffi.sizeof           -> i
+tablex.size          -> i
+tablex.deepcopy|find -> x
+tds.hash|Hash|Vec    -> x
+debug.getinfo        -> x
+debug.traceback      -> s
+utils.printf         -> nil
 nn.Jacobian.testIO   -> n,n
 nn.utils.recursiveAdd|recursiveCopy|recursiveResizeAs -> x,x
 xlua.progress        -> nil

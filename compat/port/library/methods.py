@@ -50,7 +50,8 @@ def method(node: s.Call, draft: Draft) -> Code:
         and _misses(node, draft)
     ):
         return code.call("lua.index", f"{owner.atom}.modules", draft.value(node.arguments[0]))
-    if kind.only(Kind.MODULE) and _is_of_lua_alone(kind, name):
+    is_patched = f"nn.Module.{name}" in draft.types.replaced
+    if kind.only(Kind.MODULE) and not is_patched and _is_of_lua_alone(kind, name):
         made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
         return Code(made.text, spread=draft.types.count(node))
     if kind.only(Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.OPTIONS, Kind.NIL) or klass is not None:

@@ -13,6 +13,7 @@ from compat.port.library import tensors
 from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
+from compat.port.write.heads import IMPORTS
 
 # What is no function; functions are in the table.
 _VALUES = {
@@ -44,7 +45,7 @@ _LUA = {
 def value(path: str, draft: Draft) -> Code:
     """Return a function or other value of a package that is not called."""
     head, _, name = path.partition(".")
-    if path in draft.types.replaced and (owner := holder(path.rpartition(".")[0])):
+    if path in draft.types.replaced and (owner := holder(path.rpartition(".")[0], draft)):
         return Code(f"{owner}.{path.rpartition('.')[2]}")
     if path in _VALUES:
         return Code(_VALUES[path])
@@ -61,27 +62,34 @@ def value(path: str, draft: Draft) -> Code:
     if head == "torch" and has("torch", name):
         return Code(f"torch7.{name}")
     if path in draft.types.absent:
-        return Code(package(path))
+        return Code(package(path, draft))
     if "." not in path and path not in _LUA:
         draft.page.mark(f"{path} is set nowhere", "globals")
         return Code("None")
     return original(path, draft)
 
 
-def holder(path: str) -> str | None:
+def holder(path: str, draft: Draft) -> str | None:
     """Return what stands for a package or a class of one, into which a program may put
     functions.
     """
     if path in PACKAGES:
-        return package(path)
+        return package(path, draft)
     return path if "." in path and has(*path.split(".", 1)) else None
 
 
-def package(name: str) -> str:
-    """Return the object that stands for a package."""
+def package(name: str, draft: Draft) -> str:
+    """Return the object that stands for a package; one that only Lua has is imported."""
     if name == "torch":
         return "lua.torch"
-    return name if name in PYTHON else f'lua.package("{name}")'
+    if name in PYTHON:
+        return name
+    if not name.isidentifier() or keyword.iskeyword(name):
+        return f'lua.package("{name}")'
+    own = f"lua_{name}" if name in IMPORTS or name in draft.taken else name
+    known_as = "" if own == name else f" as {own}"
+    draft.modules.add(f"from compat.port.lua.packages import {name}{known_as}")
+    return own
 
 
 def original(path: str, draft: Draft) -> Code:
@@ -90,10 +98,10 @@ def original(path: str, draft: Draft) -> Code:
     # Where a file asks for a package that nobody has, it has its mark.
     if head not in ("math", "string", "table", "os", "io") and head not in draft.types.absent:
         draft.page.mark(f"{path} is Lua's own", "packages")
-    package, name = (head, name) if name else ("_G", head)
+    head, name = (head, name) if name else ("_G", head)
     if any(keyword.iskeyword(part) for part in name.split(".")):
-        return Code(f'getattr(lua.package("{package}"), "{name}")')
-    return Code(f'lua.package("{package}").{name}')
+        return Code(f'getattr({package(head, draft)}, "{name}")')
+    return Code(f"{package(head, draft)}.{name}")
 
 
 def has(package: str, name: str) -> bool:

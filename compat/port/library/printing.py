@@ -50,6 +50,12 @@ def write(node: s.Call, draft: Draft) -> Code | None:
     return code.call("lua.write", *draft.arguments(node))
 
 
+def printf(node: s.Call, draft: Draft) -> Code | None:
+    """``utils.printf`` of Penlight's: ``io.write`` of what ``string.format`` makes."""
+    made = format_(node, draft) or code.call("lua.format", *draft.arguments(node))
+    return Code(f'print({made}, end="")')
+
+
 _DIRECTIVE = re.compile(r"%([-+ #0]*)(\d*)(\.\d+)?([a-zA-Z%])")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compat.port.know.shapes import captures
 from compat.port.know.types import Kind, Table, Type, tensor
 from compat.port.library import tensors
 from compat.port.library.lua_functions import FUNCTIONS
@@ -17,7 +18,7 @@ type|string -> s; size -> i; batchAdd|updateValids|writeObject|option|text|argum
 zeroGradParameters|updateParameters|setNames|style|plot|addjob|synchronize|dojob -> nil
 terminate|append -> nil; time|binary|share|read|setChunked|setDeflate|resume|stop|reset -> m
 remember|forget -> m; readObject|storage|loss -> x; parse -> options; hasjob|acceptsjob -> b
-listModules -> list of m; partial -> t; dataspaceSize -> list of i
+listModules -> list of m; partial|all -> t; dataspaceSize -> list of i
 add|insert|float|double|cuda|half|training|evaluate|clearState|clone|setMode|noBias|replace -> =
 apply|annotate|setNumInputDims|ceil|floor|sharedClone|threads|fastMode|setTarget -> =
 """)
@@ -225,9 +226,24 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
         return [Type(Kind.FLOAT), Type(Kind.FLOAT)]
     if name in ("forward", "updateOutput") and known.endswith("Criterion"):
         return [Type(Kind.FLOAT)]
+    if name in ("backward", "updateGradInput") and arguments:
+        return [_result(owner) if (made := _like(arguments[0])) is None else made]
     if name in ("forward", "backward", "updateOutput", "updateGradInput"):
         return [_result(owner)]
     return [Type()]
+
+
+def _like(given: Type) -> Type | None:
+    """Return the gradient of an input: a tensor for a tensor, a list for a table."""
+    made = None
+    if given.is_tensor:
+        made = tensor(given.dtypes)
+    elif given.only(Kind.TABLE) and given.shape is not None:
+        items = tensor() if given.shape.items.is_tensor else Type()
+        made = Type(Kind.TABLE, table=Table(keys={"list"}, items=items))
+    if made is not None:
+        made.buffer = True
+    return made
 
 
 def _result(owner: Type) -> Type:
@@ -324,6 +340,13 @@ def is_of_module(name: str) -> bool:
     return name in METHODS | _OWN_FIELDS | _METHODS.names()
 
 
+def has_method(kind: Type, method: str) -> bool:
+    """Return whether a type is that of tensors, or of objects of compat's, with such a method."""
+    if kind.atoms == {Kind.TENSOR}:
+        return method in tensors.names()
+    return kind.atoms == {Kind.MODULE} and is_of_module(method)
+
+
 def gives_one(method: str) -> bool:
     """Return whether a method of this name gives one value, whatever kind of Torch7's things has
     it.
@@ -332,11 +355,20 @@ def gives_one(method: str) -> bool:
     return of_tensors or module_count(method) == 1
 
 
+def gives_one_match(node: s.Call) -> bool:
+    """Return whether a match of ``string.match`` is one value: the pattern stands there."""
+    place = 1 if node.method is None else 0
+    pattern = node.arguments[place] if len(node.arguments) > place else None
+    return isinstance(s.constant(pattern), str) and captures(pattern) == 1
+
+
 def count(path: str, node: s.Call) -> int | None:
     """Return how many values a function gives; None if that is not known."""
     if path == "select":
         first = node.arguments[0] if node.arguments else None
         return 1 if isinstance(first, s.Constant) and first.value == "#" else None
+    if path == "string.match" and gives_one_match(node):
+        return 1
     rule = FUNCTIONS.all(path)[-1:]
     if rule and rule[0].result:
         return None if rule[0].count else 0 if rule[0].result == "nil" else rule[0].spread

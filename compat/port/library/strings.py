@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from compat.port.library.results import gives_one_match
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
@@ -38,6 +39,12 @@ def _plain(pattern: str) -> str | None:
     """Return the text that a pattern stands for, if it is nothing but text."""
     is_text = re.fullmatch(r"(?:%[^a-zA-Z0-9]|[^$^*+?.()\[\]%-])*", pattern)
     return re.sub("%(.)", r"\1", pattern, flags=re.S) if is_text else None
+
+
+def match(node: s.Call, draft: Draft) -> Code:
+    """``string.match``, whose pattern tells how many values it gives."""
+    made = code.call("lua.match", *draft.arguments(node))
+    return Code(made.text, spread=1 if gives_one_match(node) else None)
 
 
 def gsub(node: s.Call, draft: Draft) -> Code | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 from compat.port.library.table import Rule, Rules
@@ -299,12 +300,26 @@ def method(name: str, kinds: str) -> Rule | None:
 
     Where that leaves one rule only, the argument must be of the kind that this one takes.
     """
-    unknown = kinds.count("?")
-    if not 0 < unknown <= 2:
+    if not 0 < kinds.count("?") <= 2:
         return METHODS.find(name, kinds)
-    found = set()
-    for letters in itertools.product("tnsblfyz", repeat=unknown):
-        left = iter(letters)
-        found.add(METHODS.find(name, "".join(next(left) if k == "?" else k for k in kinds)))
-    found.discard(None)
+    found = {rule for _, rule in _possible(name, kinds)}
     return found.pop() if len(found) == 1 else None
+
+
+def taken(name: str, kinds: str) -> list[set[str]]:
+    """Return the kinds that each argument of ``x:name(…)`` may have; of ``?`` more than one."""
+    fitting = [found for found, _ in _possible(name, kinds)] if kinds.count("?") <= 2 else []
+    return [set(letters) for letters in zip(*fitting, strict=True)]
+
+
+@functools.cache
+def _possible(name: str, kinds: str) -> list[tuple[str, Rule]]:
+    """Return the kinds of arguments that there is a rule for, where ``?`` may be any."""
+    found = []
+    for letters in itertools.product("tnsblfyz", repeat=kinds.count("?")):
+        left = iter(letters)
+        tried = "".join(next(left) if kind == "?" else kind for kind in kinds)
+        rule = METHODS.find(name, tried)
+        if rule is not None:
+            found.append((tried, rule))
+    return found

@@ -21,7 +21,7 @@ import torch
 
 from compat.lua.errors import LuaError
 from compat.nn.checks.error_place import blame
-from compat.port.lua.runtime import draft_runtime
+from compat.port.lua.runtime import Package, draft_runtime
 from compat.port.lua.text import Error
 from compat.t7.objects.registry import find_class
 
@@ -144,9 +144,11 @@ class _Site:
         told = self.value_of(function, kind)
         owner = getattr(function, "value", None)
         takes_owner = bool(node.args) and owner is not None and _same(node.args[0], owner)
-        if isinstance(owner, ast.Call) and owner.args and self.is_of_lua(owner):  # lua.package
-            words = {"_G": "global", "string": "method"}
-            return told.replace("field", words.get(getattr(owner.args[0], "value", ""), "field"), 1)
+        if isinstance(owner, ast.Name) and self.frame is not None:
+            package = self.frame.f_globals.get(owner.id)
+            if isinstance(package, Package):
+                word = {"_G": "global", "string": "method"}.get(package.__name__, "field")
+                return told.replace("field", word, 1)
         is_package = owner is not None and _is_package(ast.unparse(owner))
         if takes_owner or (isinstance(function, ast.Attribute) and not is_package):
             return told.replace("field", "method", 1)

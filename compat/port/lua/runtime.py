@@ -91,11 +91,6 @@ class Storage:
         return found
 
 
-def start() -> None:
-    """Start the runtime, which is not to happen between a net's forward and backward."""
-    _made()
-
-
 def draft_runtime() -> Any:
     """Return the runtime, with the default type that is in force."""
     made = _made()
@@ -230,22 +225,22 @@ class Package:
     """A package of Lua: ``package("paths").uname()``."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self.__name__ = name
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if self._name == "torch" and name.startswith("Cuda"):
+        if self.__name__ == "torch" and name.startswith("Cuda"):
             draft_runtime().require("cutorch")
         found = _function(f"function(name) return ({self._found()})[name] end")(name)
         if isinstance(found, dict):
-            return (_Loaded if (self._name, name) == ("package", "loaded") else _Entries)(found)
+            return (_Loaded if (self.__name__, name) == ("package", "loaded") else _Entries)(found)
         return _Function(found) if callable(found) else found
 
     def _found(self) -> str:
-        if self._name == "_G":
+        if self.__name__ == "_G":
             return "_G"
-        return f"_G['{self._name}'] or require '{self._name}'"
+        return f"_G['{self.__name__}'] or require '{self.__name__}'"
 
 
 class _Entries(dict[Any, Any]):

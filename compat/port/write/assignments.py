@@ -119,7 +119,7 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
     path = draft.types.dotted(node.object)
     if kind.only(Kind.TABLE, Kind.OPTIONS) and kind.may(Kind.OPTIONS) and kind.may(Kind.TABLE):
         return f"{owner.atom}[{draft.value(node.key)}]"
-    if word and path is not None and (holder := packages.holder(path)) is not None:
+    if word and path is not None and (holder := packages.holder(path, draft)) is not None:
         return f"{holder}.{name}"
     if kind.only(Kind.OBJECT) and kind.shape is None:
         return None

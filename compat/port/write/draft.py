@@ -58,6 +58,7 @@ class Draft:
         result_count: how many results the function gives; ``is_open``: any number.
         asked: the call whose results nobody takes.
         is_prefix: what is read next has something behind it.
+        taken: the names of the file's own variables.
         effects: Lua's packages that the file requires.
         modules: imports of other files at the top; ``placed`` are where Lua loads the file.
         names: all names that they bring. ``loaded``: files that are loaded for what they do.
@@ -87,6 +88,7 @@ class Draft:
         self.is_open = self.is_prefix = self.is_seeded = self.has_nn = False
         self.effects: set[str] = set()
         self.modules: set[str] = set()
+        self.taken = _names(file) - {v.python for v in types.aliases}
         self.placed: set[str] = set()
         self.names: dict[str, str] = {}
         self.loaded: set[str] = set()
@@ -206,6 +208,13 @@ class Draft:
         if made.spread is None:
             return [Code(f"*lua.values({made})")]
         return [Code(f"*{made.at(code.UNARY)}" if made.spread else f"*({made} or ())")]
+
+
+def _names(file: File) -> set[str]:
+    """Return the names that a file has for something of its own."""
+    scopes = [file.scopes.file, *file.scopes.of_function.values()]
+    own = {variable.python for scope in scopes for variable in scope.variables}
+    return own | {variable.id for variable in file.scopes.globals.values() if variable.writes}
 
 
 def first_of(made: Code) -> Code:

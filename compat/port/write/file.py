@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from compat.port.know.scopes import Variable
+from compat.port.know.shapes import own_returns
 from compat.port.polish.docstrings import header
 from compat.port.polish.rules import polished
 from compat.port.read import syntax as s
@@ -12,9 +11,8 @@ from compat.port.read.syntax import PortError
 from compat.port.write import calls, control, layout, statements, text  # noqa: F401, they register
 from compat.port.write.draft import Draft
 from compat.port.write.heads import head
-from compat.port.write.imports import loads, own_returns
+from compat.port.write.imports import loads
 from compat.port.write.names import global_name
-from compat.port.write.page import Line
 
 
 def written(draft: Draft) -> str:
@@ -32,9 +30,6 @@ def written(draft: Draft) -> str:
     _first_values(draft)
     _body(file.block, draft)
     page.place_later()
-    if any(re.search(r"\blua\.(method|torch|package)\b", n.text) for n in page.lines):
-        start = Line(0, "lua.start()", "for what only Torch7 has")
-        page.lines.insert(1 if file.is_script else 0, start)
     body = polished(layout.arranged([(n.indent, n.text, n.comment) for n in page.lines]))
     told = [line for line in leading if line is not None]
     comments = header(told) if told else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compat.port.know.files import File
 from compat.port.know.loading import only_defines
-from compat.port.know.shapes import required
+from compat.port.know.shapes import own_returns, required
 from compat.port.read import syntax as s
 from compat.port.write.code import Code
 from compat.port.write.draft import NONE, Draft
@@ -117,11 +117,3 @@ def returned(file: File) -> str | None:
     if is_one and isinstance(value, s.Name) and not value.variable.is_global:
         return str(value.variable.python)
     return "exports"
-
-
-def own_returns(node: s.Node) -> list[s.Return]:
-    """Return what ends a part of a function or file, in its order."""
-    if isinstance(node, s.Return):
-        return [node]
-    parts = [part for part in node.children() if not isinstance(part, s.Function)]
-    return [found for part in parts for found in own_returns(part)]

@@ -76,7 +76,7 @@ def arithmetic(
     """``+ - * / % ^``."""
     known = bool(left.atoms and right.atoms)
     draft.page.resolve("open" if not known else draft.how(node.left))
-    if left.only(Kind.POINTER) or (operator == "-" and right.only(Kind.MODULE)):
+    if left.only(Kind.POINTER) or (operator == "-" and draft.types.is_layer(right)):
         return code.binary(a, operator, b)  # the second is nngraph's x - nn.Tanh()
     if draft.types.operator_of(operator, left, right) is not None:
         return code.binary(a, _PYTHON.get(operator, operator), b)
@@ -337,6 +337,8 @@ def truth(node: s.Node, draft: Draft) -> Code:
         return code.call("lua.truth", made)
     if kind.atoms and not kind.may(Kind.BOOLEAN):
         return code.binary(made, "is not", NONE)
+    if kind.is_known and not kind.may(Kind.TENSOR, Kind.MASK, Kind.OBJECT, Kind.OTHER, *NUMBERS):
+        return code.binary(made, "not in", Code("(None, False)"))  # 0 is equal to False
     if not kind.atoms:
         draft.page.resolve("open")
     return code.call("lua.truth", made)

@@ -84,6 +84,8 @@ def _declare(node: s.Local, draft: Draft) -> None:
             if (name := required(value)) is not None:
                 draft.effects.add(name)
                 first_nn(name, draft)
+            if name in draft.types.absent:
+                draft.page.write(draft.value(value).text)  # an error, where nobody has it
         if not keep:
             return
         node.names, node.values = [n for n, _ in keep], [v for _, v in keep]

@@ -114,11 +114,13 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
         if draft.types.was_seen(node) and Kind.NIL not in draft.types.type(node).atoms:
             return made
         return code.ternary(made, Code(f"len(sys.argv) > {draft.value(node.key)}"), Code("None"))
-    owner = draft.prefix(node.object)
+    path = draft.types.dotted(node.object) if kind.only(Kind.PACKAGE) else None
+    owner = draft.prefix(node.object) if path is None else Code(packages.package(path, draft))
     draft.page.resolve(draft.how(node.object) if kind.atoms else "open")
     if kind.only(Kind.PACKAGE):
-        package = packages.package(str(draft.types.dotted(node.object)))
-        return code.call("getattr", package, draft.value(node.key))
+        if is_prefix and is_name(name):
+            return Code(f"{owner.atom}.{python_attribute(name)}")
+        return code.call("getattr", owner, draft.value(node.key), *["None"] * (not is_prefix))
     if kind.only(Kind.OBJECT) and kind.shape is None:  # a table with a metatable
         return code.call("lua.index", owner, draft.value(node.key))
     if name == "__typename":

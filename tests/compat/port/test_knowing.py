@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -119,3 +120,33 @@ def test_a_variable_behind_its_test_is_plain(draft: Callable[[str], str]) -> Non
 )
 def test_a_call_in_a_condition_tells_the_function(draft: Callable[[str], str], use: str) -> None:
     assert "def f(a=None):" in draft(f"local function f(a) a = a or 2 return a end\n{use}")
+
+
+@pytest.mark.parametrize(
+    ("lua", "python"),
+    [
+        ("local n = x:nElement()\nif x[1] > 0 then return n end\nreturn x[2]", "x[1].item()"),
+        ("x:resizeAs(y)\nx[1]:add(0.3, y[2])\nreturn y[1]", "return y[0]"),
+        ("local o = x:forward(y)\nfor i = 1, #o - 1 do print(o[i]) end\nreturn o[#o]", "o[-1]"),
+        ("local g = x:backward({y, y}, y)\nreturn g[1]", "g[0]"),
+        ("local gnuplot = require 'gnuplot'\ngnuplot.plot(x)", "gnuplot.plot(x)"),
+        ("return (('a-b'):match('^(%w+)'))", 'lua.match("a-b"'),
+    ],
+)
+def test_uses_tell_what_entries_are(lua: str, python: str, draft: Callable[[str], str]) -> None:
+    made = draft(f"local function f(x, y)\n{lua}\nend\nreturn f")
+    assert python in made
+    assert not re.search(r"lua\.(item|index|first|package)\b", made)
+
+
+def test_an_option_that_a_function_looks_up_has_its_own_type(draft: Callable[[str], str]) -> None:
+    made = draft("""
+        local function getopt(opt, key, default)
+            local v = opt[key]
+            if v == nil then v = default end
+            return v
+        end
+        local o = {size = 3, name = 'a'}
+        print(getopt(o, 'size') + 1)
+    """)
+    assert 'getopt(o, "size") + 1' in made

@@ -164,3 +164,8 @@ for turn = 1, 2 do
   print(i.size)
   for i = 1, 2 do print(i) end
 end
+
+-- # a match of a pattern that is a parameter
+local function found(text, pattern) return text:match(pattern) end
+local a, b = found('x-y', '(%w)-(%w)')
+print(a, b)
