@@ -50,7 +50,7 @@ class Rule:
 
     @property
     def spread(self) -> int | None:
-        """How many values the text stands for; None: any number."""
+        """The number of values that the text stands for; None: any number."""
         if self.count:
             return None if self.count == "?" else int(self.count)
         return max(len(self.result.split(",")), 1)
