@@ -106,7 +106,13 @@ class SharedMemory(AllReduce):
 
 
 def _made(size: int) -> str:
-    """Make a file of zeros whose memory is there."""
+    """Make a file of zeros whose memory is there; half of what is free stays free.
+
+    Others, such as the workers of a DataLoader, need it too, and end without a word if it is full.
+    """
+    free = os.statvfs(_DIRECTORY)
+    if 2 * size > free.f_bavail * free.f_frsize:
+        raise OSError(f"{_DIRECTORY} has too little room for {size} bytes")
     descriptor, path = tempfile.mkstemp(prefix="dptable-", dir=_DIRECTORY)
     try:
         # A write to memory that is not there would end the process.

@@ -149,3 +149,11 @@ def test_a_process_that_is_gone_before_the_first_sum_leaves_no_file():
     with started(opening, 2, timeout=5) as processes:
         assert processes.receive(0).kind in ("RuntimeError", "DistBackendError")
     assert set(Path(shared_memory._DIRECTORY).glob("dptable-*")) <= before
+
+
+def test_half_of_the_free_memory_is_left_to_others() -> None:
+    free = os.statvfs(shared_memory._DIRECTORY)
+    before = set(Path(shared_memory._DIRECTORY).glob("dptable-*"))
+    with pytest.raises(OSError, match="too little room"):
+        shared_memory._made(free.f_bavail * free.f_frsize * 3 // 4)
+    assert set(Path(shared_memory._DIRECTORY).glob("dptable-*")) <= before
