@@ -63,17 +63,21 @@ _COMMENTS_AND_STRINGS = re.compile(
     rb"|\[(=*)\[.*?\]\3\]|(?P<text>\"(?:\\z\s*|\\.|[^\"\\\n])*\"|'(?:\\z\s*|\\.|[^'\\\n])*')",
     re.S,
 )
+_BEFORE_LONG = re.compile(rb"\s*--\[=*\[")
 
 
 def _without_texts(source: bytes) -> bytes:
     """Return a file, as long, without what is in comments of one line and in short strings.
 
-    The grammar takes ``----[[`` and ``'--[['`` for the beginning of a long comment, and does not
-    know all escapes.
+    The grammar takes ``----[[`` and ``'--[['`` for the beginning of a long comment, ``--`` with
+    nothing behind it, the long comment after it and the rest of its line for one comment, and does
+    not know all escapes.
     """
 
     def part(match: re.Match[bytes]) -> bytes:
         if match["line"]:
+            if match[0].strip() == b"--" and _BEFORE_LONG.match(source, match.end()):
+                return b" " * len(match[0])
             return match[0].replace(b"[", b" ")
         if match["text"]:
             inner = re.sub(rb".(?=\n)", rb"\\", re.sub(rb".", b"x", match["text"][1:-1]))

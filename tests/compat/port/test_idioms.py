@@ -256,6 +256,14 @@ def test_parameters_that_a_run_has_seen_are_not_marked(tmp_path: Path) -> None:
     assert "port-parameters" not in convert([path], [[]])[0].text
 
 
+@pytest.mark.parametrize("empty", ["--", "-- \t", "x = 1 --"])
+def test_code_after_a_long_comment_stays_where_an_empty_comment_is_before_it(
+    draft: Callable[[str], str], empty: str
+) -> None:
+    made = draft(f"{empty}\n  --[[ a\nb ]] print(1) -- c\nprint(2)\n")
+    assert made.endswith("print(1)  # c\nprint(2)")
+
+
 def test_an_optimizer_that_the_program_chooses_may_give_more_results(tmp_path: Path) -> None:
     from compat.port.program import convert
 
