@@ -20,7 +20,7 @@ from compat.tensor_tables import contents
 _PLAIN = frozenset((bool, int, float, str))
 _TABLES = frozenset((list, dict, LuaDict, MixedTable))
 # So many tensors, and objects, are remembered at most.
-_MANY = 1 << 14
+_MANY = 1 << 12
 
 
 def _looks(tensor: torch.Tensor) -> tuple[Any, ...]:

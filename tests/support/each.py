@@ -63,7 +63,7 @@ def each(argument: str, groups: Mapping[str, Sequence[Any]]) -> Callable[[Any], 
         signature = inspect.signature(test)
         parameters = [p for p in signature.parameters.values() if p.name != argument]
         group = inspect.Parameter("_group", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        run.__signature__ = signature.replace(parameters=[group, *parameters])  # type: ignore[attr-defined]
+        vars(run)["__signature__"] = signature.replace(parameters=[group, *parameters])
         return pytest.mark.parametrize("_group", groups.values(), ids=list(groups))(run)
 
     return decorate

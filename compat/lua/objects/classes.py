@@ -190,7 +190,6 @@ class Classes:
         owner = new(cls)
         if isinstance(owner, Convertible):
             vars(owner)["_type"] = self.runtime.default_gpu_type or default_type()
-        self.runtime.exchange.note_class(owner)
         return self.runtime.exchange.opaque(owner), id(owner)
 
     def construct(self, cls: type, *args: Any) -> Any:

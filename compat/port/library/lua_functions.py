@@ -69,7 +69,7 @@ error                lua.error({*}) -> nil
 assert               lua.check({*})#?
 pcall                lua.pcall({*})#?
 pairs|ipairs|getmetatable lua.{name}({1})
-rawequal             {1.} is {2.} -> b
+rawequal             lua.rawequal({*}) -> b
 rawlen               lua.length({1}) -> i
 rawget|setmetatable  lua.{name}({1}, {2})
 rawset               lua.rawset({1}, {2}, {3})
@@ -83,7 +83,6 @@ io.flush             sys.stdout.flush()
 io.stdout.write      print({*}, sep="", end="")
 io.popen             lua.popen({*}) -> file
 io.close             {1.}.close()
-io.type              lua.file_type({1})
 os.remove            lua.succeeds(os.remove, {*}) & lua.tried(os.remove, {*}) ! pathlib.Path({1}).unlink(missing_ok=True) -> b|nil
 os.rename            lua.succeeds(os.rename, {*}) & lua.tried(os.rename, {*}) ! os.rename({1}, {2}) -> b|nil
 paths.mkdir          lua.succeeds(os.makedirs, {*}) & lua.tried(os.makedirs, {*}) ! os.makedirs({1}, exist_ok=True) -> b|nil
@@ -137,7 +136,6 @@ coroutine.create|status lua.coroutine.{name}({1})
 coroutine.wrap       lua.coroutine.wrap({1}) -> function
 coroutine.running    lua.coroutine.running()#2
 coroutine.resume     lua.coroutine.resume({*})#?
-coroutine.running    lua.coroutine.running()#2
 coroutine.yield      lua.coroutine.yield_({*})#?
 bit.bor|band|bxor|bnot|lshift|rshift|tobit -> i
 ffi.new|cast         -> x

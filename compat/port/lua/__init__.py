@@ -72,6 +72,7 @@ from compat.port.lua.tables import (
     next,
     pairs,
     put,
+    rawequal,
     rawget,
     rawset,
     remove,

@@ -29,15 +29,18 @@ def unpack(t: Any, first: int = 1, last: int | None = None) -> Any:
     return results(index(t, i) for i in range(int(first), last + 1))
 
 
-def equal(a: Any, b: Any) -> bool:
-    """``a == b``: numbers and strings by value, all else by identity."""
-    if a is b:
-        return True
-    if isinstance(a, bool) or isinstance(b, bool):
-        return False
+def rawequal(a: Any, b: Any) -> bool:
+    """``rawequal``: numbers and strings by value, all else by identity."""
     plain = (int, float, str, bytes)
-    if isinstance(a, plain) and isinstance(b, plain):
-        return a == b
+    if isinstance(a, plain) and isinstance(b, plain) and bool not in (type(a), type(b)):
+        return a == b  # NaN is not itself
+    return a is b
+
+
+def equal(a: Any, b: Any) -> bool:
+    """``a == b``: as ``rawequal``, or what a metamethod says."""
+    if rawequal(a, b):
+        return True
     if isinstance(a, torch.Size) and isinstance(b, torch.Size):
         return False
     if isinstance(a, Storage) and isinstance(b, Storage):

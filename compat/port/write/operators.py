@@ -153,7 +153,7 @@ def equality(node: s.Binary, draft: Draft) -> Code:
     if isinstance(right, s.Constant) and (
         right.value is None or right.value is True or right.value is False
     ):
-        return code.binary(a, "is" if positive else "is not", b)
+        return _identity(node, a, b)
     plain = {Kind.INT, Kind.FLOAT, Kind.NUMBER, Kind.STRING, Kind.NIL}
     if _mixes(kind, other) or _mixes(other, kind):  # in Python False is 0
         equal = code.call("lua.equal", a, b)
@@ -176,9 +176,24 @@ def equality(node: s.Binary, draft: Draft) -> Code:
         equal = code.call("lua.same", a, b)
         return equal if positive else code.negated(equal)
     if kind.only(*same) and other.only(*same) and not kind.has_meta:
-        return code.binary(a, "is" if positive else "is not", b)
+        return _identity(node, a, b)
     equal = code.call("lua.equal", a, b)
     return equal if positive else code.negated(equal)
+
+
+def _identity(node: s.Binary, a: Code, b: Code) -> Code:
+    """Return ``a is b``; linters make ``==`` of it beside a literal, which compares contents."""
+    if any(_is_literal(part) for part in (node.left, node.right)):
+        equal = code.call("lua.equal", a, b)
+        return equal if node.operator == "==" else code.negated(equal)
+    return code.binary(a, "is" if node.operator == "==" else "is not", b)
+
+
+def _is_literal(node: s.Node) -> bool:
+    node = node.inner if isinstance(node, s.Paren) else node
+    if isinstance(node, s.Constant):
+        return isinstance(node.value, (int, float, str)) and not isinstance(node.value, bool)
+    return isinstance(node, s.Table)
 
 
 def _mixes(kind: Type, other: Type) -> bool:

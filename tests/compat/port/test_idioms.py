@@ -478,3 +478,13 @@ def test_a_parent_that_a_function_inside_a_method_calls_is_named(
         """
     )
     assert python == lua == "3\n"
+
+
+def test_no_rule_stands_behind_one_for_the_same_arguments() -> None:
+    from compat.port.library import results, tensors
+    from compat.port.library.lua_functions import FUNCTIONS
+
+    for table in (FUNCTIONS, tensors.FUNCTIONS, tensors.METHODS, results._METHODS):
+        for name in table.names():
+            kinds = [rule.kinds.pattern for rule in table.all(name)]
+            assert len(kinds) == len(set(kinds)), name

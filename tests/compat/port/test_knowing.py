@@ -150,3 +150,12 @@ def test_an_option_that_a_function_looks_up_has_its_own_type(draft: Callable[[st
         print(getopt(o, 'size') + 1)
     """)
     assert 'getopt(o, "size") + 1' in made
+
+
+def test_a_table_of_a_net_beside_a_dict_of_the_program_is_not_known() -> None:
+    from compat.port.know.types import Kind, Table, Type
+
+    table = Type(Kind.TABLE, table=Table(keys={"other"}))
+    assert table.shape is not None and table.shape.is_dict and table.is_known
+    table.buffer = True  # a net gave it, perhaps: a list
+    assert not table.is_known

@@ -75,7 +75,9 @@ def test_a_part_of_any_strides_is_summed_in_place():
 def without(where: str) -> tuple[bool, Tensor]:
     shared_memory._SMALL = 0
     if dist.get_rank() == (where == "another rank"):
-        shared_memory._made = shared_memory.torch.from_file = _refused  # type: ignore[assignment]
+        patch = pytest.MonkeyPatch()  # until this process ends
+        patch.setattr(shared_memory, "_made", _refused)
+        patch.setattr(torch, "from_file", _refused)
     exchange = SharedMemory(dist.group.WORLD)
     part = torch.ones(100)
     exchange.start(part)()

@@ -441,3 +441,19 @@ local function step(x, n)
   end
 end
 step(torch.ones(2) * 3, 2)
+
+-- # identity beside literals, rawequal, what is not itself
+local function is_empty(x) return x == {}, {} == x, x ~= {} end
+print({} == {}, {1} ~= {1}, is_empty({}))
+print(0 ~= false, 1 == true, 'a' == false, false == 0)
+local none = {}
+print(none == {}, none ~= {}, none == none)
+local a, b = 500 * 2, 1000
+print(rawequal(a, b), rawequal('a' .. 1, 'a1'), rawequal(1, true), rawequal({}, {}), rawequal(nil, false))
+local meta = {__eq = function() return true end}
+local t, u = setmetatable({}, meta), setmetatable({}, meta)
+print(rawequal(t, u), t == u, rawequal(t, t))
+local function same(x, y) return rawequal(x, y) end
+print(same('x' .. 1, 'x1'), same(1e3, 1000), same(t, u))
+local function odd(x) return x ~= x end
+print(odd(0 / 0), odd('a'), odd({}), rawequal(0 / 0, 0 / 0))
