@@ -65,8 +65,8 @@ def apply(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
             assert owner is not None
             return str(mask(node, draft, draft.prefix(owner), draft.types.type(owner)))
         if name == "0" and how == ".":
-            if rule.name in _OF_MASKS and (made := draft.any(node)).is_mask:
-                return made.atom
+            if rule.name in _OF_MASKS and (made := draft.any(node)).mask:
+                return made.mask
             made = draft.prefix(node)
             is_new = rule.name in _LAID_OUT and rule.result != "="
             return dense(made, node, draft).atom if is_new else made.atom
@@ -92,9 +92,12 @@ def apply(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
     text = re.sub(r"\{(\*|\d)([.diom]?)\}", part, _text(rule, owner, arguments, draft))
     for computed in once[:1]:
         text = text.replace(computed, f"({_ONCE} := {computed})", 1)
-    return Code(
-        text, level(rule.text), is_mask=rule.result == "mask", counts=rule.result.endswith(",index")
-    )
+    made = Code(text, level(rule.text))
+    if rule.result == "mask":
+        return Code(f"{made.atom}.byte()", mask=made.atom)
+    if rule.result.endswith(",index"):
+        return Code(f"{made.atom}[0]", pair=text, every=f"lua.counted({text})")
+    return made
 
 
 _LEVELS = {

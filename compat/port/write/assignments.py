@@ -12,7 +12,7 @@ from compat.port.library.results import METHODS
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
-from compat.port.write.draft import NONE, Draft, first_of
+from compat.port.write.draft import NONE, Draft
 from compat.port.write.places import place, wrapped
 from compat.port.write.python_names import method_name
 from compat.port.write.selections import selection
@@ -24,10 +24,7 @@ def assignment(targets: list[str], nodes: list[s.Node], values: list[s.Node], dr
     hint = targets[0].split(".")[-1]
     hint = hint if hint.isidentifier() else "f"
     if len(targets) == 1 and len(values) == 1:
-        made = draft.any(values[0], hint)
-        if made.counts:
-            made = Code(f"{made.atom}[0]")
-        put(targets[0], one_value(made, draft), draft, nodes[0])
+        put(targets[0], draft.value(values[0], hint), draft, nodes[0])
         return
     last = values[-1]
     if len(values) == len(targets) or not is_open(last) or len(values) > len(targets):
@@ -47,13 +44,13 @@ def assignment(targets: list[str], nodes: list[s.Node], values: list[s.Node], dr
     left = len(targets) - len(first)
     if made.tells and any(_is_read(n, draft) for n in nodes[len(first) + 1 :]):
         draft.tell()
-    if made.counts and not first and left == 2:
-        draft.page.write(f"{', '.join(targets)} = {made}")
+    if made.pair and not first and left == 2:
+        draft.page.write(f"{', '.join(targets)} = {made.pair}")
         if not targets[1].startswith("_"):
             draft.page.write(f"{targets[1]} += 1", "it counts from 1")
         return
-    if made.counts:
-        made = Code(f"lua.counted({made})", spread=2)
+    if made.pair:
+        made = Code(made.every, spread=2)
     if isinstance(last, s.Vararg):
         made = Code(f"lua.adjust({made.text[1:]}, {left})")
     elif made.text.startswith("*") and draft.types.count(last) == left:
@@ -79,17 +76,6 @@ def assignment(targets: list[str], nodes: list[s.Node], values: list[s.Node], dr
 
 def _is_read(target: s.Node, draft: Draft) -> bool:
     return not isinstance(target, s.Name) or bool(target.variable.reads)
-
-
-def one_value(made: Code, draft: Draft) -> Code:
-    """Return the first value."""
-    if made.is_mask:
-        return Code(f"{made.atom}.byte()")
-    if made.spread is None:
-        if made.text.startswith("*"):
-            return first_of(made)
-        return code.call("lua.first", made)
-    return made if made.spread in (0, 1) else Code(f"{made.atom}[0]")
 
 
 def put(target: str, value: Code, draft: Draft, node: s.Node) -> None:
@@ -178,9 +164,7 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     is_method = is_method and not draft.types.dotted(target.object)
     if is_method and isinstance(value_node, s.Function):
         draft.types.signature(value_node).root().is_hook = True
-    made = one_value(draft.any(value_node, str(hint)), draft)
-    if made.counts:
-        made = Code(f"{made.atom}[0]")
+    made = draft.value(value_node, str(hint))
     if kind.is_tensor and draft.types.type(value_node).is_string:
         made = code.call("float", made)
     held = wrapped(value_node, *kind.dtypes) if len(kind.dtypes) == 1 else None

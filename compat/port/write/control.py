@@ -270,11 +270,9 @@ def return_(node: s.Return, draft: Draft) -> None:
         if made.text.startswith("*"):
             draft.page.write(f"return lua.results({made.text[1:]})")
             return
-        if made.counts:
-            draft.page.write(f"return lua.counted({made})")
+        if made.pair:
+            draft.page.write(f"return {made.every}")
             return
-        if made.is_mask:
-            made = Code(f"{made.atom}.byte()")
         if made.every.startswith("("):
             draft.page.write(f"return {made.every[1:-1]}")
             return

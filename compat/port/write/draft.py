@@ -152,12 +152,8 @@ class Draft:
     def value(self, node: s.Node, hint: str = "f") -> Code:
         """Return an expression as one value."""
         made = self.any(node, hint)
-        if made.counts:
-            return Code(f"{made.atom}[0]")
-        if made.is_mask:
-            return Code(f"{made.atom}.byte()")
         if made.spread == 1:
-            return Code(made.text, made.level) if made.every else made
+            return Code(made.text, made.level)
         if made.text.startswith("*"):
             return first_of(made)
         if made.spread is None:
@@ -193,10 +189,6 @@ class Draft:
         """Return all values of an expression, to stand in an argument list."""
         if made.tells:
             self.tell()
-        if made.counts:
-            return [Code(f"*lua.counted({made})")]
-        if made.is_mask:
-            return [Code(f"{made.atom}.byte()")]
         if made.every.startswith("("):
             return [Code(made.every[1:-1])]
         if made.every:

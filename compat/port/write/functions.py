@@ -124,11 +124,7 @@ def lambda_of(node: s.Function, draft: Draft) -> Code | None:
     _mark_namesakes(node, draft)
     if made.tells:
         draft.tell()
-    if made.counts:
-        made = Code(f"lua.counted({made})")
-    elif made.is_mask:
-        made = Code(f"{made.atom}.byte()")
-    text = made.every if made.every.startswith("(") else made.text
+    text = made.every if made.pair or made.every.startswith("(") else made.text
     if text.startswith("*"):
         text = f"lua.results({text[1:]})"
     if len(text) > _LONGEST and not isinstance(body, s.Table):
