@@ -212,8 +212,7 @@ def store_code(target: s.Index, value: Code, draft: Draft) -> None:
         if appends or is_filled or written == ["append"]:
             draft.page.write(f"{owner.atom}.append({value})")
             return
-        is_falling = isinstance(key, s.Name) and key.variable in draft.types.falling
-        pads = ", pads=True" if is_falling else ""
+        pads = ", pads=True" if "from its end" in kind.shape.uses else ""
         draft.page.write(f"lua.put({owner}, {draft.value(key)}, {value}{pads})")
         return
     if not kind.atoms:
