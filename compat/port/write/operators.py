@@ -43,7 +43,7 @@ def length(operand: Code, kind: Type, node: s.Unary, draft: Draft) -> Code:
         return Code(f"{operand.atom}.size()")
     if kind.is_string or kind.only(Kind.SIZES, Kind.STRING):
         return code.call("len", operand)
-    if kind.only(Kind.TABLE, Kind.NIL) and kind.shape is not None and kind.shape.is_list:
+    if kind.is_list(Kind.NIL):
         return code.call("len", operand)
     if not kind.atoms:
         draft.unknown(node.operand, "lengths")
@@ -376,8 +376,7 @@ def _may_miss(node: s.Node, draft: Draft) -> bool:
         return False
     if may_lack(node, draft):
         return True
-    kind = draft.types.type(node.object)
-    is_list = kind.only(Kind.TABLE, Kind.NIL) and kind.shape is not None and kind.shape.is_list
+    is_list = draft.types.type(node.object).is_list(Kind.NIL)
     return is_list and draft.types.dotted(node.object) != "arg"
 
 
