@@ -206,10 +206,9 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
     if is_split and owner.text.startswith("list("):
         owner = Code(owner.text[5:-1])
     no_key = not node.names[0].variable.reads and len(node.names) == 2
-    plain = kind.only(Kind.TABLE) and shape is not None and "meta" not in shape.uses
-    has_holes = shape is not None and Kind.NIL in shape.items.atoms
-    if plain and shape is not None and shape.is_list and not has_holes:
-        if no_key and len(node.names) == 2:
+    plain = shape is not None and kind.only(Kind.TABLE) and "meta" not in shape.uses
+    if plain and shape is not None and shape.is_list and Kind.NIL not in shape.items.atoms:
+        if no_key:
             del names[0]
             return owner
         if len(names) == 1:
@@ -217,27 +216,19 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
         return code.call("enumerate", owner, "1")
     if kind.only(Kind.SIZES):
         return code.call("enumerate", owner, "1")
-    is_dict = shape is not None and shape.is_dict and (shape.keys or shape.names)
-    if path == "pairs" and plain and shape is not None and is_dict:
-        changed = "deleted" in shape.uses
-        if len(names) == 1:
-            return code.call("list", owner) if changed else owner
+    is_dict = plain and shape is not None and shape.is_dict and bool(shape.keys or shape.names)
+    if path == "pairs" and (is_dict or kind.only(Kind.OPTIONS)):
+        no_key = no_key and is_dict
         if no_key:
             del names[0]
-            inner = Code(f"{owner.atom}.values()")
-        else:
-            inner = Code(f"{owner.atom}.items()")
+        part = ".values()" if no_key else ".items()" if len(names) > 1 else ""
+        inner = Code(f"{owner.atom}{part}") if part else owner
+        changed = shape is not None and is_dict and "deleted" in shape.uses
         return code.call("list", inner) if changed else inner
-    if path == "pairs" and kind.only(Kind.OPTIONS):
-        if len(names) == 1:
-            return owner
-        return Code(f"{owner.atom}.items()")
     if not kind.atoms:
         draft.unknown(table, "loops")
-    made = code.call(f"lua.{path}", owner)
-    if len(names) == 1:
-        names.append("_")
-    return made
+    names += ["_"] * (len(names) == 1)
+    return code.call(f"lua.{path}", owner)
 
 
 @statement(s.Return)
