@@ -220,9 +220,7 @@ def index(t: Any, key: Any) -> Any:
                     else index(handler, key)
                 )
         return found
-    if isinstance(t, List):
-        return t.get(key)
-    if isinstance(t, dict):
+    if isinstance(t, (List, dict)):
         return t.get(key)
     if isinstance(t, list):
         return _entry(t, key)
