@@ -21,7 +21,7 @@ import torch
 
 from compat.lua.errors import LuaError
 from compat.nn.checks.error_place import blame
-from compat.port.lua.runtime import Package, draft_runtime
+from compat.port.lua.runtime import Package, function_of
 from compat.port.lua.text import Error
 from compat.t7.objects.registry import find_class
 
@@ -74,7 +74,7 @@ def _raised_in_lua(problem: Exception) -> Any:
     def again(*_: Any) -> None:
         raise problem
 
-    return draft_runtime().eval("function(f) return select(2, pcall(f)) end")(again)
+    return function_of("function(f) return select(2, pcall(f)) end")(again)
 
 
 def value_at_origin(problem: Exception) -> Any:
