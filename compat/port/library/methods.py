@@ -130,10 +130,7 @@ def _misses(node: s.Call, draft: Draft) -> bool:
 
 def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
     kinds = [draft.types.type(a) for a in node.arguments]
-    last_open = bool(node.arguments) and (
-        isinstance(node.arguments[-1], (s.Call, s.Vararg))
-        and draft.types.count(node.arguments[-1]) != 1
-    )
+    last_open = draft.is_open(node.arguments)
     draft.page.resolve(draft.how(node.function))
     if name in ("dim", "nDimension") and not kinds and kind.dims & {-1, 0}:
         return code.call("lua.dim", draft.value(node.function))

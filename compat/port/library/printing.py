@@ -17,7 +17,7 @@ def print_(node: s.Call, draft: Draft) -> Code | None:
     if not node.arguments:
         return Code("print()")
     last = node.arguments[-1]
-    is_open = isinstance(last, (s.Call, s.Vararg)) and draft.types.count(last) != 1
+    is_open = draft.is_open(node.arguments)
     if not is_open and len(kinds) == 1 and is_text_of_itself(last, draft):
         made = draft.value(last)
         is_shown = may_be_nil(last, made, draft) or may_be_sizes(last, draft)
@@ -41,9 +41,11 @@ def tostring(node: s.Call, draft: Draft) -> Code | None:
 def write(node: s.Call, draft: Draft) -> Code | None:
     """``io.write``."""
     kinds = [draft.types.type(a) for a in node.arguments]
-    last = node.arguments[-1] if node.arguments else None
-    is_open = isinstance(last, (s.Call, s.Vararg)) and draft.types.count(last) != 1
-    if not is_open and node.arguments and all(k.is_number or k.is_string for k in kinds):
+    if (
+        not draft.is_open(node.arguments)
+        and node.arguments
+        and all(k.is_number or k.is_string for k in kinds)
+    ):
         return Code(f'print({formatted(node.arguments, draft)}, end="")')
     return code.call("lua.write", *draft.arguments(node))
 
@@ -64,7 +66,7 @@ def format_(node: s.Call, draft: Draft) -> Code | None:
         first = first.inner
     if not isinstance(first, s.Constant) or not isinstance(first.value, str):
         return None
-    if rest and isinstance(rest[-1], (s.Call, s.Vararg)) and draft.types.count(rest[-1]) != 1:
+    if draft.is_open(rest):
         return None
     template = code.text_of(first.value)
     pieces: list[str | tuple[str, str]] = []

@@ -98,29 +98,30 @@ def put(target: str, value: Code, draft: Draft, node: s.Node) -> None:
 def target_of(node: s.Index, draft: Draft) -> str | None:
     """``object[key]`` as the target of an assignment; None if that takes a function."""
     kind = draft.types.owner(node.object)
-    klass = draft.types.class_of(node.object)
     name = s.constant(node.key)
     word = is_name(name)
     owner = draft.value(node.object)
     path = draft.types.dotted(node.object)
-    if kind.only(Kind.TABLE, Kind.OPTIONS) and kind.may(Kind.OPTIONS) and kind.may(Kind.TABLE):
+
+    def entry() -> str:
         return f"{owner.atom}[{draft.value(node.key)}]"
+
+    if kind.only(Kind.TABLE, Kind.OPTIONS) and kind.may(Kind.OPTIONS) and kind.may(Kind.TABLE):
+        return entry()
     if word and path is not None and (holder := packages.holder(path, draft)) is not None:
         return f"{holder}.{name}"
     if kind.only(Kind.OBJECT) and kind.shape is None:
         return None
     if path is not None and "." in path and not word:  # what a package has is a class
         return None
-    if word and (
-        klass is not None or kind.only(Kind.OBJECT, Kind.CLASS, Kind.MODULE, Kind.OPTIONS, Kind.NIL)
-    ):
+    is_object = kind.only(Kind.OBJECT, Kind.CLASS, Kind.MODULE, Kind.OPTIONS, Kind.NIL)
+    if word and (is_object or draft.types.class_of(node.object) is not None):
         return f"{owner.atom}.{method_name(str(name))}"
     if kind.only(Kind.POINTER):
-        return f"{owner.atom}[{draft.value(node.key)}]"
+        return entry()
+    key = draft.types.type(node.key)
     if kind.is_tensor and (
-        draft.types.type(node.key).may(Kind.TABLE, Kind.SIZES)
-        or draft.types.type(node.key).is_number
-        or (draft.types.type(node.key).only(Kind.MASK, Kind.TENSOR))
+        key.is_number or key.may(Kind.TABLE, Kind.SIZES) or key.only(Kind.MASK, Kind.TENSOR)
     ):
         made, _ = selection(owner, node.key, kind, draft)
         if not made.text.endswith("]"):
@@ -128,14 +129,12 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
         return f"{owner.atom}[:]" if made.text == owner.text else made.text
     shape = kind.shape
     if kind.only(Kind.TABLE) and shape is not None and shape.is_own_meta:
-        return f"{owner.atom}[{draft.value(node.key)}]"
-    if kind.only(Kind.TABLE, Kind.NIL) and shape is not None and "meta" not in shape.uses:
-        if shape.is_list:
-            if is_there(node, draft):
-                return f"{owner.atom}[{place(node.key, draft)}]"
-            return None
-        return f"{owner.atom}[{draft.value(node.key)}]"
-    return None
+        return entry()
+    if not kind.only(Kind.TABLE, Kind.NIL) or shape is None or "meta" in shape.uses:
+        return None
+    if not shape.is_list:
+        return entry()
+    return f"{owner.atom}[{place(node.key, draft)}]" if is_there(node, draft) else None
 
 
 def is_there(node: s.Index, draft: Draft) -> bool:
