@@ -79,6 +79,7 @@ class Inference:
     may_be_before = entries.may_be_before
     type = values.believed_type
     owner = values.owner
+    indexed = values.indexed
     owner_of_method = values.owner_of_method
     told_by = values.told_by
     operator_of = values.operator_of
@@ -87,6 +88,7 @@ class Inference:
     all_results = calls.all_results
     call = calls.call
     called = calls.called
+    methods = calls.methods
     takes_all = calls.takes_all
     spread_out = calls.spread_out
     count = counts.count

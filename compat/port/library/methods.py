@@ -56,7 +56,7 @@ def method(node: s.Call, draft: Draft) -> Code:
         return Code(made.text, spread=draft.types.count(node))
     if kind.only(Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.OPTIONS, Kind.NIL) or klass is not None:
         count = draft.types.count(node)
-        known = draft.types.called(node) if klass is not None or kind.only(Kind.OBJECT) else None
+        known = draft.types.called(node) if klass is not None or kind.only(Kind.OBJECT) else []
         made = code.call(f"{owner.atom}.{method_name(name)}", *fitting(node, known, draft, own=1))
         if results.gives_total(kind, name):
             return replace(made, every=f"({made}, {owner.atom}.total_weight_tensor.item())")

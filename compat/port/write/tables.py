@@ -106,7 +106,7 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
         return draft.value(node.object)
     klass = draft.types.class_of(node.object)
     name = s.constant(node.key)
-    kind = draft.types.owner(node.object)
+    kind = draft.types.indexed(node)
     if kind.only(Kind.NIL):
         kind = Type()  # it is not always
     if draft.types.dotted(node.object) == "arg" and not is_test:
@@ -121,6 +121,8 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
         if is_prefix and is_name(name):
             return Code(f"{owner.atom}.{python_attribute(name)}")
         return code.call("getattr", owner, draft.value(node.key), *["None"] * (not is_prefix))
+    if kind.is_of_lua and is_prefix and isinstance(name, str):
+        return Code(f"{owner.atom}[{draft.value(node.key)}]")
     if kind.only(Kind.OBJECT) and kind.shape is None:  # a table with a metatable
         return code.call("lua.index", owner, draft.value(node.key))
     if name == "__typename":
