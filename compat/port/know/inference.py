@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping
 
 from compat.port.know import (
     calls,
+    causes,
     classes,
     counts,
     entries,
-    guesses,
+    evidence,
     names,
     seen,
     statements,
@@ -29,6 +30,7 @@ from compat.port.know.types import Kind, Signature, Table, Type
 from compat.port.read import syntax as s
 
 _ROUNDS = 12
+_GUESSES = 8
 
 
 class Inference:
@@ -96,7 +98,7 @@ class Inference:
     own_count = counts.own_count
     block = statements.block
     loop_types = statements.loop_types
-    cause = guesses.cause
+    cause = causes.cause
 
     def __init__(
         self, files: list[File], facts: Mapping[tuple[str, int, int], list[str]] | None = None
@@ -125,9 +127,8 @@ class Inference:
         self.lengths: dict[s.Name, int] = {}
         self.guessed: set[Type] = set()
         self.guessed_nodes: dict[s.Node, Type] = {}
-        self.with_methods: set[object] = set()  # what methods are called of
         self.orders: set[s.Call] = set()
-        self.told: set[guesses.Cause] = {guesses.OF_PACKAGE}
+        self.told: set[causes.Cause] = {causes.OF_PACKAGE}
         self.sources: dict[Variable, list[s.Node]] = {}
         self.returns: list[tuple[Signature, set[int]]] = []  # of the functions around
         self.appended: set[s.Name] = set()  # keys that a loop fills a new table with
@@ -154,8 +155,8 @@ class Inference:
         for file in self._each_file():
             self._look_at(file.block)
         self._settle()
-        for _ in range(6):
-            if not guesses.guess(self):
+        for _ in range(_GUESSES):
+            if not evidence.guess(self):
                 break
             self._settle()
         self.is_settled = True

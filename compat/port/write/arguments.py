@@ -11,7 +11,8 @@ from compat.port.write.draft import Draft
 def fitting(node: s.Call, known: list[Signature], draft: Draft, own: int = 0) -> list[Code]:
     """Return the arguments of a call: of the last call's results as many as the function takes.
 
-    ``known``: the functions that it may call. ``own``: how many parameters the call does not show, ``self``.
+    ``known``: the functions that it may call. ``own``: how many parameters the call does not show,
+    ``self``.
     """
     last = node.arguments[-1] if node.arguments else None
     nodes = [n for signature in known for n in signature.root().nodes]
