@@ -57,7 +57,7 @@ def method(node: s.Call, draft: Draft) -> Code:
         return Code(made.text, spread=draft.types.count(node))
     if kind.only(Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.OPTIONS, Kind.NIL) or klass is not None:
         count = draft.types.count(node)
-        known = draft.types.called(node) if klass is not None or kind.only(Kind.OBJECT) else None
+        known = draft.types.called(node) if klass is not None or kind.only(Kind.OBJECT) else []
         arguments = fitting(node, known, draft, own=1)
         define = klass.method(name, draft.types.classes) if klass is not None else None
         if kind.only(Kind.CLASS) and define is not None and not is_maker(define):

@@ -97,7 +97,7 @@ def put(target: str, value: Code, draft: Draft, node: s.Node) -> None:
 
 def target_of(node: s.Index, draft: Draft) -> str | None:
     """``object[key]`` as the target of an assignment; None if that takes a function."""
-    kind = draft.types.owner(node.object)
+    kind = draft.types.indexed(node)
     name = s.constant(node.key)
     word = is_name(name)
     owner = draft.value(node.object)
@@ -192,7 +192,7 @@ def store_code(target: s.Index, value: Code, draft: Draft) -> None:
     if place is not None:
         put(place, value, draft, target)
         return
-    kind = draft.types.owner(target.object)
+    kind = draft.types.indexed(target)
     owner = draft.value(target.object)
     if kind.only(Kind.SIZES, Kind.STORAGE) and isinstance(target.object, s.Name):
         draft.page.write(f"{owner} = lua.resized({owner}, {draft.value(target.key)}, {value})")
