@@ -34,7 +34,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
     if node.arguments and is_open(node.arguments[-1]) and known.takes_all(node):
         known.spread_out(node.arguments[-1])
     if node.method is None:
-        path = known.dotted(node.function)
+        path = known.dotted(node.function) or known.of_tensors(node.function)
         if path is not None:
             klass = known.classes.get(path)
             if klass is not None:
@@ -438,6 +438,9 @@ def _call_back(known: Inference, path: str, node: s.Call, arguments: list[Type])
     if path == "string.gsub" and len(arguments) > 2 and arguments[2].signature is not None:
         count = captures(node.arguments[1 if node.method is None else 0])
         known.call(arguments[2].signature, [Type(Kind.STRING)] * count)
+    if path in ("threads", "threads.Threads"):
+        for kind in arguments[1:]:
+            known.call(kind.signature, [Type(Kind.INT)])  # the thread's number
     if path == "table.sort" and len(arguments) > 1 and arguments[1].signature is not None:
         shape = arguments[0].shape
         if shape is not None:

@@ -85,6 +85,9 @@ data                 lua.Pointer({0}) -> p
 storageOffset        {0.}.storage_offset() + 1 -> i
 elementSize          {0.}.element_size() -> i
 narrow nnn           {0.}.narrow({1d}, {2i}, {3}) -> t=
+sub nn|nnnn|nnnnnn|nnnnnnnn -> t=
+cat t                torch.cat([{0}, {1}], -1) -> t=
+cat tn               torch.cat([{0}, {1}], {2d}) -> t=
 select nn            {0.}.select({1d}, {2i}) -> t-
 view n*|y            {0.}.view({*}) -> t*
 viewAs t             {0.}.view_as({1}) -> t1
