@@ -142,6 +142,10 @@ class Type:
         """It is a tensor."""
         return self.only(Kind.TENSOR)
 
+    def is_list(self, *others: Kind) -> bool:
+        """Return whether it is a list, or one of these."""
+        return self.only(Kind.TABLE, *others) and self.shape is not None and self.shape.is_list
+
     @property
     def has_meta(self) -> bool:
         """Whether its tables may have metatables."""

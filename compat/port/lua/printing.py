@@ -1,4 +1,4 @@
-"""The output of ``print`` and ``io.write``."""
+"""The output of ``print``."""
 
 from __future__ import annotations
 
@@ -68,8 +68,3 @@ def _summary(value: Any) -> str:
             return f"{kind} - empty"
         return f"{kind} - size: {'x'.join(map(str, sizes))}"
     return tostring(value)
-
-
-def write(*args: Any) -> None:
-    """``io.write``."""
-    sys.stdout.write("".join(map(tostring, args)))
