@@ -69,6 +69,7 @@ class Inference:
     dotted = names.dotted
     names_package = names.names_package
     class_of = names.class_of
+    classes_of = names.classes_of
     class_type = names.class_type
     of = names.of
     file_of = names.file_of
