@@ -18,7 +18,7 @@ type|string -> s; size -> i; batchAdd|updateValids|writeObject|option|text|argum
 zeroGradParameters|updateParameters|setNames|style|plot|addjob|synchronize|dojob -> nil
 terminate|append -> nil; time|binary|share|read|setChunked|setDeflate|resume|stop|reset -> m
 remember|forget -> m; readObject|storage|loss -> x; parse -> options; hasjob|acceptsjob -> b
-listModules -> list of m; partial|all -> t; dataspaceSize -> list of i
+listModules -> list of m; get -> m; partial|all -> t; dataspaceSize -> list of i
 add|insert|float|double|cuda|half|training|evaluate|clearState|clone|setMode|noBias|replace -> =
 apply|annotate|setNumInputDims|ceil|floor|sharedClone|threads|fastMode|setTarget -> =
 """)
@@ -219,8 +219,6 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
         return [owner]  # moved to that type; without an argument it tells its own
     if rules := _METHODS.all(name):
         return rule_types(rules[0].result, [owner], [])
-    if name == "get":
-        return [Type(Kind.MODULE)]
     known = next(iter(owner.classes)) if len(owner.classes) == 1 else ""
     if gives_total(owner, name):
         return [Type(Kind.FLOAT), Type(Kind.FLOAT)]

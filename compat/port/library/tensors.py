@@ -85,6 +85,9 @@ data                 lua.Pointer({0}) -> p
 storageOffset        {0.}.storage_offset() + 1 -> i
 elementSize          {0.}.element_size() -> i
 narrow nnn           {0.}.narrow({1d}, {2i}, {3}) -> t=
+sub nn|nnnn|nnnnnn|nnnnnnnn -> t=
+cat t                torch.cat([{0}, {1}], -1) -> t=
+cat tn               torch.cat([{0}, {1}], {2d}) -> t=
 select nn            {0.}.select({1d}, {2i}) -> t-
 view n*|y            {0.}.view({*}) -> t*
 viewAs t             {0.}.view_as({1}) -> t1
@@ -304,21 +307,22 @@ def method(name: str, kinds: str) -> Rule | None:
     return found.pop() if len(found) == 1 else None
 
 
-def taken(name: str, kinds: str) -> list[set[str]]:
-    """Return the kinds that each argument of ``x:name(…)`` may have; of ``?`` more than one."""
-    fitting = (letters for letters, _ in _possible(name, kinds))
+def taken(name: str, kinds: str, is_function: bool = False) -> list[set[str]]:
+    """Return the kinds that each argument of ``x:name(…)`` or ``torch.name(…)`` may have."""
+    fitting = (letters for letters, _ in _possible(name, kinds, is_function))
     return [set(letters) for letters in zip(*fitting, strict=True)]
 
 
 @functools.cache
-def _possible(name: str, kinds: str) -> list[tuple[str, Rule | None]]:
+def _possible(name: str, kinds: str, is_function: bool = False) -> list[tuple[str, Rule | None]]:
     """Return the kinds of arguments that there is a rule for, where ``?`` may be any.
 
-    A method may be given its result first, as functions are: these have no rule.
+    A method's tensor, and what a function is given first, may be where the result goes: these have
+    no rule.
     """
     found: dict[str, Rule | None] = {}
     count = kinds.count("?")
-    for rules in (FUNCTIONS, METHODS):
+    for rules in (FUNCTIONS,) if is_function else (FUNCTIONS, METHODS):
         texts = [rule.kinds.pattern for rule in rules.all(name)]
         letters = [k for k in "tnsblfyz" if any(k in text or "." in text for text in texts)]
         if len(letters) ** count > _MOST:
@@ -327,6 +331,8 @@ def _possible(name: str, kinds: str) -> list[tuple[str, Rule | None]]:
             left = iter(chosen)
             tried = "".join(next(left) if kind == "?" else kind for kind in kinds)
             rule = rules.find(name, tried)
+            if rule is None and is_function and tried[:1] == "t":
+                rule = rules.find(name, tried[1:])
             if rule is not None:
                 found[tried] = rule if rules is METHODS else None
     return list(found.items())
