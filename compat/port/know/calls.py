@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.port.know.files import Class
 from compat.port.know.lapp import declared
 from compat.port.know.scopes import KNOWN, LOADERS
-from compat.port.know.shapes import captures, is_open, own_returns, required
+from compat.port.know.shapes import captures, chain_root, is_open, own_returns, required
 from compat.port.know.types import OF_LUA, Kind, Signature, Table, Type, tensor
 from compat.port.library import results as given
 from compat.port.read import syntax as s
@@ -90,6 +90,10 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         if node.method in ("apply", "replace") and arguments and arguments[0].signature:
             known.join(arguments[0].signature.parameter(0), Type(Kind.MODULE))
             arguments[0].signature.calls.add(1)
+        if node in known.last_added and arguments and "nn.Sequential" in owner.classes:
+            ends = given.last_of(arguments[0])
+            known.join(known.type(chain_root(node)), ends)
+            return [owner.joined(ends)]
         return given.module_method(owner, node.method, arguments)
     if owner.only(Kind.SIZES):
         sizes = Type(Kind.TABLE, table=Table(keys={"list"}, items=Type(Kind.INT)))

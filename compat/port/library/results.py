@@ -27,7 +27,16 @@ weight|bias|gradWeight|gradBias -> t; modules|children -> list of m; train|inpla
 real|user|sys|totalValid|averageValid|p -> n
 """)
 _ELSEWHERE = {"cl"}  # what moves tensors to devices that are not here
-_NETS = {"nn.ConcatTable", "nn.gModule", "nn.ParallelTable", "nn.SplitTable", "nn.FlattenTable"}
+# What gives tables, and what may give them.
+_OF_LISTS = {
+    *("nn.ConcatTable", "nn.ParallelTable", "nn.MapTable", "nn.NarrowTable", "nn.SplitTable"),
+    *("nn.FlattenTable", "nn.ZipTable", "nn.ZipTableOneToMany", "nn.CAddTensorTable"),
+    *("nn.Repeater", "nn.RecurrentAttention"),
+}
+_OF_TABLES = _OF_LISTS | {
+    *("nn.gModule", "nn.Identity", "nn.Recurrence", "nn.Recursor"),
+    *("nn.Sequencer", "nn.BiSequencer", "nn.BiSequencerLM"),
+}
 
 
 def constant(path: str) -> Type:
@@ -231,6 +240,13 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
     return [Type()]
 
 
+def last_of(added: Type) -> Type:
+    """Return what a net may be, too, that ends in this module: it gives what the module does."""
+    made = Type(Kind.MODULE)
+    made.classes = added.classes & _OF_TABLES
+    return made
+
+
 def _like(given: Type) -> Type | None:
     """Return the gradient of an input: a tensor for a tensor, a list for a table."""
     made = None
@@ -246,7 +262,9 @@ def _like(given: Type) -> Type | None:
 
 def _result(owner: Type) -> Type:
     """Return the type of what a pass through a net gives."""
-    made = tensor() if owner.classes and not owner.classes & _NETS else Type()
+    made = tensor() if owner.classes and not owner.classes & _OF_TABLES else Type()
+    if owner.classes and owner.classes <= _OF_LISTS:
+        made = Type(Kind.TABLE, table=Table(keys={"list"}, items=Type()))
     made.buffer = True
     return made
 
