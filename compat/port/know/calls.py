@@ -103,11 +103,9 @@ def results(known: Inference, node: s.Call) -> list[Type]:
     if owner.only(Kind.FILE):
         return given.file_method(node)
     if methods := known.methods(owner, node.method):
-        found = []
-        for whose, signature in methods:
+        for _, signature in methods:
             _note_open(node, signature, 1)
-            found.append(known.call(signature, [whose, *arguments]))
-        return _joined(found)
+        return _joined([known.call(own, [whose, *arguments]) for whose, own in methods])
     if owner.shape is not None:
         kind = known.entry(owner, owner.shape, s.Constant(node.method))
         _note_open(node, kind.signature, 1)

@@ -116,4 +116,4 @@ def known_count(known: Inference, node: s.Call) -> int | None:
             return signature.count
     if owner.only(Kind.SIZES, Kind.STORAGE):
         return 1
-    return _count_by_name(known, node)
+    return None if owner.only(Kind.TABLE, Kind.NIL) else _count_by_name(known, node)

@@ -55,11 +55,10 @@ def owner(known: Inference, node: s.Node) -> Type:
 def indexed(known: Inference, node: s.Index) -> Type:
     """Return the type of what an entry is taken from: Lua fails for what has none."""
     kind = known.owner(node.object)
-    lacks = {*_BARE, Kind.TENSOR, Kind.STRING}
     name = s.constant(node.key)
-    if node in known.conditions or not isinstance(name, str) or results.is_method(name):
-        lacks = _BARE
-    return kind.less(lacks)
+    is_field = isinstance(name, str) and not results.is_method(name)
+    asks = is_field and node not in known.conditions
+    return kind.less({*_BARE, Kind.TENSOR, Kind.STRING} if asks else _BARE)
 
 
 def of_tensors(known: Inference, function: s.Node) -> str | None:
