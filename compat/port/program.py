@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -220,8 +221,16 @@ def _shared(files: Sequence[File], data: set[Path]) -> set[Variable]:
 
 
 def summary(made: Sequence[Converted]) -> str:
-    """Return how large the drafts are, and how many marks are in them."""
+    """Return how many places depended on types, how they were decided, and what stayed open."""
+    sites: Counter[str] = Counter()
+    for one in made:
+        sites += one.report.sites
     lines = sum(one.text.count("\n") for one in made)
     marks = sum(len(one.report.marks) for one in made)
+    total = sum(sites.values())
     files = f"{len(made)} files" if len(made) > 1 else "1 file"
-    return f"{files}, {lines} lines. {marks} {'mark' if marks == 1 else 'marks'}."
+    return (
+        f"{files}, {lines} lines. {total} places depend on types: {sites['run']} known from the "
+        f"run, {sites['code']} from the code, {sites['open']} open. "
+        f"{marks} {'mark' if marks == 1 else 'marks'}."
+    )

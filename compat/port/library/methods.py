@@ -39,6 +39,7 @@ def method(node: s.Call, draft: Draft) -> Code:
     ):
         return Code(f"{draft.prefix(node.function).atom}.parse()")
     owner = draft.prefix(node.function)
+    draft.page.resolve(draft.how(node.function) if kind.atoms else "open")
     klass = draft.types.class_of(node.function)
     if kind.only(Kind.OBJECT) and kind.shape is None:
         kind = Type(Kind.OTHER)  # of a class that the program does not make
@@ -125,6 +126,7 @@ def _misses(node: s.Call, draft: Draft) -> bool:
 def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
     kinds = [draft.types.type(a) for a in node.arguments]
     last_open = draft.is_open(node.arguments)
+    draft.page.resolve(draft.how(node.function))
     if name in ("dim", "nDimension") and not kinds and kind.dims & {-1, 0}:
         return code.call("lua.dim", draft.value(node.function))
     if name == "isContiguous" and not draft.types.was_seen(node.function):

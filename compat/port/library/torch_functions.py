@@ -32,6 +32,9 @@ def torch_function(name: str, node: s.Call, draft: Draft) -> Code:
             if name == "cat" and not has_result and (stacked := _stacked(node, kinds, draft)):
                 return stacked
             if rules.fits(rule, operands):
+                draft.page.resolve(
+                    "run" if all(map(draft.types.was_seen, [node, *node.arguments])) else "code"
+                )
                 if name == "randperm" and node not in draft.types.orders:
                     made = rules.apply(rule, None, node.arguments, draft)
                     return code.call(f"{made}.to", "torch.get_default_dtype()")
@@ -45,6 +48,7 @@ def torch_function(name: str, node: s.Call, draft: Draft) -> Code:
     )
     if unknown is not None and name in tensors.FUNCTIONS.names():
         draft.unknown(unknown, "calls")
+    draft.page.resolve("open" if unknown is not None else "code")
     own = f"lua.torch.{name}"
     if name == "class":
         draft.page.mark("a class that is made at this place is Lua's own", "classes")

@@ -170,6 +170,7 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     made = made if held is None else Code(str(held))
     for extra in values[1:]:
         draft.page.write(draft.value(extra).text)
+    draft.page.resolve(draft.how(target.object))
     if is_method:
         made = code.call("types.MethodType", made, draft.value(target.object))
     store_code(target, made, draft)

@@ -200,6 +200,7 @@ def _iterated(node: s.ForEach, names: list[str], draft: Draft) -> Code:
 def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], draft: Draft) -> Code:
     kind = draft.types.type(table)
     shape = kind.shape
+    draft.page.resolve(draft.how(table) if kind.atoms else "open")
     owner = draft.value(table)
     is_split = isinstance(table, s.Call) and table.method in ("split", "chunk")
     if is_split and owner.text.startswith("list("):

@@ -143,6 +143,10 @@ class Draft:
         made: Code = _WRITERS[type(node)](node, self, hint)
         return made
 
+    def how(self, node: s.Node) -> str:
+        """Return how the type of an expression is known."""
+        return "run" if self.types.was_seen(node) else "code"
+
     def value(self, node: s.Node, hint: str = "f") -> Code:
         """Return an expression as one value."""
         made = self.any(node, hint)

@@ -29,11 +29,14 @@ def unary(node: s.Unary, draft: Draft, _hint: str) -> Code:
         return length(operand, kind, node, draft)
     if kind.is_string:
         operand = code.call("lua.tonumber", operand)
+    elif not (kind.is_number or kind.is_tensor or kind.only(Kind.MODULE)):
+        draft.page.resolve("open")
     return Code(f"-{operand.at(code.UNARY)}", code.UNARY)
 
 
 def length(operand: Code, kind: Type, node: s.Unary, draft: Draft) -> Code:
     """``#``."""
+    draft.page.resolve(draft.how(node.operand) if kind.atoms else "open")
     if kind.is_tensor:
         return Code(f"{operand.atom}.size()")
     if kind.is_string or kind.only(Kind.SIZES, Kind.STRING):
@@ -70,6 +73,7 @@ def arithmetic(
 ) -> Code:
     """``+ - * / % ^``."""
     known = bool(left.atoms and right.atoms)
+    draft.page.resolve("open" if not known else draft.how(node.left))
     if left.only(Kind.POINTER) or (operator == "-" and draft.types.is_layer(right)):
         return code.binary(a, operator, b)  # the second is nngraph's x - nn.Tanh()
     if draft.types.operator_of(operator, left, right) is not None:
@@ -152,6 +156,7 @@ def equality(node: s.Binary, draft: Draft) -> Code:
     is_plain = kind.only(*plain) or other.only(*plain - {Kind.NIL})
     if is_plain and (kind.atoms or isinstance(right, s.Constant)):
         return code.binary(a, "==" if positive else "!=", b)
+    draft.page.resolve(draft.how(left) if kind.atoms and other.atoms else "open")
     if kind.only(Kind.BOOLEAN) and other.only(Kind.BOOLEAN):
         return code.binary(a, "==" if positive else "!=", b)
     if kind.is_tensor and other.is_tensor and (kind.buffer or other.buffer):
@@ -335,6 +340,8 @@ def truth(node: s.Node, draft: Draft) -> Code:
         return code.binary(made, "is not", NONE)
     if kind.is_known and not kind.may(Kind.TENSOR, Kind.MASK, Kind.OBJECT, Kind.OTHER, *NUMBERS):
         return code.binary(made, "not in", Code("(None, False)"))  # 0 is equal to False
+    if not kind.atoms:
+        draft.page.resolve("open")
     return code.call("lua.truth", made)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -31,8 +32,9 @@ class Line:
 
 @dataclass
 class Report:
-    """The questions that stayed open in a draft."""
+    """The questions that were open in a draft, and what answered them."""
 
+    sites: Counter[str] = field(default_factory=Counter)
     marks: list[tuple[int, str, str]] = field(default_factory=list)  # line in Lua, reason, anchor
 
 
@@ -77,6 +79,10 @@ class Page:
         told = any(re.match(rf"what {re.escape(name.strip())}\b", reason) for name in unset)
         if not told and (reason, anchor) not in self.marks:
             self.marks.append((reason, anchor))
+
+    def resolve(self, how: str) -> None:
+        """Count a place whose meaning depends on types."""
+        self.report.sites[how] += 1
 
     @contextmanager
     def statement(self, node: s.Statement) -> Iterator[None]:

@@ -115,6 +115,7 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
         return code.ternary(made, Code(f"len(sys.argv) > {draft.value(node.key)}"), NONE)
     is_package = path is not None and kind.only(Kind.PACKAGE)
     owner = Code(packages.package(str(path), draft)) if is_package else draft.prefix(node.object)
+    draft.page.resolve(draft.how(node.object) if kind.atoms else "open")
     known = _known(owner, node, kind, is_test, is_prefix, draft)
     return code.call("lua.index", owner, draft.value(node.key)) if known is None else known
 
