@@ -49,7 +49,8 @@ class File:
 
     def lines(self) -> Iterator[str]:
         """Return the lines, one after the other."""
-        return (bytes_as_letters(line).removesuffix("\n") for line in self._bytes)
+        for line in self._bytes:  # not as an expression, which would not keep the file open
+            yield bytes_as_letters(line).removesuffix("\n")
 
     def seek(self, whence: str = "cur", offset: int = 0) -> int:
         """Go to a place; which one it is."""

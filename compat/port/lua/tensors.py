@@ -76,6 +76,14 @@ class Pointer:
     def __sub__(self, count: float) -> Pointer:
         return self + -count
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pointer) and self._address() == other._address()
+
+    __hash__ = object.__hash__  # a key by its identity, as in LuaJIT
+
+    def _address(self) -> int:
+        return self.tensor.data_ptr() + self._offset * self.tensor.element_size()
+
     def __getitem__(self, place: float) -> Any:
         return self.tensor[self._offset + int(place)].item()
 

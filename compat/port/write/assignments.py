@@ -97,7 +97,7 @@ def put(target: str, value: Code, draft: Draft, node: s.Node) -> None:
 
 def target_of(node: s.Index, draft: Draft) -> str | None:
     """``object[key]`` as the target of an assignment; None if that takes a function."""
-    kind = draft.types.owner(node.object)
+    kind = draft.types.indexed(node)
     name = s.constant(node.key)
     word = is_name(name)
     owner = draft.value(node.object)
@@ -192,7 +192,7 @@ def store_code(target: s.Index, value: Code, draft: Draft) -> None:
     if place is not None:
         put(place, value, draft, target)
         return
-    kind = draft.types.owner(target.object)
+    kind = draft.types.indexed(target)
     owner = draft.value(target.object)
     if kind.only(Kind.SIZES, Kind.STORAGE) and isinstance(target.object, s.Name):
         draft.page.write(f"{owner} = lua.resized({owner}, {draft.value(target.key)}, {value})")
@@ -211,8 +211,7 @@ def store_code(target: s.Index, value: Code, draft: Draft) -> None:
         if appends or is_filled or written == ["append"]:
             draft.page.write(f"{owner.atom}.append({value})")
             return
-        is_falling = isinstance(key, s.Name) and key.variable in draft.types.falling
-        pads = ", pads=True" if is_falling else ""
+        pads = ", pads=True" if "from its end" in kind.shape.uses else ""
         draft.page.write(f"lua.put({owner}, {draft.value(key)}, {value}{pads})")
         return
     if not kind.atoms:

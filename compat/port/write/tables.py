@@ -104,7 +104,7 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
         return path_value(path, draft)
     if draft.types.is_constructor(node):
         return draft.value(node.object)
-    kind = draft.types.owner(node.object)
+    kind = draft.types.indexed(node)
     if kind.only(Kind.NIL):
         kind = Type()  # it is not always
     path = draft.types.dotted(node.object)
@@ -129,6 +129,8 @@ def _known(
         if is_prefix and is_name(name):
             return Code(f"{owner.atom}.{python_attribute(name)}")
         return code.call("getattr", owner, draft.value(node.key), *["None"] * (not is_prefix))
+    if kind.is_of_lua and is_prefix and isinstance(name, str):
+        return Code(f"{owner.atom}[{draft.value(node.key)}]")
     if kind.only(Kind.OBJECT) and kind.shape is None:  # a table with a metatable
         return None
     if name == "__typename":
