@@ -102,8 +102,8 @@ def value_at_origin(problem: Exception) -> Any:
 
 
 def is_library(path: str) -> bool:
-    """Return whether a file is one of this package's, of PyTorch's or of Python's."""
-    return path.startswith(_LIBRARIES)
+    """Return whether a file is one of this package's, of PyTorch's, of Python's or of lupa's."""
+    return path.startswith(_LIBRARIES) or path.endswith(".pyx")
 
 
 class _Site:
