@@ -333,7 +333,9 @@ def field(owner: Type, name: str) -> Type:
 def file_method(node: s.Call) -> list[Type]:
     """Return the types of what a method of a file gives."""
     if node.method == "read":
-        return [Type(Kind.STRING, Kind.NIL)]
+        forms = [str(s.constant(a)).lstrip("*") for a in node.arguments] or ["l"]
+        kinds = [Kind.NUMBER if form == "n" else Kind.STRING for form in forms]
+        return [Type(kind, Kind.NIL) for kind in kinds]
     if node.method == "lines":
         return [Type(Kind.FUNCTION)]
     return [Type()]

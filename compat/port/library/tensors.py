@@ -96,8 +96,8 @@ resize n*|y          {0.}.resize_({*}) -> t*
 resizeAs t           {0.}.resize_as_({1}) -> t1
 set                  {0.}.set_() -> t
 set t                {0.}.set_({1}) -> t1
-set z                lua.set_to({0}, {1}) -> =
-set znyy             lua.set_to({0}, {1}, {2}, {3}, {4}) -> =
+set z                lua.method({0}, "set", {1}) -> =
+set znyy             lua.method({0}, "set", {1}, {2}, {3}, {4}) -> =
 storage              lua.Storage({0}) -> z
 stride               torch.Size({0.}.stride()) -> y
 t                    {0.}.t() -> t=
