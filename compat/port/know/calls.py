@@ -243,8 +243,12 @@ def call(known: Inference, signature: Signature | None, arguments: list[Type]) -
         return [Type()]
     signature = signature.root()
     signature.calls.add(len(arguments))
+    takes = max((len(f.parameters) for f in signature.nodes), default=len(arguments))
     for i, kind in enumerate(arguments):
-        known.join(signature.parameter(i), kind)
+        if i < takes or kind.signature is None:
+            known.join(signature.parameter(i), kind)
+        else:  # one of ``...``, which are not one
+            kind.signature.escapes = True
     count = signature.count
     if count == 0:
         return [Type(Kind.NIL)]

@@ -45,7 +45,9 @@ def write(node: s.Call, draft: Draft) -> Code | None:
     kinds = [draft.types.type(a) for a in node.arguments]
     last = node.arguments[-1] if node.arguments else None
     is_open = isinstance(last, (s.Call, s.Vararg)) and draft.types.count(last) != 1
-    if not is_open and node.arguments and all(k.is_number or k.is_string for k in kinds):
+    is_here = b"io.output(" not in draft.file.source
+    is_plain = not is_open and all(k.is_number or k.is_string for k in kinds)
+    if is_here and node.arguments and is_plain:
         return Code(f'print({formatted(node.arguments, draft)}, end="")')
     return code.call("lua.write", *draft.arguments(node))
 

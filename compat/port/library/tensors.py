@@ -63,9 +63,7 @@ median|mode n        {0.}.{name}({1d}, keepdim=True) -> t=,index
 sort                 {0.}.sort() -> t=,index
 sort n               {0.}.sort({1d}) -> t=,index
 sort nb              {0.}.sort({1d}, descending={2}) -> t=,index
-topk n               {0.}.topk({1}, largest=False) -> t=,index
-topk nnb             {0.}.topk({1}, {2d}, {3}) -> t=,index
-topk nnbb            {0.}.topk({1}, {2d}, {3}, {4}) -> t=,index
+topk n|nnb|nnbb      lua.method({0}, "topk", {*}) -> t=,tLong
 cumsum|cumprod       {0.}.{name}(0) -> t=
 cumsum|cumprod n     {0.}.{name}({1d}) -> t=
 eq|ne|lt|le|gt|ge n|t {0.}.{name}({1}) -> mask
@@ -183,8 +181,7 @@ max|min|median|mode tn {1.}.{name}({2d}, keepdim=True) -> t1,index
 sort t               torch.sort({1}) -> t1,index
 sort tn              torch.sort({1}, {2d}) -> t1,index
 sort tnb             torch.sort({1}, {2d}, descending={3}) -> t1,index
-topk tn              {1.}.topk({2}, largest=False) -> t1,index
-topk tnnb            {1.}.topk({2}, {3d}, {4}) -> t1,index
+topk tn|tnnb|tnnbb   lua.torch.topk({*}) -> t1,tLong
 cumsum|cumprod t     {1.}.{name}(0) -> t1
 cumsum|cumprod tn    {1.}.{name}({2d}) -> t1
 eq|ne|lt|le|gt|ge t(n|t) {1.}.{name}({2}) -> mask
@@ -295,31 +292,32 @@ def gives_tensor(table: Rules, name: str) -> bool:
     return bool(results) and all(r[0] in "=t" and "," not in r and r != "t-" for r in results)
 
 
-def method(name: str, kinds: str) -> Rule | None:
-    """Return the rule for ``x:name(…)``; ``?`` is an argument of any kind.
+def rule(table: Rules, name: str, kinds: str) -> Rule | None:
+    """Return the rule for ``x:name(…)`` or ``torch.name(…)``; ``?`` is an argument of any kind.
 
     Where that leaves one rule only, the argument must be of the kind that this one takes.
     """
     if not 0 < kinds.count("?") <= 2:
-        return METHODS.find(name, kinds)
-    found = {rule for _, rule in _possible(name, kinds)}
+        return table.find(name, kinds)
+    found = {rule for _, rule in _possible(table, name, kinds)}
     return found.pop() if len(found) == 1 else None
 
 
 def taken(name: str, kinds: str) -> list[set[str]]:
     """Return the kinds that each argument of ``x:name(…)`` may have; of ``?`` more than one."""
-    fitting = [found for found, _ in _possible(name, kinds)] if kinds.count("?") <= 2 else []
+    is_few = kinds.count("?") <= 2
+    fitting = [found for found, _ in _possible(METHODS, name, kinds)] if is_few else []
     return [set(letters) for letters in zip(*fitting, strict=True)]
 
 
 @functools.cache
-def _possible(name: str, kinds: str) -> list[tuple[str, Rule]]:
+def _possible(table: Rules, name: str, kinds: str) -> list[tuple[str, Rule]]:
     """Return the kinds of arguments that there is a rule for, where ``?`` may be any."""
     found = []
     for letters in itertools.product("tnsblfyz", repeat=kinds.count("?")):
         left = iter(letters)
         tried = "".join(next(left) if kind == "?" else kind for kind in kinds)
-        rule = METHODS.find(name, tried)
+        rule = table.find(name, tried)
         if rule is not None:
             found.append((tried, rule))
     return found

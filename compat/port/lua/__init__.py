@@ -29,12 +29,14 @@ from compat.port.lua.files import (
     must_open,
     open,
     opened,
+    output,
     popen,
     stderr,
     stdin,
     stdout,
     succeeds,
     tried,
+    write,
 )
 from compat.port.lua.kinds import is_type_of, type, type_name, typename
 from compat.port.lua.modules import function, loadstring, main, module, named, torch_class
@@ -53,7 +55,7 @@ from compat.port.lua.numbers import (
 )
 from compat.port.lua.objects import Object
 from compat.port.lua.originals import attributes, date, lapp, random, randomseed, time, tmpname
-from compat.port.lua.printing import print, write
+from compat.port.lua.printing import print
 from compat.port.lua.runtime import Storage, call_operator, package, torch
 from compat.port.lua.strings import byte, char, find, format, gmatch, gsub, match, sub
 from compat.port.lua.tables import (

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from compat.port.lua.numbers import tonumber
-from compat.port.lua.printing import write
 from compat.port.lua.strings import match
 from compat.port.lua.text import Error, shows_bytes, tostring
 from compat.port.lua.values import results
@@ -93,7 +92,7 @@ class _Output(File):
         super().__init__(None)
 
     def write(self, *args: Any) -> File:
-        write(*args)
+        sys.stdout.write("".join(map(tostring, args)))
         return self
 
     def flush(self) -> None:
@@ -101,6 +100,21 @@ class _Output(File):
 
 
 stdout = _Output()
+
+
+_outputs: list[File] = [stdout]  # the last is that of ``io.write``
+
+
+def output(file: File | str | None = None) -> File:
+    """``io.output``."""
+    if file is not None:
+        _outputs[:] = [must_open(file, "w") if isinstance(file, str) else file]
+    return _outputs[-1]
+
+
+def write(*args: Any) -> File:
+    """``io.write``."""
+    return output().write(*args)
 
 
 def file_type(value: Any) -> str | None:

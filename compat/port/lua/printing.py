@@ -68,8 +68,3 @@ def _summary(value: Any) -> str:
             return f"{kind} - empty"
         return f"{kind} - size: {'x'.join(map(str, sizes))}"
     return tostring(value)
-
-
-def write(*args: Any) -> None:
-    """``io.write``."""
-    sys.stdout.write("".join(map(tostring, args)))
