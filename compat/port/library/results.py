@@ -476,7 +476,7 @@ def _torch(name: str, arguments: list[Type]) -> list[Type]:
         return [_type("loaded", [], False)]
     if name in ("MemoryFile", "DiskFile", "PipeFile", "CmdLine", "Timer"):
         return [Type(Kind.MODULE)]
-    if name == "Generator":
+    if name in ("Generator", "Tester"):
         return [Type(Kind.OTHER)]
     found = torch_rule(name, arguments)
     if found is None:

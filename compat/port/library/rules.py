@@ -138,7 +138,7 @@ def fit(
         return None
     # What is summed up has one dimension more than many a tensor that it meets.
     is_open = -1 in own.dims | other.dims and len(own.dims - {-1}) < 2
-    is_odd = own.thin != other.thin and (own.thin or own.dims in ({1}, {-1}))
+    is_odd = own.thin != other.thin and (own.thin or own.dims <= {1, -1})
     if is_open and not is_turned and not is_odd:
         return None
     shape = "-1" if own.dims == {1} else f"{draft.prefix(like).atom}.shape"

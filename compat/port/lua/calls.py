@@ -91,6 +91,8 @@ def method(owner: Any, name: str, *args: Any) -> Any:
     if found is None:
         _load_package_of(owner)
         return call_method(owner, name, *args)
+    if isinstance(found, FunctionType) and name in vars(owner):
+        return found(owner, *args)  # no method of its class
     if name == "split" and isinstance(owner, Node):
         return tuple(found(*args)) if args != (1,) else found(*args)
     return found(*args)
