@@ -336,6 +336,9 @@ SEVERAL = {
 }
 
 
+_OF_THREE = {"lbfgs", "cg", "asgd", "cmaes", "checkgrad"}  # methods of optim
+
+
 def is_method(name: str) -> bool:
     """Return whether something of Lua's or Torch7's has a method of this name."""
     return name in tensors.names() | METHODS | _ONLY_STRINGS | _BOTH | _METHODS.names()
@@ -379,7 +382,8 @@ def count(path: str, node: s.Call) -> int | None:
     if rule and rule[0].result:
         return None if rule[0].count else 0 if rule[0].result == "nil" else rule[0].spread
     if path.startswith("optim."):
-        return 1 if path in ("optim.Logger", "optim.ConfusionMatrix") else 2
+        is_plain = path in ("optim.Logger", "optim.ConfusionMatrix")
+        return 1 if is_plain else 3 if path.removeprefix("optim.") in _OF_THREE else 2
     head, _, name = path.partition(".")
     if head == "torch":
         if name in ("max", "min", "median", "mode", "sort", "topk", "kthvalue"):

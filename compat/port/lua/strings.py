@@ -67,7 +67,7 @@ def _slice(text: str | bytes, begin: Any, last: Any) -> tuple[int, int]:
         begin = 1
     if last < 0:
         last = len(text) + last + 1
-    return begin - 1, min(last, len(text))
+    return begin - 1, min(last, len(text))  # the first may be behind the text
 
 
 def sub(text: Any, begin: Any, last: Any = -1) -> Any:
@@ -110,6 +110,8 @@ class _Match:
 def _matches(text: Any, pattern: str, start: int = 0, plain: bool = False) -> Iterator[_Match]:
     text = tostring(text)
     data = _bytes(text)
+    if start > len(text):
+        return
     step = _called(_each, data, _bytes(pattern), len(_bytes(text[:start])) + 1, plain)
     while (found := _called(step)) is not None:
         yield _Match(data, *found)
