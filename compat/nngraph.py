@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from compat.hints import answers
 from compat.nn.core.node import Node
-from compat.nn.graph.gmodule import JustElement, JustTable, ModuleFromCriterion, gModule, nest
+from compat.nn.graph.gmodule import gModule
+from compat.nn.graph.modules import JustElement, JustTable, ModuleFromCriterion, nest
 
 __all__ = [
     "JustElement",

@@ -26,7 +26,7 @@ import torch
 from torch import Tensor
 
 from compat import accelerators, cutorch
-from compat.checks import check_some, check_tensor, listed
+from compat.checks import check_some, check_tensor
 from compat.cutorch import DeviceLike
 from compat.hints import answers
 from compat.torch_internals import foreach_add_
@@ -54,6 +54,7 @@ from dptable.tensors.copies import (
 from dptable.tensors.inplace_sums import reduce_into_, reduce_slice_
 from dptable.tensors.nccl import nccl_serves, why_not_nccl
 from dptable.tensors.slices import slice_ranges, slice_sizes
+from dptable.tensors.targets import current, listed_devices, root_first, targets_of
 from dptable.torch_internals import foreach_add
 
 __all__ = [
@@ -113,7 +114,7 @@ def broadcast(
         for target in out:
             copy_(target, tensor)
         return tuple(out)
-    targets = _targets(tensor.device, devices, "tensor")
+    targets = targets_of(tensor.device, devices, "tensor")
     if tensor.layout != torch.strided:
         return _keeping_first(tensor, targets)
     root = tensor if tensor.device == targets[0] else moved(tensor, targets[0])
@@ -153,7 +154,7 @@ def broadcast_coalesced(
     """
     tensors = list(tensors)
     source = common_device(tensors, "tensors")
-    targets = _targets(source, devices, "tensors")
+    targets = targets_of(source, devices, "tensors")
     results = [list(tensors) for _ in targets]
     first = 1 if source == targets[0] else 0
     for group in groups(tensors, buffer_size):
@@ -205,7 +206,7 @@ def reduce_add(
         [3.0, 3.0]
     """
     inputs = list(inputs)
-    root, others = _root_first(inputs, [device_of(t, "inputs") for t in inputs], destination)
+    root, others = root_first(inputs, [device_of(t, "inputs") for t in inputs], destination)
     for i, tensor in enumerate(inputs):
         check_same(tensor, inputs[0], f"inputs[{i}]")
     if not others:
@@ -261,7 +262,7 @@ def reduce_add_coalesced(
     if not lists[0]:
         return ()
     homes = [common_device(tensors, f"inputs[{i}]") for i, tensors in enumerate(lists)]
-    root, others = _root_first(lists, homes, destination)
+    root, others = root_first(lists, homes, destination)
     if not others:
         return tuple(lists[root])
     positions = [_uniform(tensors) for tensors in zip(*lists, strict=True)]
@@ -375,7 +376,7 @@ def scatter(
         chunk_sizes = [target.size(dim) for target in out]
         targets = [target.device for target in out]
     else:
-        targets = _devices(devices)
+        targets = listed_devices(devices)
     n = tensor.size(dim)
     if chunk_sizes is None:
         chunk_sizes = [size for size in slice_sizes(n, len(targets)) if size or not n]
@@ -447,7 +448,7 @@ def gather(
         if tuple(out.shape) != size:
             raise ValueError(f"out has size {tuple(out.shape)}; {size} is accepted")
     else:
-        target = _current() if destination is None else cutorch.device(destination)
+        target = current() if destination is None else cutorch.device(destination)
         return joined(tensors, dim, target)
     for part, tensor in zip(out.split([t.size(dim) for t in tensors], dim), tensors, strict=True):
         copy_(part, tensor)
@@ -471,42 +472,6 @@ def _split(tensor: Tensor, sizes: Sequence[int], dim: int) -> Sequence[Tensor]:
         return tensor.split(list(sizes), dim)
     starts = accumulate(sizes, initial=0)
     return [torch.narrow_copy(tensor, dim, a, n) for a, n in zip(starts, sizes, strict=False)]
-
-
-def _current() -> torch.device:
-    return cutorch.device(cutorch.getDevice())
-
-
-def _devices(devices: Iterable[DeviceLike] | None) -> list[torch.device]:
-    found = [cutorch.device(device) for device in devices or ()]
-    check_some(found, "devices", "device")
-    return found
-
-
-def _targets(
-    source: torch.device, devices: Iterable[DeviceLike] | None, argument: str
-) -> list[torch.device]:
-    targets = _devices(devices)
-    if source not in (targets[0], torch.device("cpu")):
-        raise ValueError(
-            f"{argument} is on {source}; the first device, {targets[0]}, or the CPU is accepted"
-        )
-    return targets
-
-
-def _root_first(
-    inputs: Sequence[object], homes: Sequence[torch.device], destination: DeviceLike | None
-) -> tuple[int, list[int]]:
-    """Return the position of the first input on ``destination``, and the other positions."""
-    check_some(inputs, "inputs", "tensor")
-    target = _current() if destination is None else cutorch.device(destination)
-    if target not in homes:
-        raise ValueError(
-            f"destination is {target}; the device of one of the inputs, {listed(homes)}, is "
-            "accepted"
-        )
-    root = homes.index(target)
-    return root, [i for i in range(len(inputs)) if i != root]
 
 
 _HINTS = {

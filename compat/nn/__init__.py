@@ -70,7 +70,8 @@ from compat.nn.criterions.regression import (
     WeightedMSECriterion,
 )
 from compat.nn.criterions.rewards import BinaryClassReward, VRClassReward
-from compat.nn.graph.gmodule import ModuleFromCriterion, gModule
+from compat.nn.graph.gmodule import gModule
+from compat.nn.graph.modules import ModuleFromCriterion
 from compat.nn.interchange import to_torch as _to_torch
 from compat.nn.interchange.from_torch import from_torch
 from compat.nn.jacobian import Jacobian, SparseJacobian

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from compat.port.know.files import Class
 from compat.port.know.lapp import declared
-from compat.port.know.scopes import LOADERS
-from compat.port.know.shapes import captures, is_open, own_returns
-from compat.port.know.types import Kind, Signature, Table, Type, tensor
+from compat.port.know.scopes import KNOWN, LOADERS
+from compat.port.know.shapes import captures, is_open, own_returns, required
+from compat.port.know.types import OF_LUA, Kind, Signature, Table, Type, tensor
 from compat.port.library import results as given
 from compat.port.read import syntax as s
 
@@ -96,13 +96,13 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         return [Type(Kind.INT)]
     if owner.only(Kind.FILE):
         return given.file_method(node)
-    if owner.shape is not None:
-        klass = owner.shape.klass
-        inherited = klass.method(node.method, known.classes) if klass is not None else None
-        if inherited is not None:
-            signature = known.signature(inherited.function)
+    if methods := known.methods(owner, node.method):
+        found = []
+        for whose, signature in methods:
             _note_open(node, signature, 1)
-            return known.call(signature, [owner, *arguments])
+            found.append(known.call(signature, [whose, *arguments]))
+        return _joined(found)
+    if owner.shape is not None:
         kind = known.entry(owner, owner.shape, s.Constant(node.method))
         _note_open(node, kind.signature, 1)
         return known.call(kind.signature, [owner, *arguments])
@@ -160,29 +160,62 @@ def _given(
     return [*arguments[:-1], *known.all_results(last)[: known.count(last)]]
 
 
+def _joined(found: list[list[Type]]) -> list[Type]:
+    """Return the results of a call that may mean several functions."""
+    if len(found) == 1:
+        return found[0]
+    joined = [Type() for _ in range(max(map(len, found)))]
+    for results in found:
+        for i, kind in enumerate(joined):
+            kind.join(results[i] if i < len(results) else Type(Kind.NIL))
+            kind.open |= i < len(results) and not results[i].atoms
+    return joined
+
+
+def methods(known: Inference, owner: Type, name: str) -> list[tuple[Type, Signature]]:
+    """Return the methods of a name that objects of the program's classes have, with the type of
+    the object: those of all classes that ``owner`` may be of.
+    """
+    shape = owner.shape
+    if shape is None or shape.klass is None:
+        return []
+    classes = [shape.klass]
+    if Kind.OBJECT in owner.atoms:
+        classes += [k for k in known.classes.values() if k.name in owner.classes]
+    found: dict[s.Define, tuple[Type, Signature]] = {}
+    for klass in classes:
+        define = klass.method(name, known.classes)
+        if define is not None and define not in found:
+            found[define] = klass.object, known.signature(define.function).root()
+    if len(found) == 1:
+        return [(owner, signature) for _, signature in found.values()]
+    return list(found.values())
+
+
 def spread_out(known: Inference, node: s.Node) -> None:
     """Note that all results of a call count, however many there are."""
     if not isinstance(node, s.Call):
         return
-    signature = known.called(node)
+    signatures = known.called(node)
     path = known.dotted(node.function) if node.method is None else None
     if path in ("pcall", "xpcall") and node.arguments:
-        signature = known.type(node.arguments[0]).signature
-    if signature is not None and not signature.spreads:
-        signature.spreads = known.changed = True
+        tried = known.type(node.arguments[0]).signature
+        signatures = [] if tried is None else [tried]
+    for signature in signatures:
+        known.changed |= not signature.spreads
+        signature.spreads = True
 
 
-def called(known: Inference, node: s.Call) -> Signature | None:
-    """Return what is known of the function that a call calls."""
+def called(known: Inference, node: s.Call) -> list[Signature]:
+    """Return what is known of the functions that a call may call."""
+    owner = known.type(node.function)
     if node.method is None:
-        return known.type(node.function).signature
-    shape = known.type(node.function).shape
-    if shape is None:
-        return None
-    define = shape.klass.method(node.method, known.classes) if shape.klass is not None else None
-    if define is not None:
-        return known.signature(define.function).root()
-    return shape.name(node.method).signature
+        found = owner.signature
+    elif methods := known.methods(owner, node.method):
+        return [signature for _, signature in methods]
+    else:
+        found = None if owner.shape is None else owner.shape.name(node.method).signature
+    return [] if found is None else [found]
 
 
 def takes_all(known: Inference, node: s.Call) -> bool:
@@ -190,8 +223,7 @@ def takes_all(known: Inference, node: s.Call) -> bool:
     path = known.dotted(node.function) if node.method is None else None
     if path is not None:
         return path in _COUNTING
-    signature = known.called(node)
-    return signature is not None and any(f.is_vararg for f in signature.nodes)
+    return any(f.is_vararg for signature in known.called(node) for f in signature.nodes)
 
 
 def _reshaped(known: Inference, node: s.Node, new: Type) -> None:
@@ -448,4 +480,7 @@ def _required(known: Inference, node: s.Call) -> Type:
     is_one_kind = len(kinds) == 1 and not any(klass and klass.is_torch for klass in klasses)
     for value in values if is_one_kind else ():
         found.join(value)
+    name = required(node)
+    if name is not None and not values and name not in KNOWN:
+        found.classes = {OF_LUA}
     return found

@@ -100,22 +100,26 @@ def _prototypes(block: s.Block) -> set[Variable]:
 
 def _is_data(known: Inference, block: s.Block, variable: Variable) -> bool:
     """Return whether a table has entries under numbers or computed keys, or methods of its own."""
+    has_index = is_object = False
     for node in s.walk(block):
         if isinstance(node, s.Index):
-            owner = node.object
             is_word = isinstance(node.key, s.Constant) and isinstance(node.key.value, str)
-            if isinstance(owner, s.Name) and owner.variable is variable and not is_word:
+            if not is_word and _names(node.object, variable):
                 return True
-        elif isinstance(node, s.Define) and node.is_method and isinstance(node.target, s.Index):
-            owner = node.target.object
-            if isinstance(owner, s.Name) and owner.variable is variable:
-                return not any(
-                    isinstance(n, s.Index)
-                    and isinstance(n.key, s.Constant)
-                    and n.key.value == "__index"
-                    for n in s.walk(block)
-                )
-    return False
+        elif isinstance(node, s.Assign):
+            for target, value in zip(node.targets, node.values, strict=False):
+                if isinstance(target, s.Index) and s.constant(target.key) == "__index":
+                    own = _names(target.object, variable) and _names(value, variable)
+                    has_index = has_index or own
+        elif isinstance(node, s.Define) and isinstance(node.target, s.Index):
+            is_object = is_object or (node.is_method and _names(node.target.object, variable))
+        elif isinstance(node, s.Call) and node.method is not None:
+            is_object = is_object or _names(node.function, variable)
+    return is_object and not has_index
+
+
+def _names(node: s.Node, variable: Variable) -> bool:
+    return isinstance(node, s.Name) and node.variable is variable
 
 
 def _add_class(known: Inference, owner: s.Name, node: s.Node) -> None:

@@ -101,10 +101,9 @@ def known_count(known: Inference, node: s.Call) -> int | None:
             return first.value if isinstance(first.value, int) else None
         found, own = results.module_count(node.method), known.own_count(node.method)
         return found if own in (None, found) or owner.classes else None
-    if owner.shape is not None and owner.shape.klass is not None:
-        define = owner.shape.klass.method(node.method, known.classes)
-        if define is not None:
-            return known.signature(define.function).root().count
+    if methods := known.methods(owner, node.method):
+        counts = {signature.count for _, signature in methods}
+        return counts.pop() if len(counts) == 1 else None
     if owner.shape is not None:
         signature = owner.shape.name(node.method).signature
         if signature is not None and signature.nodes:

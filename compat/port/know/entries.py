@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from compat.port.know.files import Class
 from compat.port.know.registry import expression
 from compat.port.know.scopes import FunctionScope
 from compat.port.know.shapes import counts_up, is_open
-from compat.port.know.types import Kind, Signature, Table, Type, tensor
+from compat.port.know.types import OF_LUA, Kind, Signature, Table, Type, tensor
 from compat.port.library import results
 from compat.port.read import syntax as s
 
@@ -41,7 +42,7 @@ def join(known: Inference, target: Type, new: Type) -> None:
         new.open = False
     known.changed |= target.join(new)
     # What is unknown when all is settled stays a possibility.
-    is_unknown = not new.atoms and "loaded" not in new.classes
+    is_unknown = not new.atoms and not new.classes & {"loaded", OF_LUA}
     if known.is_settled and is_unknown and not target.open and target not in known.guessed:
         target.open = known.changed = True
 
@@ -178,7 +179,7 @@ def _index(known: Inference, node: s.Index) -> Type:
         if path in known.classes:
             return known.class_type(known.classes[path])
         return results.constant(path)
-    owner, key = known.owner(node.object), known.type(node.key)
+    owner, key = known.indexed(node), known.type(node.key)
     name = s.constant(node.key)
     if known.is_constructor(node):
         return owner
@@ -213,7 +214,7 @@ def _index(known: Inference, node: s.Index) -> Type:
         if name in results.BY_STEP and shape.klass.is_layer(known.classes):
             return results.field(Type(Kind.MODULE), str(name))
         if isinstance(name, str):
-            kind = shape.name(name)
+            kind = _field(known, owner, shape, name)
             if not kind.atoms and klass is not None and klass.parent and klass.is_torch:
                 return results.field(Type(Kind.MODULE), name) if name not in _BUFFERS else tensor()
             return kind
@@ -221,6 +222,17 @@ def _index(known: Inference, node: s.Index) -> Type:
     entry = Type()
     entry.buffer = owner.buffer
     return entry
+
+
+def _field(known: Inference, owner: Type, shape: Table, name: str) -> Type:
+    """Return a field of objects, which may be of several classes."""
+    kinds = [
+        klass.instance.name(name)
+        for klass in known.classes.values()
+        if klass.name in owner.classes and klass.instance.root() is not shape
+    ]
+    own = shape.name(name)
+    return functools.reduce(Type.joined, kinds, own) if kinds and owner.may(Kind.OBJECT) else own
 
 
 def entry(known: Inference, owner: Type, shape: Table, key: s.Node) -> Type:

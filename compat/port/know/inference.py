@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping
 
 from compat.port.know import (
     calls,
+    causes,
     classes,
     counts,
     entries,
-    guesses,
+    evidence,
     names,
     seen,
     statements,
@@ -29,6 +30,7 @@ from compat.port.know.types import Kind, Signature, Table, Type
 from compat.port.read import syntax as s
 
 _ROUNDS = 12
+_GUESSES = 8
 
 
 class Inference:
@@ -79,6 +81,7 @@ class Inference:
     may_be_before = entries.may_be_before
     type = values.believed_type
     owner = values.owner
+    indexed = values.indexed
     owner_of_method = values.owner_of_method
     told_by = values.told_by
     operator_of = values.operator_of
@@ -87,6 +90,7 @@ class Inference:
     all_results = calls.all_results
     call = calls.call
     called = calls.called
+    methods = calls.methods
     takes_all = calls.takes_all
     spread_out = calls.spread_out
     count = counts.count
@@ -94,7 +98,7 @@ class Inference:
     own_count = counts.own_count
     block = statements.block
     loop_types = statements.loop_types
-    cause = guesses.cause
+    cause = causes.cause
 
     def __init__(
         self, files: list[File], facts: Mapping[tuple[str, int, int], list[str]] | None = None
@@ -123,9 +127,8 @@ class Inference:
         self.lengths: dict[s.Name, int] = {}
         self.guessed: set[Type] = set()
         self.guessed_nodes: dict[s.Node, Type] = {}
-        self.with_methods: set[object] = set()  # what methods are called of
         self.orders: set[s.Call] = set()
-        self.told: set[guesses.Cause] = {guesses.OF_PACKAGE}
+        self.told: set[causes.Cause] = {causes.OF_PACKAGE}
         self.sources: dict[Variable, list[s.Node]] = {}
         self.returns: list[tuple[Signature, set[int]]] = []  # of the functions around
         self.appended: set[s.Name] = set()  # keys that a loop fills a new table with
@@ -152,8 +155,8 @@ class Inference:
         for file in self._each_file():
             self._look_at(file.block)
         self._settle()
-        for _ in range(6):
-            if not guesses.guess(self):
+        for _ in range(_GUESSES):
+            if not evidence.guess(self):
                 break
             self._settle()
         self.is_settled = True

@@ -35,10 +35,18 @@ def find_aliases(known: Inference, file: File) -> None:
             continue
         pairs = zip(targets, node.values, strict=True)
         for name, value in pairs:
-            if isinstance(value, s.Binary) and known.dotted(value.left) in _OF_LUA_51:
-                value = value.left
             if isinstance(name, s.Name):
-                _note_alias(known, name.variable, value)
+                _note_alias(known, name.variable, _without_self(known, name, value))
+
+
+def _without_self(known: Inference, name: s.Name, value: s.Node) -> s.Node:
+    """Return the operand that tells what ``name = name or value`` and the like put into a name."""
+    if isinstance(value, s.Binary) and value.operator == "or":
+        if isinstance(value.left, s.Name) and value.left.variable is name.variable:
+            return value.right
+        if known.dotted(value.left) in _OF_LUA_51:
+            return value.left
+    return value
 
 
 def find_replaced(known: Inference, file: File) -> None:

@@ -126,7 +126,7 @@ def _return(known: Inference, node: s.Return) -> None:
         if is_open(last):
             if signature.spreads:
                 known.spread_out(last)
-            is_own = isinstance(last, s.Call) and known.called(last) is signature
+            is_own = isinstance(last, s.Call) and known.called(last) == [signature]
             extra = known.count(last)
             count = None if extra is None else len(node.values) - 1 + extra
     if not is_own:  # else it gives what the others give

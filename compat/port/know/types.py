@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -36,6 +36,7 @@ class Kind(str, Enum):
 
 
 NUMBERS = frozenset({Kind.INT, Kind.FLOAT, Kind.NUMBER})
+OF_LUA = "package of Lua"  # the class of what ``require`` gives that only the Lua runtime has
 # What Torch7 computes with; other types of tensors have whole numbers.
 FLOATING = frozenset({"Double", "Float", "Half"})
 
@@ -121,6 +122,11 @@ class Type:
         return not self.is_known or bool(self.atoms & set(atoms))
 
     @property
+    def is_of_lua(self) -> bool:
+        """Whether it is nothing but a package that only the Lua runtime has."""
+        return self.classes == {OF_LUA} and self.atoms <= {Kind.NIL} and not self.open
+
+    @property
     def is_number(self) -> bool:
         """It is a number."""
         return self.only(*NUMBERS)
@@ -139,6 +145,10 @@ class Type:
     def is_tensor(self) -> bool:
         """It is a tensor."""
         return self.only(Kind.TENSOR)
+
+    def is_list(self, *others: Kind) -> bool:
+        """Return whether it is a list, or one of these."""
+        return self.only(Kind.TABLE, *others) and self.shape is not None and self.shape.is_list
 
     @property
     def has_meta(self) -> bool:
@@ -160,11 +170,15 @@ class Type:
         copy.strided, copy.thin = self.strided, self.thin
         return copy
 
+    def less(self, atoms: Set[Kind]) -> Type:
+        """Return what is left where these are impossible; the same if that is nothing."""
+        left = self.atoms - atoms
+        return self.without(*atoms) if left and left != self.atoms else self
+
     @property
     def present(self) -> Type:
         """The same where it is not nil."""
-        may_be = Kind.NIL in self.atoms and len(self.atoms) > 1
-        return self.without(Kind.NIL) if may_be else self
+        return self.less({Kind.NIL})
 
     def without_function(self) -> Type:
         """Return the same, of a function not knowing which."""

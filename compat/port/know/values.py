@@ -14,6 +14,7 @@ from compat.port.read import syntax as s
 if TYPE_CHECKING:
     from compat.port.know.inference import Inference
 
+_BARE = frozenset({Kind.BOOLEAN, Kind.FUNCTION, *NUMBERS})  # without entries and methods
 _EVENTS = {
     **{"+": "__add", "-": "__sub", "*": "__mul", "/": "__div", "%": "__mod", "^": "__pow"},
     "..": "__concat",
@@ -51,6 +52,16 @@ def owner(known: Inference, node: s.Node) -> Type:
     return known.type(node).present
 
 
+def indexed(known: Inference, node: s.Index) -> Type:
+    """Return the type of what an entry is taken from: Lua fails for what has none."""
+    kind = known.owner(node.object)
+    lacks = {*_BARE, Kind.TENSOR, Kind.STRING}
+    name = s.constant(node.key)
+    if node not in known.followed or not isinstance(name, str) or results.is_method(name):
+        lacks = _BARE
+    return kind.less(lacks)
+
+
 def owner_of_method(known: Inference, node: s.Call) -> Type:
     """Return the type of what a method is called of; where several are possible, what has the
     method.
@@ -73,11 +84,9 @@ def owner_of_method(known: Inference, node: s.Call) -> Type:
 def _having(kind: Type, method: str) -> Type:
     """Return what is left of a type where a method is called: Lua fails for what has none."""
     shape = kind.shape
-    lacks = {Kind.BOOLEAN, Kind.FUNCTION, *NUMBERS}
-    if shape is not None and shape.klass is None and not shape.has_unknown_names:
-        lacks |= set() if shape.name(method).atoms else {Kind.TABLE}
-    left = kind.atoms - lacks
-    return kind.without(*lacks) if left and left != kind.atoms else kind
+    is_told = shape is not None and shape.klass is None and not shape.has_unknown_names
+    has_none = is_told and shape is not None and not shape.name(method).atoms
+    return kind.less({*_BARE, Kind.TABLE} if has_none else _BARE)
 
 
 def told_by(known: Inference, node: s.Call) -> Type | None:

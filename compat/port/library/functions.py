@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from compat.port.library import errors, files, printing, results, strings, values
+from compat.port.library import errors, files, printing, results, rules, strings, values
 from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.library.packages import PYTHON, found, has, holder, original, value
-from compat.port.library.rules import level
-from compat.port.library.table import Rule
 from compat.port.library.torch_functions import torch_function
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
-from compat.port.write.places import place, whole
 
 # What the table cannot say; None: it can, of these arguments.
 _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
@@ -62,7 +58,9 @@ def function(path: str, node: s.Call, draft: Draft) -> Code:
     kinds = "".join(results.exact_kind(draft.types.type(a)) for a in node.arguments)
     rule = FUNCTIONS.find(path, kinds)
     if rule is not None and rule.text:
-        return _filled(rule, node, draft)
+        if rule.statement and draft.asked is node:
+            rule = replace(rule, text=rule.statement, every="", count="1")
+        return rules.apply(rule, None, node.arguments, draft)
     head, _, name = path.partition(".")
     if path.removeprefix("threads.") in ("serialization", "Threads.serialization"):
         return code.call("Threads.serialization", *draft.arguments(node))
@@ -72,32 +70,6 @@ def function(path: str, node: s.Call, draft: Draft) -> Code:
         return _of_package(path, node, draft)
     made = code.call(original(path, draft).text, *draft.arguments(node))
     return Code(made.text, spread=draft.types.count(node))
-
-
-def _filled(rule: Rule, node: s.Call, draft: Draft) -> Code:
-    """Return a rule's text with the arguments of a call in it."""
-
-    def part(match: re.Match[str]) -> str:
-        name, how = match[1], match[2]
-        if name == "*":
-            return ", ".join(map(str, draft.arguments(node)))
-        if int(name) > len(node.arguments):
-            return "None"
-        argument = node.arguments[int(name) - 1]
-        made = (
-            place(argument, draft) if how == "i"
-            else whole(argument, draft) if how == "w"
-            else draft.value(argument)
-        )  # fmt: skip
-        levels = {"a": code.ATOM, "u": code.UNARY, "w": code.UNARY}
-        return made.atom if how == "." else made.at(levels.get(how, code.LAMBDA))
-
-    def text(template: str) -> str:
-        return re.sub(r"\{(\*|\d)(\w|\.)?\}", part, template).replace("(, ", "(")
-
-    if rule.statement and draft.asked is node:
-        return Code(text(rule.statement))
-    return Code(text(rule.text), level(rule.text), spread=rule.spread, every=text(rule.every))
 
 
 def _of_package(path: str, node: s.Call, draft: Draft) -> Code:

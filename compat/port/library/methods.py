@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from compat.port.know.shapes import is_maker
 from compat.port.know.types import Kind, Type
 from compat.port.library import results, rules, tensors
 from compat.port.library.functions import function
@@ -56,8 +57,12 @@ def method(node: s.Call, draft: Draft) -> Code:
         return Code(made.text, spread=draft.types.count(node))
     if kind.only(Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.OPTIONS, Kind.NIL) or klass is not None:
         count = draft.types.count(node)
-        known = draft.types.called(node) if klass is not None or kind.only(Kind.OBJECT) else None
-        made = code.call(f"{owner.atom}.{method_name(name)}", *fitting(node, known, draft, own=1))
+        known = draft.types.called(node) if klass is not None or kind.only(Kind.OBJECT) else []
+        arguments = fitting(node, known, draft, own=1)
+        define = klass.method(name, draft.types.classes) if klass is not None else None
+        if kind.only(Kind.CLASS) and define is not None and not is_maker(define):
+            arguments = [owner, *arguments]  # Python gives its class to no function
+        made = code.call(f"{owner.atom}.{method_name(name)}", *arguments)
         if results.gives_total(kind, name):
             return replace(made, every=f"({made}, {owner.atom}.total_weight_tensor.item())")
         is_own = klass is not None or name in draft.types.own_methods
@@ -125,10 +130,7 @@ def _misses(node: s.Call, draft: Draft) -> bool:
 
 def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
     kinds = [draft.types.type(a) for a in node.arguments]
-    last_open = bool(node.arguments) and (
-        isinstance(node.arguments[-1], (s.Call, s.Vararg))
-        and draft.types.count(node.arguments[-1]) != 1
-    )
+    last_open = draft.is_open(node.arguments)
     draft.page.resolve(draft.how(node.function))
     if name in ("dim", "nDimension") and not kinds and kind.dims & {-1, 0}:
         return code.call("lua.dim", draft.value(node.function))

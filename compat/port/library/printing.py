@@ -8,7 +8,7 @@ from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
-from compat.port.write.text import formatted, grows, may_be_nil, may_be_sizes
+from compat.port.write.text import formatted, is_text_of_itself, may_be_nil, may_be_sizes
 
 
 def print_(node: s.Call, draft: Draft) -> Code | None:
@@ -17,12 +17,12 @@ def print_(node: s.Call, draft: Draft) -> Code | None:
     if not node.arguments:
         return Code("print()")
     last = node.arguments[-1]
-    is_open = isinstance(last, (s.Call, s.Vararg)) and draft.types.count(last) != 1
+    is_open = draft.is_open(node.arguments)
+    if not is_open and len(kinds) == 1 and is_text_of_itself(last, draft):
+        made = draft.value(last)
+        is_shown = may_be_nil(last, made, draft) or may_be_sizes(last, draft)
+        return code.call("lua.print" if is_shown else "print", made)
     if not is_open and all(k.is_number or k.is_string for k in kinds):
-        if len(kinds) == 1 and (kinds[0].is_string or (kinds[0].is_int and not grows(last))):
-            made = draft.value(last)
-            is_shown = may_be_nil(last, made, draft) or may_be_sizes(last, draft)
-            return code.call("lua.print" if is_shown else "print", made)
         return code.call("print", formatted(node.arguments, draft, "\t"))
     return code.call("lua.print", *draft.arguments(node))
 
@@ -35,19 +35,18 @@ def tostring(node: s.Call, draft: Draft) -> Code | None:
         return code.call("lua.tostring", made)
     if kind.is_string:
         return made
-    if kind.is_int and not grows(node.arguments[0]):
-        return code.call("str", made)
-    return code.call("lua.tostring", made)
+    return code.call("str" if is_text_of_itself(node.arguments[0], draft) else "lua.tostring", made)
 
 
 def write(node: s.Call, draft: Draft) -> Code | None:
     """``io.write``."""
     kinds = [draft.types.type(a) for a in node.arguments]
-    last = node.arguments[-1] if node.arguments else None
-    is_open = isinstance(last, (s.Call, s.Vararg)) and draft.types.count(last) != 1
-    is_here = b"io.output(" not in draft.file.source
-    is_plain = not is_open and all(k.is_number or k.is_string for k in kinds)
-    if is_here and node.arguments and is_plain:
+    if (
+        b"io.output(" not in draft.file.source
+        and not draft.is_open(node.arguments)
+        and node.arguments
+        and all(k.is_number or k.is_string for k in kinds)
+    ):
         return Code(f'print({formatted(node.arguments, draft)}, end="")')
     return code.call("lua.write", *draft.arguments(node))
 
@@ -68,7 +67,7 @@ def format_(node: s.Call, draft: Draft) -> Code | None:
         first = first.inner
     if not isinstance(first, s.Constant) or not isinstance(first.value, str):
         return None
-    if rest and isinstance(rest[-1], (s.Call, s.Vararg)) and draft.types.count(rest[-1]) != 1:
+    if draft.is_open(rest):
         return None
     template = code.text_of(first.value)
     pieces: list[str | tuple[str, str]] = []
@@ -99,9 +98,9 @@ def _directed(directive: re.Match[str], argument: s.Node, draft: Draft) -> tuple
     kind = draft.types.type(argument)
     made = draft.value(argument)
     if letter == "s":
-        is_plain = (kind.is_string or kind.is_int) and not may_be_nil(argument, made, draft)
+        is_plain = is_text_of_itself(argument, draft) and not may_be_nil(argument, made, draft)
         text = made.text if is_plain else f"lua.tostring({made})"
-        if (kind.is_int and (width or precision)) or set(flags) - {"-"}:
+        if (not kind.is_string and (width or precision)) or set(flags) - {"-"}:
             return None
         side = "" if not width else "<" if "-" in flags else ">"
         return text if made.level > code.LAMBDA else f"({text})", f"{side}{width}{precision}"

@@ -116,12 +116,12 @@ _LETTERS = {
 
 def exact_kind(kind: Type) -> str:
     """Return the letter of a type in ``table``, of all: ``i`` of ints, ``S`` of texts' lists."""
-    letter, shape = kind_of(kind), kind.shape
+    letter = kind_of(kind)
     if letter == "n" and kind.is_int:
         return "i"
-    if letter != "l" or shape is None or not shape.is_list:
+    if letter != "l" or kind.shape is None or not kind.is_list():
         return letter
-    items = shape.items
+    items = kind.shape.items
     return "S" if items.is_string else "I" if items.is_int else "N" if items.is_number else "L"
 
 

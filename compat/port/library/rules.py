@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from compat.port.know.types import Kind, Type
 from compat.port.library import results, tensors
@@ -50,6 +51,7 @@ def apply(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
     shaped = owner if owner is not None else arguments[0] if arguments else None
     once: list[str] = []  # what would be computed twice
     apart = {int(number) for number in re.findall(r"\{(\d)", rule.text)}
+    is_new = rule.name in _LAID_OUT and rule.result not in ("=", "s")
     rest = [a for number, a in enumerate(arguments, 1) if number not in apart]
 
     def part(match: re.Match[str]) -> str:
@@ -60,18 +62,21 @@ def apply(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
             if rule.name in _SIZED:
                 return ", ".join(str(whole(a, draft)) for a in rest)
             return ", ".join(map(str, draft.values(rest)))
+        if int(name) > len(arguments):
+            return "None"
         node = owner if name == "0" else arguments[int(name) - 1]
         assert node is not None
         if how in ("d", "i"):
             return str(place(node, draft))
+        if how == "w":
+            return whole(node, draft).at(code.UNARY)
         if how == "m":
             assert owner is not None
             return str(mask(node, draft, draft.prefix(owner), draft.types.type(owner)))
         if name == "0" and how == ".":
-            if rule.name in _OF_MASKS and (made := draft.any(node)).is_mask:
-                return made.atom
+            if rule.name in _OF_MASKS and (made := draft.any(node)).mask:
+                return made.mask
             made = draft.prefix(node)
-            is_new = rule.name in _LAID_OUT and rule.result != "="
             return dense(made, node, draft).atom if is_new else made.atom
         if (
             rule.name in _SIZED
@@ -88,19 +93,25 @@ def apply(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
                 once.append(draft.prefix(shaped).text)
                 return fitted.text.replace(f"{draft.prefix(shaped).atom}.shape", f"{_ONCE}.shape")
             made = fitted or made
-        if rule.name in _LAID_OUT and rule.result != "=":
+        if is_new:
             made = dense(made, node, draft)
-        return made.atom if how == "." else made.at(code.ADD) if how == "o" else made.text
+        return made.atom if how == "." else made.at(_BESIDE.get(how, code.LAMBDA))
 
-    text = re.sub(r"\{(\*|\d)([.diom]?)\}", part, _text(rule, owner, arguments, draft))
+    def filled(template: str) -> str:
+        return re.sub(r"\{(\*|\d)(\w|\.)?\}", part, template).replace("(, ", "(")
+
+    text = filled(_text(rule, owner, arguments, draft))
     for computed in once[:1]:
         text = text.replace(computed, f"({_ONCE} := {computed})", 1)
-    counts = rule.result.endswith(",index")
-    spread = 1 if counts else rule.spread
-    is_mask = rule.result == "mask"
-    return Code(text, level(rule.text), is_mask=is_mask, counts=counts, spread=spread)
+    made = Code(text, level(rule.text), spread=rule.spread, every=filled(rule.every))
+    if rule.result == "mask":
+        return Code(f"{made.atom}.byte()", mask=made.atom)
+    if rule.result.endswith(",index"):
+        return Code(f"{made.atom}[0]", pair=text, every=f"lua.counted({text})")
+    return made
 
 
+_BESIDE = {"a": code.ATOM, "u": code.UNARY, "o": code.ADD}
 _LEVELS = {
     r" or ": code.OR, r" == | is ": code.COMPARE, r" [+-] ": code.ADD, r" [*/] ": code.MULTIPLY,
     r"^\*": code.UNARY, r" \*\* ": code.POWER,
@@ -171,19 +182,12 @@ def _text(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
 
 def with_result(name: str, rule: Rule, nodes: list[s.Node], draft: Draft) -> Code:
     """``torch.add(r, x, y)``: ``torch.add(x, y, out=r)``."""
-    made = [draft.value(n) for n in nodes]
-    made[1:] = [dense(m, n, draft) for m, n in zip(made[1:], nodes[1:], strict=True)]
-    function = tensors.WITH_RESULT[name]
-    rest = made[1:]
-    text = rule.text
-    arguments = [str(a) for a in rest]
-    scaled = re.search(r"\((.*)\)$", text)
-    if ("alpha=" in text or "value=" in text or "beta=" in text) and scaled:
-        arguments = [
-            re.sub(r"\{(\d)\}", lambda m: str(rest[int(m[1]) - 1]), part)
-            for part in scaled[1].split(", ")
-        ]
-    return code.call(function, *arguments, f"out={made[0]}")
+    result, *rest = nodes
+    if "=" not in rule.text:
+        given = ", ".join(f"{{{number}}}" for number in range(1, len(nodes)))
+        rule = replace(rule, text=f"{tensors.WITH_RESULT[name]}({given})")
+    out = draft.value(result)
+    return Code(f"{apply(rule, None, rest, draft).text[:-1]}, out={out})")
 
 
 def fits(rule: Rule, kinds: list[Type]) -> bool:

@@ -9,7 +9,7 @@ from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
-from compat.port.write.places import place, whole
+from compat.port.write.places import place
 
 
 def sub(node: s.Call, draft: Draft) -> Code | None:
@@ -64,17 +64,6 @@ def gsub(node: s.Call, draft: Draft) -> Code | None:
         count = f"{draft.value(text).atom}.count({code.string(plain)})"
         return Code(made, every=f"({made}, {count})")
     return None
-
-
-def rep(node: s.Call, draft: Draft) -> Code | None:
-    """``string.rep``."""
-    if len(node.arguments) == 2:
-        owner, times = draft.value(node.arguments[0]), whole(node.arguments[1], draft)
-        return code.binary(owner, "*", times)
-    if len(node.arguments) != 3 or not draft.types.type(node.arguments[2]).is_string:
-        return None
-    text, count, between = map(draft.value, node.arguments)
-    return code.call(f"{between.atom}.join", f"[{text}] * {count.at(code.UNARY)}")
 
 
 def condition(node: s.Call, draft: Draft) -> Code | None:

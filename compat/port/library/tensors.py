@@ -84,13 +84,10 @@ storageOffset        {0.}.storage_offset() + 1 -> i
 elementSize          {0.}.element_size() -> i
 narrow nnn           {0.}.narrow({1d}, {2i}, {3}) -> t=
 select nn            {0.}.select({1d}, {2i}) -> t-
-view n*              {0.}.view({*}) -> t*
-view y               {0.}.view({1}) -> t
+view n*|y            {0.}.view({*}) -> t*
 viewAs t             {0.}.view_as({1}) -> t1
-reshape n*           {0.}.reshape({*}).clone() -> t*
-reshape y            {0.}.reshape({1}).clone() -> t
-resize n*            {0.}.resize_({*}) -> t*
-resize y             {0.}.resize_({1}) -> t
+reshape n*|y         {0.}.reshape({*}).clone() -> t*
+resize n*|y          {0.}.resize_({*}) -> t*
 resizeAs t           {0.}.resize_as_({1}) -> t1
 set                  {0.}.set_() -> t
 set t                {0.}.set_({1}) -> t1
@@ -103,8 +100,7 @@ transpose nn         {0.}.transpose({1d}, {2d}) -> t=
 permute n*           {0.}.permute({*d}) -> t=
 squeeze              {0.}.squeeze() -> t
 squeeze n            {0.}.squeeze({1d}) -> t
-expand n*            {0.}.expand({*}) -> t*
-expand y             {0.}.expand({1}) -> t
+expand n*|y          {0.}.expand({*}) -> t*
 expandAs t           {0.}.expand_as({1}) -> t1
 repeatTensor n*      {0.}.repeat({*}) -> t*
 unfold nnn           {0.}.unfold({1d}, {2}, {3}) -> t+
@@ -189,8 +185,7 @@ all|any t            bool({1.}.{name}()) -> b
 equal tt             {1.}.equal({2}) -> b
 trace t              torch.trace({1}).item() -> n
 numel|nElement t     {1.}.numel() -> i
-zeros|ones n*        torch.{name}({*}) -> t*
-zeros|ones y         torch.{name}({1}) -> t
+zeros|ones n*|y      torch.{name}({*}) -> t*
 rand|randn n*        torch7.{name}({*}) -> t*
 rand|randn y         torch7.{name}(*{1}) -> t
 eye n*               torch.eye({*}) -> t2d
@@ -205,6 +200,7 @@ cat ln               torch.cat({1}, {2d}) -> t
 view tn*             {1.}.view({*}) -> t
 reshape tn*          {1.}.reshape({*}).clone() -> t
 repeatTensor tn*     {1.}.repeat({*}) -> t
+expand tn*           {1.}.expand({*}) -> t
 expandAs tt          {1.}.expand_as({2}) -> t2
 viewAs tt            {1.}.view_as({2}) -> t2
 split tn             list({1.}.split({2})) -> l
@@ -273,6 +269,8 @@ DTYPES = {
 # These give their last argument in Torch7, in PyTorch the tensor that they change.
 GIVE_THEIR_LAST = {"indexCopy", "indexAdd", "indexFill", "maskedFill"}
 
+_MOST = 4096  # combinations of kinds that are tried
+
 # Of whole numbers PyTorch rounds, refuses or promotes these otherwise.
 FLOATING_ONLY = {
     *("mul", "div", "cdiv", "add", "csub", "pow", "cpow", "mean", "std", "var", "norm", "addcmul"),
@@ -297,7 +295,7 @@ def rule(table: Rules, name: str, kinds: str) -> Rule | None:
 
     Where that leaves one rule only, the argument must be of the kind that this one takes.
     """
-    if not 0 < kinds.count("?") <= 2:
+    if "?" not in kinds:
         return table.find(name, kinds)
     found = {rule for _, rule in _possible(table, name, kinds)}
     return found.pop() if len(found) == 1 else None
@@ -305,19 +303,27 @@ def rule(table: Rules, name: str, kinds: str) -> Rule | None:
 
 def taken(name: str, kinds: str) -> list[set[str]]:
     """Return the kinds that each argument of ``x:name(…)`` may have; of ``?`` more than one."""
-    is_few = kinds.count("?") <= 2
-    fitting = [found for found, _ in _possible(METHODS, name, kinds)] if is_few else []
+    fitting = (letters for letters, _ in _possible(METHODS, name, kinds))
     return [set(letters) for letters in zip(*fitting, strict=True)]
 
 
 @functools.cache
-def _possible(table: Rules, name: str, kinds: str) -> list[tuple[str, Rule]]:
-    """Return the kinds of arguments that there is a rule for, where ``?`` may be any."""
-    found = []
-    for letters in itertools.product("tnsblfyz", repeat=kinds.count("?")):
-        left = iter(letters)
-        tried = "".join(next(left) if kind == "?" else kind for kind in kinds)
-        rule = table.find(name, tried)
-        if rule is not None:
-            found.append((tried, rule))
-    return found
+def _possible(table: Rules, name: str, kinds: str) -> list[tuple[str, Rule | None]]:
+    """Return the kinds of arguments that there is a rule for, where ``?`` may be any.
+
+    A method may be given its result first, as functions are: these have no rule.
+    """
+    found: dict[str, Rule | None] = {}
+    count = kinds.count("?")
+    for rules in (FUNCTIONS, METHODS) if table is METHODS else (FUNCTIONS,):
+        texts = [rule.kinds.pattern for rule in rules.all(name)]
+        letters = [k for k in "tnsblfyz" if any(k in text or "." in text for text in texts)]
+        if len(letters) ** count > _MOST:
+            return []
+        for chosen in itertools.product(letters, repeat=count):
+            left = iter(chosen)
+            tried = "".join(next(left) if kind == "?" else kind for kind in kinds)
+            rule = rules.find(name, tried)
+            if rule is not None:
+                found[tried] = rule if rules is table else None
+    return list(found.items())

@@ -24,8 +24,7 @@ def torch_function(name: str, node: s.Call, draft: Draft) -> Code:
         made = _constructor(name, node, kinds, draft)
         if made is not None:
             return made
-    if not (node.arguments and isinstance(node.arguments[-1], (s.Call, s.Vararg))
-            and draft.types.count(node.arguments[-1]) != 1):  # fmt: skip
+    if not draft.is_open(node.arguments):
         found = results.torch_rule(name, kinds)
         if found is not None:
             rule, has_result = found
@@ -99,7 +98,7 @@ def _constructor(name: str, node: s.Call, kinds: list[Type], draft: Draft) -> Co
     if any(isinstance(a, s.Constant) and a.value == 0 for a in arguments):
         return None  # a size of 0 ends the list of sizes
     if re.fullmatch("n+", letters):
-        if isinstance(arguments[-1], s.Call) and draft.types.count(arguments[-1]) != 1:
+        if draft.is_open(arguments):
             return None
         return code.call("torch.empty", *(whole(a, draft) for a in arguments), *extra)
     if letters == "y":

@@ -39,7 +39,7 @@ def extreme(node: s.Call, draft: Draft) -> Code | None:
 def remove(node: s.Call, draft: Draft) -> Code | None:
     """``table.remove`` from a list that is not empty."""
     kind = draft.types.type(node.arguments[0])
-    if not kind.only(Kind.TABLE) or kind.shape is None or not kind.shape.is_list:
+    if not kind.is_list():
         return None
     owner = draft.value(node.arguments[0])
     if Kind.NIL in draft.types.type(node).atoms:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from queue import SimpleQueue
 from typing import Any
 
 from compat.port.lua.errors import value_of
@@ -17,80 +18,58 @@ class _Abandoned(BaseException):
     """Ends the thread of a coroutine that nobody can resume any more."""
 
 
-class _Turns:
-    """The thread of a coroutine, and whose turn it is. It does not know the coroutine."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-        self.state = "suspended"
-        self.passed: tuple[Any, ...] = ()
-        self.problem: Exception | None = None
-        self.is_abandoned = False
-        self.owner: Callable[[], Coroutine | None] = lambda: None
-        self.go_on, self.has_stopped = threading.Semaphore(0), threading.Semaphore(0)
-        self.thread = threading.Thread(target=self._work, daemon=True)
-
-    def _work(self) -> None:
-        _here.turns = self
-        try:
-            self.wait()
-            self.passed = _values(self.function(*self.passed))
-        except _Abandoned:
-            return
-        except Exception as problem:
-            self.problem = problem
-        self.state = "dead"
-        self.has_stopped.release()
-
-    def wait(self) -> tuple[Any, ...]:
-        """Wait until it is resumed; what it is given then."""
-        self.go_on.acquire()
-        if self.is_abandoned:
-            raise _Abandoned
-        return self.passed
-
-    def stop(self, *args: Any) -> tuple[Any, ...]:
-        """Stop in the middle; what the next ``resume`` gives it."""
-        self.passed, self.state = args, "suspended"
-        self.has_stopped.release()
-        return self.wait()
-
-    def abandon(self) -> None:
-        """End the thread."""
-        self.is_abandoned = True
-        self.go_on.release()
-
-
 class Coroutine:
-    """A function that can stop in its middle and go on later."""
+    """A function that can stop in its middle and go on later.
+
+    Its thread knows the queues to and from it alone: it ends when nobody has the coroutine.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._turns = _Turns(function)
-        self._turns.owner = weakref.ref(self)
-        weakref.finalize(self, self._turns.abandon)
-
-    @property
-    def state(self) -> str:
-        """The word of ``coroutine.status``."""
-        return self._turns.state
+        self.state = "suspended"  # the word of ``coroutine.status``
+        self._given: SimpleQueue[Any] = SimpleQueue()
+        self._gave: SimpleQueue[Any] = SimpleQueue()
+        turns = (function, self._given, self._gave, weakref.ref(self))
+        self._thread = threading.Thread(target=_work, args=turns, daemon=True)
+        weakref.finalize(self, self._given.put, None)
 
     def __str__(self) -> str:
         return f"thread: 0x{id(self):08x}"
 
     def resume(self, *args: Any) -> tuple[Any, ...]:
         """Go on until it stops; what it gives then."""
-        turns = self._turns
-        if turns.state == "dead":
+        if self.state == "dead":
             raise Error("cannot resume dead coroutine")
-        if not turns.thread.is_alive():
-            turns.thread.start()
-        turns.passed, turns.state = args, "running"
-        turns.go_on.release()
-        turns.has_stopped.acquire()
-        if turns.problem is not None:
-            problem, turns.problem = turns.problem, None
-            raise problem
-        return turns.passed
+        if not self._thread.is_alive():
+            self._thread.start()
+        self.state = "running"
+        self._given.put(args)
+        self.state, found = self._gave.get()
+        if isinstance(found, Exception):
+            raise found
+        return tuple(found)
+
+
+def _work(
+    function: Callable[..., Any],
+    given: SimpleQueue[Any],
+    gave: SimpleQueue[Any],
+    owner: Callable[[], Coroutine | None],
+) -> None:
+    _here.given, _here.gave, _here.owner = given, gave, owner
+    try:
+        gave.put(("dead", _values(function(*_passed()))))
+    except _Abandoned:
+        pass
+    except Exception as problem:
+        gave.put(("dead", problem))
+
+
+def _passed() -> tuple[Any, ...]:
+    """Wait until the coroutine of this thread is resumed; what it is given then."""
+    found: tuple[Any, ...] | None = _here.given.get()
+    if found is None:
+        raise _Abandoned
+    return found
 
 
 _program = Coroutine(lambda: None)
@@ -119,13 +98,14 @@ def resume(one: Coroutine, *args: Any) -> tuple[Any, ...]:
 
 def yield_(*args: Any) -> Any:
     """``coroutine.yield``."""
-    return _results(_here.turns.stop(*args))
+    _here.gave.put(("suspended", args))
+    return _results(_passed())
 
 
 def running() -> tuple[Coroutine | None, bool]:
     """``coroutine.running``: the coroutine that calls it, and whether that is the program."""
-    turns: _Turns | None = getattr(_here, "turns", None)
-    return (_program, True) if turns is None else (turns.owner(), False)
+    owner = getattr(_here, "owner", None)
+    return (_program, True) if owner is None else (owner(), False)
 
 
 def status(one: Coroutine) -> str:

@@ -21,7 +21,7 @@ import torch
 
 from compat.lua.errors import LuaError
 from compat.nn.checks.error_place import blame
-from compat.port.lua.runtime import Package, draft_runtime
+from compat.port.lua.runtime import Package, function_of
 from compat.port.lua.text import Error
 from compat.t7.objects.registry import find_class
 
@@ -74,7 +74,7 @@ def _raised_in_lua(problem: Exception) -> Any:
     def again(*_: Any) -> None:
         raise problem
 
-    return draft_runtime().eval("function(f) return select(2, pcall(f)) end")(again)
+    return function_of("function(f) return select(2, pcall(f)) end")(again)
 
 
 def value_at_origin(problem: Exception) -> Any:
@@ -125,17 +125,6 @@ class _Site:
             self.around = _around(code, entry.tb_lasti)
             self.node = self.around.pop(0) if self.around else None
 
-    @property
-    def arguments(self) -> list[ast.expr]:
-        """The arguments of the failing call."""
-        return self.node.args if isinstance(self.node, ast.Call) else []
-
-    def is_of_lua(self, node: ast.Call) -> bool:
-        """Return whether ``node`` calls ``lua.name``."""
-        function = node.func
-        owner = function.value if isinstance(function, ast.Attribute) else None
-        return isinstance(owner, ast.Name) and owner.id == "lua"
-
     def called(self, node: ast.AST | None, kind: str) -> str:
         """``method 'x' (a nil value)`` of what a call calls."""
         if not isinstance(node, ast.Call):
@@ -143,7 +132,9 @@ class _Site:
         function = node.func
         told = self.value_of(function, kind)
         owner = getattr(function, "value", None)
-        takes_owner = bool(node.args) and owner is not None and _same(node.args[0], owner)
+        takes_owner = (
+            bool(node.args) and owner is not None and ast.dump(node.args[0]) == ast.dump(owner)
+        )
         if isinstance(owner, ast.Name) and self.frame is not None:
             package = self.frame.f_globals.get(owner.id)
             if isinstance(package, Package):
@@ -170,29 +161,20 @@ class _Site:
         if isinstance(node, ast.Name):
             assert self.frame is not None
             code = self.frame.f_code
-            if node.id in code.co_freevars:
-                kind = "upvalue"
-            elif node.id in code.co_varnames or node.id in code.co_cellvars:
-                kind = "local"
-            else:
-                kind = "local" if code.co_name == "<module>" else "upvalue"
-            return f"{kind} '{node.id}'"
+            is_local = node.id in (*code.co_varnames, *code.co_cellvars)
+            is_local = is_local or (code.co_name == "<module>" and node.id not in code.co_freevars)
+            return f"{'local' if is_local else 'upvalue'} '{node.id}'"
         if isinstance(node, ast.Attribute):
             return f"field '{node.attr}'"
         key: ast.AST | None = None
         if isinstance(node, ast.Subscript):
             key = node.slice
         elif isinstance(node, ast.Call):
-            function = node.func
-            name = function.attr if isinstance(function, ast.Attribute) else ""
-            places = {"get": 0, "index": 1, "method": 1}
-            arguments = node.args[places.get(name, 9) :]
-            key = arguments[0] if arguments else None
-        if key is None:
-            return ""
+            place = {"get": 0, "index": 1, "method": 1}.get(getattr(node.func, "attr", ""), 9)
+            key = next(iter(node.args[place:]), None)
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
             return f"field '{key.value}'"
-        return "" if isinstance(node, ast.Call) else "field '?'"
+        return "field '?'" if isinstance(node, ast.Subscript) else ""
 
 
 def _entries(problem: Exception) -> Iterator[TracebackType]:
@@ -205,10 +187,6 @@ def _entries(problem: Exception) -> Iterator[TracebackType]:
 def _is_package(name: str) -> bool:
     """Return whether a draft means a package by this name."""
     return name == "lua.torch" or f"compat.{name}" in sys.modules or name == "torch"
-
-
-def _same(a: ast.AST, b: ast.AST) -> bool:
-    return ast.dump(a) == ast.dump(b)
 
 
 @functools.lru_cache(8)
@@ -267,6 +245,14 @@ def _missing(site: _Site) -> str | None:
     return None
 
 
+def _operands(node: Any) -> list[Any]:
+    """Return what an operator, call or place works on."""
+    if isinstance(node, ast.Call):
+        return node.args
+    names = ("left", "right", "target", "value", "operand")
+    return [getattr(node, name) for name in names if hasattr(node, name)]
+
+
 def _attribute(match: re.Match[str], site: _Site) -> str | None:
     if match[1] not in ("NoneType", "int", "float", "bool", "function"):
         return _missing(site)
@@ -283,41 +269,30 @@ def _called(match: re.Match[str], site: _Site) -> str | None:
     return f"attempt to call {site.called(site.node, _kind(match[1]))}"
 
 
-def _subscripted(match: re.Match[str], site: _Site) -> str:
-    node = site.node.value if isinstance(site.node, ast.Subscript) else None
-    return f"attempt to index {site.value_of(node, _kind(match[1]))}"
-
-
-def _arithmetic(match: re.Match[str], site: _Site) -> str:
-    kinds = [_kind(kind) for kind in match.groups()]
-    culprit = 1 if len(kinds) > 1 and kinds[0] == "number" else 0
-    operands: list[Any] = site.arguments
-    if isinstance(site.node, ast.BinOp):
-        operands = [site.node.left, site.node.right]
-    elif isinstance(site.node, ast.AugAssign):
-        operands = [site.node.target, site.node.value]
-    elif isinstance(site.node, ast.UnaryOp):
-        operands = [site.node.operand]
-    node = operands[culprit] if culprit < len(operands) else None
-    return f"attempt to perform arithmetic on {site.value_of(node, kinds[culprit])}"
-
-
 def _compared(match: re.Match[str], _site: _Site) -> str:
     a, b = _kind(match[1]), _kind(match[2])
     return f"attempt to compare two {a} values" if a == b else f"attempt to compare {a} with {b}"
 
 
-def _counted(match: re.Match[str], site: _Site) -> str:
-    node = site.arguments[0] if site.arguments else None
-    return f"attempt to get length of {site.value_of(node, _kind(match[1]))}"
+def _doing(what: str) -> Callable[[re.Match[str], _Site], str]:
+    """Return words for what is done with one of the operands: with the one that is no number."""
+
+    def words(match: re.Match[str], site: _Site) -> str:
+        kinds = [_kind(kind) for kind in match.groups()]
+        culprit = 1 if len(kinds) > 1 and kinds[0] == "number" else 0
+        node = next(iter(_operands(site.node)[culprit:]), None)
+        return f"attempt to {what} {site.value_of(node, kinds[culprit])}"
+
+    return words
 
 
 def _told(match: re.Match[str], site: _Site) -> str:
     """Return what a function of these rooms says: its first argument is meant."""
-    node = site.arguments[0] if site.arguments else None
+    node = next(iter(_operands(site.node)), None) if isinstance(site.node, ast.Call) else None
     return f"attempt to {match[1]} {site.value_of(node, match[2])}"
 
 
+_ARITHMETIC = _doing("perform arithmetic on")
 _WORDS: tuple[tuple[str, Callable[[re.Match[str], _Site], str | None]], ...] = (
     (r"^attempt to (index|concatenate) a (\w+) value$", _told),
     (r"^attempt to ", lambda match, _: match.string),
@@ -325,12 +300,11 @@ _WORDS: tuple[tuple[str, Callable[[re.Match[str], _Site], str | None]], ...] = (
     (r"^(\w+) has no (?:field|method)", _attribute),
     (r"^(?:module|type object) '(\S+)' has no attribute", _attribute),
     (r"^'(\w+)' object is not callable", _called),
-    (r"^'(\w+)' object is not subscriptable", _subscripted),
-    (r"^'(\w+)' object does not support item assignment", _subscripted),
-    (r"^unsupported operand type\(s\) for \S+(?: or pow\(\))?: '(\w+)' and '(\w+)'", _arithmetic),
-    (r"^bad operand type for unary \S+: '(\w+)'", _arithmetic),
+    (r"^'(\w+)' object (?:is not subscriptable|does not support item ass)", _doing("index")),
+    (r"^unsupported operand type\(s\) for \S+(?: or pow\(\))?: '(\w+)' and '(\w+)'", _ARITHMETIC),
+    (r"^bad operand type for unary \S+: '(\w+)'", _ARITHMETIC),
     (r"^'\S+' not supported between instances of '(\w+)' and '(\w+)'", _compared),
-    (r"^object of type '(\w+)' has no len\(\)", _counted),
+    (r"^object of type '(\w+)' has no len\(\)", _doing("get length of")),
 )
 
 

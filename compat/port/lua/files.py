@@ -10,20 +10,20 @@ from typing import Any
 
 from compat.port.lua.numbers import tonumber
 from compat.port.lua.strings import match
-from compat.port.lua.text import Error, shows_bytes, tostring
+from compat.port.lua.text import Error, bytes_as_letters, tostring
 from compat.port.lua.values import results
 
 
 class File:
-    """A file with the methods of Lua's."""
+    """A file with the methods of Lua's, in which a character is a byte."""
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream
-        self._ahead = ""  # what was read too far
+        self._bytes = getattr(stream, "buffer", stream)
 
     def write(self, *args: Any) -> File:
         """Write strings and numbers."""
-        self.stream.write("".join(map(tostring, args)))
+        self._bytes.write("".join(map(tostring, args)).encode("utf-8", "surrogateescape"))
         return self
 
     def read(self, *formats: Any) -> Any:
@@ -32,41 +32,29 @@ class File:
 
     def _one(self, what: Any) -> Any:
         if isinstance(what, (int, float)):
-            found = self._taken(max(int(what), 1)) or None
-            if found is not None and what < 1:  # is there more?
-                found, self._ahead = "", found + self._ahead
-            return found
+            if what < 1:  # is there more?
+                return "" if self._bytes.peek(1) else None
+            return bytes_as_letters(self._bytes.read(int(what))) or None
         kind = what.lstrip("*")[:1]
         if kind == "a":
-            return self._taken()
+            return bytes_as_letters(self._bytes.read())
         if kind == "n":
-            text = ""
-            while (c := self._taken(1)) and (c in "+-.eExX" or c.isalnum() or not text.strip()):
-                text += c
-            self._ahead = c + self._ahead
-            return tonumber(text)
-        if self._ahead == "\n":
-            return self._taken(1).removesuffix("\n")
-        line = self._ahead + self.stream.readline()
-        self._ahead = ""
-        return line.removesuffix("\n") if line else None
-
-    def _taken(self, count: int = -1) -> str:
-        """So many characters, all without ``count``."""
-        ahead, self._ahead = self._ahead, ""
-        if 0 <= count <= len(ahead):
-            self._ahead = ahead[count:]
-            return ahead[:count]
-        found: str = self.stream.read(count if count < 0 else count - len(ahead))
-        return ahead + found
+            text = b""
+            while (c := self._bytes.peek(1)[:1]) and (
+                c in b"+-.eExX" or c.isalnum() or not text.strip()
+            ):
+                text += self._bytes.read(1)
+            return tonumber(text.decode("latin-1"))
+        return next(self.lines(), None)
 
     def lines(self) -> Iterator[str]:
         """Return the lines, one after the other."""
-        return (line.removesuffix("\n") for line in self.stream)
+        for line in self._bytes:  # not as an expression, which would not keep the file open
+            yield bytes_as_letters(line).removesuffix("\n")
 
     def seek(self, whence: str = "cur", offset: int = 0) -> int:
         """Go to a place; which one it is."""
-        return int(self.stream.seek(int(offset), {"set": 0, "cur": 1, "end": 2}[whence]))
+        return int(self._bytes.seek(int(offset), {"set": 0, "cur": 1, "end": 2}[whence]))
 
     def close(self) -> bool:
         """Close it."""
@@ -84,22 +72,22 @@ class File:
         self.stream.flush()
 
 
-stdin, stderr = File(sys.stdin), File(sys.stderr)
-
-
 class _Output(File):
-    def __init__(self) -> None:
-        super().__init__(None)
+    """The output or error output that Python has at the moment."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def stream(self) -> Any:  # type: ignore[override]
+        return getattr(sys, self._name)
 
     def write(self, *args: Any) -> File:
-        sys.stdout.write("".join(map(tostring, args)))
+        self.stream.write("".join(map(tostring, args)))
         return self
 
-    def flush(self) -> None:
-        sys.stdout.flush()
 
-
-stdout = _Output()
+stdin, stdout, stderr = File(sys.stdin), _Output("stdout"), _Output("stderr")
 
 
 _outputs: list[File] = [stdout]  # the last is that of ``io.write``
@@ -125,17 +113,8 @@ def file_type(value: Any) -> str | None:
 
 
 def open(path: str, mode: str = "r") -> File | None:
-    """``io.open``; None where that fails. As in Lua a character is a byte."""
-    plain = mode.replace("b", "")
-    encoding = "ascii" if plain == "r" else "utf-8"  # what is written may be text of the script's
-    try:
-        stream = builtins.open(  # noqa: SIM115
-            path, plain, encoding=encoding, errors="surrogateescape", newline=""
-        )
-    except OSError:
-        return None
-    shows_bytes()
-    return File(stream)
+    """``io.open``; None where that fails."""
+    return opened(path, mode)[0]
 
 
 def opened(path: str, mode: str = "r") -> tuple[Any, ...]:
@@ -143,10 +122,9 @@ def opened(path: str, mode: str = "r") -> tuple[Any, ...]:
     for that.
     """
     try:
-        builtins.open(path, mode.replace("b", "").replace("w", "a")).close()
+        return (File(builtins.open(path, mode.replace("b", "") + "b")),)
     except OSError as error:
         return None, f"{path}: {error.strerror}", error.errno
-    return (open(path, mode),)
 
 
 def popen(command: str, mode: str = "r") -> File:

@@ -19,7 +19,7 @@ from typing import Any
 from compat import torch as torch7
 from compat.port.lua.kinds import is_of_lua
 from compat.port.lua.objects import Object
-from compat.port.lua.runtime import called, draft_runtime
+from compat.port.lua.runtime import called, draft_runtime, function_of
 from compat.port.lua.values import results
 
 MANIFEST = "port.json"
@@ -205,7 +205,7 @@ def named(value: Any) -> Any:
 
 def _as_class(table: Any) -> type:
     known = draft_runtime().lua_classes
-    address = draft_runtime().eval("function(t) return string.format('%p', t) end")(table)
+    address = function_of("function(t) return string.format('%p', t) end")(table)
     if address not in known:
         known[address] = LuaClass("LuaTable", (_OfLua,), {"__table__": table})
     return known[address]
@@ -284,7 +284,7 @@ def torch_class(typename: str) -> Any:
     layer.
     """
     _prepared()
-    found = draft_runtime().eval(
+    found = function_of(
         "function(name) local place = _G "
         "for part in name:gmatch('[^.]+') do place = place and place[part] end return place end"
     )(typename)

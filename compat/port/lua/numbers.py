@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -60,17 +61,13 @@ def _arithmetic(name: str, a: Any, b: Any) -> Any:
     if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
         return call_operator(_EVENTS[name], a, b)
     if isinstance(a, str):
-        a = _number(a, name)
+        a = _number(a)
     if isinstance(b, str):
-        b = _number(b, name)
-    if name == "div" and isinstance(b, (int, float)):
-        return divided(a, b)
-    if name == "mod" and isinstance(b, (int, float)):
-        return modulo(a, b)
+        b = _number(b)
     return _OPERATORS[name](a, b)
 
 
-def _number(text: str, name: str) -> Any:
+def _number(text: str) -> Any:
     found = tonumber(text)
     if found is None:
         raise TypeError("attempt to perform arithmetic on a string value")
@@ -78,13 +75,9 @@ def _number(text: str, name: str) -> Any:
 
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
-    "mod": lambda a, b: a % b,
-    "pow": lambda a, b: a**b,
-}
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": divided, "mod": modulo,
+    "pow": operator.pow,
+}  # fmt: skip
 
 
 add, sub_, mul, div, mod, pow = (functools.partial(_arithmetic, n) for n in _EVENTS)

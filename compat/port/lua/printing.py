@@ -1,4 +1,4 @@
-"""The output of ``print`` and ``io.write``."""
+"""The output of ``print``."""
 
 from __future__ import annotations
 

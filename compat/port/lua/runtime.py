@@ -117,7 +117,8 @@ def _made() -> Any:
 
 
 @functools.cache
-def _function(code: str) -> Any:
+def function_of(code: str) -> Any:
+    """Return a function in Lua."""
     return draft_runtime().eval(code)
 
 
@@ -143,9 +144,9 @@ def all_results(function: Any, *args: Any) -> tuple[Any, ...]:
     """Return what a function gives, or the method of this name of the first argument."""
     draft_runtime()
     if isinstance(function, str):
-        found = _function(_CALL % _BY_NAME % function)(*map(_given, args))
+        found = function_of(_CALL % _BY_NAME % function)(*map(_given, args))
     else:
-        found = _function(_CALL % _BY_VALUE)(function, *map(_given, args))
+        found = function_of(_CALL % _BY_VALUE)(function, *map(_given, args))
     if not isinstance(found, tuple):
         return ()
     places = set(map(int, found[0].split()))
@@ -167,7 +168,7 @@ def call_method(owner: Any, name: str, *args: Any) -> Any:
 
 def method_of(owner: Any, name: str) -> _Function | None:
     """``owner.name`` in Lua, which takes ``owner`` or another object first; None: no such."""
-    found = called(_function(_FIELD), owner, name)
+    found = called(function_of(_FIELD), owner, name)
     return None if found is None else _Function(found)
 
 
@@ -180,45 +181,45 @@ class Original:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        found = called(_function(_FIELD), self, name)
+        found = called(function_of(_FIELD), self, name)
         return functools.partial(call_method, self, name) if callable(found) else found
 
     def __getitem__(self, key: Any) -> Any:
-        return called(_function(_FIELD), self, key)
+        return called(function_of(_FIELD), self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         called(
-            _function("function(object, name, value) object[name] = value end"), self, key, value
+            function_of("function(object, name, value) object[name] = value end"), self, key, value
         )
 
     __setattr__ = __setitem__
 
     def __len__(self) -> int:
-        return int(called(_function("function(x) return #x end"), self))
+        return int(called(function_of("function(x) return #x end"), self))
 
     def __bool__(self) -> bool:
         return True
 
     def __str__(self) -> str:
-        return str(called(_function("tostring"), self))
+        return str(called(function_of("tostring"), self))
 
 
 def original_typename(owner: Original) -> str | None:
     """``torch.typename`` of an object that only Lua has."""
-    found: str | None = called(_function("torch.typename"), owner)
+    found: str | None = called(function_of("torch.typename"), owner)
     return found
 
 
 def original_entries(owner: Original) -> list[tuple[Any, Any]]:
     """Return what Lua's ``pairs`` goes through."""
-    keys, values = called(_function(_ENTRIES), owner)
+    keys, values = called(function_of(_ENTRIES), owner)
     return list(zip(keys, values, strict=True))
 
 
 def call_operator(operator: str, a: Any, b: Any) -> Any:
     """``a operator b`` in Lua: on tensors as Torch7 computes it."""
     draft_runtime()
-    return _function(f"function(a, b) return a {operator} b end")(_given(a), _given(b))
+    return function_of(f"function(a, b) return a {operator} b end")(_given(a), _given(b))
 
 
 class Package:
@@ -232,7 +233,7 @@ class Package:
             raise AttributeError(name)
         if self.__name__ == "torch" and name.startswith("Cuda"):
             draft_runtime().require("cutorch")
-        found = _function(f"function(name) return ({self._found()})[name] end")(name)
+        found = function_of(f"function(name) return ({self._found()})[name] end")(name)
         if isinstance(found, dict):
             return (_Loaded if (self.__name__, name) == ("package", "loaded") else _Entries)(found)
         return _Function(found) if callable(found) else found
@@ -269,7 +270,7 @@ class _Function:
         self._function = function
 
     def __eq__(self, other: Any) -> bool:
-        return bool(_function("rawequal")(self._function, getattr(other, "_function", other)))
+        return bool(function_of("rawequal")(self._function, getattr(other, "_function", other)))
 
     def __hash__(self) -> int:
         return hash(type(self))
@@ -284,7 +285,7 @@ class _Function:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        found = called(_function(_FIELD), self._function, name)
+        found = called(function_of(_FIELD), self._function, name)
         return _Function(found) if callable(found) else found
 
 

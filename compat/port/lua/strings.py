@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-import math
+import functools
 import os
 import re
 from collections.abc import Iterator
@@ -13,32 +13,29 @@ from compat.lua.state import implementation, new_state
 from compat.port.lua import kinds
 from compat.port.lua.numbers import sub_
 from compat.port.lua.tables import index, string_methods
-from compat.port.lua.text import Error, bytes_as_text, shows_bytes, tostring
+from compat.port.lua.text import Error, bytes_as_letters, bytes_as_text, tostring
 from compat.port.lua.values import first, results, truth
 
-# The calls have names in Lua's errors. `each` gives one match after the other, also empty ones.
-_FUNCTIONS = """
-local function each(text, pattern, place, plain)
-   local function step(first, last, ...)
-      place = first and math.max(first, last) + 1
-      if first then return first, last, ... end
-   end
-   return function()
-      if place and place <= #text + 1 then return step(string.find(text, pattern, place, plain)) end
-   end
-end
-return each, function(...) return (string.format(...)) end
-"""
+# The calls have names in Lua's errors, and no tail call takes these away.
+_CALL = "function(...) local function all(...) return ... end return all(string.%s(...)) end"
 _lua = implementation(os.environ.get("DPTABLE_LUA"))
-_each, _format = new_state(_lua).execute(_FUNCTIONS)
+_state = new_state(_lua)
+_as_function = _state.eval("function(f) return function(...) return f(...) end end")
 
 
-def _called(function: Any, *args: Any) -> Any:
+@functools.cache
+def _function(name: str) -> Any:
+    return _state.eval(_CALL % name)
+
+
+def _called(function: Any, *args: Any) -> tuple[Any, ...]:
+    """Return the results of a function of Lua's; its first may be None."""
     try:
-        return function(*args)
+        found = function(*args)
     except _lua.LuaError as error:
         told = str(error).partition("\nstack traceback:")[0]
         raise Error(re.sub(r"^\[string .*?\]:\d+: ", "", told), 1) from None
+    return found if isinstance(found, tuple) else (found,)
 
 
 def _bytes(text: str) -> bytes:
@@ -56,7 +53,7 @@ def format(template: str, *args: Any) -> Any:
         return builtins.format(template, *args)
     plain = (int, float, type(None))
     given = [a if isinstance(a, plain) else _bytes(tostring(a)) for a in args]
-    return _text(_called(_format, _bytes(template), *given))
+    return _text(_called(_function("format"), _bytes(template), *given)[0])
 
 
 def _slice(text: str | bytes, begin: Any, last: Any) -> tuple[int, int]:
@@ -87,84 +84,67 @@ def byte(text: str, begin: int = 1, last: int | None = None) -> Any:
 
 def char(*codes: Any) -> str:
     """``string.char``; a byte that is no ASCII is a surrogate, as in what is read from files."""
-    data = bytes(int(c) for c in codes)
-    if not data.isascii():
-        shows_bytes()
-    return data.decode("ascii", "surrogateescape")
+    return bytes_as_letters(bytes(int(c) for c in codes))
 
 
-class _Match:
-    """A match of a pattern: the bytes before and in it, and what it captured."""
-
-    def __init__(self, data: bytes, first: int, last: int, *captures: Any) -> None:
-        self.data, self.start, self.end = data, first - 1, last
-        self.whole = data[first - 1 : last].decode("utf-8", "surrogateescape")
-        self.named = [_text(c) if isinstance(c, str) else self.letter(c - 1) + 1 for c in captures]
-        self.captures = self.named or [self.whole]
-
-    def letter(self, byte: int) -> int:
-        """Return which letter stands at a byte; both count from 0."""
-        return byte if self.data.isascii() else len(self.data[:byte].decode("utf-8", "replace"))
+def _letter(data: bytes, byte: int) -> int:
+    """Return how many letters so many bytes are."""
+    return byte if data.isascii() else len(data[:byte].decode("utf-8", "replace"))
 
 
-def _matches(text: Any, pattern: str, start: int = 0, plain: bool = False) -> Iterator[_Match]:
+def _captures(data: bytes, found: tuple[Any, ...]) -> list[Any]:
+    """Return texts, and places counted in letters."""
+    return [_text(c) if isinstance(c, str) else _letter(data, c - 1) + 1 for c in found]
+
+
+def _searched(name: str, text: Any, pattern: str, begin: int, *more: Any) -> Any:
+    """Return the text's bytes and what Lua finds in them from a letter on."""
     text = tostring(text)
-    data = _bytes(text)
-    if start > len(text):
-        return
-    step = _called(_each, data, _bytes(pattern), len(_bytes(text[:start])) + 1, plain)
-    while (found := _called(step)) is not None:
-        yield _Match(data, *found)
+    data, before = _bytes(text), _bytes(text[: _slice(text, begin, -1)[0]])
+    if begin > len(text) + 1:
+        return data, (None,)
+    return data, _called(_function(name), data, _bytes(pattern), len(before) + 1, *more)
 
 
 def find(text: str, pattern: str, begin: int = 1, plain: Any = None) -> Any:
     """``s:find``: first and last place, and captures; None where there is nothing."""
-    start = _slice(text, begin, -1)[0]
-    hit = next(_matches(text, pattern, start, truth(plain)), None)
-    return None if hit is None else (hit.letter(hit.start) + 1, hit.letter(hit.end), *hit.named)
+    data, (first, *rest) = _searched("find", text, pattern, begin, truth(plain))
+    if first is None:
+        return None
+    return (_letter(data, first - 1) + 1, _letter(data, rest[0]), *_captures(data, rest[1:]))
 
 
 def match(text: Any, pattern: str, begin: int = 1) -> Any:
     """``s:match``: the captures, or the whole."""
-    hit = next(_matches(text, pattern, _slice(tostring(text), begin, -1)[0]), None)
-    return None if hit is None else results(hit.captures)
+    data, found = _searched("match", text, pattern, begin)
+    return None if found[0] is None else results(_captures(data, found))
 
 
 def gmatch(text: str, pattern: str) -> Iterator[Any]:
     """``s:gmatch``: the captures of each match."""
-    literal = f"%{pattern}" if pattern.startswith("^") else pattern  # no anchor there
-    return (results(hit.captures) for hit in _matches(text, literal))
+    data = _bytes(tostring(text))
+    (step,) = _called(_function("gmatch"), data, _bytes(pattern))
+    while (found := _called(step))[0] is not None:
+        yield results(_captures(data, found))
 
 
 def gsub(text: Any, pattern: str, new: Any, most: float | None = None) -> tuple[str, int]:
     """``s:gsub``: the new text, and how often it was changed."""
     data = _bytes(tostring(text))
-    made, place, count = b"", 0, 0
-    most = min(math.inf if most is None else most, 1 if pattern.startswith("^") else math.inf)
-    for hit in _matches(text, pattern):
-        if count >= most:
-            break
-        made += data[place : hit.start] + _bytes(_replacement(hit, new))
-        place, count = hit.end, count + 1
-    return (made + data[place:]).decode("utf-8", "surrogateescape"), count
 
+    def replaced(*found: Any) -> Any:
+        captures = _captures(data, found)
+        value = first(new(*captures)) if callable(new) else index(new, captures[0])
+        if not truth(value):
+            return False
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+            raise Error(f"invalid replacement value (a {kinds.type(value)})", level=1)
+        return _bytes(tostring(value))
 
-def _replacement(hit: _Match, new: Any) -> str:
-    if isinstance(new, (str, int, float)):
-
-        def capture(found: re.Match[str]) -> str:
-            name = found[1]
-            if name == "0":
-                return hit.whole
-            return tostring(hit.captures[int(name) - 1]) if name.isdigit() else name
-
-        return re.sub(r"%(.)", capture, tostring(new), flags=re.S)
-    value = first(new(*hit.captures)) if callable(new) else index(new, hit.captures[0])
-    if not truth(value):
-        return hit.whole
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise Error(f"invalid replacement value (a {kinds.type(value)})", level=1)
-    return tostring(value)
+    is_text = isinstance(new, (str, int, float, type(None)))
+    instead = new if new is None else _bytes(tostring(new)) if is_text else _as_function(replaced)
+    made, count = _called(_function("gsub"), data, _bytes(pattern), instead, most)
+    return _text(made), count
 
 
 string_methods.update(

@@ -13,7 +13,7 @@ import torch
 from compat.lua_tables import List, MixedTable, items
 from compat.port.lua import kinds
 from compat.port.lua.objects import Object
-from compat.port.lua.runtime import Original, Storage, called, draft_runtime, original_entries
+from compat.port.lua.runtime import Original, Storage, called, function_of, original_entries
 from compat.port.lua.tensors import Pointer, element, selected
 from compat.port.lua.text import Error, tostring
 from compat.port.lua.values import adjust, first, results, truth
@@ -224,9 +224,7 @@ def index(t: Any, key: Any) -> Any:
                     else index(handler, key)
                 )
         return found
-    if isinstance(t, List):
-        return t.get(key)
-    if isinstance(t, dict):
+    if isinstance(t, (List, dict)):
         return t.get(key)
     if isinstance(t, list):
         return _entry(t, key)
@@ -265,9 +263,7 @@ def _private(t: Any, key: str) -> Any:
     return found[0] if found else None
 
 
-@functools.cache
-def _assigner() -> Any:
-    return draft_runtime().eval("function(x, key, value) x[key] = value end")
+_ASSIGN = "function(x, key, value) x[key] = value end"
 
 
 def put(t: Any, key: Any, value: Any, pads: bool = False) -> None:
@@ -302,7 +298,7 @@ def put(t: Any, key: Any, value: Any, pads: bool = False) -> None:
         else:
             t[place] = value
     elif isinstance(t, torch.Tensor) and isinstance(value, torch.Tensor):
-        called(_assigner(), t, key, value)  # as many elements will do
+        called(function_of(_ASSIGN), t, key, value)  # as many elements will do
     elif isinstance(t, torch.Tensor):
         t[selected(key)] = value
     elif isinstance(t, Storage):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -14,7 +13,7 @@ from compat.port.lua.runtime import (
     Storage,
     call_method,
     called,
-    draft_runtime,
+    function_of,
     method_of,
 )
 from compat.port.lua.values import first
@@ -112,6 +111,14 @@ class Pointer:
     def __sub__(self, count: float) -> Pointer:
         return self + -count
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pointer) and self._address() == other._address()
+
+    __hash__ = object.__hash__  # a key by its identity, as in LuaJIT
+
+    def _address(self) -> int:
+        return self.tensor.data_ptr() + self._offset * self.tensor.element_size()
+
     def __getitem__(self, place: float) -> Any:
         return self.tensor[self._offset + int(place)].item()
 
@@ -135,17 +142,13 @@ def copy_memory(to: Pointer, source: Pointer | str, size: int | None = None) -> 
     to.rest().view(torch.uint8)[: data.numel()] = data
 
 
-@functools.cache
-def _string() -> Any:
-    return draft_runtime().eval("require('ffi').string")
-
-
 def text_at(source: Pointer | Original | str, size: int | None = None) -> str:
     """``ffi.string(source, size)``: bytes as text, without ``size`` up to the first 0."""
     if isinstance(source, str):
         return source
     if isinstance(source, Original):
-        return str(called(_string(), source, *([] if size is None else [int(size)])))
+        own = function_of("require('ffi').string")
+        return str(called(own, source, *([] if size is None else [int(size)])))
     data = source.rest().view(torch.uint8)[: None if size is None else int(size)]
     found = bytes(data.tolist())
     text = found.partition(b"\0")[0] if size is None else found

@@ -85,6 +85,13 @@ def bytes_as_text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
+def bytes_as_letters(data: bytes) -> str:
+    """Return a text with a letter for each byte; those that are no ASCII become surrogates."""
+    if not data.isascii():
+        shows_bytes()
+    return data.decode("ascii", "surrogateescape")
+
+
 def shows_bytes() -> None:
     """Have the output take bytes that are no text, which Python's strings hold as surrogates."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":

@@ -18,25 +18,26 @@ def filled(source: Source) -> Iterator[Change]:
         target, made = node.targets[0], node.value
         if not isinstance(target, ast.Name) or isinstance(source.scope(node), ast.ClassDef):
             continue
-        known = {k.value if isinstance(k, ast.Constant) else None for k in _keys(made)}
+        keys = made.keys if isinstance(made, ast.Dict) else []
+        known = {key.value if isinstance(key, ast.Constant) else None for key in keys}
         is_seen = is_captured(source, source.scope(node), target.id)
         edits: Change = []
         last: ast.stmt = node
         end = source.end(made) - 1
         for statement in source.after(node):
-            entry = _entry(statement, target.id, made)
-            if entry is None:
+            entry = _put(statement, target.id, made)
+            if entry is None or is_mentioned(entry, target.id) or (is_seen and calls(entry)):
                 break
-            key, value = entry
-            if is_mentioned(value, target.id) or (is_seen and calls(value)):
+            key = entry[0] if len(entry) == 2 else None
+            if key is not None:
+                if not isinstance(key, ast.Constant) or {key.value, None} & known:
+                    break
+                known.add(key.value)
+            if isinstance(entry[-1], ast.Starred):
                 break
-            if key is not None and (key.value in known or None in known):
-                break
-            text = source.of(value)
             edits.append(Edit(end, end, "") if not edits else Edit(end, end, ","))
-            label = "" if key is None else f"{source.of(key)}: "
-            edits.append(Edit(source.start(statement), source.end(statement), f"{label}{text}"))
-            known |= {key.value} if key is not None else set()
+            text = ": ".join(map(source.of, entry))
+            edits.append(Edit(source.start(statement), source.end(statement), text))
             end = source.end(statement)
             last = statement
         if edits:
@@ -49,28 +50,22 @@ def filled(source: Source) -> Iterator[Change]:
             yield [*edits, Edit(end, end, comma), Edit(behind, behind, f"\n{closing}")]
 
 
-def _keys(made: ast.Dict | ast.List) -> list[ast.expr | None]:
-    return made.keys if isinstance(made, ast.Dict) else []
-
-
-def _entry(
-    node: ast.stmt, name: str, made: ast.Dict | ast.List
-) -> tuple[ast.Constant | None, ast.expr] | None:
-    """Return the key and value that a statement puts into a table."""
-    if isinstance(made, ast.Dict) and isinstance(node, ast.Assign) and len(node.targets) == 1:
+def _put(node: ast.stmt, name: str, made: ast.expr) -> list[ast.expr] | None:
+    """Return what a statement puts into the table of a name: a value, or a key and a value."""
+    if isinstance(made, ast.List):
+        found = _append(node)
+    elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
         target = node.targets[0]
-        if isinstance(target, ast.Subscript) and _is(target.value, name):
-            return (target.slice, node.value) if isinstance(target.slice, ast.Constant) else None
-    if isinstance(made, ast.List) and (value := _appended(node, name)) is not None:
-        return None if isinstance(value, ast.Starred) else (None, value)
-    return None
+        is_slice = any(isinstance(n, ast.Slice) for n in ast.walk(target.slice))
+        is_one = len(node.targets) == 1 and not is_slice
+        found = (target.value, [target.slice, node.value]) if is_one else None
+    else:
+        return None
+    is_own = found is not None and isinstance(found[0], ast.Name) and found[0].id == name
+    return found[1] if found is not None and is_own else None
 
 
-def _is(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
-
-
-def _append(node: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
+def _append(node: ast.stmt) -> tuple[ast.expr, list[ast.expr]] | None:
     """Return the list that a statement appends to, and what it appends."""
     if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
         return None
@@ -78,13 +73,7 @@ def _append(node: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
     function = call.func
     if not isinstance(function, ast.Attribute) or function.attr != "append":
         return None
-    return (function.value, call.args[0]) if len(call.args) == 1 else None
-
-
-def _appended(node: ast.stmt, name: str) -> ast.expr | None:
-    """Return what a statement appends to the list of a name."""
-    found = _append(node)
-    return found[1] if found is not None and _is(found[0], name) else None
+    return (function.value, call.args) if len(call.args) == 1 else None
 
 
 def comprehensions(source: Source) -> Iterator[Change]:
@@ -121,7 +110,7 @@ def extended(source: Source) -> Iterator[Change]:
     """``for x in y: z.append(x)`` as ``z.extend(y)``."""
     for node in source.all(ast.For):
         found = _append(node.body[0]) if len(node.body) == 1 and not node.orelse else None
-        if found is None or source.of(found[1]) != source.of(node.target):
+        if found is None or source.of(found[1][0]) != source.of(node.target):
             continue
         owner = found[0]
         names = {n.id for n in ast.walk(owner) if isinstance(n, ast.Name)}
@@ -177,18 +166,6 @@ def _start(
         if not isinstance(before, (ast.Assign, ast.AugAssign, ast.Expr)):
             return None
         between.append(before)
-    return None
-
-
-def _put(node: ast.stmt, name: str, made: ast.expr) -> list[ast.expr] | None:
-    if isinstance(made, ast.List):
-        value = _appended(node, name)
-        return None if value is None else [value]
-    if isinstance(node, ast.Assign) and len(node.targets) == 1:
-        target = node.targets[0]
-        if isinstance(target, ast.Subscript) and _is(target.value, name):
-            is_slice = any(isinstance(n, ast.Slice) for n in ast.walk(target.slice))
-            return None if is_slice else [target.slice, node.value]
     return None
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from itertools import chain, count
 from pathlib import Path, PurePosixPath
 
 from compat.port.write.python_names import module_name
@@ -26,17 +26,16 @@ def module_names(
     folders = _folders(packages)
     names: list[str] = []
     why: dict[Path, str] = {}
-    taken: Counter[str] = Counter(".".join(name) for name in folders.values())
+    taken = {".".join(name) for name in folders.values()}
     for path, parts in zip(paths, plain, strict=True):
         name, reason = module_name(parts[-1], is_first=len(parts) == 1)
         before = [*folders[parts[:-1]], name] if len(parts) > 1 else [name]
         whole = ".".join(before)
         is_loaded = imported is None or path in imported
-        if taken[whole] and (is_loaded or whole in names):
+        if whole in names or (whole in taken and is_loaded):
             is_folder = tuple(before) in folders.values()
             reason = f"{'a folder' if is_folder else 'another file'} has this name"
-            whole = _other(whole, taken)
-        taken[whole] += 1
+            whole = _free(f"{whole}_", {*names, *taken})
         names.append(whole)
         if reason:
             why[path] = reason
@@ -48,21 +47,16 @@ def _folders(packages: set[tuple[str, ...]]) -> Mapping[tuple[str, ...], tuple[s
     found: dict[tuple[str, ...], tuple[str, ...]] = {}
     for parts in sorted(packages, key=len):
         name, _ = module_name(parts[-1], is_first=len(parts) == 1)
-        whole = (*found.get(parts[:-1], ()), name)
-        number = 1
-        while whole in found.values():
-            number += 1
-            whole = (*whole[:-1], f"{name}_{number}")
-        found[parts] = whole
+        before = found.get(parts[:-1], ())
+        beside = {whole[-1] for whole in found.values() if whole[:-1] == before}
+        found[parts] = (*before, _free(name, beside))
     return found
 
 
-def _other(name: str, taken: Counter[str]) -> str:
-    number, made = 1, f"{name}_"
-    while taken[made]:
-        number += 1
-        made = f"{name}_{number}"
-    return made
+def _free(name: str, taken: Set[str]) -> str:
+    """Return a name, with a number behind it if need be."""
+    numbered = (f"{name.removesuffix('_')}_{number}" for number in count(2))
+    return next(n for n in chain([name], numbered) if n not in taken)
 
 
 def place(module: str) -> PurePosixPath:

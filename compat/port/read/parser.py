@@ -3,50 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from compat.port.read.syntax import (
-    Assign,
-    Binary,
-    Block,
-    Call,
-    Constant,
-    Define,
-    Do,
-    Field,
-    ForEach,
-    ForRange,
-    Function,
-    If,
-    Index,
-    Jump,
-    Label,
-    Local,
-    Name,
-    Node,
-    Paren,
-    PortError,
-    Repeat,
-    Return,
-    Scope,
-    Statement,
-    Table,
-    Unary,
-    Vararg,
-    While,
-)
+from compat.port.read import syntax as s
+from compat.port.read.syntax import Block, Function, Name, Node, PortError, Statement
 
-_ESCAPES = {
-    "a": "\a",
-    "b": "\b",
-    "f": "\f",
-    "n": "\n",
-    "r": "\r",
-    "t": "\t",
-    "v": "\v",
-    "\n": "\n",
-}
+_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _LATER = {"//", "&", "|", "~", "<<", ">>"}
 
 
@@ -131,11 +94,20 @@ class _Reader:
         )
 
     def place(self, node: Any) -> dict[str, Any]:
-        return {
-            "line": node.start_point[0] + 1,
-            "start": node.start_byte,
-            "end": node.end_byte,
-        }
+        return {"line": node.start_point[0] + 1, "start": node.start_byte, "end": node.end_byte}
+
+    def placed(self, made: Any, node: Any) -> Any:
+        vars(made).update(self.place(node))
+        return made
+
+    def part(self, node: Any, name: str) -> Node:
+        """Return the expression that is a part of a node."""
+        return self.expression(node.child_by_field_name(name))
+
+    def word(self, node: Any) -> Node:
+        """Return a name as a constant, which it is behind a dot."""
+        made: Node = self.placed(s.Constant(self.text(node)), node)
+        return made
 
     def text(self, node: Any) -> str:
         return self.source[node.start_byte : node.end_byte].decode("latin-1")
@@ -183,18 +155,16 @@ class _Reader:
     # Statements
 
     def statement(self, node: Any) -> Statement:
-        made: Statement = getattr(self, f"_{node.type}")(node, self.place(node))
+        made: Statement = self.placed(getattr(self, f"_{node.type}")(node), node)
         return made
 
-    def _variable_declaration(self, node: Any, place: dict[str, Any]) -> Statement:
+    def _variable_declaration(self, node: Any) -> Statement:
         inner = node.named_children[0]
         if any(c.type == "attribute" for c in node.children) or b"<" in node.text.split(b"=")[0]:
             raise self.refuse(node, "an attribute in <…>")
         if inner.type == "assignment_statement":
-            names = inner.named_children[0]
-            values = inner.named_children[-1]
-            return Local(self.names(names), self.list(values), **place)
-        return Local(self.names(inner), [], **place)
+            return s.Local(self.names(inner.named_children[0]), self.list(inner.named_children[-1]))
+        return s.Local(self.names(inner), [])
 
     def names(self, node: Any) -> list[Name]:
         if any(c.type == "attribute" for c in node.named_children):
@@ -202,40 +172,34 @@ class _Reader:
         return [self.name_of(c) for c in node.named_children if c.type == "identifier"]
 
     def name_of(self, node: Any) -> Name:
-        return Name(self.text(node), **self.place(node))
+        made: Name = self.placed(Name(self.text(node)), node)
+        return made
 
     def list(self, node: Any) -> list[Node]:
-        return [self.expression(c) for c in node.named_children if c.type != "comment"]
+        return [self.expression(c) for c in _real(node)]
 
-    def _assignment_statement(self, node: Any, place: dict[str, Any]) -> Statement:
-        targets, values = (c for c in node.named_children if c.type != "comment")
-        return Assign(self.list(targets), self.list(values), **place)
+    def _assignment_statement(self, node: Any) -> Statement:
+        return s.Assign(*map(self.list, _real(node)))
 
-    def _function_declaration(self, node: Any, place: dict[str, Any]) -> Statement:
+    def _function_declaration(self, node: Any) -> Statement:
         name = node.child_by_field_name("name")
-        is_local = node.children[0].type == "local"
+        function = self.function(node, self.text(name))
         is_method = name.type == "method_index_expression"
         target: Node
         if is_method:
-            key = name.child_by_field_name("method")
-            target = Index(
-                self.expression(name.child_by_field_name("table")),
-                Constant(self.text(key), **self.place(key)),
-                **self.place(name),
-            )
+            key = self.word(name.child_by_field_name("method"))
+            target = self.placed(s.Index(self.part(name, "table"), key), name)
+            function.parameters.insert(0, self.placed(Name("self"), name))
         else:
             target = self.expression(name)
-        function = self.function(node, self.text(name))
-        if is_method:
-            function.parameters.insert(0, Name("self", **self.place(name)))
-        return Define(target, function, is_method, is_local, **place)
+        return s.Define(target, function, is_method, node.children[0].type == "local")
 
     def function(self, node: Any, name: str | None = None) -> Function:
         parameters = node.child_by_field_name("parameters")
         names = [self.name_of(c) for c in parameters.named_children if c.type == "identifier"]
         is_vararg = any(c.type == "vararg_expression" for c in parameters.named_children)
-        body = self.body(node)
-        return Function(names, is_vararg, body, name, **self.place(node))
+        made: Function = self.placed(Function(names, is_vararg, self.body(node), name), node)
+        return made
 
     def body(self, node: Any, beside: Iterable[Any] | None = None) -> Block:
         """Return the block of a loop, branch or function, with comments that the parser puts
@@ -246,151 +210,110 @@ class _Reader:
         found += body.children if body is not None else []
         return self.statements(sorted(found, key=lambda c: c.start_byte), self.place(node))
 
-    def _function_call(self, node: Any, place: dict[str, Any]) -> Statement:
-        return Do(self.expression(node), **place)
+    def _function_call(self, node: Any) -> Statement:
+        return s.Do(self.expression(node))
 
-    def _do_statement(self, node: Any, place: dict[str, Any]) -> Statement:
-        return Scope(self.body(node), **place)
+    def _do_statement(self, node: Any) -> Statement:
+        return s.Scope(self.body(node))
 
-    def _while_statement(self, node: Any, place: dict[str, Any]) -> Statement:
-        return While(
-            self.expression(node.child_by_field_name("condition")), self.body(node), **place
-        )
+    def _while_statement(self, node: Any) -> Statement:
+        return s.While(self.part(node, "condition"), self.body(node))
 
-    def _repeat_statement(self, node: Any, place: dict[str, Any]) -> Statement:
-        return Repeat(
-            self.body(node), self.expression(node.child_by_field_name("condition")), **place
-        )
+    def _repeat_statement(self, node: Any) -> Statement:
+        return s.Repeat(self.body(node), self.part(node, "condition"))
 
-    def _if_statement(self, node: Any, place: dict[str, Any]) -> Statement:
+    def _if_statement(self, node: Any) -> Statement:
         parts = [node, *node.children_by_field_name("alternative")]
         ends = [*(part.start_byte for part in parts[1:]), node.end_byte]
         comments = [c for part in parts for c in part.children if c.type == "comment"]
         clauses: list[tuple[Node | None, Block]] = []
         for part, end in zip(parts, ends, strict=True):
             own = [c for c in comments if part.start_byte <= c.start_byte < end]
-            condition = part.child_by_field_name("condition")
-            clauses.append(
-                (self.expression(condition) if condition else None, self.body(part, own))
-            )
-        return If(clauses, **place)
+            has_condition = part.child_by_field_name("condition") is not None
+            condition = self.part(part, "condition") if has_condition else None
+            clauses.append((condition, self.body(part, own)))
+        return s.If(clauses)
 
-    def _for_statement(self, node: Any, place: dict[str, Any]) -> Statement:
+    def _for_statement(self, node: Any) -> Statement:
         clause = node.child_by_field_name("clause")
         body = self.body(node)
         if clause.type == "for_numeric_clause":
-            step = clause.child_by_field_name("step")
-            return ForRange(
-                self.name_of(clause.child_by_field_name("name")),
-                self.expression(clause.child_by_field_name("start")),
-                self.expression(clause.child_by_field_name("end")),
-                self.expression(step) if step else None,
-                body,
-                **place,
+            name = self.name_of(clause.child_by_field_name("name"))
+            step = self.part(clause, "step") if clause.child_by_field_name("step") else None
+            return s.ForRange(
+                name, self.part(clause, "start"), self.part(clause, "end"), step, body
             )
-        names, values = (c for c in clause.named_children if c.type != "comment")
-        return ForEach(self.names(names), self.list(values), body, **place)
+        names, values = _real(clause)
+        return s.ForEach(self.names(names), self.list(values), body)
 
-    def _return_statement(self, node: Any, place: dict[str, Any]) -> Statement:
+    def _return_statement(self, node: Any) -> Statement:
         values = next((c for c in node.named_children if c.type == "expression_list"), None)
-        return Return(self.list(values) if values else [], **place)
+        return s.Return(self.list(values) if values else [])
 
-    def _break_statement(self, node: Any, place: dict[str, Any]) -> Statement:
-        return Jump(None, **place)
+    def _break_statement(self, node: Any) -> Statement:
+        return s.Jump(None)
 
-    def _goto_statement(self, node: Any, place: dict[str, Any]) -> Statement:
-        return Jump(self.text(node.named_children[0]), **place)
+    def _goto_statement(self, node: Any) -> Statement:
+        return s.Jump(self.text(node.named_children[0]))
 
-    def _label_statement(self, node: Any, place: dict[str, Any]) -> Statement:
-        return Label(self.text(node.named_children[0]), **place)
+    def _label_statement(self, node: Any) -> Statement:
+        return s.Label(self.text(node.named_children[0]))
 
     # Expressions
 
     def expression(self, node: Any) -> Node:
-        made: Node = getattr(self, f"_e_{node.type}")(node, self.place(node))
-        return made
+        made: Node
+        if node.type in _CONSTANTS:
+            made = s.Constant(_CONSTANTS[node.type](self.text(node)))
+        else:
+            made = getattr(self, f"_e_{node.type}")(node)
+        return self.placed(made, node) if made.line == 0 else made
 
-    def _e_nil(self, node: Any, place: dict[str, Any]) -> Node:
-        return Constant(None, **place)
+    def _e_vararg_expression(self, node: Any) -> Node:
+        return s.Vararg()
 
-    def _e_true(self, node: Any, place: dict[str, Any]) -> Node:
-        return Constant(True, **place)
-
-    def _e_false(self, node: Any, place: dict[str, Any]) -> Node:
-        return Constant(False, **place)
-
-    def _e_number(self, node: Any, place: dict[str, Any]) -> Node:
-        text = self.text(node)
-        return Constant(_number(text), **place)
-
-    def _e_string(self, node: Any, place: dict[str, Any]) -> Node:
-        return Constant(_string(self.text(node)), **place)
-
-    def _e_vararg_expression(self, node: Any, place: dict[str, Any]) -> Node:
-        return Vararg(**place)
-
-    def _e_identifier(self, node: Any, place: dict[str, Any]) -> Node:
+    def _e_identifier(self, node: Any) -> Node:
         return self.name_of(node)
 
     _e_variable = _e_identifier
 
-    def _e_dot_index_expression(self, node: Any, place: dict[str, Any]) -> Node:
+    def _e_dot_index_expression(self, node: Any) -> Node:
         key = node.child_by_field_name("field")
-        table = node.child_by_field_name("table")
-        if self.text(table) == "_G":
-            return Name(self.text(key), is_global=True, **place)
-        return Index(
-            self.expression(table),
-            Constant(self.text(key), **self.place(key)),
-            **place,
-        )
+        if self.text(node.child_by_field_name("table")) == "_G":
+            return Name(self.text(key), is_global=True)
+        return s.Index(self.part(node, "table"), self.word(key))
 
-    def _e_bracket_index_expression(self, node: Any, place: dict[str, Any]) -> Node:
-        return Index(
-            self.expression(node.child_by_field_name("table")),
-            self.expression(node.child_by_field_name("field")),
-            **place,
-        )
+    def _e_bracket_index_expression(self, node: Any) -> Node:
+        return s.Index(self.part(node, "table"), self.part(node, "field"))
 
-    def _e_function_call(self, node: Any, place: dict[str, Any]) -> Node:
+    def _e_function_call(self, node: Any) -> Node:
         name = node.child_by_field_name("name")
-        given = node.child_by_field_name("arguments")
-        arguments = [self.expression(c) for c in given.named_children if c.type != "comment"]
+        arguments = self.list(node.child_by_field_name("arguments"))
         if name.type == "method_index_expression":
-            return Call(
-                self.expression(name.child_by_field_name("table")),
-                arguments,
-                self.text(name.child_by_field_name("method")),
-                **place,
-            )
-        return Call(self.expression(name), arguments, **place)
+            method = self.text(name.child_by_field_name("method"))
+            return s.Call(self.part(name, "table"), arguments, method)
+        return s.Call(self.expression(name), arguments)
 
-    def _e_function_definition(self, node: Any, place: dict[str, Any]) -> Node:
+    def _e_function_definition(self, node: Any) -> Node:
         return self.function(node)
 
-    def _e_parenthesized_expression(self, node: Any, place: dict[str, Any]) -> Node:
-        inner = next(c for c in node.named_children if c.type != "comment")
-        return Paren(self.expression(inner), **place)
+    def _e_parenthesized_expression(self, node: Any) -> Node:
+        return s.Paren(self.expression(_real(node)[0]))
 
-    def _e_binary_expression(self, node: Any, place: dict[str, Any]) -> Node:
-        operator = next(c.type for c in node.children if not c.is_named)
+    def _operator(self, node: Any) -> str:
+        operator: str = next(c.type for c in node.children if not c.is_named)
         if operator in _LATER:
             raise self.refuse(node, f"the operator {operator}")
-        return Binary(
-            operator,
-            self.expression(node.child_by_field_name("left")),
-            self.expression(node.child_by_field_name("right")),
-            **place,
-        )
+        return operator
 
-    def _e_unary_expression(self, node: Any, place: dict[str, Any]) -> Node:
-        operator = node.children[0].type
-        if operator in _LATER:
-            raise self.refuse(node, f"the operator {operator}")
-        return Unary(operator, self.expression(node.child_by_field_name("operand")), **place)
+    def _e_binary_expression(self, node: Any) -> Node:
+        return s.Binary(self._operator(node), self.part(node, "left"), self.part(node, "right"))
 
-    def _e_table_constructor(self, node: Any, place: dict[str, Any]) -> Node:
-        entries: list[Field] = []
+    def _e_unary_expression(self, node: Any) -> Node:
+        return s.Unary(self._operator(node), self.part(node, "operand"))
+
+    def _e_table_constructor(self, node: Any) -> Node:
+        entries: list[s.Field] = []
         waiting: list[str] = []
         row = -1
         for child in node.children:
@@ -405,13 +328,15 @@ class _Reader:
             name = child.child_by_field_name("name")
             key: Node | None = None
             if name is not None:
-                is_word = child.children[0].type != "["
-                key = Constant(self.text(name), **self.place(name)) if is_word else None
-                key = key or self.expression(name)
-            value = self.expression(child.child_by_field_name("value"))
-            entries.append(Field(key, value, waiting, **self.place(child)))
+                key = self.word(name) if child.children[0].type != "[" else self.expression(name)
+            entries.append(self.placed(s.Field(key, self.part(child, "value"), waiting), child))
             waiting, row = [], child.end_point[0]
-        return Table(entries, **place)
+        return s.Table(entries)
+
+
+def _real(node: Any) -> list[Any]:
+    """Return the parts of a node that are no comments."""
+    return [c for c in node.named_children if c.type != "comment"]
 
 
 _PARTS = {"empty_statement", "hash_bang_line"}
@@ -425,11 +350,11 @@ def _errors(node: Any) -> Iterator[Any]:
             yield from _errors(child)
 
 
-def _strays(node: Node, is_in_loop: bool) -> Iterator[Jump]:
+def _strays(node: Node, is_in_loop: bool) -> Iterator[s.Jump]:
     """Yield each ``break`` that no loop is around."""
-    if isinstance(node, Jump) and node.label is None and not is_in_loop:
+    if isinstance(node, s.Jump) and node.label is None and not is_in_loop:
         yield node
-    is_loop = isinstance(node, (While, Repeat, ForRange, ForEach))
+    is_loop = isinstance(node, (s.While, s.Repeat, s.ForRange, s.ForEach))
     for child in node.children():
         yield from _strays(child, (is_in_loop or is_loop) and not isinstance(node, Function))
 
@@ -479,3 +404,12 @@ def _string(text: str) -> str:
     return re.sub(
         r"\\(x[0-9a-fA-F]{2}|u\{[0-9a-fA-F]+\}|\d{1,3}|z\s*|.)", value, text[1:-1], flags=re.S
     )
+
+
+_CONSTANTS: dict[str, Callable[[str], Any]] = {
+    "nil": lambda _: None,
+    "true": lambda _: True,
+    "false": lambda _: False,
+    "number": _number,
+    "string": _string,
+}

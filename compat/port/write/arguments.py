@@ -8,13 +8,14 @@ from compat.port.write.code import Code
 from compat.port.write.draft import Draft
 
 
-def fitting(node: s.Call, signature: Signature | None, draft: Draft, own: int = 0) -> list[Code]:
+def fitting(node: s.Call, known: list[Signature], draft: Draft, own: int = 0) -> list[Code]:
     """Return the arguments of a call: of the last call's results as many as the function takes.
 
-    ``own``: how many parameters the call does not show, ``self``.
+    ``known``: the functions that it may call. ``own``: how many parameters the call does not show,
+    ``self``.
     """
     last = node.arguments[-1] if node.arguments else None
-    nodes = signature.root().nodes if signature is not None else []
+    nodes = [n for signature in known for n in signature.root().nodes]
     taken = {-1 if n.is_vararg else len(n.parameters) - own for n in nodes}
     if not isinstance(last, s.Call) or len(taken) != 1:
         return draft.arguments(node)

@@ -12,7 +12,7 @@ from compat.port.library.results import METHODS
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
-from compat.port.write.draft import NONE, Draft, first_of
+from compat.port.write.draft import NONE, Draft
 from compat.port.write.places import place, wrapped
 from compat.port.write.python_names import method_name
 from compat.port.write.selections import selection
@@ -24,10 +24,7 @@ def assignment(targets: list[str], nodes: list[s.Node], values: list[s.Node], dr
     hint = targets[0].split(".")[-1]
     hint = hint if hint.isidentifier() else "f"
     if len(targets) == 1 and len(values) == 1:
-        made = draft.any(values[0], hint)
-        if made.counts:
-            made = Code(f"{made.atom}[0]")
-        put(targets[0], one_value(made, draft), draft, nodes[0])
+        put(targets[0], draft.value(values[0], hint), draft, nodes[0])
         return
     last = values[-1]
     if len(values) == len(targets) or not is_open(last) or len(values) > len(targets):
@@ -47,13 +44,13 @@ def assignment(targets: list[str], nodes: list[s.Node], values: list[s.Node], dr
     left = len(targets) - len(first)
     if made.tells and any(_is_read(n, draft) for n in nodes[len(first) + 1 :]):
         draft.tell()
-    if made.counts and not first and left == 2:
-        draft.page.write(f"{', '.join(targets)} = {made}")
+    if made.pair and not first and left == 2:
+        draft.page.write(f"{', '.join(targets)} = {made.pair}")
         if not targets[1].startswith("_"):
             draft.page.write(f"{targets[1]} += 1", "it counts from 1")
         return
-    if made.counts:
-        made = Code(f"lua.counted({made})", spread=2)
+    if made.pair:
+        made = Code(made.every, spread=2)
     if isinstance(last, s.Vararg):
         made = Code(f"lua.adjust({made.text[1:]}, {left})")
     elif made.text.startswith("*") and draft.types.count(last) == left:
@@ -81,17 +78,6 @@ def _is_read(target: s.Node, draft: Draft) -> bool:
     return not isinstance(target, s.Name) or bool(target.variable.reads)
 
 
-def one_value(made: Code, draft: Draft) -> Code:
-    """Return the first value."""
-    if made.is_mask:
-        return Code(f"{made.atom}.byte()")
-    if made.spread is None:
-        if made.text.startswith("*"):
-            return first_of(made)
-        return code.call("lua.first", made)
-    return made if made.spread in (0, 1) else Code(f"{made.atom}[0]")
-
-
 def put(target: str, value: Code, draft: Draft, node: s.Node) -> None:
     """``target = value``, or ``target += …`` of numbers and strings."""
     kind = draft.types.type(node)
@@ -111,30 +97,31 @@ def put(target: str, value: Code, draft: Draft, node: s.Node) -> None:
 
 def target_of(node: s.Index, draft: Draft) -> str | None:
     """``object[key]`` as the target of an assignment; None if that takes a function."""
-    kind = draft.types.owner(node.object)
-    klass = draft.types.class_of(node.object)
+    kind = draft.types.indexed(node)
     name = s.constant(node.key)
     word = is_name(name)
     owner = draft.value(node.object)
     path = draft.types.dotted(node.object)
-    if kind.only(Kind.TABLE, Kind.OPTIONS) and kind.may(Kind.OPTIONS) and kind.may(Kind.TABLE):
+
+    def entry() -> str:
         return f"{owner.atom}[{draft.value(node.key)}]"
+
+    if kind.only(Kind.TABLE, Kind.OPTIONS) and kind.may(Kind.OPTIONS) and kind.may(Kind.TABLE):
+        return entry()
     if word and path is not None and (holder := packages.holder(path, draft)) is not None:
         return f"{holder}.{name}"
     if kind.only(Kind.OBJECT) and kind.shape is None:
         return None
     if path is not None and "." in path and not word:  # what a package has is a class
         return None
-    if word and (
-        klass is not None or kind.only(Kind.OBJECT, Kind.CLASS, Kind.MODULE, Kind.OPTIONS, Kind.NIL)
-    ):
+    is_object = kind.only(Kind.OBJECT, Kind.CLASS, Kind.MODULE, Kind.OPTIONS, Kind.NIL)
+    if word and (is_object or draft.types.class_of(node.object) is not None):
         return f"{owner.atom}.{method_name(str(name))}"
     if kind.only(Kind.POINTER):
-        return f"{owner.atom}[{draft.value(node.key)}]"
+        return entry()
+    key = draft.types.type(node.key)
     if kind.is_tensor and (
-        draft.types.type(node.key).may(Kind.TABLE, Kind.SIZES)
-        or draft.types.type(node.key).is_number
-        or (draft.types.type(node.key).only(Kind.MASK, Kind.TENSOR))
+        key.is_number or key.may(Kind.TABLE, Kind.SIZES) or key.only(Kind.MASK, Kind.TENSOR)
     ):
         made, _ = selection(owner, node.key, kind, draft)
         if not made.text.endswith("]"):
@@ -142,14 +129,12 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
         return f"{owner.atom}[:]" if made.text == owner.text else made.text
     shape = kind.shape
     if kind.only(Kind.TABLE) and shape is not None and shape.is_own_meta:
-        return f"{owner.atom}[{draft.value(node.key)}]"
-    if kind.only(Kind.TABLE, Kind.NIL) and shape is not None and "meta" not in shape.uses:
-        if shape.is_list:
-            if is_there(node, draft):
-                return f"{owner.atom}[{place(node.key, draft)}]"
-            return None
-        return f"{owner.atom}[{draft.value(node.key)}]"
-    return None
+        return entry()
+    if not kind.only(Kind.TABLE, Kind.NIL) or shape is None or "meta" in shape.uses:
+        return None
+    if not shape.is_list:
+        return entry()
+    return f"{owner.atom}[{place(node.key, draft)}]" if is_there(node, draft) else None
 
 
 def is_there(node: s.Index, draft: Draft) -> bool:
@@ -178,9 +163,7 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     is_method = is_method and not draft.types.dotted(target.object)
     if is_method and isinstance(value_node, s.Function):
         draft.types.signature(value_node).root().is_hook = True
-    made = one_value(draft.any(value_node, str(hint)), draft)
-    if made.counts:
-        made = Code(f"{made.atom}[0]")
+    made = draft.value(value_node, str(hint))
     if kind.is_tensor and draft.types.type(value_node).is_string:
         made = code.call("float", made)
     if kind.is_tensor:
@@ -211,7 +194,7 @@ def store_code(target: s.Index, value: Code, draft: Draft) -> None:
     if place is not None:
         put(place, value, draft, target)
         return
-    kind = draft.types.owner(target.object)
+    kind = draft.types.indexed(target)
     owner = draft.value(target.object)
     if kind.only(Kind.SIZES, Kind.STORAGE) and isinstance(target.object, s.Name):
         draft.page.write(f"{owner} = lua.resized({owner}, {draft.value(target.key)}, {value})")
@@ -230,8 +213,7 @@ def store_code(target: s.Index, value: Code, draft: Draft) -> None:
         if appends or is_filled or written == ["append"]:
             draft.page.write(f"{owner.atom}.append({value})")
             return
-        is_falling = isinstance(key, s.Name) and key.variable in draft.types.falling
-        pads = ", pads=True" if is_falling else ""
+        pads = ", pads=True" if "from its end" in kind.shape.uses else ""
         draft.page.write(f"lua.put({owner}, {draft.value(key)}, {value}{pads})")
         return
     if not kind.atoms:

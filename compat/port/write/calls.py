@@ -85,8 +85,8 @@ def _called(node: s.Call, draft: Draft) -> Code:
     if kind.only(Kind.TABLE, Kind.CLASS) and kind.has_meta:
         made = code.call("lua.call", function, *draft.arguments(node))
         return Code(made.text, spread=draft.types.count(node))
-    known = kind.signature if kind.only(Kind.FUNCTION) else None
-    if known is None and node.arguments and draft.types.count(node.arguments[-1]) is None:
+    known = draft.types.called(node) if kind.only(Kind.FUNCTION) else []
+    if not known and node.arguments and draft.types.count(node.arguments[-1]) is None:
         made = code.call("lua.call", function, *draft.arguments(node))
     else:
         made = code.call(function.atom, *fitting(node, known, draft))
@@ -137,7 +137,7 @@ def note_results(node: s.Node, draft: Draft) -> None:
     if not isinstance(node, s.Call):
         return
     seen = draft.types.facts.get((draft.types.file.path, -node.start, node.end), [])
-    if draft.types.called(node) is not None:
+    if draft.types.called(node):
         return
     if "0" in seen:
         draft.optional.add(node)

@@ -6,7 +6,7 @@ from typing import Any
 
 from compat.port.know.files import Class
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import is_name, is_self, tested
+from compat.port.know.shapes import is_maker, is_name, is_self, tested
 from compat.port.know.types import Kind
 from compat.port.library import packages
 from compat.port.read import syntax as s
@@ -201,43 +201,12 @@ def _method(method: str, define: s.Define, klass: Class, draft: Draft) -> None:
     if klass.parent:
         called_by_nn(method, function, draft)
     name = name_of_method(method, klass, draft)
-    if _is_maker(define):
+    if is_maker(define):
         define_function(name, function, draft, "staticmethod", skip=1)
     elif define.is_method or is_self(function) or is_metamethod(method):
         define_function(name, function, draft)
     else:
         define_function(name, function, draft, "staticmethod")
-
-
-def _is_maker(define: s.Define) -> bool:
-    """Return whether a method is only given its class: ``function C:new() return
-    setmetatable({}, self)``.
-
-    The objects that it makes are of the class, so it needs no ``self``.
-    """
-    parameters = define.function.parameters
-    if not define.is_method or not parameters:
-        return False
-    own = parameters[0].variable
-    body = list(s.walk(define.function.body))
-    given = {
-        n.arguments[1]
-        for n in body
-        if isinstance(n, s.Call) and getattr(n.function, "id", "") == "setmetatable"
-        if len(n.arguments) == 2
-    }
-    linked = {
-        part
-        for n in body
-        if isinstance(n, s.Assign) and isinstance(n.targets[0], s.Index)
-        if s.constant(n.targets[0].key) == "__index"
-        for part in (n.targets[0].object, n.values[0])
-    }
-    return (
-        bool(own.reads)
-        and all(n in given | linked for n, _ in own.reads)
-        and bool(given & {n for n, _ in own.reads})
-    )
 
 
 def _has_field(cls: Any, name: str) -> bool:

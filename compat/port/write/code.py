@@ -22,8 +22,8 @@ class Code:
 
     Attributes:
         level: how strongly its outermost operator binds; ``ATOM`` for names, calls and brackets.
-        is_mask: a tensor of bools, where Torch7 has bytes.
-        counts: results with indices from 0, where Torch7 counts from 1.
+        mask: the tensor of bools that it is made of, where Torch7 has bytes.
+        pair: its results with indices from 0, where Torch7 counts from 1.
         every: a tuple of all its results, where it is only the first of them.
         tells: the second of its results may be the text of an error.
         spread: how many values it stands for: 1, or another number (None: open) as a tuple.
@@ -31,8 +31,8 @@ class Code:
 
     text: str
     level: int = ATOM
-    is_mask: bool = False
-    counts: bool = False
+    mask: str = ""
+    pair: str = ""
     spread: int | None = 1
     every: str = ""
     tells: bool = False

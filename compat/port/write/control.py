@@ -139,12 +139,8 @@ def _only_index(node: s.ForRange, draft: Draft) -> bool:
         if not isinstance(part, s.Index):
             continue
         kind = draft.types.type(part.object)
-        is_plain = kind.is_tensor or (
-            kind.only(Kind.TABLE)
-            and kind.shape is not None
-            and kind.shape.is_list
-            and Kind.NIL not in draft.types.type(part).atoms
-        )
+        is_full = kind.is_list() and Kind.NIL not in draft.types.type(part).atoms
+        is_plain = kind.is_tensor or is_full
         if isinstance(part.key, s.Name) and part.key.variable is variable and is_plain:
             uses += 1
         if isinstance(part.key, s.Table) and kind.is_tensor:
@@ -210,11 +206,11 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
     if is_split and owner.text.startswith("list("):
         owner = Code(owner.text[5:-1])
     no_key = not node.names[0].variable.reads and len(node.names) == 2
-    plain = kind.only(Kind.TABLE) and shape is not None and "meta" not in shape.uses
+    plain = shape is not None and kind.only(Kind.TABLE) and "meta" not in shape.uses
     last = table.fields[-1].value if isinstance(table, s.Table) and table.fields else table
     has_holes = shape is not None and (Kind.NIL in shape.items.atoms or isinstance(last, s.Vararg))
     if plain and shape is not None and shape.is_list and not has_holes:
-        if no_key and len(node.names) == 2:
+        if no_key:
             del names[0]
             return owner
         if len(names) == 1:
@@ -222,27 +218,19 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
         return code.call("enumerate", owner, "1")
     if kind.only(Kind.SIZES):
         return code.call("enumerate", owner, "1")
-    is_dict = shape is not None and shape.is_dict and (shape.keys or shape.names)
-    if path == "pairs" and plain and shape is not None and is_dict:
-        changed = "deleted" in shape.uses
-        if len(names) == 1:
-            return code.call("list", owner) if changed else owner
+    is_dict = plain and shape is not None and shape.is_dict and bool(shape.keys or shape.names)
+    if path == "pairs" and (is_dict or kind.only(Kind.OPTIONS)):
+        no_key = no_key and is_dict
         if no_key:
             del names[0]
-            inner = Code(f"{owner.atom}.values()")
-        else:
-            inner = Code(f"{owner.atom}.items()")
+        part = ".values()" if no_key else ".items()" if len(names) > 1 else ""
+        inner = Code(f"{owner.atom}{part}") if part else owner
+        changed = shape is not None and is_dict and "deleted" in shape.uses
         return code.call("list", inner) if changed else inner
-    if path == "pairs" and kind.only(Kind.OPTIONS):
-        if len(names) == 1:
-            return owner
-        return Code(f"{owner.atom}.items()")
     if not kind.atoms:
         draft.unknown(table, "loops")
-    made = code.call(f"lua.{path}", owner)
-    if len(names) == 1:
-        names.append("_")
-    return made
+    names += ["_"] * (len(names) == 1)
+    return code.call(f"lua.{path}", owner)
 
 
 @statement(s.Return)
@@ -253,51 +241,35 @@ def return_(node: s.Return, draft: Draft) -> None:
         return
     count = draft.result_count
     if not node.values:
-        if draft.is_open:
-            draft.page.write("return ()")
-        elif count > 1:
-            draft.page.write(f"return {', '.join(['None'] * count)}")
-        else:
-            draft.page.write("return" if count == 0 else "return None")
+        nothing = ", ".join(["None"] * max(count, 1))
+        draft.page.write("return ()" if draft.gives_any else f"return {nothing if count else ''}")
         return
     last = node.values[-1]
-    if len(node.values) == 1:
-        made = draft.any(last, "f")
-        if made.tells:
-            draft.tell()
-        if made.text.startswith("*") and isinstance(last, s.Vararg):
-            draft.page.write("return lua.results(args)")
-            return
-        if made.text.startswith("*"):
-            draft.page.write(f"return lua.results({made.text[1:]})")
-            return
-        if made.counts:
-            draft.page.write(f"return lua.counted({made})")
-            return
-        if made.is_mask:
-            made = Code(f"{made.atom}.byte()")
-        if made.every.startswith("("):
-            draft.page.write(f"return {made.every[1:-1]}")
-            return
-        if made.every and draft.types.count(last) is None:
-            draft.page.write(f"return lua.results({made.every})")
-            return
-        own = draft.types.count(last)
-        if count > 1 and own is not None and own < count:
-            values = [f"*{made.atom}" if own > 1 else made.text] + ["None"] * (count - max(own, 1))
-            draft.page.write(f"return {', '.join(values)}")
-        elif own == 0 and isinstance(last, s.Call) and count == 0:
-            draft.page.write(made.text)
-            draft.page.write("return ()" if draft.is_open else "return")
-        else:
-            draft.page.write(f"return {made}")
+    own = draft.types.count(last)
+    if len(node.values) > 1:
+        values = [m.text for m in draft.values(node.values)]
+        missing = 0 if values[-1].startswith("*") else count - len(node.values) + 1 - (own or 1)
+        draft.page.write(f"return {', '.join(values + ['None'] * missing)}")
         return
-    made_all = draft.values(node.values)
-    own_count = len(node.values) - 1 + (draft.types.count(last) or 1)
-    values = [m.text for m in made_all]
-    if count > own_count and not values[-1].startswith("*"):
-        values += ["None"] * (count - own_count)
-    draft.page.write(f"return {', '.join(values)}")
+    made = draft.any(last, "f")
+    if made.tells:
+        draft.tell()
+    text = made.text
+    if text.startswith("*"):
+        text = f"lua.results({text[1:]})"
+    elif made.pair:
+        text = made.every
+    elif made.every.startswith("("):
+        text = made.every[1:-1]
+    elif made.every and own is None:
+        text = f"lua.results({made.every})"
+    elif own is not None and own < count > 1:
+        values = [f"*{made.atom}" if own > 1 else text] + ["None"] * (count - max(own, 1))
+        text = ", ".join(values)
+    elif own == 0 and isinstance(last, s.Call) and count == 0:
+        draft.page.write(text)
+        text = "()" if draft.gives_any else ""
+    draft.page.write(f"return {text}")
 
 
 def _file_result(node: s.Return, draft: Draft) -> None:

@@ -55,7 +55,7 @@ class Draft:
         hoisted: statements that are written elsewhere.
         loops: the labels of the loops around, with what ``until`` asks.
         klass: the class whose methods are being written.
-        result_count: how many results the function gives; ``is_open``: any number.
+        result_count: how many results the function gives; ``gives_any``: any number.
         asked: the call whose results nobody takes.
         is_prefix: what is read next has something behind it.
         taken: the names of the file's own variables.
@@ -85,7 +85,7 @@ class Draft:
         self.klass: Class | None = None
         self.asked: s.Node | None = None
         self.result_count = 0
-        self.is_open = self.is_prefix = self.is_seeded = self.has_nn = False
+        self.gives_any = self.is_prefix = self.is_seeded = self.has_nn = False
         self.effects: set[str] = set()
         self.modules: set[str] = set()
         self.taken = _names(file) - {v.python for v in types.aliases}
@@ -152,12 +152,8 @@ class Draft:
     def value(self, node: s.Node, hint: str = "f") -> Code:
         """Return an expression as one value."""
         made = self.any(node, hint)
-        if made.counts:
-            return Code(f"{made.atom}[0]")
-        if made.is_mask:
-            return Code(f"{made.atom}.byte()")
         if made.spread == 1:
-            return Code(made.text, made.level) if made.every else made
+            return Code(made.text, made.level)
         if made.text.startswith("*"):
             return first_of(made)
         if made.spread is None:
@@ -166,6 +162,10 @@ class Draft:
             is_always = isinstance(node, s.Call) and self.types.known_count(node) == 0
             return made if is_always else code.call("lua.first", made)
         return Code(f"{made.atom}[0]")
+
+    def is_open(self, nodes: list[s.Node]) -> bool:
+        """Return whether the last of these stands for more or fewer values than one."""
+        return bool(nodes) and is_open(nodes[-1]) and self.types.count(nodes[-1]) != 1
 
     def prefix(self, node: s.Node) -> Code:
         """Return a value that something follows: where it is missing, Lua would fail, too."""
@@ -193,10 +193,6 @@ class Draft:
         """Return all values of an expression, to stand in an argument list."""
         if made.tells:
             self.tell()
-        if made.counts:
-            return [Code(f"*lua.counted({made})")]
-        if made.is_mask:
-            return [Code(f"{made.atom}.byte()")]
         if made.every.startswith("("):
             return [Code(made.every[1:-1])]
         if made.every:

@@ -124,11 +124,7 @@ def lambda_of(node: s.Function, draft: Draft) -> Code | None:
     _mark_namesakes(node, draft)
     if made.tells:
         draft.tell()
-    if made.counts:
-        made = Code(f"lua.counted({made})")
-    elif made.is_mask:
-        made = Code(f"{made.atom}.byte()")
-    text = made.every if made.every.startswith("(") else made.text
+    text = made.every if made.pair or made.every.startswith("(") else made.text
     if text.startswith("*"):
         text = f"lua.results({text[1:]})"
     if len(text) > _LONGEST and not isinstance(body, s.Table):
@@ -216,11 +212,11 @@ def define_function(
 
 def _function_body(node: s.Function, draft: Draft) -> None:
     outer, loops, count, line = draft.scope, draft.loops, draft.result_count, draft.page.line
-    was_open = draft.is_open
+    was_open = draft.gives_any
     draft.scope, draft.loops = draft.file.scopes.of_function[node], []
     signature = draft.types.signature(node).root()
     draft.result_count = signature.count or 0
-    draft.is_open = signature.may_give_nothing
+    draft.gives_any = signature.may_give_nothing
     with draft.page.indented():
         _outer_names(draft.scope, draft)
         marks, draft.page.marks = draft.page.marks, []
@@ -228,12 +224,12 @@ def _function_body(node: s.Function, draft: Draft) -> None:
         draft.page.lines += draft.page.shown_marks()
         draft.page.marks = marks
         draft.body(node.body)
-        if draft.is_open and may_end(node.body):
+        if draft.gives_any and may_end(node.body):
             draft.page.write("return ()")
         elif draft.result_count > 1 and may_end(node.body):
             draft.page.write(f"return {', '.join(['None'] * draft.result_count)}")
     draft.scope, draft.loops, draft.result_count, draft.page.line = outer, loops, count, line
-    draft.is_open = was_open
+    draft.gives_any = was_open
 
 
 def _mark_namesakes(node: s.Function, draft: Draft) -> None:

@@ -43,7 +43,7 @@ def length(operand: Code, kind: Type, node: s.Unary, draft: Draft) -> Code:
         return Code(f"{operand.atom}.size()")
     if kind.is_string or kind.only(Kind.SIZES, Kind.STRING):
         return code.call("len", operand)
-    if kind.only(Kind.TABLE, Kind.NIL) and kind.shape is not None and kind.shape.is_list:
+    if kind.is_list(Kind.NIL):
         return code.call("len", operand)
     if not kind.atoms:
         draft.unknown(node.operand, "lengths")
@@ -96,19 +96,14 @@ def arithmetic(
             return Code(f"({code.binary(a, '@', b)}).item()")
         if operator == "*" and left.dims == {2} and right.dims <= {1, 2}:
             return code.binary(a, "@", b)
-    one_tensor = left.is_tensor != right.is_tensor
-    keeps = operator in "+-*" or (operator == "/" and left.is_tensor)
-    if one_tensor and is_floating and keeps and (left.is_number or right.is_number):
-        return code.binary(a, operator, b)
     one_number = left.is_number != right.is_number
+    keeps = operator in "+-*" or (operator == "/" and left.is_tensor)
+    if one_number and left.is_tensor != right.is_tensor and is_floating and keeps:
+        return code.binary(a, operator, b)
     unknown = right if left.is_number else left
     # Of a number and a tensor it is the same.
-    if (
-        one_number
-        and operator in "+-*"
-        and not unknown.is_known
-        and not (unknown.atoms & {Kind.STRING, Kind.TABLE})
-    ):
+    is_either = one_number and not (unknown.is_known or unknown.atoms & {Kind.STRING, Kind.TABLE})
+    if is_either and operator in "+-*":
         return code.binary(a, operator, b)
     names = {"+": "add", "-": "sub_", "*": "mul", "/": "div", "%": "mod", "^": "pow"}
     if not known and operator in "+-" and not (left.may(Kind.STRING) and left.atoms):
@@ -140,45 +135,38 @@ def equality(node: s.Binary, draft: Draft) -> Code:
     given = is_given(left, draft)
     if given is not None and isinstance(right, s.Constant) and right.value is None:
         return code.negated(given) if positive else given
-    a, b = draft.value(left), draft.value(right)
     a, b = (
-        index(node, draft, is_test=True)
-        if isinstance(node, s.Index) and may_lack(node, draft)
-        else made
-        for node, made in ((left, a), (right, b))
+        index(n, draft, is_test=True)
+        if isinstance(n, s.Index) and may_lack(n, draft)
+        else draft.value(n)
+        for n in (left, right)
     )
-    if isinstance(right, s.Constant) and right.value is None:
+    nothing = isinstance(right, s.Constant) and right.value is None
+    if nothing:
         a = parameters_or_nil(left, draft) or _tested(left, draft)
     a = dims_beside(left, "==", right, draft) or a
-    if isinstance(right, s.Constant) and (
-        right.value is None or right.value is True or right.value is False
-    ):
-        return _identity(node, a, b)
-    plain = {Kind.INT, Kind.FLOAT, Kind.NUMBER, Kind.STRING, Kind.NIL}
-    if _mixes(kind, other) or _mixes(other, kind):  # in Python False is 0
-        equal = code.call("lua.equal", a, b)
+
+    def by(function: str) -> Code:
+        equal = code.call(function, a, b)
         return equal if positive else code.negated(equal)
-    if kind.only(*plain) or other.only(*plain - {Kind.NIL}):
-        if (
-            kind.may(Kind.TENSOR, Kind.MASK)
-            and not isinstance(right, s.Constant)
-            and not kind.atoms
-        ):
-            draft.page.resolve("open")
-            equal = code.call("lua.equal", a, b)
-            return equal if positive else code.negated(equal)
+
+    if nothing or isinstance(s.constant(right), bool):
+        return _identity(node, a, b)
+    if _mixes(kind, other) or _mixes(other, kind):  # in Python False is 0
+        return by("lua.equal")
+    plain = {Kind.INT, Kind.FLOAT, Kind.NUMBER, Kind.STRING, Kind.NIL}
+    is_plain = kind.only(*plain) or other.only(*plain - {Kind.NIL})
+    if is_plain and (kind.atoms or isinstance(right, s.Constant)):
         return code.binary(a, "==" if positive else "!=", b)
     draft.page.resolve(draft.how(left) if kind.atoms and other.atoms else "open")
-    if kind.atoms and other.atoms and kind.only(Kind.BOOLEAN) and other.only(Kind.BOOLEAN):
+    if kind.only(Kind.BOOLEAN) and other.only(Kind.BOOLEAN):
         return code.binary(a, "==" if positive else "!=", b)
-    same = {Kind.TENSOR, Kind.TABLE, Kind.MODULE, Kind.FUNCTION, Kind.NIL, Kind.OPTIONS}
     if kind.is_tensor and other.is_tensor and (kind.buffer or other.buffer):
-        equal = code.call("lua.same", a, b)
-        return equal if positive else code.negated(equal)
+        return by("lua.same")
+    same = {Kind.TENSOR, Kind.TABLE, Kind.MODULE, Kind.FUNCTION, Kind.NIL, Kind.OPTIONS}
     if kind.only(*same) and other.only(*same) and not kind.has_meta:
         return _identity(node, a, b)
-    equal = code.call("lua.equal", a, b)
-    return equal if positive else code.negated(equal)
+    return by("lua.equal")
 
 
 def _identity(node: s.Binary, a: Code, b: Code) -> Code:
@@ -376,8 +364,7 @@ def _may_miss(node: s.Node, draft: Draft) -> bool:
         return False
     if may_lack(node, draft):
         return True
-    kind = draft.types.type(node.object)
-    is_list = kind.only(Kind.TABLE, Kind.NIL) and kind.shape is not None and kind.shape.is_list
+    is_list = draft.types.type(node.object).is_list(Kind.NIL)
     return is_list and draft.types.dotted(node.object) != "arg"
 
 

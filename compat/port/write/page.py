@@ -53,7 +53,7 @@ class Page:
 
     def write(self, text: str, comment: str | None = None) -> None:
         """Add a line."""
-        self.lines.append(Line(self.indent, text, comment, self.line))
+        self.lines.append(Line(self.indent, text.rstrip(), comment, self.line))
 
     @contextmanager
     def indented(self) -> Iterator[None]:

@@ -18,7 +18,7 @@ def mask(key: s.Node, draft: Draft, owner: Code, kind: Type) -> Code:
     made = draft.any(key)
     of_owner = re.search(rf"(?<![\w.]){re.escape(owner.text)}(?!\w)", made.text)
     sizes = {frozenset(kind.dims), frozenset(draft.types.type(key).dims)}
-    made = made if made.is_mask else Code(f"{made.atom}.bool()")
+    made = Code(made.mask or f"{made.atom}.bool()")
     if of_owner or len(sizes) == 1:
         return Code(made.text, made.level)
     if kind.dims == {1}:

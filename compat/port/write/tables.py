@@ -9,7 +9,7 @@ from compat.port.library.results import METHODS
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
-from compat.port.write.draft import Draft, expression
+from compat.port.write.draft import NONE, Draft, expression
 from compat.port.write.names import class_name, path_value
 from compat.port.write.places import place
 from compat.port.write.python_names import method_name, python_attribute
@@ -104,75 +104,79 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
         return path_value(path, draft)
     if draft.types.is_constructor(node):
         return draft.value(node.object)
-    klass = draft.types.class_of(node.object)
-    name = s.constant(node.key)
-    kind = draft.types.owner(node.object)
+    kind = draft.types.indexed(node)
     if kind.only(Kind.NIL):
         kind = Type()  # it is not always
-    if draft.types.dotted(node.object) == "arg" and not is_test:
+    path = draft.types.dotted(node.object)
+    if path == "arg" and not is_test:
         made = Code(f"sys.argv[{draft.value(node.key)}]")
         if draft.types.was_seen(node) and Kind.NIL not in draft.types.type(node).atoms:
             return made
-        return code.ternary(made, Code(f"len(sys.argv) > {draft.value(node.key)}"), Code("None"))
-    path = draft.types.dotted(node.object) if kind.only(Kind.PACKAGE) else None
-    owner = draft.prefix(node.object) if path is None else Code(packages.package(path, draft))
+        return code.ternary(made, Code(f"len(sys.argv) > {draft.value(node.key)}"), NONE)
+    is_package = path is not None and kind.only(Kind.PACKAGE)
+    owner = Code(packages.package(str(path), draft)) if is_package else draft.prefix(node.object)
     draft.page.resolve(draft.how(node.object) if kind.atoms else "open")
+    known = _known(owner, node, kind, is_test, is_prefix, draft)
+    return code.call("lua.index", owner, draft.value(node.key)) if known is None else known
+
+
+def _known(
+    owner: Code, node: s.Index, kind: Type, is_test: bool, is_prefix: bool, draft: Draft
+) -> Code | None:
+    """Return an entry of what is known; None where a function looks it up."""
+    name = s.constant(node.key)
     if kind.only(Kind.PACKAGE):
         if is_prefix and is_name(name):
             return Code(f"{owner.atom}.{python_attribute(name)}")
         return code.call("getattr", owner, draft.value(node.key), *["None"] * (not is_prefix))
+    if kind.is_of_lua and is_prefix and isinstance(name, str):
+        return Code(f"{owner.atom}[{draft.value(node.key)}]")
     if kind.only(Kind.OBJECT) and kind.shape is None:  # a table with a metatable
-        return code.call("lua.index", owner, draft.value(node.key))
+        return None
     if name == "__typename":
         return code.call("lua.typename", owner)
-    if klass is not None or kind.only(Kind.OBJECT, Kind.CLASS, Kind.NIL):
-        return attribute(owner, node, draft, is_test)
+    if draft.types.class_of(node.object) or kind.only(Kind.OBJECT, Kind.CLASS, Kind.NIL):
+        return _attribute(owner, node, draft, is_test)
     if kind.only(Kind.OPTIONS):
         if is_name(name) and name not in _METHODS_OF_DICT:
-            return option(owner, name, node, is_test, draft)
+            return _option(owner, name, node, is_test, draft)
         return Code(f"{owner.atom}.get({draft.value(node.key)})")
     if kind.is_tensor and name == "new":
         return code.call("lua.maker", owner)
-    if kind.is_tensor and draft.types.type(node.key).is_string:  # a method
-        return code.call("lua.index", owner, draft.value(node.key))
     if kind.is_tensor:
-        return element(owner, node, kind, draft)
+        is_method = draft.types.type(node.key).is_string
+        return None if is_method else element(owner, node, kind, draft)
     if kind.only(Kind.SIZES):
         return Code(f"{owner.atom}[{code.shifted(draft.value(node.key))}]")
     if kind.only(Kind.POINTER):
         return Code(f"{owner.atom}[{draft.value(node.key)}]")
     if kind.only(Kind.MODULE, Kind.OBJECT):
-        return of_module(owner, node, is_test, draft, is_prefix)
-    if kind.only(Kind.TABLE, Kind.NIL) and kind.shape is not None:
-        return of_table(owner, node, kind, is_test, draft, is_prefix)
-    if (
-        kind.only(Kind.TABLE, Kind.OPTIONS, Kind.NIL)
-        and kind.shape is not None
-        and kind.shape.is_dict
-    ):
+        return _of_module(owner, node, is_test, draft, is_prefix)
+    shape = kind.shape
+    if kind.only(Kind.TABLE, Kind.NIL) and shape is not None:
+        return _of_table(owner, node, shape, is_test, draft, is_prefix)
+    if kind.only(Kind.TABLE, Kind.OPTIONS, Kind.NIL) and shape is not None and shape.is_dict:
         return Code(f"{owner.atom}.get({draft.value(node.key)})")
-    if kind.atoms and not kind.may(Kind.TABLE, Kind.TENSOR, Kind.MODULE, Kind.OPTIONS):
-        return code.call("lua.index", owner, draft.value(node.key))
-    draft.unknown(node.object, "indices")
-    return code.call("lua.index", owner, draft.value(node.key))
+    if not kind.atoms or kind.may(Kind.TABLE, Kind.TENSOR, Kind.MODULE, Kind.OPTIONS):
+        draft.unknown(node.object, "indices")
+    return None
 
 
-def option(owner: Code, name: str, node: s.Index, is_test: bool, draft: Draft) -> Code:
+def _option(owner: Code, name: str, node: s.Index, is_test: bool, draft: Draft) -> Code:
     """Return an option of the command line."""
-    attribute = python_attribute(name)
     kind = draft.types.type(node)
     shape = draft.types.type(node.object).shape
     is_declared = shape is None or name in shape.always or not shape.always
     if is_test or not is_declared or (draft.types.was_seen(node) and Kind.NIL in kind.atoms):
         return Code(f'{owner.atom}.get("{name}")')
-    return Code(f"{owner.atom}.{attribute}")
+    return Code(f"{owner.atom}.{python_attribute(name)}")
 
 
-def attribute(owner: Code, node: s.Index, draft: Draft, is_test: bool = False) -> Code:
+def _attribute(owner: Code, node: s.Index, draft: Draft, is_test: bool) -> Code | None:
     """Return a field of an object."""
     name = s.constant(node.key)
     if not is_name(name) or (not is_test and _is_method(node, name, draft)):
-        return code.call("lua.index", owner, draft.value(node.key))
+        return None
     if is_test and may_lack(node, draft):
         return Code(f'getattr({owner}, "{method_name(name)}", None)')
     return Code(f"{owner.atom}.{method_name(name)}")
@@ -204,59 +208,48 @@ def may_lack(node: s.Node, draft: Draft) -> bool:
     return is_layer and not packages.has_field(python_attribute(name), kind.classes)
 
 
-def of_module(
-    owner: Code, node: s.Index, is_test: bool, draft: Draft, is_prefix: bool = False
-) -> Code:
+def _of_module(
+    owner: Code, node: s.Index, is_test: bool, draft: Draft, is_prefix: bool
+) -> Code | None:
     """Return a field of an object of compat's."""
     name = s.constant(node.key)
-    if is_name(name):
-        kind = draft.types.type(node)
-        is_given = not is_prefix and not packages.is_field(python_attribute(name))
-        if is_test or is_given or (draft.types.was_seen(node) and Kind.NIL in kind.atoms):
-            return Code(f'getattr({owner}, "{python_attribute(name)}", None)')
-        made = f"{owner.atom}.{python_attribute(name)}"
-        # Lua's function takes the object as its first argument.
-        return Code(f"{made}.__func__" if name in METHODS else made)
-    return code.call("lua.index", owner, draft.value(node.key))
+    if not is_name(name):
+        return None
+    kind, field = draft.types.type(node), python_attribute(name)
+    is_given = not is_prefix and not packages.is_field(field)
+    if is_test or is_given or (draft.types.was_seen(node) and Kind.NIL in kind.atoms):
+        return Code(f'getattr({owner}, "{field}", None)')
+    # Lua's function takes the object as its first argument.
+    return Code(f"{owner.atom}.{field}{'.__func__' if name in METHODS else ''}")
 
 
-def of_table(
-    owner: Code, node: s.Index, kind: Type, is_test: bool, draft: Draft, is_prefix: bool = False
-) -> Code:
+def _of_table(
+    owner: Code, node: s.Index, shape: Table, is_test: bool, draft: Draft, is_prefix: bool
+) -> Code | None:
     """``t[key]`` of a list or dict."""
-    shape = kind.shape
-    assert shape is not None
-    key_kind = draft.types.type(node.key)
-    result = draft.types.type(node)
     was_seen = draft.types.was_seen(node)
-    may_miss = not is_prefix and (Kind.NIL in result.atoms if was_seen else is_test)
-    if not (is_prefix or was_seen):
-        may_miss = (
-            may_miss or (shape.is_list and "deleted" in shape.uses) or shape.is_past(node.key)
-        )
+    is_nil = Kind.NIL in draft.types.type(node).atoms
+    may_miss = not is_prefix and (is_nil if was_seen else is_test)
+    if not (is_prefix or was_seen or may_miss):
+        may_miss = (shape.is_list and "deleted" in shape.uses) or shape.is_past(node.key)
     if shape.is_own_meta:
         return Code(f"{owner.atom}[{draft.value(node.key)}]")
     if "meta" in shape.uses:
-        return code.call("lua.index", owner, draft.value(node.key))
-    is_broken = Kind.FLOAT in key_kind.atoms and not draft.types.was_seen(node.key)
-    if shape.is_list and key_kind.is_number and is_broken:
-        return code.call("lua.index", owner, draft.value(node.key))
+        return None
+    key_kind = draft.types.type(node.key)
     if shape.is_list and key_kind.is_number:
+        is_whole = Kind.FLOAT not in key_kind.atoms or draft.types.was_seen(node.key)
+        if may_miss or not is_whole:
+            return None
         if is_length_of(node.key, node.object):
-            return (
-                Code(f"{owner.atom}[-1]")
-                if not may_miss
-                else code.call("lua.index", owner, draft.value(node.key))
-            )
-        if may_miss or (not was_seen and draft.types.may_be_before(node.key)):
-            return code.call("lua.index", owner, draft.value(node.key))
+            return Code(f"{owner.atom}[-1]")
+        if not was_seen and draft.types.may_be_before(node.key):
+            return None
         return Code(f"{owner.atom}[{place(node.key, draft)}]")
-    key = draft.value(node.key)
     is_told = shape.made or was_seen or "sparse" in shape.uses
-    is_found = key_kind.is_number and not is_told  # list or dict, nobody knows
-    if shape.is_list or is_found:
-        return code.call("lua.index", owner, key)
-    name = s.constant(node.key)
+    if shape.is_list or (key_kind.is_number and not is_told):  # list or dict, nobody knows
+        return None
+    key, name = draft.value(node.key), s.constant(node.key)
     certain = isinstance(name, str) and name in shape.always and "deleted" not in shape.uses
     if is_prefix or (was_seen and not may_miss) or (certain and not is_test):
         return Code(f"{owner.atom}[{key}]")

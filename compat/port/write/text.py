@@ -60,7 +60,7 @@ def _shown(node: s.Node, function: str, draft: Draft) -> tuple[str, str]:
     text = f"({made})" if made.level <= code.LAMBDA else made.text
     if may_be_nil(node, made, draft) or may_be_sizes(node, draft):
         return f"{function}({text})", ""
-    if kind.is_string or (kind.is_int and not grows(node)):
+    if is_text_of_itself(node, draft):
         return text, ""
     if kind.is_number:
         return text, ".14g"
@@ -82,6 +82,13 @@ def may_be_nil(node: s.Node, made: Code, draft: Draft) -> bool:
     if shape is None or shape.klass is None or name in shape.always:
         return False
     return not shape.klass.sets_first(name, draft.types.classes)
+
+
+def is_text_of_itself(node: s.Node, draft: Draft) -> bool:
+    """Return whether ``str`` of a value that is there is Lua's text: of text, an int, a module."""
+    kind = draft.types.type(node)
+    is_own = kind.is_string or kind.only(Kind.MODULE)
+    return is_own or (kind.is_int and not grows(node))
 
 
 def grows(node: s.Node) -> bool:

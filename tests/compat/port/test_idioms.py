@@ -15,6 +15,11 @@ IDIOMS = [
         "function L:reset() old(self) end",
         "old = nn.Linear.reset\n\n\ndef reset(self):\n    old(self)\n\n\nnn.Linear.reset = reset",
     ),
+    (
+        "local image = require 'image'\nlocal function flip(x)\n"
+        "  image = image or require 'image'\n  return image.hflip(x)\nend",
+        "def flip(x):\n    return image.hflip(x)",
+    ),
     ("local t = {10, 20}\nprint(t[1], #t)", 't = [10, 20]\nprint(f"{t[0]}\\t{len(t)}")'),
     ("local opt = {lr = 0.1}\nopt.lr = 2", 'opt = {"lr": 0.1}\nopt["lr"] = 2'),
     ("local t = {}\nt[#t + 1] = 'a'\ntable.insert(t, 'b')", 't = ["a", "b"]'),

@@ -7,17 +7,11 @@ from typing import Any
 
 from torch import fx, nn
 
-from compat.nn.graph import gmodule as torch7
-from compat.nn.interchange.containers.branches import ConcatTable
-from compat.nn.interchange.criterions.combined import OfPair
-from compat.nn.interchange.layers.table_layers import SelectTable
-from compat.nn.interchange.to_torch import ToTorch, converts, converts_simply
-
-converts_simply(torch7.JustElement, lambda m: SelectTable(0))
-converts_simply(torch7.JustTable, lambda m: ConcatTable([nn.Identity()]))
+from compat.nn.graph.gmodule import gModule
+from compat.nn.interchange.to_torch import ToTorch, converts
 
 
-@converts(torch7.gModule)
+@converts(gModule)
 def _graph(module: Any, convert: ToTorch) -> nn.Module:
     root = nn.Module()
     root.layers = nn.ModuleList(convert.children(module))
@@ -35,8 +29,3 @@ def _graph(module: Any, convert: ToTorch) -> nn.Module:
         values.append(value)
     graph.output(values[-1])
     return fx.GraphModule(root, graph, "gModule")
-
-
-@converts(torch7.ModuleFromCriterion)
-def _module_from_criterion(module: Any, convert: ToTorch) -> nn.Module:
-    return OfPair(convert(module.criterion), [1])

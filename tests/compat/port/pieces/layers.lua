@@ -57,6 +57,13 @@ local N = 4
 local t = {[N + 1] = 1}
 for i = N, 1, -1 do t[i] = t[i + 1] * 2 end
 print(t[1], t[5])
+local last = {}
+last[N] = 'd'
+for i = N - 1, 1, -1 do last[i] = last[i + 1] .. i end
+print(#last, table.concat(last, ' '))
+require 'torch'
+local shared = torch.ones(4)
+print(shared:data() == shared:view(2, 2):data(), shared:data() == shared:clone():data(), shared:data() + 1 == shared:sub(2, 3):data())
 
 -- # containers of the script's print their names
 require 'nn'

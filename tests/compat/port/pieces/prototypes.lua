@@ -61,3 +61,26 @@ comment ]==] print('after')
 local x = torch.Tensor{1, 2}
 print(pcall(x.apply, x, function() return 7 end))
 print(x:map(torch.Tensor{3, 4}, function(a) return a end)[1])
+-- # a table that is the object of its own methods, called by name
+local log = {}
+function log.add(self, t) for k, v in pairs(t) do self[k] = (self[k] or 0) + v end return self end
+function log.show(x) print('show', x) end
+log:add{loss = 1}:add{loss = 5, acc = 1}
+log.show(log.loss)
+print(log.loss, log.acc)
+-- # methods that are called of the class itself
+local R = {}
+R.__index = R
+R.made = 0
+function R:new(x) local o = setmetatable({}, self) o.x = x self.made = self.made + 1 return o end
+function R:count() return self.made end
+local r1, r2 = R:new(3), R:new(4)
+print(R:count(), r1.x, r2:count(), R.made)
+-- # methods in the __index of another table
+local methods = {}
+local mt = {}
+mt.__index = methods
+function methods:len() return #self.items end
+function methods:push(v) self.items[#self.items + 1] = v return self end
+local function stack() return setmetatable({items = {}}, mt) end
+print(stack():push(1):push(2):len())
