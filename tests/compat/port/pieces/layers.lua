@@ -211,3 +211,28 @@ local function g(v) return 0 end
 local function pl(v, l) return v end
 local found, h = optim.FistaLS(function(v) return f(v) end, g, pl, x, {maxiter = 2, L = 1})
 print(torch.type(found), type(h), #h > 0)
+
+-- # functions in the fields of nets, and in what is written
+local net = nn.Sequential():add(nn.Linear(2, 2))
+function net:describe(word) return word .. ' ' .. #self.modules end
+net.modules[1].hook = function(x) return x end
+print(net:describe('modules:'))
+local name = os.tmpname()
+local file = torch.DiskFile(name, 'w'):binary()
+file:writeObject({net = net, f = function() end})
+file:close()
+file = torch.DiskFile(name, 'r'):binary()
+local back = file:readObject()
+file:close()
+os.remove(name)
+print(torch.typename(back.net), #back.net.modules, back.net:get(1).weight:dim())
+local tester, suite = torch.Tester(), torch.TestSuite()
+function suite.one() tester:eq(1, 1) end
+tester:add(suite)
+print(torch.type(suite))
+
+-- # functions of a package that only Lua has
+local old = nn.hessian.enable
+function nn.hessian.enable() return 'mine' end
+print(type(old), nn.hessian.enable())
+nn.hessian.enable = old
