@@ -273,8 +273,12 @@ def call(known: Inference, signature: Signature | None, arguments: list[Type]) -
         return [Type()]
     signature = signature.root()
     signature.calls.add(len(arguments))
+    takes = max((len(f.parameters) for f in signature.nodes), default=len(arguments))
     for i, kind in enumerate(arguments):
-        known.join(signature.parameter(i), kind)
+        if i < takes or kind.signature is None:
+            known.join(signature.parameter(i), kind)
+        else:  # one of ``...``, which are not one
+            kind.signature.escapes = True
     count = signature.count
     if count == 0:
         return [Type(Kind.NIL)]
@@ -371,6 +375,10 @@ def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -
         if klass is not None and holder is not None:
             name = s.Constant(klass.name.rpartition(".")[2])
             known.store(holder, name, known.class_type(klass))
+    if path == "torch.deserialize" and len(node.arguments) == 1:  # a deep copy
+        inner = node.arguments[0]
+        if isinstance(inner, s.Call) and known.dotted(inner.function) == "torch.serialize":
+            return [known.type(inner.arguments[0]) if inner.arguments else Type()]
     if path == "torch.setmetatable" and node.arguments:
         if isinstance(node.arguments[0], s.Name):
             known.join(known.of(node.arguments[0].variable), Type(Kind.MODULE))

@@ -77,7 +77,8 @@ def find_namespaces(known: Inference, file: File) -> None:
             owner = node.target.object
             if isinstance(owner, s.Name) and owner.variable in empty:
                 made = empty.pop(owner.variable)
-                is_data = _is_data(known, file.block, owner.variable)
+                is_meta = s.constant(node.target.key) == "__index"
+                is_data = is_meta or _is_data(known, file.block, owner.variable)
                 if not is_data and owner.variable not in prototypes:
                     _add_class(known, owner, made)
 

@@ -232,3 +232,28 @@ local mt = nn.MapTable(nn.Linear(2, 1)) print(#mt:forward{torch.ones(2), torch.o
 local ft = nn.FlattenTable() print(#ft:forward{torch.ones(1), {torch.ones(2), torch.ones(3)}})
 local sp = nn.SplitTable(1):forward(torch.ones(3, 2))
 for i, v in ipairs(sp) do io.write(i, ':', v:sum(), ' ') end print(#sp, sp[1][2] + 1, sp[3] * 2)
+
+-- # functions in the fields of nets, and in what is written
+local net = nn.Sequential():add(nn.Linear(2, 2))
+function net:describe(word) return word .. ' ' .. #self.modules end
+net.modules[1].hook = function(x) return x end
+print(net:describe('modules:'))
+local name = os.tmpname()
+local file = torch.DiskFile(name, 'w'):binary()
+file:writeObject({net = net, f = function() end})
+file:close()
+file = torch.DiskFile(name, 'r'):binary()
+local back = file:readObject()
+file:close()
+os.remove(name)
+print(torch.typename(back.net), #back.net.modules, back.net:get(1).weight:dim())
+local tester, suite = torch.Tester(), torch.TestSuite()
+function suite.one() tester:eq(1, 1) end
+tester:add(suite)
+print(torch.type(suite))
+
+-- # functions of a package that only Lua has
+local old = nn.hessian.enable
+function nn.hessian.enable() return 'mine' end
+print(type(old), nn.hessian.enable())
+nn.hessian.enable = old
