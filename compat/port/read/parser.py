@@ -298,7 +298,9 @@ class _Reader:
         return self.function(node)
 
     def _e_parenthesized_expression(self, node: Any) -> Node:
-        return s.Paren(self.expression(_real(node)[0]))
+        inner = self.expression(_real(node)[0])
+        is_plain = isinstance(inner, s.Constant) and not isinstance(inner.value, str)
+        return inner if is_plain else s.Paren(inner)
 
     def _operator(self, node: Any) -> str:
         operator: str = next(c.type for c in node.children if not c.is_named)

@@ -476,3 +476,8 @@ print(b:dim(), b[1])
 local function best(x) return x:topk(2, 1, true) end
 local top, at = best(torch.Tensor{0.25, 4, 1, 8, 2})
 print(top, at)
+-- # nil in brackets is nil
+local none = {}
+none[10] = 2
+none[5] = (nil)
+for k in pairs(none) do print(k) end
