@@ -28,6 +28,7 @@ from compat.port.lua.files import (
     must_open,
     open,
     opened,
+    output,
     popen,
     stderr,
     stdin,

@@ -41,6 +41,12 @@ function setmetatable(t, mt) return set(t, mt and faces[mt] and faces[mt]() or m
 return faces
 """
 
+# Files have none of Python's functions.
+_LEAVE_OUT = """
+function(t7)
+   t7.leave_out = function(object) if t7.python_of[object] == nil then return object end end
+end
+"""
 _SIZES = "function(...) return torch.LongStorage{...} end"
 _MEMORY = """
 function(t7, x)
@@ -95,6 +101,7 @@ class DraftRuntime(Runtime):
         # Torch7's empty tensors have no sizes; a fresh LongStorage may hold zeros.
         self.represent(torch.Size, lambda size: sizes(*size if size != (0,) else ()))
         self.represent(Storage, lambda storage: memory(self._t7, storage.tensor))
+        self.lua.eval(_LEAVE_OUT)(self._t7)
         self._known_faces = self.lua.execute(_FACES)
 
     def _helpers(self) -> dict[str, Callable[..., Any]]:

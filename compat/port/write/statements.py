@@ -135,7 +135,12 @@ def assign(node: s.Assign, draft: Draft) -> None:
                 define_function(name, node.values[0], draft)
                 return
     node = _names_last(node)
-    places = [_place_of(t, draft) for t in node.targets]
+    keys: dict[s.Node, str] = {}  # of tables that the statement makes longer
+    for target in node.targets:
+        if isinstance(target, s.Index) and any(map(_is_length, s.walk(target.key))):
+            keys[target] = f"key_{len(keys) + 1}"
+            draft.page.write(f"{keys[target]} = {draft.value(target.key)}")
+    places = [None if t in keys else _place_of(t, draft) for t in node.targets]
     waiting = [t for t, place in zip(node.targets, places, strict=True) if place is None]
     used = _variables(waiting)
     late: list[tuple[str, s.Node]] = []
@@ -146,11 +151,17 @@ def assign(node: s.Assign, draft: Draft) -> None:
             places[i] = late[-1][0]
     assignment(list(filter(None, places)), node.targets, node.values, draft)
     for name, target in sorted(late, key=lambda pair: isinstance(pair[1], s.Name)):
-        if isinstance(target, s.Index):
+        if target in keys and isinstance(target, s.Index):
+            draft.page.write(f"lua.put({draft.value(target.object)}, {keys[target]}, {name})")
+        elif isinstance(target, s.Index):
             store_code(target, Code(name), draft)
         else:
             assert isinstance(target, s.Name)
             draft.page.write(f"{name_of(target, draft)} = {name}")
+
+
+def _is_length(node: s.Node) -> bool:
+    return isinstance(node, s.Unary) and node.operator == "#"
 
 
 def _place_of(target: s.Node, draft: Draft) -> str | None:

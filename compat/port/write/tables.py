@@ -106,7 +106,7 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
         return draft.value(node.object)
     kind = draft.types.indexed(node)
     if kind.only(Kind.NIL):
-        kind = Type()  # it is not always
+        kind = kind.without(Kind.NIL)  # it is not always
     path = draft.types.dotted(node.object)
     if path == "arg" and not is_test:
         made = Code(f"sys.argv[{draft.value(node.key)}]")
