@@ -88,7 +88,7 @@ def char(*codes: Any) -> str:
 
 
 def _letter(data: bytes, byte: int) -> int:
-    """Return how many letters so many bytes are."""
+    """Return the number of letters in the bytes up to a place."""
     return byte if data.isascii() else len(data[:byte].decode("utf-8", "replace"))
 
 
