@@ -476,3 +476,7 @@ print(b:dim(), b[1])
 local function best(x) return x:topk(2, 1, true) end
 local top, at = best(torch.Tensor{0.25, 4, 1, 8, 2})
 print(top, at)
+
+-- # sizes that may be texts
+local function given(...) return (select(2, ...)) end
+print(torch.zeros(given(1, '3'), 2):size(1))
