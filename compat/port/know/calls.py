@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.port.know.files import Class
 from compat.port.know.lapp import declared
 from compat.port.know.scopes import KNOWN, LOADERS
-from compat.port.know.shapes import captures, is_open, own_returns, required
+from compat.port.know.shapes import captures, chain_root, is_open, own_returns, required
 from compat.port.know.types import OF_LUA, Kind, Signature, Table, Type, tensor
 from compat.port.library import results as given
 from compat.port.read import syntax as s
@@ -34,7 +34,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
     if node.arguments and is_open(node.arguments[-1]) and known.takes_all(node):
         known.spread_out(node.arguments[-1])
     if node.method is None:
-        path = known.dotted(node.function)
+        path = known.dotted(node.function) or known.of_tensors(node.function)
         if path is not None:
             klass = known.classes.get(path)
             if klass is not None:
@@ -47,8 +47,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         event = event or own_event(known, "__call", callee)
         if event is not None and callee.signature is None:
             return known.call(event, [callee, *arguments])
-        if Kind.CLASS in callee.atoms and callee.shape is not None and callee.shape.klass:
-            return _construct(known, callee.shape.klass, arguments)
+        if Kind.CLASS in callee.atoms and (classes := known.classes_of(callee)):
+            return _joined([_construct(known, klass, arguments) for klass in classes])
         if callee.atoms - {Kind.NIL} == {Kind.MODULE}:
             return given.of_object(callee, len(arguments))
         klass = known.seen_class(known.facts.get((known.file.path, node.start, node.end), []))
@@ -82,12 +82,18 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         return known.call(known.signature(own[0]) if len(own) == 1 else None, [owner, *arguments])
     if owner.only(Kind.MODULE):
         if node.method == "addjob":
-            for kind in arguments:
-                if kind.signature is not None:
-                    kind.signature.is_job = True
+            functions = [kind.signature for kind in arguments if kind.signature is not None]
+            for function in functions:
+                function.is_job = True
+            if len(functions) == 2 and (given_on := functions[0].root().results):
+                known.call(functions[1], given_on)
         if node.method in ("apply", "replace") and arguments and arguments[0].signature:
             known.join(arguments[0].signature.parameter(0), Type(Kind.MODULE))
             arguments[0].signature.calls.add(1)
+        if node in known.last_added and arguments and "nn.Sequential" in owner.classes:
+            ends = given.last_of(arguments[0])
+            known.join(known.type(chain_root(node)), ends)
+            return [owner.joined(ends)]
         return given.module_method(owner, node.method, arguments)
     if owner.only(Kind.SIZES):
         sizes = Type(Kind.TABLE, table=Table(keys={"list"}, items=Type(Kind.INT)))
@@ -97,11 +103,9 @@ def results(known: Inference, node: s.Call) -> list[Type]:
     if owner.only(Kind.FILE):
         return given.file_method(node)
     if methods := known.methods(owner, node.method):
-        found = []
-        for whose, signature in methods:
+        for _, signature in methods:
             _note_open(node, signature, 1)
-            found.append(known.call(signature, [whose, *arguments]))
-        return _joined(found)
+        return _joined([known.call(own, [whose, *arguments]) for whose, own in methods])
     if owner.shape is not None:
         kind = known.entry(owner, owner.shape, s.Constant(node.method))
         _note_open(node, kind.signature, 1)
@@ -176,14 +180,8 @@ def methods(known: Inference, owner: Type, name: str) -> list[tuple[Type, Signat
     """Return the methods of a name that objects of the program's classes have, with the type of
     the object: those of all classes that ``owner`` may be of.
     """
-    shape = owner.shape
-    if shape is None or shape.klass is None:
-        return []
-    classes = [shape.klass]
-    if Kind.OBJECT in owner.atoms:
-        classes += [k for k in known.classes.values() if k.name in owner.classes]
     found: dict[s.Define, tuple[Type, Signature]] = {}
-    for klass in classes:
+    for klass in known.classes_of(owner):
         define = klass.method(name, known.classes)
         if define is not None and define not in found:
             found[define] = klass.object, known.signature(define.function).root()
@@ -446,6 +444,9 @@ def _call_back(known: Inference, path: str, node: s.Call, arguments: list[Type])
     if path == "string.gsub" and len(arguments) > 2 and arguments[2].signature is not None:
         count = captures(node.arguments[1 if node.method is None else 0])
         known.call(arguments[2].signature, [Type(Kind.STRING)] * count)
+    if path in ("threads", "threads.Threads"):
+        for kind in arguments[1:]:
+            known.call(kind.signature, [Type(Kind.INT)])  # the thread's number
     if path == "table.sort" and len(arguments) > 1 and arguments[1].signature is not None:
         shape = arguments[0].shape
         if shape is not None:

@@ -41,9 +41,13 @@ def own_count(known: Inference, name: str) -> int | None:
 
 
 def _count_by_name(known: Inference, node: s.Call) -> int | None:
+    """Return how many values all functions of a name give, whatever has them."""
     found, is_theirs = by_name(known, node)
     counts = {signature.count for signature in found}
-    return counts.pop() if is_theirs and len(counts) == 1 else None
+    if not is_theirs:
+        is_one = node.method is not None and results.gives_one(node.method)
+        counts.add(1 if is_one else None)
+    return counts.pop() if len(counts) == 1 else None
 
 
 def _replaced_count(known: Inference, path: str) -> int | None:
@@ -54,7 +58,9 @@ def _replaced_count(known: Inference, path: str) -> int | None:
 
 def known_count(known: Inference, node: s.Call) -> int | None:
     """Return how many values every call gives that stands there; None if that is open."""
-    path = known.dotted(node.function) if node.method is None else None
+    path = None
+    if node.method is None:
+        path = known.dotted(node.function) or known.of_tensors(node.function)
     if path in known.replaced:
         return _replaced_count(known, path)
     if path is not None:
@@ -108,6 +114,8 @@ def known_count(known: Inference, node: s.Call) -> int | None:
         signature = owner.shape.name(node.method).signature
         if signature is not None and signature.nodes:
             return signature.count
+    if owner.only(Kind.FILE, Kind.NIL):
+        return len(results.file_method(node))
     if owner.only(Kind.SIZES, Kind.STORAGE):
         return 1
-    return None
+    return None if owner.only(Kind.TABLE, Kind.NIL) else _count_by_name(known, node)

@@ -226,13 +226,10 @@ def _index(known: Inference, node: s.Index) -> Type:
 
 def _field(known: Inference, owner: Type, shape: Table, name: str) -> Type:
     """Return a field of objects, which may be of several classes."""
-    kinds = [
-        klass.instance.name(name)
-        for klass in known.classes.values()
-        if klass.name in owner.classes and klass.instance.root() is not shape
-    ]
-    own = shape.name(name)
-    return functools.reduce(Type.joined, kinds, own) if kinds and owner.may(Kind.OBJECT) else own
+    own, others = shape.name(name), known.classes_of(owner)[1:]
+    if not others or Kind.OBJECT not in owner.atoms:
+        return own
+    return functools.reduce(Type.joined, (k.instance.name(name) for k in others), own)
 
 
 def entry(known: Inference, owner: Type, shape: Table, key: s.Node) -> Type:

@@ -133,8 +133,8 @@ def _is_entry(known: Inference, node: s.Node) -> bool:
 
 def _asked(known: Inference, node: s.Node) -> Iterator[tuple[s.Node, Type]]:
     """Yield the things that a node asks something of, and the kinds that this leaves them."""
-    for part in _numbers(known, node):
-        yield part, Type(Kind.NUMBER)
+    for number in _numbers(known, node):
+        yield from ((part, Type(Kind.NUMBER)) for part in _summands(number))
     if isinstance(node, s.Binary) and node.operator == "..":
         yield from ((part, Type(Kind.NUMBER, Kind.STRING)) for part in (node.left, node.right)
                     if isinstance(part, s.Index))  # fmt: skip
@@ -142,8 +142,12 @@ def _asked(known: Inference, node: s.Node) -> Iterator[tuple[s.Node, Type]]:
         yield from _of_index(known, node)
     elif isinstance(node, s.Call) and node.method is not None:
         yield from _of_method(known, node)
-    elif isinstance(node, s.Call) and node.arguments and known.dotted(node.function) in OF_LISTS:
-        yield node.arguments[0], _list()
+    elif isinstance(node, s.Call) and node.arguments:
+        path = known.dotted(node.function) or ""
+        if path in OF_LISTS:
+            yield node.arguments[0], _list()
+        elif path.startswith("torch.") and path != "torch.pow":  # which takes a number first, too
+            yield from _of_arguments(known, node, path[6:], is_function=True)
 
 
 def _of_index(known: Inference, node: s.Index) -> Iterator[tuple[s.Node, Type]]:
@@ -182,11 +186,34 @@ def _of_method(known: Inference, node: s.Call) -> Iterator[tuple[s.Node, Type]]:
         yield from ((part, Type(Kind.TENSOR, Kind.TABLE)) for part in node.arguments
                     if isinstance(part, s.Index))  # fmt: skip
         return
-    kinds = "".join(results.kind_of(known.type(a)) for a in node.arguments)
     is_tensor = known.owner_of_method(node).is_tensor
-    for part, letters in zip(node.arguments, tensors.taken(node.method, kinds), strict=False):
-        if letters <= set(_LETTERS) and (is_tensor or isinstance(part, s.Index)):
-            yield part, Type(*(_LETTERS[letter] for letter in letters))
+    for part, left in _of_arguments(known, node, node.method):
+        if is_tensor or isinstance(part, s.Index):
+            yield part, left
+
+
+def _of_arguments(
+    known: Inference, node: s.Call, name: str, is_function: bool = False
+) -> Iterator[tuple[s.Node, Type]]:
+    """Yield what a method or function of tensors takes."""
+    kinds = "".join(results.kind_of(known.type(a)) for a in node.arguments)
+    table = tensors.FUNCTIONS if is_function else tensors.METHODS
+    taken = tensors.taken(table, name, kinds)
+    for argument, letters in zip(node.arguments, taken, strict=False):
+        if letters <= set(_LETTERS):
+            parts = _summands(argument) if letters == {"n"} else [argument]
+            yield from ((p, Type(*(_LETTERS[letter] for letter in letters))) for p in parts)
+
+
+def _summands(node: s.Node) -> list[s.Node]:
+    """Return the parts of a number that are numbers, too, since it is one."""
+    if isinstance(node, s.Paren):
+        return _summands(node.inner)
+    if isinstance(node, s.Unary) and node.operator == "-":
+        return _summands(node.operand)
+    if isinstance(node, s.Binary) and node.operator in ("+", "-", "/", "%", "^"):
+        return [*_summands(node.left), *_summands(node.right)]
+    return [node]
 
 
 def _entry_of(node: s.Node) -> s.Index:

@@ -24,7 +24,16 @@ from compat.port.know.files import Class, File
 from compat.port.know.narrowing import filled, narrowed
 from compat.port.know.permutations import orders
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import appended, followed, functions_in, loads_by_name, sources
+from compat.port.know.shapes import (
+    appended,
+    followed,
+    functions_in,
+    last_added,
+    loads_by_name,
+    sources,
+    tested,
+    tested_later,
+)
 from compat.port.know.shapes import calls as calls_in
 from compat.port.know.types import Kind, Signature, Table, Type
 from compat.port.read import syntax as s
@@ -61,6 +70,7 @@ class Inference:
     dotted = names.dotted
     names_package = names.names_package
     class_of = names.class_of
+    classes_of = names.classes_of
     class_type = names.class_type
     of = names.of
     file_of = names.file_of
@@ -82,6 +92,7 @@ class Inference:
     type = values.believed_type
     owner = values.owner
     indexed = values.indexed
+    of_tensors = values.of_tensors
     owner_of_method = values.owner_of_method
     told_by = values.told_by
     operator_of = values.operator_of
@@ -136,6 +147,8 @@ class Inference:
         self.firsts: dict[Variable, int] = {}  # what loops count from
         self.falling: set[Variable] = set()  # what loops count down to 1
         self.filled: set[s.Call] = set()  # of functions of lists, where the length was looked at
+        self.conditions: set[s.Node] = set()  # entries that may be missing
+        self.last_added: set[s.Call] = set()  # the last modules of nets
         self.followed: set[s.Index] = set()  # entries that have methods or entries themselves
 
     def infer(self) -> Inference:
@@ -180,6 +193,8 @@ class Inference:
         self.appended |= set(appended(block))
         self.filled |= set(filled(block))
         self.followed |= set(followed(block))
+        self.last_added |= last_added(block)
+        self.conditions |= {*tested(block), *tested_later(block)}
         for name, function in functions_in(block):
             self.own_methods.setdefault(name, []).append(function)
         for node in s.walk(block):

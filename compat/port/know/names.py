@@ -145,6 +145,15 @@ def class_of(known: Inference, node: s.Node) -> Class | None:
     return known.classes.get(path) if path else None
 
 
+def classes_of(known: Inference, kind: Type) -> list[Class]:
+    """Return the classes of the program that a value may be, or an object of."""
+    own = None if kind.shape is None else kind.shape.klass
+    if own is None:
+        return []
+    others = (k for k in known.classes.values() if k.name in kind.classes and k is not own)
+    return [own, *others]
+
+
 def of(known: Inference, variable: Variable) -> Type:
     """Return the type of a variable."""
     return known.variables.setdefault(variable, Type())

@@ -8,7 +8,7 @@ from compat.port.know.registry import TYPES, expression
 from compat.port.know.scopes import PACKAGES
 from compat.port.know.shapes import constant
 from compat.port.know.types import NUMBERS, Kind, Type, tensor
-from compat.port.library import results
+from compat.port.library import results, tensors
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -55,11 +55,18 @@ def owner(known: Inference, node: s.Node) -> Type:
 def indexed(known: Inference, node: s.Index) -> Type:
     """Return the type of what an entry is taken from: Lua fails for what has none."""
     kind = known.owner(node.object)
-    lacks = {*_BARE, Kind.TENSOR, Kind.STRING}
     name = s.constant(node.key)
-    if node not in known.followed or not isinstance(name, str) or results.is_method(name):
-        lacks = _BARE
-    return kind.less(lacks)
+    is_field = isinstance(name, str) and not results.is_method(name)
+    asks = is_field and node not in known.conditions
+    return kind.less({*_BARE, Kind.TENSOR, Kind.STRING} if asks else _BARE)
+
+
+def of_tensors(known: Inference, function: s.Node) -> str | None:
+    """``torch.name`` for ``x.name``, a method of a tensor that is called as a function."""
+    name = s.constant(function.key) if isinstance(function, s.Index) else None
+    if not isinstance(function, s.Index) or name not in tensors.FUNCTIONS.names():
+        return None
+    return f"torch.{name}" if known.type(function.object).is_tensor else None
 
 
 def owner_of_method(known: Inference, node: s.Call) -> Type:

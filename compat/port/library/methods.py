@@ -76,7 +76,8 @@ def method(node: s.Call, draft: Draft) -> Code:
         if name in simple and not node.arguments:
             return Code(simple[name])
     if kind.only(Kind.FILE, Kind.NIL):
-        return Code(code.call(f"{owner.atom}.{name}", *draft.arguments(node)).text)
+        made = code.call(f"{owner.atom}.{name}", *draft.arguments(node))
+        return Code(made.text, spread=draft.types.count(node))
     is_plain = kind.only(Kind.TABLE) and kind.shape is not None and "meta" not in kind.shape.uses
     if is_plain and "(" not in owner.text:  # else it would be computed twice
         arguments = [owner, *draft.arguments(node)]
@@ -99,10 +100,7 @@ def method(node: s.Call, draft: Draft) -> Code:
         made = code.call(f"{owner.atom}.{method_name(name)}", *draft.arguments(node))
         return Code(made.text, spread=results.module_count(name) or draft.types.count(node))
     made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
-    count = draft.types.count(node)
-    if count is None and results.gives_one(name) and draft.types.own_count(name) in (1, None):
-        count = 1
-    return Code(made.text, spread=count)
+    return Code(made.text, spread=draft.types.count(node))
 
 
 def _is_of_lua_alone(kind: Type, name: str) -> bool:
@@ -138,10 +136,8 @@ def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
         draft.page.mark(
             "PyTorch may lay a result out as its operands are, Torch7 does not", "views"
         )
-    if name == "sub" and not last_open and all(k.is_number for k in kinds):
-        made = _sub(node, draft)
-        if made is not None:
-            return made
+    if name == "sub" and not last_open and results.method_rule(name, kinds) is not None:
+        return _sub(node, draft)
     if name == "totable" and isinstance(node.function, s.Call):
         made = _numbers(node.function, draft)
         if made is not None:
@@ -218,13 +214,10 @@ def _numbers(node: s.Call, draft: Draft) -> Code | None:
     return code.call("list", code.call("range", first, code.shifted(last, 1)))
 
 
-def _sub(node: s.Call, draft: Draft) -> Code | None:
+def _sub(node: s.Call, draft: Draft) -> Code:
     """``x:sub(a, b, …)``: a slice of each dimension."""
     parts = []
-    pairs = [node.arguments[i : i + 2] for i in range(0, len(node.arguments), 2)]
-    for pair in pairs:
-        if len(pair) != 2:
-            return None
-        first, last = place(pair[0], draft), stop(pair[1], draft)
+    for i in range(0, len(node.arguments), 2):
+        first, last = place(node.arguments[i], draft), stop(node.arguments[i + 1], draft)
         parts.append(code.sliced("" if first.text == "0" else str(first), str(last)))
     return Code(f"{draft.value(node.function).atom}[{', '.join(parts)}]")

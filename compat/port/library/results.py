@@ -18,7 +18,7 @@ type|string -> s; size -> i; batchAdd|updateValids|writeObject|option|text|argum
 zeroGradParameters|updateParameters|setNames|style|plot|addjob|synchronize|dojob -> nil
 terminate|append -> nil; time|binary|share|read|setChunked|setDeflate|resume|stop|reset -> m
 remember|forget -> m; readObject|storage|loss -> x; parse -> options; hasjob|acceptsjob -> b
-listModules -> list of m; partial|all -> t; dataspaceSize -> list of i
+listModules -> list of m; get -> m; partial|all -> t; dataspaceSize -> list of i
 add|insert|float|double|cuda|half|training|evaluate|clearState|clone|setMode|noBias|replace -> =
 apply|annotate|setNumInputDims|ceil|floor|sharedClone|threads|fastMode|setTarget -> =
 """)
@@ -27,7 +27,16 @@ weight|bias|gradWeight|gradBias -> t; modules|children -> list of m; train|inpla
 real|user|sys|totalValid|averageValid|p -> n
 """)
 _ELSEWHERE = {"cl"}  # what moves tensors to devices that are not here
-_NETS = {"nn.ConcatTable", "nn.gModule", "nn.ParallelTable", "nn.SplitTable", "nn.FlattenTable"}
+# What gives tables, and what may give them.
+_OF_LISTS = {
+    *("nn.ConcatTable", "nn.ParallelTable", "nn.MapTable", "nn.NarrowTable", "nn.SplitTable"),
+    *("nn.FlattenTable", "nn.ZipTable", "nn.ZipTableOneToMany", "nn.CAddTensorTable"),
+    *("nn.Repeater", "nn.RecurrentAttention"),
+}
+_OF_TABLES = _OF_LISTS | {
+    *("nn.gModule", "nn.Identity", "nn.Recurrence", "nn.Recursor"),
+    *("nn.Sequencer", "nn.BiSequencer", "nn.BiSequencerLM"),
+}
 
 
 def constant(path: str) -> Type:
@@ -239,6 +248,13 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
     return [Type()]
 
 
+def last_of(added: Type) -> Type:
+    """Return what a net may be, too, that ends in this module: it gives what the module does."""
+    made = Type(Kind.MODULE)
+    made.classes = added.classes & _OF_TABLES
+    return made
+
+
 def _like(given: Type) -> Type | None:
     """Return the gradient of an input: a tensor for a tensor, a list for a table."""
     made = None
@@ -254,7 +270,9 @@ def _like(given: Type) -> Type | None:
 
 def _result(owner: Type) -> Type:
     """Return the type of what a pass through a net gives."""
-    made = tensor() if owner.classes and not owner.classes & _NETS else Type()
+    made = tensor() if owner.classes and not owner.classes & _OF_TABLES else Type()
+    if owner.classes and owner.classes <= _OF_LISTS:
+        made = Type(Kind.TABLE, table=Table(keys={"list"}, items=Type()))
     made.buffer = True
     return made
 
@@ -323,7 +341,9 @@ def field(owner: Type, name: str) -> Type:
 def file_method(node: s.Call) -> list[Type]:
     """Return the types of what a method of a file gives."""
     if node.method == "read":
-        return [Type(Kind.STRING, Kind.NIL)]
+        forms = [str(s.constant(a)).lstrip("*") for a in node.arguments] or ["l"]
+        kinds = [Kind.NUMBER if form == "n" else Kind.STRING for form in forms]
+        return [Type(kind, Kind.NIL) for kind in kinds]
     if node.method == "lines":
         return [Type(Kind.FUNCTION)]
     return [Type()]

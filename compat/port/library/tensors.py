@@ -83,6 +83,9 @@ data                 lua.Pointer({0}) -> p
 storageOffset        {0.}.storage_offset() + 1 -> i
 elementSize          {0.}.element_size() -> i
 narrow nnn           {0.}.narrow({1d}, {2i}, {3}) -> t=
+sub nn|nnnn|nnnnnn|nnnnnnnn -> t=
+cat t                torch.cat([{0}, {1}], -1) -> t=
+cat tn               torch.cat([{0}, {1}], {2d}) -> t=
 select nn            {0.}.select({1d}, {2i}) -> t-
 view n*|y            {0.}.view({*}) -> t*
 viewAs t             {0.}.view_as({1}) -> t1
@@ -91,8 +94,8 @@ resize n*|y          {0.}.resize_({*}) -> t*
 resizeAs t           {0.}.resize_as_({1}) -> t1
 set                  {0.}.set_() -> t
 set t                {0.}.set_({1}) -> t1
-set z                lua.set_to({0}, {1}) -> =
-set znyy             lua.set_to({0}, {1}, {2}, {3}, {4}) -> =
+set z                lua.method({0}, "set", {1}) -> =
+set znyy             lua.method({0}, "set", {1}, {2}, {3}, {4}) -> =
 storage              lua.Storage({0}) -> z
 stride               torch.Size({0.}.stride()) -> y
 t                    {0.}.t() -> t=
@@ -305,9 +308,9 @@ def rule(table: Rules, name: str, kinds: str) -> Rule | None:
     return found.pop() if len(found) == 1 else None
 
 
-def taken(name: str, kinds: str) -> list[set[str]]:
-    """Return the kinds that each argument of ``x:name(…)`` may have; of ``?`` more than one."""
-    fitting = (letters for letters, _ in _possible(METHODS, name, kinds))
+def taken(table: Rules, name: str, kinds: str) -> list[set[str]]:
+    """Return the kinds that each argument of ``x:name(…)`` or ``torch.name(…)`` may have."""
+    fitting = (letters for letters, _ in _possible(table, name, kinds))
     return [set(letters) for letters in zip(*fitting, strict=True)]
 
 
@@ -315,7 +318,8 @@ def taken(name: str, kinds: str) -> list[set[str]]:
 def _possible(table: Rules, name: str, kinds: str) -> list[tuple[str, Rule | None]]:
     """Return the kinds of arguments that there is a rule for, where ``?`` may be any.
 
-    A method may be given its result first, as functions are: these have no rule.
+    A method's tensor, and what a function is given first, may be where the result goes: these have
+    no rule.
     """
     found: dict[str, Rule | None] = {}
     count = kinds.count("?")
@@ -330,4 +334,6 @@ def _possible(table: Rules, name: str, kinds: str) -> list[tuple[str, Rule | Non
             rule = rules.find(name, tried)
             if rule is not None:
                 found[tried] = rule if rules is table else None
+            elif table is FUNCTIONS and tried[:1] == "t" and rules.find(name, tried[1:]):
+                found[tried] = None
     return list(found.items())

@@ -79,7 +79,7 @@ class _Output(File):
         self._name = name
 
     @property
-    def stream(self) -> Any:  # type: ignore[override]
+    def stream(self) -> Any:
         return getattr(sys, self._name)
 
     def write(self, *args: Any) -> File:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from compat.port.know.scopes import PACKAGES
 from compat.port.know.shapes import is_open, is_self
 from compat.port.know.types import Kind, Type
-from compat.port.library import functions, methods, tensors
+from compat.port.library import functions, methods
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.arguments import fitting
@@ -77,7 +77,7 @@ def _called(node: s.Call, draft: Draft) -> Code:
         and node.function.id in ("require", "dofile")
     ):
         return imported(node, draft)
-    static = of_tensors(node.function, draft)
+    static = draft.types.of_tensors(node.function)
     if static is not None and not _takes_another(node, draft):
         return functions.function(static, node, draft)
     kind = draft.types.type(node.function)
@@ -113,15 +113,6 @@ def _new_tensor(node: s.Call, draft: Draft) -> Code | None:
     if not draft.types.type(function.object).is_tensor:
         return None
     return methods.method(replace(node, function=function.object, method=".new"), draft)
-
-
-def of_tensors(function: s.Node, draft: Draft) -> str | None:
-    """``torch.name`` for ``x.name``, a method of a tensor that is called as a function."""
-    if not isinstance(function, s.Index) or not isinstance(function.key, s.Constant):
-        return None
-    name = function.key.value
-    is_tensor = draft.types.type(function.object).is_tensor
-    return f"torch.{name}" if is_tensor and name in tensors.FUNCTIONS.names() else None
 
 
 def _takes_another(node: s.Call, draft: Draft) -> bool:

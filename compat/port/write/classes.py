@@ -17,8 +17,6 @@ from compat.port.write.functions import called_by_nn, define_function
 from compat.port.write.names import class_name
 from compat.port.write.python_names import is_metamethod, method_name, python_attribute
 
-# What nn calls methods of layers with at most.
-
 
 def class_made(node: s.Statement, draft: Draft) -> Class | None:
     """Return the class that a statement makes."""

@@ -33,6 +33,27 @@ pytestmark = [pytest.mark.needs("tree_sitter"), pytest.mark.needs("tree_sitter_l
             "local function f(x, y) x = y return x:size(2) end\nprint(f, D)",
             "return x.size(1)",
         ),
+        # an object of one of two classes: both methods are called with what it is given
+        (
+            "local A = torch.class('A')\nlocal B = torch.class('B')\n"
+            "function A:run(o) return o.n + 1 end\nfunction B:run(o) return o.n + 2 end\n"
+            "local m\nif arg[1] then m = A() else m = B() end\nprint(m:run({n = 3}))",
+            'return o["n"] + 2',
+        ),
+        # a number has no entries, so that what is copied is the table here
+        (
+            "local function copied(o)\n  if type(o) ~= 'table' then return o end\n"
+            "  local made = {}\n  for k, v in pairs(o) do made[k] = copied(v) end\n"
+            "  return made\nend\nlocal c = copied({n = 3})\nlocal n = c.n",
+            'c.get("n")',
+        ),
+        # what a job gives is what its end is given
+        (
+            "local Threads = require 'threads'\nlocal pool = Threads(1)"
+            "\npool:addjob(function() return torch.ones(2) end, function(x) print(x:sum() + 1) end)"
+            "\npool:synchronize()",
+            "x.sum().item()",
+        ),
     ],
 )
 def test_a_helper_is_not_needed(draft: Callable[[str], str], lua: str, python: str) -> None:
@@ -130,6 +151,9 @@ def test_a_call_in_a_condition_tells_the_function(draft: Callable[[str], str], u
         ("local o = x:forward(y)\nfor i = 1, #o - 1 do print(o[i]) end\nreturn o[#o]", "o[-1]"),
         ("local g = x:backward({y, y}, y)\nreturn g[1]", "g[0]"),
         ("local gnuplot = require 'gnuplot'\ngnuplot.plot(x)", "gnuplot.plot(x)"),
+        ("return x:view(1, y, -1):size(2)", "x.view(1, int(y), -1).size(1)"),
+        ("local a = x:size(2)\nlocal b = y:narrow(1, x[1][1] + 1, 2)\nreturn x[1]", "x[0]"),
+        ("torch.cmul(x, y)\nreturn x:cat(y, 1)", "torch.cat([x, y], 0)"),
         ("return (('a-b'):match('^(%w+)'))", 'lua.match("a-b"'),
     ],
 )
@@ -137,6 +161,38 @@ def test_uses_tell_what_entries_are(lua: str, python: str, draft: Callable[[str]
     made = draft(f"local function f(x, y)\n{lua}\nend\nreturn f")
     assert python in made
     assert not re.search(r"lua\.(item|index|first|package)\b", made)
+
+
+def test_a_tensor_whose_view_a_method_becomes_is_no_number(
+    both: Callable[[str], tuple[str, str]],
+) -> None:
+    lua = """
+        local M = {}
+        function M.set(to, from, n) to:view(from, n, 2) return to end
+        for _, f in pairs(M) do print(f(torch.Tensor(), torch.ones(4), 2)) end
+    """
+    expected, got = both(lua)
+    assert got == expected
+
+
+def test_layers_that_ask_for_fields_are_given_tables(draft: Callable[[str], str]) -> None:
+    made = draft("""
+        local C, parent = torch.class('nn.C', 'nn.Criterion')
+        function C:updateOutput(input, target)
+            self.output = input:sum() + target.style:sum() + target.content:sum()
+            return self.output
+        end
+    """)
+    assert 'target["style"]' in made and "lua.index" not in made
+
+
+def test_entries_of_a_package_of_lua_have_its_names(draft: Callable[[str], str]) -> None:
+    made = draft("""
+        local shown
+        if arg[1] then shown = require 'shown' end
+        shown.plot(1)
+    """)
+    assert 'shown["plot"](1)' in made
 
 
 def test_an_option_that_a_function_looks_up_has_its_own_type(draft: Callable[[str], str]) -> None:
