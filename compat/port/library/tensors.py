@@ -300,7 +300,11 @@ def rule(table: Rules, name: str, kinds: str) -> Rule | None:
     """
     if "?" not in kinds:
         return table.find(name, kinds)
-    found = {rule for _, rule in _possible(table, name, kinds)}
+    fitting = _possible(table, name, kinds)
+    if table is FUNCTIONS:  # its number may be a text: what was given on a command line
+        unknown = {letters[i] for letters, _ in fitting for i, k in enumerate(kinds) if k == "?"}
+        fitting = fitting if unknown == {"t"} else []
+    found = {rule for _, rule in fitting}
     return found.pop() if len(found) == 1 else None
 
 

@@ -481,3 +481,7 @@ local none = {}
 none[10] = 2
 none[5] = (nil)
 for k in pairs(none) do print(k) end
+
+-- # sizes that may be texts
+local function given(...) return (select(2, ...)) end
+print(torch.zeros(given(1, '3'), 2):size(1))
