@@ -71,7 +71,7 @@ local function same(object) return object end
 local dumped = setmetatable({}, {__mode = 'k'})
 
 function File:writeObject(object, name, hook)
-   hook = hook or same
+   hook = hook or t7.leave_out or same
    local memory, f = memory(self), getfenv(self)
    if not (f.open and f.writable) then self:writeInt(NIL) end -- says why not
    local original = object

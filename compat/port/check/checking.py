@@ -19,6 +19,7 @@ from compat.port.read.syntax import PortError
 
 # Of xlua.progress, with times in them.
 _BARS = re.compile(r"\r? \[[=>.]{10,}\][^\r\n]*(?:\r|\n\r?)?")
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")  # of torch.Tester, only where Lua has the command line
 _ADDRESS = re.compile(r"\b0x[0-9a-f]+")
 _TEMPORARY = re.compile(r"[\w/.-]*/lua_\w+")  # what os.tmpname gives
 _OVERWRITTEN = "#port-outputs"  # in the mark about results that Torch7 overwrites
@@ -140,7 +141,14 @@ def _printed(
 ) -> tuple[str | None, int]:
     """Return where what was printed differs first, and how many lines are in another order."""
     places = re.compile(rf"(?:[\w./-]*/)?{re.escape(script.name)}:\d+: ")
-    changing = ((_BARS, ""), (_ADDRESS, "0x"), (_TEMPORARY, ""), (PLACE, ""), (places, ""))
+    changing = (
+        (_BARS, ""),
+        (_COLOURS, ""),
+        (_ADDRESS, "0x"),
+        (_TEMPORARY, ""),
+        (PLACE, ""),
+        (places, ""),
+    )
     a, b = (_without(run.stdout, changing).splitlines() for run in (lua, python))
     if ENDED in (lua.returncode, python.returncode):
         both = min(len(a), len(b)) - 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.port.know.files import Class
 from compat.port.know.lapp import declared
 from compat.port.know.scopes import KNOWN, LOADERS
-from compat.port.know.shapes import captures, is_open, own_returns, required
+from compat.port.know.shapes import captures, chain_root, is_open, own_returns, required
 from compat.port.know.types import OF_LUA, Kind, Signature, Table, Type, tensor
 from compat.port.library import results as given
 from compat.port.read import syntax as s
@@ -90,6 +90,10 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         if node.method in ("apply", "replace") and arguments and arguments[0].signature:
             known.join(arguments[0].signature.parameter(0), Type(Kind.MODULE))
             arguments[0].signature.calls.add(1)
+        if node in known.last_added and arguments and "nn.Sequential" in owner.classes:
+            ends = given.last_of(arguments[0])
+            known.join(known.type(chain_root(node)), ends)
+            return [owner.joined(ends)]
         return given.module_method(owner, node.method, arguments)
     if owner.only(Kind.SIZES):
         sizes = Type(Kind.TABLE, table=Table(keys={"list"}, items=Type(Kind.INT)))
@@ -269,8 +273,12 @@ def call(known: Inference, signature: Signature | None, arguments: list[Type]) -
         return [Type()]
     signature = signature.root()
     signature.calls.add(len(arguments))
+    takes = max((len(f.parameters) for f in signature.nodes), default=len(arguments))
     for i, kind in enumerate(arguments):
-        known.join(signature.parameter(i), kind)
+        if i < takes or kind.signature is None:
+            known.join(signature.parameter(i), kind)
+        else:  # one of ``...``, which are not one
+            kind.signature.escapes = True
     count = signature.count
     if count == 0:
         return [Type(Kind.NIL)]
@@ -367,6 +375,10 @@ def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -
         if klass is not None and holder is not None:
             name = s.Constant(klass.name.rpartition(".")[2])
             known.store(holder, name, known.class_type(klass))
+    if path == "torch.deserialize" and len(node.arguments) == 1:  # a deep copy
+        inner = node.arguments[0]
+        if isinstance(inner, s.Call) and known.dotted(inner.function) == "torch.serialize":
+            return [known.type(inner.arguments[0]) if inner.arguments else Type()]
     if path == "torch.setmetatable" and node.arguments:
         if isinstance(node.arguments[0], s.Name):
             known.join(known.of(node.arguments[0].variable), Type(Kind.MODULE))

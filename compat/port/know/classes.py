@@ -77,15 +77,26 @@ def find_namespaces(known: Inference, file: File) -> None:
             owner = node.target.object
             if isinstance(owner, s.Name) and owner.variable in empty:
                 made = empty.pop(owner.variable)
-                is_data = _is_data(known, file.block, owner.variable)
+                is_meta = s.constant(node.target.key) == "__index"
+                is_data = is_meta or _is_data(known, file.block, owner.variable)
                 if not is_data and owner.variable not in prototypes:
                     _add_class(known, owner, made)
 
 
 def _prototypes(block: s.Block) -> set[Variable]:
-    """Return tables whose objects are given methods: ``B = A:new()``, ``function B:f() … end``."""
+    """Return tables that are no classes of Python's.
+
+    Objects of some are given methods: ``B = A:new()``, ``function B:f() … end``; others a function
+    makes whenever it is called.
+    """
     extended, made = set(), []
+    returned: set[Variable] = set()
     for node in s.walk(block):
+        if isinstance(node, s.Function):
+            inner = list(s.walk(node.body))
+            own = {name.variable for n in inner if isinstance(n, s.Local) for name in n.names}
+            results = [value for n in inner if isinstance(n, s.Return) for value in n.values]
+            returned |= own & {getattr(value, "variable", None) for value in results}
         if isinstance(node, s.Define) and isinstance(node.target, s.Index):
             extended.add(getattr(node.target.object, "variable", None))
         elif isinstance(node, (s.Local, s.Assign)):
@@ -94,7 +105,7 @@ def _prototypes(block: s.Block) -> set[Variable]:
                 if isinstance(target, s.Name) and isinstance(value, s.Call) and value.method:
                     made.append((target.variable, getattr(value.function, "variable", None)))
     found = {base for variable, base in made if base is not None and variable in extended}
-    return found - {None}
+    return (found | returned) - {None}
 
 
 def _is_data(known: Inference, block: s.Block, variable: Variable) -> bool:

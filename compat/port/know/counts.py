@@ -114,6 +114,8 @@ def known_count(known: Inference, node: s.Call) -> int | None:
         signature = owner.shape.name(node.method).signature
         if signature is not None and signature.nodes:
             return signature.count
+    if owner.only(Kind.FILE, Kind.NIL):
+        return len(results.file_method(node))
     if owner.only(Kind.SIZES, Kind.STORAGE):
         return 1
     return None if owner.only(Kind.TABLE, Kind.NIL) else _count_by_name(known, node)

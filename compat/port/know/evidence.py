@@ -197,7 +197,8 @@ def _of_arguments(
 ) -> Iterator[tuple[s.Node, Type]]:
     """Yield what a method or function of tensors takes."""
     kinds = "".join(results.kind_of(known.type(a)) for a in node.arguments)
-    taken = tensors.taken(name, kinds, is_function)
+    table = tensors.FUNCTIONS if is_function else tensors.METHODS
+    taken = tensors.taken(table, name, kinds)
     for argument, letters in zip(node.arguments, taken, strict=False):
         if letters <= set(_LETTERS):
             parts = _summands(argument) if letters == {"n"} else [argument]

@@ -28,6 +28,7 @@ from compat.port.know.shapes import (
     appended,
     followed,
     functions_in,
+    last_added,
     loads_by_name,
     sources,
     tested,
@@ -147,6 +148,7 @@ class Inference:
         self.falling: set[Variable] = set()  # what loops count down to 1
         self.filled: set[s.Call] = set()  # of functions of lists, where the length was looked at
         self.conditions: set[s.Node] = set()  # entries that may be missing
+        self.last_added: set[s.Call] = set()  # the last modules of nets
         self.followed: set[s.Index] = set()  # entries that have methods or entries themselves
 
     def infer(self) -> Inference:
@@ -191,6 +193,7 @@ class Inference:
         self.appended |= set(appended(block))
         self.filled |= set(filled(block))
         self.followed |= set(followed(block))
+        self.last_added |= last_added(block)
         self.conditions |= {*tested(block), *tested_later(block)}
         for name, function in functions_in(block):
             self.own_methods.setdefault(name, []).append(function)

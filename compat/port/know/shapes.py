@@ -330,3 +330,28 @@ def own_returns(node: s.Node) -> list[s.Return]:
         return [node]
     parts = [part for part in node.children() if not isinstance(part, s.Function)]
     return [found for part in parts for found in own_returns(part)]
+
+
+def chain_root(node: s.Node) -> s.Node:
+    """Return what the methods of ``x:add(a):add(b)`` are called of."""
+    while isinstance(node, s.Call) and node.method is not None:
+        node = node.function
+    return node
+
+
+def last_added(block: s.Block) -> set[s.Call]:
+    """Return the calls ``net:add(m)`` that are the last of their net, as the text has them."""
+    held: dict[s.Node, Variable] = {}
+    last: dict[s.Node | Variable, s.Call] = {}
+    for node in s.walk(block):
+        if isinstance(node, (s.Local, s.Assign)):
+            names: Sequence[s.Node] = node.names if isinstance(node, s.Local) else node.targets
+            for name, value in zip(names, node.values, strict=False):
+                if isinstance(name, s.Name):
+                    held[chain_root(value)] = name.variable
+        if isinstance(node, s.Call) and node.method == "add":
+            root = chain_root(node)
+            net = root.variable if isinstance(root, s.Name) else held.get(root, root)
+            if net not in last or node.end > last[net].end:
+                last[net] = node
+    return set(last.values())

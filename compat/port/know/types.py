@@ -46,10 +46,12 @@ class Type:
 
     No ``atoms`` at all: nothing is known. ``open``: it may also be what nobody knows. ``buffer``:
     it may be what a module's ``forward`` gave. ``strided``: a tensor that may not be contiguous.
+    ``thin``: one that may have a dimension of size 1, over which it was summed up.
     """
 
     __slots__ = (
         "atoms", "buffer", "classes", "dims", "dtypes", "function", "open", "strided", "table",
+        "thin",
     )  # fmt: skip
 
     def __init__(self, *atoms: Kind, table: Table | None = None, function: Any = None) -> None:
@@ -59,7 +61,7 @@ class Type:
         self.classes: set[str] = set()
         self.table = table
         self.function: Signature | None = function
-        self.open = self.buffer = self.strided = False
+        self.open = self.buffer = self.strided = self.thin = False
 
     def join(self, other: Type) -> bool:
         """Add what ``other`` may be. Returns whether that is news."""
@@ -67,6 +69,7 @@ class Type:
         self.open |= other.open
         self.buffer |= other.buffer
         self.strided |= other.strided
+        self.thin |= other.thin
         self.atoms |= other.atoms
         self.dtypes |= other.dtypes
         self.dims |= other.dims
@@ -88,6 +91,7 @@ class Type:
         return (
             len(self.atoms), len(self.dtypes), len(self.dims), len(self.classes),
             id(self.shape), id(self.signature), self.open, self.buffer, self.strided,
+            self.thin,
         )  # fmt: skip
 
     @property
@@ -162,7 +166,8 @@ class Type:
         """Return the type without some of its possibilities."""
         copy = Type(*(self.atoms - set(atoms)), table=self.table, function=self.function)
         copy.dtypes, copy.dims, copy.classes = self.dtypes, self.dims, self.classes
-        copy.open, copy.buffer, copy.strided = self.open, self.buffer, self.strided
+        copy.open, copy.buffer = self.open, self.buffer
+        copy.strided, copy.thin = self.strided, self.thin
         return copy
 
     def less(self, atoms: Set[Kind]) -> Type:

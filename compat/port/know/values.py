@@ -231,7 +231,9 @@ def _arithmetic(known: Inference, operator: str, left: Type, right: Type) -> Typ
                 return Type(Kind.TENSOR) if dims != ({-1}, {-1}) else Type()
             return tensor(left.dtypes, [max(right.dims, default=-1)])
         one = left if left.is_tensor else right
-        return tensor(one.dtypes, one.dims)
+        made = tensor(one.dtypes, one.dims)
+        made.thin = one.thin
+        return made
     if left.is_int and right.is_int and operator in "+-*%":
         return Type(Kind.INT)
     if operator == "/" and left.is_number and right.is_number:

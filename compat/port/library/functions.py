@@ -66,10 +66,8 @@ def function(path: str, node: s.Call, draft: Draft) -> Code:
         return code.call("Threads.serialization", *draft.arguments(node))
     if head == "torch" and name:
         return torch_function(name, node, draft)
-    if head in PYTHON and name:
-        if has(head, name):
-            return _of_package(path, node, draft)
-        draft.page.mark(f"{path} has no counterpart", "packages")
+    if head in PYTHON and name and has(head, name):
+        return _of_package(path, node, draft)
     made = code.call(original(path, draft).text, *draft.arguments(node))
     return Code(made.text, spread=draft.types.count(node))
 

@@ -76,7 +76,8 @@ def method(node: s.Call, draft: Draft) -> Code:
         if name in simple and not node.arguments:
             return Code(simple[name])
     if kind.only(Kind.FILE, Kind.NIL):
-        return Code(code.call(f"{owner.atom}.{name}", *draft.arguments(node)).text)
+        made = code.call(f"{owner.atom}.{name}", *draft.arguments(node))
+        return Code(made.text, spread=draft.types.count(node))
     is_plain = kind.only(Kind.TABLE) and kind.shape is not None and "meta" not in kind.shape.uses
     if is_plain and "(" not in owner.text:  # else it would be computed twice
         arguments = [owner, *draft.arguments(node)]

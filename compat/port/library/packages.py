@@ -75,14 +75,21 @@ def holder(path: str, draft: Draft) -> str | None:
     """
     if path in PACKAGES:
         return package(path, draft)
-    return path if "." in path and has(*path.split(".", 1)) else None
+    head, dot, name = path.partition(".")
+    if has(head, name):
+        return path if dot else None
+    is_lua_s = dot and head in PYTHON and path not in draft.types.classes
+    return original(path, draft).text if is_lua_s else None
 
 
-def package(name: str, draft: Draft) -> str:
-    """Return the object that stands for a package; one that only Lua has is imported."""
+def package(name: str, draft: Draft, of_lua: bool = False) -> str:
+    """Return the object that stands for a package; one that only Lua has is imported.
+
+    ``of_lua``: Lua's, although ``compat`` has one of the name.
+    """
     if name == "torch":
         return "lua.torch"
-    if name in PYTHON:
+    if name in PYTHON and not of_lua:
         return name
     if not name.isidentifier() or keyword.iskeyword(name):
         return f'lua.package("{name}")'
@@ -100,8 +107,8 @@ def original(path: str, draft: Draft) -> Code:
         draft.page.mark(f"{path} is Lua's own", "packages")
     head, name = (head, name) if name else ("_G", head)
     if any(keyword.iskeyword(part) for part in name.split(".")):
-        return Code(f'getattr({package(head, draft)}, "{name}")')
-    return Code(f"{package(head, draft)}.{name}")
+        return Code(f'getattr({package(head, draft, True)}, "{name}")')
+    return Code(f"{package(head, draft, True)}.{name}")
 
 
 def has(package: str, name: str) -> bool:

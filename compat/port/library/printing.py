@@ -42,7 +42,8 @@ def write(node: s.Call, draft: Draft) -> Code | None:
     """``io.write``."""
     kinds = [draft.types.type(a) for a in node.arguments]
     if (
-        not draft.is_open(node.arguments)
+        b"io.output(" not in draft.file.source
+        and not draft.is_open(node.arguments)
         and node.arguments
         and all(k.is_number or k.is_string for k in kinds)
     ):

@@ -27,7 +27,16 @@ weight|bias|gradWeight|gradBias -> t; modules|children -> list of m; train|inpla
 real|user|sys|totalValid|averageValid|p -> n
 """)
 _ELSEWHERE = {"cl"}  # what moves tensors to devices that are not here
-_NETS = {"nn.ConcatTable", "nn.gModule", "nn.ParallelTable", "nn.SplitTable", "nn.FlattenTable"}
+# What gives tables, and what may give them.
+_OF_LISTS = {
+    *("nn.ConcatTable", "nn.ParallelTable", "nn.MapTable", "nn.NarrowTable", "nn.SplitTable"),
+    *("nn.FlattenTable", "nn.ZipTable", "nn.ZipTableOneToMany", "nn.CAddTensorTable"),
+    *("nn.Repeater", "nn.RecurrentAttention"),
+}
+_OF_TABLES = _OF_LISTS | {
+    *("nn.gModule", "nn.Identity", "nn.Recurrence", "nn.Recursor"),
+    *("nn.Sequencer", "nn.BiSequencer", "nn.BiSequencerLM"),
+}
 
 
 def constant(path: str) -> Type:
@@ -125,9 +134,13 @@ def exact_kind(kind: Type) -> str:
     return "S" if items.is_string else "I" if items.is_int else "N" if items.is_number else "L"
 
 
-def rule_types(result: str, subject: list[Type], arguments: list[Type]) -> list[Type]:
+def rule_types(rule: Rule, subject: list[Type], arguments: list[Type]) -> list[Type]:
     """Return the types that a rule's ``->`` names. ``subject``: the tensor of a method."""
-    return [_type(part, [*subject, *arguments], bool(subject)) for part in result.split(",")]
+    parts = rule.result.split(",")
+    found = [_type(part, [*subject, *arguments], bool(subject)) for part in parts]
+    for kind in found if "keepdim=True" in rule.text else ():
+        kind.thin = True
+    return found
 
 
 _KINDS = {
@@ -163,7 +176,8 @@ def _type(word: str, operands: list[Type], is_method: bool) -> Type:
     elif word == "index":
         return tensor(["Long"], first.dims if first.is_tensor else [])
     elif word == "t=":
-        return tensor(first.dtypes, first.dims)
+        made = tensor(first.dtypes, first.dims)
+        made.thin = first.thin
     elif word in ("t-", "t+"):
         step = -1 if word == "t-" else 1
         dims = {d + step if d > 0 else -1 for d in first.dims}
@@ -174,7 +188,8 @@ def _type(word: str, operands: list[Type], is_method: bool) -> Type:
         return tensor(dtypes, [count] if count and count == len(numbers) else [])
     elif word[:1] == "t" and word[1:].isdigit():
         other = operands[int(word[1:]) - (0 if is_method else 1)]
-        return tensor(other.dtypes, other.dims)
+        made = tensor(other.dtypes, other.dims)
+        made.thin = other.thin
     elif word[1:-1].isdigit():  # t2d
         return tensor(dtypes, [int(word[1:-1])])
     elif word == "t":
@@ -202,7 +217,7 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
         if node.method in _ELSEWHERE:
             return [tensor(owner.dtypes, owner.dims)]
         return [tensor(owner.dtypes) if is_tensor else Type()]
-    found = rule_types(rule.result, [owner], arguments)
+    found = rule_types(rule, [owner], arguments)
     if node.method in _STRIDED and found[0] is not owner:
         found[0].strided = True
     return found
@@ -210,7 +225,7 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
 
 def method_rule(name: str, arguments: list[Type]) -> Rule | None:
     """Return the rule for ``x:name(arguments)``."""
-    return tensors.method(name, "".join(map(kind_of, arguments)))
+    return tensors.rule(tensors.METHODS, name, "".join(map(kind_of, arguments)))
 
 
 def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
@@ -218,7 +233,9 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
     if name == "type" and arguments and owner.only(Kind.MODULE):
         return [owner]  # moved to that type; without an argument it tells its own
     if rules := _METHODS.all(name):
-        return rule_types(rules[0].result, [owner], [])
+        return rule_types(rules[0], [owner], [])
+    if name == "get":
+        return [Type(Kind.MODULE)]
     known = next(iter(owner.classes)) if len(owner.classes) == 1 else ""
     if gives_total(owner, name):
         return [Type(Kind.FLOAT), Type(Kind.FLOAT)]
@@ -229,6 +246,13 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
     if name in ("forward", "backward", "updateOutput", "updateGradInput"):
         return [_result(owner)]
     return [Type()]
+
+
+def last_of(added: Type) -> Type:
+    """Return what a net may be, too, that ends in this module: it gives what the module does."""
+    made = Type(Kind.MODULE)
+    made.classes = added.classes & _OF_TABLES
+    return made
 
 
 def _like(given: Type) -> Type | None:
@@ -246,7 +270,9 @@ def _like(given: Type) -> Type | None:
 
 def _result(owner: Type) -> Type:
     """Return the type of what a pass through a net gives."""
-    made = tensor() if owner.classes and not owner.classes & _NETS else Type()
+    made = tensor() if owner.classes and not owner.classes & _OF_TABLES else Type()
+    if owner.classes and owner.classes <= _OF_LISTS:
+        made = Type(Kind.TABLE, table=Table(keys={"list"}, items=Type()))
     made.buffer = True
     return made
 
@@ -296,7 +322,7 @@ _NODES = {"nngraph.Node", "graph.Node", "annotations"}
 def field(owner: Type, name: str) -> Type:
     """Return the type of a field of an object of compat's."""
     if rules := _FIELDS.all(name):
-        return rule_types(rules[0].result, [], [])[0]
+        return rule_types(rules[0], [], [])[0]
     if name in ("output", "gradInput"):
         return _result(owner)
     if owner.classes and owner.classes <= _NODES and name in ("data", "annotations"):
@@ -315,7 +341,9 @@ def field(owner: Type, name: str) -> Type:
 def file_method(node: s.Call) -> list[Type]:
     """Return the types of what a method of a file gives."""
     if node.method == "read":
-        return [Type(Kind.STRING, Kind.NIL)]
+        forms = [str(s.constant(a)).lstrip("*") for a in node.arguments] or ["l"]
+        kinds = [Kind.NUMBER if form == "n" else Kind.STRING for form in forms]
+        return [Type(kind, Kind.NIL) for kind in kinds]
     if node.method == "lines":
         return [Type(Kind.FUNCTION)]
     return [Type()]
@@ -326,6 +354,9 @@ SEVERAL = {
     *("svd", "symeig", "eig", "gesv", "gels", "trtrs", "qr", "geqrf", "kthvalue", "pstrf"),
     *("max", "min", "median", "mode", "sort", "topk"),
 }
+
+
+_OF_THREE = {"lbfgs", "cg", "asgd", "cmaes", "checkgrad"}  # methods of optim
 
 
 def is_method(name: str) -> bool:
@@ -371,7 +402,8 @@ def count(path: str, node: s.Call) -> int | None:
     if rule and rule[0].result:
         return None if rule[0].count else 0 if rule[0].result == "nil" else rule[0].spread
     if path.startswith("optim."):
-        return 1 if path in ("optim.Logger", "optim.ConfusionMatrix") else 2
+        is_plain = path in ("optim.Logger", "optim.ConfusionMatrix")
+        return 1 if is_plain else 3 if path.removeprefix("optim.") in _OF_THREE else 2
     head, _, name = path.partition(".")
     if head == "torch":
         if name in ("max", "min", "median", "mode", "sort", "topk", "kthvalue"):
@@ -406,7 +438,7 @@ def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | Non
     if path in ("math.floor", "math.ceil") and arguments and arguments[0].is_tensor:
         return [Type()]
     if (rule := FUNCTIONS.all(path)[-1:]) and rule[0].result:
-        return rule_types(rule[0].result, [], [])
+        return rule_types(rule[0], [], [])
     head, _, name = path.partition(".")
     if head == "torch":
         return _torch(name, arguments)
@@ -438,7 +470,7 @@ def torch_rule(name: str, arguments: list[Type]) -> tuple[Rule, bool] | None:
     result.
     """
     kinds = "".join(map(kind_of, arguments))
-    rule = tensors.FUNCTIONS.find(name, kinds)
+    rule = tensors.rule(tensors.FUNCTIONS, name, kinds)
     if rule is not None:
         return rule, False
     if kinds.startswith("t") and name in tensors.WITH_RESULT:
@@ -468,7 +500,7 @@ def _torch(name: str, arguments: list[Type]) -> list[Type]:
         return [_type("loaded", [], False)]
     if name in ("MemoryFile", "DiskFile", "PipeFile", "CmdLine", "Timer"):
         return [Type(Kind.MODULE)]
-    if name == "Generator":
+    if name in ("Generator", "Tester"):
         return [Type(Kind.OTHER)]
     found = torch_rule(name, arguments)
     if found is None:
@@ -476,4 +508,4 @@ def _torch(name: str, arguments: list[Type]) -> list[Type]:
     rule, has_result = found
     if has_result:
         return [arguments[0]]
-    return rule_types(rule.result, [], arguments)
+    return rule_types(rule, [], arguments)

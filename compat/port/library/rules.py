@@ -40,7 +40,10 @@ _LAID_OUT = {
 }
 _ASKS_LAYOUT = re.compile(rb":(isContiguous|stride|storage|data|view|viewAs)\(")
 # As many elements will do for Torch7; PyTorch needs shapes that fit.
-_ELEMENTWISE = {"copy", "add", "csub", "cmul", "cdiv", "addcmul", "addcdiv"}
+_ELEMENTWISE = {
+    *("copy", "add", "csub", "cmul", "cdiv", "addcmul", "addcdiv", "cmax", "cmin", "cpow"),
+    *("eq", "ne", "lt", "le", "gt", "ge"),
+}
 
 
 def apply(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draft) -> Code:
@@ -144,9 +147,10 @@ def fit(
         return None
     if own.dims == other.dims != {-1} and not is_turned:
         return None
-    # What is summed up has one dimension more than many a tensor that it is added to.
+    # What is summed up has one dimension more than many a tensor that it meets.
     is_open = -1 in own.dims | other.dims and len(own.dims - {-1}) < 2
-    if is_open and not is_turned and not (own.dims in ({1}, {-1}) and _is_sum(node, draft)):
+    is_odd = own.thin != other.thin and (own.thin or own.dims <= {1, -1})
+    if is_open and not is_turned and not is_odd:
         return None
     shape = "-1" if own.dims == {1} else f"{draft.prefix(like).atom}.shape"
     return Code(f"{made.atom}.reshape({shape})")
@@ -159,19 +163,6 @@ def _viewed_as(node: s.Node, like: s.Node) -> bool:
             return s.describe(node.function) == s.describe(like)
         node = node.function
     return False
-
-
-def _is_sum(node: s.Node, draft: Draft) -> bool:
-    """Return whether a tensor is summed up over one dimension, which it keeps with size 1."""
-    if isinstance(node, s.Name):
-        sources = draft.types.sources.get(node.variable, [])
-        return bool(sources) and all(_is_sum(source, draft) for source in sources)
-    if not isinstance(node, s.Call):
-        return False
-    if node.method is not None:
-        return node.method in _SUMS and bool(node.arguments)
-    path = draft.types.dotted(node.function) or ""
-    return path.removeprefix("torch.") in _SUMS and len(node.arguments) > 1
 
 
 def _text(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draft) -> str:

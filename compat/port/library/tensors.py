@@ -63,9 +63,7 @@ median|mode n        {0.}.{name}({1d}, keepdim=True) -> t=,index
 sort                 {0.}.sort() -> t=,index
 sort n               {0.}.sort({1d}) -> t=,index
 sort nb              {0.}.sort({1d}, descending={2}) -> t=,index
-topk n               {0.}.topk({1}, largest=False) -> t=,index
-topk nnb             {0.}.topk({1}, {2d}, {3}) -> t=,index
-topk nnbb            {0.}.topk({1}, {2d}, {3}, {4}) -> t=,index
+topk n|nnb|nnbb      lua.method({0}, "topk", {*}) -> t=,tLong
 cumsum|cumprod       {0.}.{name}(0) -> t=
 cumsum|cumprod n     {0.}.{name}({1d}) -> t=
 eq|ne|lt|le|gt|ge n|t {0.}.{name}({1}) -> mask
@@ -96,8 +94,8 @@ resize n*|y          {0.}.resize_({*}) -> t*
 resizeAs t           {0.}.resize_as_({1}) -> t1
 set                  {0.}.set_() -> t
 set t                {0.}.set_({1}) -> t1
-set z                lua.set_to({0}, {1}) -> =
-set znyy             lua.set_to({0}, {1}, {2}, {3}, {4}) -> =
+set z                lua.method({0}, "set", {1}) -> =
+set znyy             lua.method({0}, "set", {1}, {2}, {3}, {4}) -> =
 storage              lua.Storage({0}) -> z
 stride               torch.Size({0.}.stride()) -> y
 t                    {0.}.t() -> t=
@@ -182,8 +180,7 @@ max|min|median|mode tn {1.}.{name}({2d}, keepdim=True) -> t1,index
 sort t               torch.sort({1}) -> t1,index
 sort tn              torch.sort({1}, {2d}) -> t1,index
 sort tnb             torch.sort({1}, {2d}, descending={3}) -> t1,index
-topk tn              {1.}.topk({2}, largest=False) -> t1,index
-topk tnnb            {1.}.topk({2}, {3d}, {4}) -> t1,index
+topk tn|tnnb|tnnbb   lua.torch.topk({*}) -> t1,tLong
 cumsum|cumprod t     {1.}.{name}(0) -> t1
 cumsum|cumprod tn    {1.}.{name}({2d}) -> t1
 eq|ne|lt|le|gt|ge t(n|t) {1.}.{name}({2}) -> mask
@@ -296,25 +293,25 @@ def gives_tensor(table: Rules, name: str) -> bool:
     return bool(results) and all(r[0] in "=t" and "," not in r and r != "t-" for r in results)
 
 
-def method(name: str, kinds: str) -> Rule | None:
-    """Return the rule for ``x:name(…)``; ``?`` is an argument of any kind.
+def rule(table: Rules, name: str, kinds: str) -> Rule | None:
+    """Return the rule for ``x:name(…)`` or ``torch.name(…)``; ``?`` is an argument of any kind.
 
     Where that leaves one rule only, the argument must be of the kind that this one takes.
     """
     if "?" not in kinds:
-        return METHODS.find(name, kinds)
-    found = {rule for _, rule in _possible(name, kinds)}
+        return table.find(name, kinds)
+    found = {rule for _, rule in _possible(table, name, kinds)}
     return found.pop() if len(found) == 1 else None
 
 
-def taken(name: str, kinds: str, is_function: bool = False) -> list[set[str]]:
+def taken(table: Rules, name: str, kinds: str) -> list[set[str]]:
     """Return the kinds that each argument of ``x:name(…)`` or ``torch.name(…)`` may have."""
-    fitting = (letters for letters, _ in _possible(name, kinds, is_function))
+    fitting = (letters for letters, _ in _possible(table, name, kinds))
     return [set(letters) for letters in zip(*fitting, strict=True)]
 
 
 @functools.cache
-def _possible(name: str, kinds: str, is_function: bool = False) -> list[tuple[str, Rule | None]]:
+def _possible(table: Rules, name: str, kinds: str) -> list[tuple[str, Rule | None]]:
     """Return the kinds of arguments that there is a rule for, where ``?`` may be any.
 
     A method's tensor, and what a function is given first, may be where the result goes: these have
@@ -322,7 +319,7 @@ def _possible(name: str, kinds: str, is_function: bool = False) -> list[tuple[st
     """
     found: dict[str, Rule | None] = {}
     count = kinds.count("?")
-    for rules in (FUNCTIONS,) if is_function else (FUNCTIONS, METHODS):
+    for rules in (FUNCTIONS, METHODS) if table is METHODS else (FUNCTIONS,):
         texts = [rule.kinds.pattern for rule in rules.all(name)]
         letters = [k for k in "tnsblfyz" if any(k in text or "." in text for text in texts)]
         if len(letters) ** count > _MOST:
@@ -331,8 +328,8 @@ def _possible(name: str, kinds: str, is_function: bool = False) -> list[tuple[st
             left = iter(chosen)
             tried = "".join(next(left) if kind == "?" else kind for kind in kinds)
             rule = rules.find(name, tried)
-            if rule is None and is_function and tried[:1] == "t":
-                rule = rules.find(name, tried[1:])
             if rule is not None:
-                found[tried] = rule if rules is METHODS else None
+                found[tried] = rule if rules is table else None
+            elif table is FUNCTIONS and tried[:1] == "t" and rules.find(name, tried[1:]):
+                found[tried] = None
     return list(found.items())

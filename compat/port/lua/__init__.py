@@ -21,7 +21,6 @@ from compat.port.lua.calls import (
 from compat.port.lua.files import (
     COLORS,
     SYSTEM,
-    File,
     file_type,
     files,
     iterdirs,
@@ -29,6 +28,7 @@ from compat.port.lua.files import (
     must_open,
     open,
     opened,
+    output,
     popen,
     stderr,
     stdin,
@@ -89,12 +89,10 @@ from compat.port.lua.tensors import (
     copy_memory,
     dim,
     item,
-    maker,
     parameters,
     pointer,
     resized,
     same,
-    set_to,
     text_at,
 )
 from compat.port.lua.text import Error, bytes_as_text, text, tostring

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
+from inspect import CO_VARARGS
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -57,9 +58,16 @@ def _counted(value: Any) -> Any:
 
 
 def call(function: Any, *args: Any) -> Any:
-    """Return a call of what may be a table or class with ``__call``."""
+    """Return a call of what may be a table or class with ``__call``, or take another number of
+    arguments.
+    """
     handler = metamethod(function, "__call")
-    return function(*args) if handler is None else handler(function, *args)
+    if handler is not None:
+        return handler(function, *args)
+    if isinstance(function, FunctionType) and not function.__code__.co_flags & CO_VARARGS:
+        most, optional = function.__code__.co_argcount, len(function.__defaults__ or ())
+        args = (*args[:most], *[None] * (most - optional - len(args)))
+    return function(*args)
 
 
 def method(owner: Any, name: str, *args: Any) -> Any:
@@ -83,6 +91,8 @@ def method(owner: Any, name: str, *args: Any) -> Any:
     if found is None:
         _load_package_of(owner)
         return call_method(owner, name, *args)
+    if isinstance(found, FunctionType) and name in vars(owner):
+        return found(owner, *args)  # no method of its class
     if name == "split" and isinstance(owner, Node):
         return tuple(found(*args)) if args != (1,) else found(*args)
     return found(*args)
@@ -116,10 +126,10 @@ def pcall(function: Any, *args: Any) -> tuple[Any, ...]:
     return _succeeded(function, found)
 
 
-def xpcall(function: Any, handler: Any) -> tuple[Any, ...]:
+def xpcall(function: Any, handler: Any, *args: Any) -> tuple[Any, ...]:
     """``xpcall``."""
     try:
-        found = function()
+        found = function(*args)
     except Exception as problem:
         return (False, *values(handler(value_of(problem))))
     return _succeeded(function, found)

@@ -41,6 +41,12 @@ function setmetatable(t, mt) return set(t, mt and faces[mt] and faces[mt]() or m
 return faces
 """
 
+# Files have none of Python's functions.
+_LEAVE_OUT = """
+function(t7)
+   t7.leave_out = function(object) if t7.python_of[object] == nil then return object end end
+end
+"""
 _SIZES = "function(...) return torch.LongStorage{...} end"
 _MEMORY = """
 function(t7, x)
@@ -70,13 +76,13 @@ class Instance(LuaTable):
         return found
 
 
-class _ScriptClass(type):
+class _Where(type):
+    """A class of all values of which ``test`` is true."""
+
+    test: Callable[[Any], bool]
+
     def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, type) and issubclass(value, Object)
-
-
-class _ScriptClasses(metaclass=_ScriptClass):
-    """All classes of drafts are of this kind."""
+        return cls.test(value)
 
 
 class DraftRuntime(Runtime):
@@ -87,7 +93,7 @@ class DraftRuntime(Runtime):
         self._classes: dict[int, type] = {}
         self._faces: dict[type, Any] = {}
         self.lua_classes: dict[str, type] = {}  # what stands for classes of Lua, by their addresses
-        self.represent(_ScriptClasses, self._face)
+        self.represent_where(lambda v: isinstance(v, type) and issubclass(v, Object), self._face)
         sizes, memory = self.lua.eval(_SIZES), self.lua.eval(_MEMORY)
         generators = self.lua.eval("function(t7, ...) return t7.make_generator(...) end")
         self.represent(Original, lambda original: vars(original)["__handle__"])
@@ -95,6 +101,7 @@ class DraftRuntime(Runtime):
         # Torch7's empty tensors have no sizes; a fresh LongStorage may hold zeros.
         self.represent(torch.Size, lambda size: sizes(*size if size != (0,) else ()))
         self.represent(Storage, lambda storage: memory(self._t7, storage.tensor))
+        self.lua.eval(_LEAVE_OUT)(self._t7)
         self._known_faces = self.lua.execute(_FACES)
 
     def _helpers(self) -> dict[str, Callable[..., Any]]:
@@ -104,6 +111,10 @@ class DraftRuntime(Runtime):
             "describe_error": self._described,
             "watched": lambda function: self.exchange.watched(self._as_called(function)),
         }
+
+    def represent_where(self, test: Callable[[Any], bool], convert: Callable[[Any], Any]) -> None:
+        """Register ``convert`` for all values of which ``test`` is true."""
+        self.represent(_Where("where", (), {"test": staticmethod(test)}), convert)
 
     def keep(self, value: Any) -> int:
         """Keep an error's value, for its way into Lua; the number tells which it is."""

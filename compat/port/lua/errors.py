@@ -102,8 +102,8 @@ def value_at_origin(problem: Exception) -> Any:
 
 
 def is_library(path: str) -> bool:
-    """Return whether a file is one of this package's, of PyTorch's or of Python's."""
-    return path.startswith(_LIBRARIES)
+    """Return whether a file is one of this package's, of PyTorch's, of Python's or of lupa's."""
+    return path.startswith(_LIBRARIES) or path.endswith(".pyx")
 
 
 class _Site:
@@ -258,7 +258,8 @@ def _attribute(match: re.Match[str], site: _Site) -> str | None:
         return _missing(site)
     node = site.node
     if isinstance(node, ast.Call):
-        node = node.args[0] if site.is_of_lua(node) else node.func
+        owner = getattr(node.func, "value", None)  # of ``lua.name(…)`` the first argument is meant
+        node = node.args[0] if isinstance(owner, ast.Name) and owner.id == "lua" else node.func
     node = node.value if isinstance(node, ast.Attribute) else node
     return f"attempt to index {site.value_of(node, _kind(match[1]))}"
 

@@ -79,7 +79,7 @@ class _Output(File):
         self._name = name
 
     @property
-    def stream(self) -> Any:  # type: ignore[override]
+    def stream(self) -> Any:
         return getattr(sys, self._name)
 
     def write(self, *args: Any) -> File:
@@ -88,7 +88,21 @@ class _Output(File):
 
 
 stdin, stdout, stderr = File(sys.stdin), _Output("stdout"), _Output("stderr")
-write = stdout.write
+
+
+_outputs: list[File] = [stdout]  # the last is that of ``io.write``
+
+
+def output(file: File | str | None = None) -> File:
+    """``io.output``."""
+    if file is not None:
+        _outputs[:] = [must_open(file, "w") if isinstance(file, str) else file]
+    return _outputs[-1]
+
+
+def write(*args: Any) -> File:
+    """``io.write``."""
+    return output().write(*args)
 
 
 def file_type(value: Any) -> str | None:

@@ -177,15 +177,6 @@ class _OfLua(Object, metaclass=LuaClass):
         return functools.partial(found, self) if callable(found) else found
 
 
-class _Class(type):
-    def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, LuaClass) and "__table__" in vars(value)
-
-
-class _Classes(metaclass=_Class):
-    """The metaclass of the classes that represent classes of Lua."""
-
-
 def _table_of(cls: type) -> Any:
     """Return the class of Lua that a class is, or derives from."""
     return next(vars(base)["__table__"] for base in cls.__mro__ if "__table__" in vars(base))
@@ -306,7 +297,10 @@ def _prepared() -> Any:
     """Return what runs Lua, which then knows the drafts of the program; see ``_ENVIRONMENT``."""
     runtime = draft_runtime()
     runtime.represent(Namespace, lambda value: value.__dict__["__table__"])
-    runtime.represent(_Classes, lambda cls: vars(cls)["__table__"])
+    runtime.represent_where(
+        lambda value: isinstance(value, LuaClass) and "__table__" in vars(value),
+        lambda cls: vars(cls)["__table__"],
+    )
     runtime.execute(_LOADERS, _find_draft)
     runtime.execute(_CLASSES, runtime.class_named)
     try:

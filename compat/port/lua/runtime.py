@@ -235,7 +235,10 @@ class Package:
             draft_runtime().require("cutorch")
         found = function_of(f"function(name) return ({self._found()})[name] end")(name)
         if isinstance(found, dict):
-            return (_Loaded if (self.__name__, name) == ("package", "loaded") else _Entries)(found)
+            kind = _Loaded if (self.__name__, name) == ("package", "loaded") else _Entries
+            made = kind(found)
+            vars(made)["__place__"] = f"({self._found()})['{name}']"
+            return made
         return _Function(found) if callable(found) else found
 
     def _found(self) -> str:
@@ -251,6 +254,11 @@ class _Entries(dict[Any, Any]):
         if name.startswith("__"):
             raise AttributeError(name)
         return self.get(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        place = vars(self)["__place__"]
+        function_of(f"function(name, value) ({place})[name] = value end")(name, value)
+        self[name] = value
 
 
 class _Loaded(_Entries):

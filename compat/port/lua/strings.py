@@ -64,7 +64,7 @@ def _slice(text: str | bytes, begin: Any, last: Any) -> tuple[int, int]:
         begin = 1
     if last < 0:
         last = len(text) + last + 1
-    return begin - 1, min(last, len(text))
+    return begin - 1, min(last, len(text))  # the first may be behind the text
 
 
 def sub(text: Any, begin: Any, last: Any = -1) -> Any:
@@ -101,6 +101,8 @@ def _searched(name: str, text: Any, pattern: str, begin: int, *more: Any) -> Any
     """Return the text's bytes and what Lua finds in them from a letter on."""
     text = tostring(text)
     data, before = _bytes(text), _bytes(text[: _slice(text, begin, -1)[0]])
+    if begin > len(text) + 1:
+        return data, (None,)
     return data, _called(_function(name), data, _bytes(pattern), len(before) + 1, *more)
 
 

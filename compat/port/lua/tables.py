@@ -134,14 +134,17 @@ def setmetatable(t: Any, metatable: Any) -> Any:
         raise TypeError(
             f"a {type(t).__name__} has no metatable; make it a lua.Table where it is made"
         )
+    if metamethod(t, "__metatable") is not None:
+        raise Error("cannot change a protected metatable")
     t.metatable = metatable
     return t
 
 
 def getmetatable(t: Any) -> Any:
-    """Return the metatable of a table; the class of an object."""
+    """Return the metatable of a table, or what stands for it; the class of an object."""
     if isinstance(t, Table):
-        return t.metatable
+        shown = metamethod(t, "__metatable")
+        return t.metatable if shown is None else shown
     return type(t) if isinstance(t, Object) or hasattr(type(t), "typename") else None
 
 
@@ -158,7 +161,8 @@ def rawget(t: Any, key: Any) -> Any:
         return t.get(key)
     if isinstance(t, list):
         return _entry(t, key)
-    return vars(t).get(key)
+    found = vars(t).get(key)
+    return found.__func__ if isinstance(found, staticmethod) else found
 
 
 def maxn(t: Any) -> float:

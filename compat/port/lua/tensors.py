@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -11,7 +11,6 @@ from compat.nn import Container, Module
 from compat.port.lua.runtime import (
     Original,
     Storage,
-    call_method,
     called,
     function_of,
     method_of,
@@ -46,8 +45,6 @@ def selected(key: Any) -> Any:
 def element(x: torch.Tensor, key: Any) -> Any:
     """``x[key]``, with Lua's key: a part, a number, or what has the name."""
     if isinstance(key, str):
-        if key == "new":
-            return maker(x)
         return method_of(x, key)
     found = x[selected(key)]
     return found.item() if found.dim() == 0 else found
@@ -63,38 +60,6 @@ def pointer(value: Any) -> int:
     if isinstance(value, Storage):
         return value.tensor.untyped_storage().data_ptr()
     return id(value)
-
-
-def set_to(
-    x: torch.Tensor,
-    storage: Storage,
-    offset: int = 1,
-    size: Iterable[int] | None = None,
-    stride: Iterable[int] | None = None,
-) -> torch.Tensor:
-    """``x:set(storage, …)``: make a tensor a view of a storage; ``offset`` counts from 1."""
-    whole = storage.tensor
-    sizes = list(size) if size is not None else [whole.numel() - int(offset) + 1]
-    strides = list(stride) if stride is not None else [1]
-    with torch.no_grad():
-        return x.set_(whole.untyped_storage(), int(offset) - 1, sizes, strides)
-
-
-def maker(x: torch.Tensor) -> Callable[..., torch.Tensor]:
-    """``x.new``: what makes tensors of the type of ``x``."""
-
-    def new(*given: Any) -> torch.Tensor:
-        if not given:
-            return x.new_empty(0)
-        if all(isinstance(n, (int, float)) for n in given):
-            return x.new_empty([int(n) for n in given])
-        if isinstance(given[0], (list, torch.Size)):
-            is_size = isinstance(given[0], torch.Size)
-            return x.new_empty(given[0]) if is_size else x.new_tensor(given[0])
-        found: torch.Tensor = call_method(x, "new", *given)
-        return found
-
-    return new
 
 
 class Pointer:

@@ -7,7 +7,7 @@ import re
 
 from compat.port.know.shapes import is_name, is_open, is_self
 from compat.port.know.types import Kind, Type
-from compat.port.library import packages
+from compat.port.library import packages, rules
 from compat.port.library.results import METHODS
 from compat.port.read import syntax as s
 from compat.port.write import code
@@ -166,6 +166,8 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     made = draft.value(value_node, str(hint))
     if kind.is_tensor and draft.types.type(value_node).is_string:
         made = code.call("float", made)
+    if kind.is_tensor:
+        made = rules.fit(made, value_node, target, draft) or made
     held = wrapped(value_node, *kind.dtypes) if len(kind.dtypes) == 1 else None
     made = made if held is None else Code(str(held))
     for extra in values[1:]:

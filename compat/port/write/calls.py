@@ -86,7 +86,10 @@ def _called(node: s.Call, draft: Draft) -> Code:
         made = code.call("lua.call", function, *draft.arguments(node))
         return Code(made.text, spread=draft.types.count(node))
     known = draft.types.called(node) if kind.only(Kind.FUNCTION) else []
-    made = code.call(function.atom, *fitting(node, known, draft))
+    if not known and node.arguments and draft.types.count(node.arguments[-1]) is None:
+        made = code.call("lua.call", function, *draft.arguments(node))
+    else:
+        made = code.call(function.atom, *fitting(node, known, draft))
     if _is_chosen(node.function, draft):
         return Code(made.text, spread=None)
     return Code(made.text, spread=draft.types.count(node) if not kind.only(Kind.CLASS) else 1)

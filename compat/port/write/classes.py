@@ -17,8 +17,6 @@ from compat.port.write.functions import called_by_nn, define_function
 from compat.port.write.names import class_name
 from compat.port.write.python_names import is_metamethod, method_name, python_attribute
 
-# What nn calls methods of layers with at most.
-
 
 def class_made(node: s.Statement, draft: Draft) -> Class | None:
     """Return the class that a statement makes."""
@@ -78,8 +76,12 @@ def class_statement(klass: Class, draft: Draft) -> None:
         missing = sorted(_missing_at_first(klass, draft))
         for field in missing:
             draft.page.write(f"{python_attribute(field)} = None")
+        left = _left_behind(klass, draft)
+        for event in left:
+            default = f"lua.Object.{event}" if event in ("__str__", "__eq__") else "None"
+            draft.page.write(f"{event} = {default}", "a metamethod is not inherited")
         for number, (method, define) in enumerate(klass.methods.items()):
-            if number or by_number or missing:
+            if number or by_number or missing or left:
                 draft.page.write("")
             draft.hoisted.add(define)
             draft.page.comments([c for c in define.before if c is not None])
@@ -166,6 +168,21 @@ def _is_set_at_first(name: str, klass: Class, draft: Draft) -> bool:
                 t for t in statement.targets if t in own
             ]
     return False
+
+
+def _left_behind(klass: Class, draft: Draft) -> list[str]:
+    """Return the metamethods of base classes that are not those of a class in Lua: ``__tostring``
+    is the class's own, ``__tostring__`` inherited.
+    """
+    known = {method_name(name) for name in klass.methods}
+    found, base = [], draft.types.classes.get(klass.parent or "")
+    while base is not None and not klass.is_layer(draft.types.classes):
+        for name in filter(is_metamethod, base.methods):
+            if name != "__init" and method_name(name) not in known and not name.endswith("__"):
+                found.append(method_name(name))
+            known.add(method_name(name))
+        base = draft.types.classes.get(base.parent or "")
+    return found
 
 
 def name_of_method(name: str, klass: Class, draft: Draft) -> str:

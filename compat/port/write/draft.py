@@ -59,7 +59,6 @@ class Draft:
         asked: the call whose results nobody takes.
         is_prefix: what is read next has something behind it.
         taken: the names of the file's own variables.
-        effects: Lua's packages that the file requires.
         modules: imports of other files at the top; ``placed`` are where Lua loads the file.
         names: all names that they bring. ``loaded``: files that are loaded for what they do.
         functions: the names of functions that expressions have become, by where they are.
@@ -86,7 +85,6 @@ class Draft:
         self.asked: s.Node | None = None
         self.result_count = 0
         self.gives_any = self.is_prefix = self.is_seeded = self.has_nn = False
-        self.effects: set[str] = set()
         self.modules: set[str] = set()
         self.taken = _names(file) - {v.python for v in types.aliases}
         self.placed: set[str] = set()

@@ -31,10 +31,11 @@ def written(draft: Draft) -> str:
     _body(file.block, draft)
     page.place_later()
     body = polished(layout.arranged([(n.indent, n.text, n.comment) for n in page.lines]))
+    brings_cunn = any(s.constant(node) == "cunn" for node in s.walk(file.block))
     told = [line for line in leading if line is not None]
     comments = header(told) if told else ""
     comments = f"{comments}\n\n" if comments else ""
-    return comments + head(body, draft.effects, draft.modules | loads(draft)) + body
+    return comments + head(body, brings_cunn, draft.modules | loads(draft)) + body
 
 
 def _body(block: s.Block, draft: Draft) -> None:

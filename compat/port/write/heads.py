@@ -22,22 +22,13 @@ IMPORTS = {
 }  # fmt: skip
 
 
-_NEEDED_FOR_EFFECT = {"cunn": "import dptable  # noqa: F401, brings nn.DataParallelTable"}
-
-
-def head(text: str, effects: set[str], modules: set[str]) -> str:
-    """Return the imports of a draft.
-
-    ``effects`` are Lua's packages that it requires, ``modules`` the imports of other files of the
-    program.
-    """
-    used = _names(text)
-    if "nn.DataParallelTable" in text:
-        effects = effects | {"cunn"}
-    needed = [_NEEDED_FOR_EFFECT[n] for n in effects if n in _NEEDED_FOR_EFFECT]
-    lines = [*needed, *(IMPORTS[n] for n in used & set(IMPORTS)), *modules]
-    if needed and IMPORTS["dptable"] in lines:
-        lines.remove(IMPORTS["dptable"])
+def head(text: str, brings_cunn: bool, modules: set[str]) -> str:
+    """Return the imports of a draft; ``modules`` are those of other files of the program."""
+    used = _names(text) & set(IMPORTS)
+    lines = [*(IMPORTS[name] for name in used), *modules]
+    if brings_cunn or "nn.DataParallelTable" in text:
+        lines = [line for line in lines if line != IMPORTS["dptable"]]
+        lines.append(f"{IMPORTS['dptable']}  # noqa: F401, brings nn.DataParallelTable")
     return "\n".join([*sorted(lines), "", ""]) if lines else ""
 
 

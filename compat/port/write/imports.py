@@ -43,7 +43,7 @@ def bring(file: File, name: str, known_as: str, draft: Draft) -> None:
         draft.page.write(f"{text}  # noqa: E402")
 
 
-def first_nn(name: str, draft: Draft) -> None:
+def first_nn(name: str | None, draft: Draft) -> None:
     """``require 'nn'`` draws four random numbers in Lua, which counts after a seed."""
     if name in _BRING_NN and not draft.has_nn:
         draft.has_nn = True

@@ -28,11 +28,9 @@ def unary(node: s.Unary, draft: Draft, _hint: str) -> Code:
     if node.operator == "#":
         return length(operand, kind, node, draft)
     if kind.is_string:
-        return Code(f"-{code.call('lua.tonumber', operand)}", code.UNARY)
-    is_node = kind.only(Kind.MODULE)  # nngraph's -nn.Identity()
-    if isinstance(node.operand, s.Constant) or kind.is_number or kind.is_tensor or is_node:
-        return Code(f"-{operand.at(code.UNARY)}", code.UNARY)
-    draft.page.resolve("open")
+        operand = code.call("lua.tonumber", operand)
+    elif not (kind.is_number or kind.is_tensor or kind.only(Kind.MODULE)):
+        draft.page.resolve("open")
     return Code(f"-{operand.at(code.UNARY)}", code.UNARY)
 
 

@@ -66,24 +66,18 @@ def _declare(node: s.Local, draft: Draft) -> None:
         assert isinstance(call, s.Call)
         own_file = draft.types.file_of(s.Call(call.function, call.arguments[1:]))
         has = package in _HERE or own_file is not None
-        draft.effects.add(package)
-        targets = [declared(node.names[0], draft)]
+        target = declared(node.names[0], draft)
         if node.names[1].variable in draft.types.aliases:
-            draft.page.write(f"{targets[0]} = {has}", f"{package} is {'' if has else 'not '}here")
+            draft.page.write(f"{target} = {has}", f"{package} is {'' if has else 'not '}here")
         else:
-            draft.page.write(f"{targets[0]}, {declared(node.names[1], draft)} = {has}, None")
+            draft.page.write(f"{target}, {declared(node.names[1], draft)} = {has}, None")
         return
-    pairs = [n for n in node.names if n.variable not in draft.types.aliases]
-    if len(node.names) == len(node.values) and len(pairs) < len(node.names):
-        keep = [
-            (n, v)
-            for n, v in zip(node.names, node.values, strict=True)
-            if n.variable not in draft.types.aliases
-        ]
-        for value in node.values:
-            if (name := required(value)) is not None:
-                draft.effects.add(name)
-                first_nn(name, draft)
+    if len(node.names) == len(node.values):
+        pairs = zip(node.names, node.values, strict=True)
+        keep = [(n, v) for n, v in pairs if n.variable not in draft.types.aliases]
+        for value in node.values if len(keep) < len(node.names) else ():
+            name = required(value)
+            first_nn(name, draft)
             if name in draft.types.absent:
                 draft.page.write(draft.value(value).text)  # an error, where nobody has it
         if not keep:
@@ -131,8 +125,6 @@ def assign(node: s.Assign, draft: Draft) -> None:
     if len(node.targets) == 1:
         target = node.targets[0]
         if isinstance(target, s.Name) and target.variable in draft.types.aliases:
-            if (name := required(node.values[0])) is not None:
-                draft.effects.add(name)
             return
         if isinstance(target, s.Index):
             store(target, node.values, draft)
@@ -143,7 +135,12 @@ def assign(node: s.Assign, draft: Draft) -> None:
                 define_function(name, node.values[0], draft)
                 return
     node = _names_last(node)
-    places = [_place_of(t, draft) for t in node.targets]
+    keys: dict[s.Node, str] = {}  # of tables that the statement makes longer
+    for target in node.targets:
+        if isinstance(target, s.Index) and any(map(_is_length, s.walk(target.key))):
+            keys[target] = f"key_{len(keys) + 1}"
+            draft.page.write(f"{keys[target]} = {draft.value(target.key)}")
+    places = [None if t in keys else _place_of(t, draft) for t in node.targets]
     waiting = [t for t, place in zip(node.targets, places, strict=True) if place is None]
     used = _variables(waiting)
     late: list[tuple[str, s.Node]] = []
@@ -154,11 +151,17 @@ def assign(node: s.Assign, draft: Draft) -> None:
             places[i] = late[-1][0]
     assignment(list(filter(None, places)), node.targets, node.values, draft)
     for name, target in sorted(late, key=lambda pair: isinstance(pair[1], s.Name)):
-        if isinstance(target, s.Index):
+        if target in keys and isinstance(target, s.Index):
+            draft.page.write(f"lua.put({draft.value(target.object)}, {keys[target]}, {name})")
+        elif isinstance(target, s.Index):
             store_code(target, Code(name), draft)
         else:
             assert isinstance(target, s.Name)
             draft.page.write(f"{name_of(target, draft)} = {name}")
+
+
+def _is_length(node: s.Node) -> bool:
+    return isinstance(node, s.Unary) and node.operator == "#"
 
 
 def _place_of(target: s.Node, draft: Draft) -> str | None:
@@ -188,8 +191,6 @@ def do(node: s.Do, draft: Draft) -> None:
         load(loaded, draft)
         return
     if (name := required(call)) in PACKAGES | {"pl", "nnx", "env", "trepl"}:
-        assert name is not None
-        draft.effects.add(name)
         first_nn(name, draft)
         return
     if path == "require" and name in SILENT:

@@ -141,8 +141,6 @@ def _known(
         if is_name(name) and name not in _METHODS_OF_DICT:
             return _option(owner, name, node, is_test, draft)
         return Code(f"{owner.atom}.get({draft.value(node.key)})")
-    if kind.is_tensor and name == "new":
-        return code.call("lua.maker", owner)
     if kind.is_tensor:
         is_method = draft.types.type(node.key).is_string
         return None if is_method else element(owner, node, kind, draft)

@@ -14,15 +14,21 @@ from compat.port.write.draft import Draft
 def concatenation(node: s.Binary, draft: Draft) -> Code:
     """``..``: an f-string; of what has a metamethod for it a call."""
     parts = _put_together(node)
-    kinds = [draft.types.type(p) for p in parts]
-    shapes = [k.shape for k in kinds if k.has_meta and k.shape is not None]
-    is_own = draft.types.operator_of("..", *kinds) is not None
-    if not is_own and not any(shape.event("__concat").atoms for shape in shapes):
+    if not _is_own(parts, draft):
         return formatted([node], draft)
     made = draft.value(parts[-1])
     for part in reversed(parts[:-1]):
         made = code.call("lua.joined", draft.value(part), made)
     return made
+
+
+def _is_own(parts: list[s.Node], draft: Draft) -> bool:
+    """Return whether a metamethod of the script's may put some of these together."""
+    kinds = [draft.types.type(p) for p in parts]
+    if draft.types.operator_of("..", *kinds) is not None:
+        return True
+    shapes = [k.shape for k in kinds if k.has_meta and k.shape is not None]
+    return any(shape.event("__concat").atoms for shape in shapes)
 
 
 def formatted(parts: list[s.Node], draft: Draft, separator: str = "") -> Code:
@@ -38,6 +44,7 @@ def formatted(parts: list[s.Node], draft: Draft, separator: str = "") -> Code:
         if i and separator:
             pieces.append(separator)
         inner = _put_together(whole)
+        inner = [whole] if _is_own(inner, draft) else inner
         function = "lua.text" if len(inner) > 1 else "lua.tostring"  # of nil `..` makes an error
         for part in inner:
             if isinstance(part, s.Constant) and isinstance(part.value, str):
@@ -62,7 +69,7 @@ def _shown(node: s.Node, function: str, draft: Draft) -> tuple[str, str]:
 
 def may_be_nil(node: s.Node, made: Code, draft: Draft) -> bool:
     """Return whether a value may be missing, though its type does not say so."""
-    if re.search(r"\.get\([^()]*\)$| else None$|^lua\.index\([^()]*\)$", made.text):
+    if re.search(r"\.get\([^()]*\)$| else None$|^lua\.index\(.*\)$", made.text):
         return True
     if draft.types.was_seen(node):
         return False

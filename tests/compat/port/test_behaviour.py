@@ -15,6 +15,33 @@ pytestmark = [
 ]
 
 PIECES = {
+    "places in files, whose characters are bytes": """
+        local name = os.tmpname()
+        local f = io.open(name, 'w')
+        f:write('12 0x10 h\\195\\169llo\\n', 5, '\\n')
+        f:close()
+        f = io.open(name)
+        print(f:read('*n', '*n'))
+        print(f:seek('cur', 1), #f:read(2), f:seek('end', -2), f:read('*l'), f:read('*l'))
+        print(f:seek('set'), f:read(0), #f:read('*l'), f:read('*a'), f:read(0))
+        f:close()
+        os.remove(name)
+    """,
+    "what a tensor's type makes of another tensor": """
+        local x = torch.zeros(3)
+        local new = x.new
+        local y = new(torch.ones(2))
+        print(y:sum(), new(2, 3):dim(), new({1, 2}):sum(), x:sum())
+        local size, stride = torch.LongStorage{2, 2}, torch.LongStorage{2, 1}
+        local z = torch.Tensor():set(torch.range(1, 6):storage(), 2, size, stride)
+        print(z:sum(), z:size(1))
+    """,
+    "gsub with what is no text": """
+        local n = 0
+        print(('a1b22'):gsub('%d+', function(d) n = n + 1 return d * 2 end), n)
+        print(('a b'):gsub('%w', {a = 1, b = false}), ('abc'):gsub('()', '%1', 2))
+        print(pcall(string.gsub, 'abc', 'b', function() return {} end))
+    """,
     "entries past the end of a list": """
         local e, t, i, n = {}, {4, 5}, 1, 0
         print(e[1] or 'empty', not e[1], t[3 / 2])

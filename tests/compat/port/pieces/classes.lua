@@ -209,3 +209,45 @@ Scale.__index = Scale
 Scale.__call = function(self, a, b) return self.by * a, b end
 local double = setmetatable({by = 2}, Scale)
 print(double(3, 4), (double(5)))
+
+-- # metatables that are no classes, locked ones, strings of two objects
+pkg = {}
+local ondemand, mt = {extra = true}, {}
+function mt.__index(t, k) if ondemand[k] then return k .. ' loaded' end end
+setmetatable(pkg, mt)
+pkg.x = 5
+print(pkg.x, pkg.extra, pkg.other)
+local locked = setmetatable({}, {__metatable = 'locked'})
+print(getmetatable(locked))
+local V = {}
+V.__index = V
+local function vec(x) return setmetatable({x = x}, V) end
+V.__concat = function(a, b) return a.x .. '&' .. b.x end
+function V.make(x) return vec(x) end
+print(vec(1) .. vec(2), 'n: ' .. 3, rawget(V, 'make') == V.make)
+print(('abc'):find('', 4), ('abc'):find('', 9), ('abc'):match('', 9))
+
+-- # metamethods are not inherited, methods with two underscores at both ends are
+local A = torch.class('MShape')
+function A:__init(n) self.n = n end
+function A:__tostring() return 'A' .. self.n end
+function A:__len__() return self.n end
+A.__eq = function(a, b) return a.n == b.n end
+local B, parent = torch.class('MCircle', 'MShape')
+function B:__init() parent.__init(self, 3) end
+local C = torch.class('MRect', 'MShape')
+function C:__tostring() return 'C' .. self.n end
+print(tostring(MShape(1)), torch.type(MCircle()), tostring(MCircle()) == 'A3', tostring(MRect(2)))
+print(MShape(1) == MShape(1), MCircle() == MCircle(), MRect(1) == MRect(1))
+local copy = torch.deserialize(torch.serialize(MRect(4)))
+copy.w = 9
+print(copy.w, copy.n)
+
+-- # methods of optim with three results
+require 'optim'
+local function f(x) return x:dot(x), x * 2 end
+local x = torch.ones(2)
+local _, losses = optim.lbfgs(f, x, {maxIter = 2, learningRate = 0.3})
+print(#losses)
+local _, losses, count = optim.cg(f, torch.ones(2), {maxIter = 2})
+print(#losses > 0, count > 0)

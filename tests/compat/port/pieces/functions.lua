@@ -169,3 +169,39 @@ end
 local function found(text, pattern) return text:match(pattern) end
 local a, b = found('x-y', '(%w)-(%w)')
 print(a, b)
+
+-- # functions that nobody knows, and all that they are given
+local function compose(...)
+  local fs = {...}
+  return function(...)
+    local r = {...}
+    for i = #fs, 1, -1 do r = {fs[i](unpack(r))} end
+    return unpack(r)
+  end
+end
+local function add(x, y) return x + y end
+local function twice(x) return x, x end
+print(compose(add, twice)(21))
+print(compose(twice, add)(1, 2))
+local function total(...) local n = 0 for _, v in ipairs{...} do n = n + v end return n end
+local function none() return nil end
+print(total(1, 2), total(none(), 5))
+print(xpcall(function(a, b) return a + b end, print, 3, 4))
+
+-- # keys that are computed before anything is assigned
+local s, t = {}, {}
+s[#s + 1], s[#s + 2] = 'first', 'second'
+print(#s, s[1], s[2])
+t[#s], t[#s - 1] = 2, 1
+print(t[1], t[2])
+
+-- # io.write into a file
+local name = os.tmpname()
+local file = io.open(name, 'w')
+io.output(file)
+io.write(1, ',', 2.5, '\n')
+io.write('x\n')
+file:close()
+io.output(io.stdout)
+for line in io.lines(name) do print(line) end
+os.remove(name)

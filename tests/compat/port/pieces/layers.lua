@@ -211,3 +211,49 @@ local function g(v) return 0 end
 local function pl(v, l) return v end
 local found, h = optim.FistaLS(function(v) return f(v) end, g, pl, x, {maxiter = 2, L = 1})
 print(torch.type(found), type(h), #h > 0)
+-- # nets that give tables
+require 'rnn'
+local net = nn.Sequential():add(nn.Linear(2,2)):add(nn.ConcatTable():add(nn.Tanh()):add(nn.ReLU()))
+local o = net:forward(torch.ones(1, 2)) print(#o, o[1]:size(1))
+local n2 = nn.Sequential() n2:add(nn.Linear(2,2))
+n2:add(nn.SplitTable(1))
+local o2 = n2:forward(torch.ones(3, 2)) print(#o2, o2[2]:size(1))
+local s = nn.Sequencer(nn.Linear(2, 2))
+local o3 = s:forward{torch.ones(1, 2), torch.ones(1, 2)} print(#o3, o3[2]:size(1))
+print(#s:forward(torch.ones(3, 1, 2)))
+local id = nn.Identity() local o4 = id:forward{torch.ones(2)} print(#o4, o4[1]:dim())
+local function make() local m = nn.Sequential() m:add(nn.Replicate(2)) m:add(nn.SplitTable(1)) m:add(nn.ParallelTable():add(nn.Linear(2,2)):add(nn.Identity())) return m end
+local o5 = make():forward(torch.ones(1, 2)) print(#o5, o5[1]:dim())
+local j = nn.Sequential():add(make()):add(nn.JoinTable(2)) print(#j:forward(torch.ones(1, 2)))
+local rep = nn.Repeater(nn.Recurrent(2, nn.Linear(2,2), nn.Linear(2,2), nn.Tanh(), 3), 3)
+local o6 = rep:forward(torch.ones(1, 2)) print(#o6)
+local sel = nn.NarrowTable(1, 2) print(#sel:forward{torch.ones(1), torch.ones(2), torch.ones(3)})
+local mt = nn.MapTable(nn.Linear(2, 1)) print(#mt:forward{torch.ones(2), torch.ones(2)})
+local ft = nn.FlattenTable() print(#ft:forward{torch.ones(1), {torch.ones(2), torch.ones(3)}})
+local sp = nn.SplitTable(1):forward(torch.ones(3, 2))
+for i, v in ipairs(sp) do io.write(i, ':', v:sum(), ' ') end print(#sp, sp[1][2] + 1, sp[3] * 2)
+
+-- # functions in the fields of nets, and in what is written
+local net = nn.Sequential():add(nn.Linear(2, 2))
+function net:describe(word) return word .. ' ' .. #self.modules end
+net.modules[1].hook = function(x) return x end
+print(net:describe('modules:'))
+local name = os.tmpname()
+local file = torch.DiskFile(name, 'w'):binary()
+file:writeObject({net = net, f = function() end})
+file:close()
+file = torch.DiskFile(name, 'r'):binary()
+local back = file:readObject()
+file:close()
+os.remove(name)
+print(torch.typename(back.net), #back.net.modules, back.net:get(1).weight:dim())
+local tester, suite = torch.Tester(), torch.TestSuite()
+function suite.one() tester:eq(1, 1) end
+tester:add(suite)
+print(torch.type(suite))
+
+-- # functions of a package that only Lua has
+local old = nn.hessian.enable
+function nn.hessian.enable() return 'mine' end
+print(type(old), nn.hessian.enable())
+nn.hessian.enable = old

@@ -84,3 +84,19 @@ function methods:len() return #self.items end
 function methods:push(v) self.items[#self.items + 1] = v return self end
 local function stack() return setmetatable({items = {}}, mt) end
 print(stack():push(1):push(2):len())
+-- # classes that a function makes
+local function class(parent)
+   local c = {}
+   c.__index = c
+   setmetatable(c, {__index = parent, __call = function(cls, ...) return cls.new(...) end})
+   c.new = function(...) local o = setmetatable({}, c) if o.init then o:init(...) end return o end
+   return c
+end
+local Shape = class()
+function Shape:init(name) self.name = name end
+function Shape:area() return 0 end
+function Shape:describe() return ('%s %.2f'):format(self.name, self:area()) end
+local Square = class(Shape)
+function Square:init(s) Shape.init(self, 'square') self.s = s end
+function Square:area() return self.s * self.s end
+for _, s in ipairs{Square(2), Shape('thing')} do print(s:describe()) end

@@ -457,3 +457,22 @@ local function same(x, y) return rawequal(x, y) end
 print(same('x' .. 1, 'x1'), same(1e3, 1000), same(t, u))
 local function odd(x) return x ~= x end
 print(odd(0 / 0), odd('a'), odd({}), rawequal(0 / 0, 0 / 0))
+
+-- # what was summed up, among vectors
+local function hits(Y, pred)
+  local _, best = torch.max(pred, 2)
+  return best:eq(Y:long()):sum()
+end
+print(hits(torch.Tensor{1, 2, 2}, torch.Tensor{{1, 0}, {0, 1}, {1, 0}}))
+local function fill(W, n)
+  local z = torch.zeros(n, W:size(1))
+  for i = 1, n do z[i] = W:index(2, torch.LongTensor{1, 2}):sum(2) end
+  return z
+end
+print(fill(torch.ones(3, 4), 2))
+local function step(b, g) return b - (g / 2 + b):mul(0.5) end
+local b = step(torch.ones(2), torch.ones(3, 2):sum(1))
+print(b:dim(), b[1])
+local function best(x) return x:topk(2, 1, true) end
+local top, at = best(torch.Tensor{0.25, 4, 1, 8, 2})
+print(top, at)
