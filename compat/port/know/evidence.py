@@ -1,4 +1,4 @@
-"""What things are that no assignment tells: what the program asks of them.
+"""The kinds of things that no assignment tells, by what the program asks of them.
 
 A thing is a variable, a field, or an entry. Each place where it stands leaves it some kinds; Lua
 fails there for all others. What all its places leave is what it is, if that is one kind.
@@ -33,7 +33,7 @@ _FEWEST = 2  # fields that tell something
 
 
 class Thing:
-    """What the program asks of one thing.
+    """The uses of one thing.
 
     Attributes:
         own: where its type is kept; None of expressions.

@@ -18,7 +18,7 @@ type|string -> s; size -> i; batchAdd|updateValids|writeObject|option|text|argum
 zeroGradParameters|updateParameters|setNames|style|plot|addjob|synchronize|dojob -> nil
 terminate|append -> nil; time|binary|share|read|setChunked|setDeflate|resume|stop|reset -> m
 remember|forget -> m; readObject|storage|loss -> x; parse -> options; hasjob|acceptsjob -> b
-listModules -> list of m; get -> m; partial|all -> t; dataspaceSize -> list of i
+listModules -> list of m; get -> m|nil; partial|all -> t; dataspaceSize -> list of i
 add|insert|float|double|cuda|half|training|evaluate|clearState|clone|setMode|noBias|replace -> =
 apply|annotate|setNumInputDims|ceil|floor|sharedClone|threads|fastMode|setTarget -> =
 """)
