@@ -234,8 +234,6 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
         return [owner]  # moved to that type; without an argument it tells its own
     if rules := _METHODS.all(name):
         return rule_types(rules[0], [owner], [])
-    if name == "get":
-        return [Type(Kind.MODULE)]
     known = next(iter(owner.classes)) if len(owner.classes) == 1 else ""
     if gives_total(owner, name):
         return [Type(Kind.FLOAT), Type(Kind.FLOAT)]

@@ -298,8 +298,9 @@ def rule(table: Rules, name: str, kinds: str) -> Rule | None:
 
     Where that leaves one rule only, the argument must be of the kind that this one takes.
     """
-    if "?" not in kinds:
-        return table.find(name, kinds)
+    whole = table.find(name, kinds)  # also where it takes an argument of any kind
+    if whole is not None or "?" not in kinds:
+        return whole
     fitting = _possible(table, name, kinds)
     if table is FUNCTIONS:  # its number may be a text: what was given on a command line
         unknown = {letters[i] for letters, _ in fitting for i, k in enumerate(kinds) if k == "?"}
