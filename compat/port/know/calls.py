@@ -9,6 +9,7 @@ from compat.port.know.lapp import declared
 from compat.port.know.scopes import KNOWN, LOADERS
 from compat.port.know.shapes import captures, chain_root, is_open, own_returns, required
 from compat.port.know.types import OF_LUA, Kind, Signature, Table, Type, tensor
+from compat.port.library import function_results
 from compat.port.library import results as given
 from compat.port.read import syntax as s
 
@@ -424,7 +425,7 @@ def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -
         if kind.signature is not None and not kind.signature.escapes:
             kind.signature.escapes = True
     if path.startswith("torch.") and arguments and arguments[0].is_tensor:
-        found = given.torch_rule(path[6:], arguments)
+        found = function_results.torch_rule(path[6:], arguments)
         if found is not None and found[1]:
             _reshaped(known, node.arguments[0], tensor())
     for kind in arguments if path == "optim.FistaLS" else ():
@@ -433,7 +434,7 @@ def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -
     if path.startswith("optim.") and len(arguments) > 1 and arguments[0].signature:
         known.join(arguments[0].signature.parameter(0), tensor())
         arguments[0].signature.calls.add(1)
-    made = given.function(path, node, arguments)
+    made = function_results.function(path, node, arguments)
     if made and not known.is_settled and not all(kind.atoms for kind in arguments):
         made[0].dims.discard(-1)  # parameters are known when their calls have been seen
     return made

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.port.know.calls import by_name, own_event
 from compat.port.know.shapes import is_open
 from compat.port.know.types import Kind
-from compat.port.library import results
+from compat.port.library import function_results, results
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def known_count(known: Inference, node: s.Call) -> int | None:
             return known.lengths.get(subject) if isinstance(subject, s.Name) else None
         if path in ("pcall", "xpcall", "unpack", "table.unpack", "select", "assert"):
             return None
-        found = results.count(path, node)
+        found = function_results.count(path, node)
         if found is not None:
             return found
     if node.method is None:
@@ -100,7 +100,7 @@ def known_count(known: Inference, node: s.Call) -> int | None:
     if owner.is_string:
         path = f"string.{node.method}"
         is_own = path in known.replaced
-        return _replaced_count(known, path) if is_own else results.count(path, node)
+        return _replaced_count(known, path) if is_own else function_results.count(path, node)
     if owner.only(Kind.MODULE):
         first = node.arguments[0] if node.arguments else None
         if node.method == "split" and isinstance(first, s.Constant):  # of a node of nngraph's

@@ -10,7 +10,7 @@ from compat.port.know.registry import expression
 from compat.port.know.scopes import FunctionScope
 from compat.port.know.shapes import counts_up, is_open
 from compat.port.know.types import OF_LUA, Kind, Signature, Table, Type, tensor
-from compat.port.library import results
+from compat.port.library import function_results, results
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _index(known: Inference, node: s.Index) -> Type:
     if path is not None and known.names_package(path):
         if path in known.classes:
             return known.class_type(known.classes[path])
-        return results.constant(path)
+        return function_results.constant(path)
     owner, key = known.indexed(node), known.type(node.key)
     name = s.constant(node.key)
     if known.is_constructor(node):

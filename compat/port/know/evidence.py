@@ -13,7 +13,7 @@ from compat.port.know.calls import OF_LISTS
 from compat.port.know.causes import OF_PACKAGE
 from compat.port.know.shapes import constant, is_name, required
 from compat.port.know.types import Kind, Table, Type, tensor
-from compat.port.library import results, tensors
+from compat.port.library import function_results, results, tensors
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ def _numbers(known: Inference, node: s.Node) -> Iterator[s.Node]:
                 yield other
     elif isinstance(node, s.Call) and node.method is None:
         path = known.dotted(node.function) or ""
-        if path in results.OF_NUMBERS or (
+        if path in function_results.OF_NUMBERS or (
             path.startswith("math.") and path not in ("math.floor", "math.ceil")
         ):
             yield from node.arguments

@@ -8,7 +8,7 @@ from compat.port.know.registry import TYPES, expression
 from compat.port.know.scopes import PACKAGES
 from compat.port.know.shapes import constant
 from compat.port.know.types import NUMBERS, Kind, Type, tensor
-from compat.port.library import results, tensors
+from compat.port.library import function_results, results, tensors
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _name(known: Inference, node: s.Name) -> Type:
     if path in PACKAGES:
         return Type(Kind.PACKAGE)
     if path == "arg":
-        return results.constant(path)
+        return function_results.constant(path)
     if path is not None and path in known.classes:
         return known.class_type(known.classes[path])
     own = known.of(node.variable)

@@ -1,11 +1,9 @@
-"""The results of functions, methods and fields of Lua's and Torch7's packages."""
+"""The results of methods and fields, and the words for types in the tables of rules."""
 
 from __future__ import annotations
 
-from compat.port.know.shapes import captures
 from compat.port.know.types import Kind, Table, Type, tensor
 from compat.port.library import tensors
-from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.library.table import Rule, Rules
 from compat.port.read import syntax as s
 
@@ -39,18 +37,6 @@ _OF_TABLES = _OF_LISTS | {
 }
 
 
-def constant(path: str) -> Type:
-    """Return the type of a package's field, such as ``math.pi``."""
-    if path in ("math.pi", "math.huge"):
-        return Type(Kind.FLOAT)
-    if path == "arg":
-        return Type(Kind.TABLE, table=Table(keys={"list"}, items=Type(Kind.STRING, Kind.NIL)))
-    head = path.split(".")[0]
-    if head in ("nn", "cudnn") and path.count(".") == 1:
-        return Type(Kind.MODULE)
-    return Type()
-
-
 def owner_of_field(name: object) -> Type | None:
     """Return what has a field of this name, if one kind of thing alone has it."""
     return Type(Kind.MODULE) if name in _OWN_FIELDS else None
@@ -80,14 +66,6 @@ def owner_of(method: str, arguments: list[Type]) -> Type | None:
     return None
 
 
-# Functions of torch that take numbers alone.
-OF_NUMBERS = {
-    "torch.random",
-    "torch.uniform",
-    "torch.normal",
-    "torch.bernoulli",
-    "torch.manualSeed",
-}
 _ONLY_MODULES = {
     *("forward", "backward", "updateOutput", "updateGradInput", "accGradParameters"),
     *("zeroGradParameters", "getParameters", "parameters", "training", "evaluate", "clearState"),
@@ -137,7 +115,7 @@ def exact_kind(kind: Type) -> str:
 def rule_types(rule: Rule, subject: list[Type], arguments: list[Type]) -> list[Type]:
     """Return the types that a rule's ``->`` names. ``subject``: the tensor of a method."""
     parts = rule.result.split(",")
-    found = [_type(part, [*subject, *arguments], bool(subject)) for part in parts]
+    found = [type_named(part, [*subject, *arguments], bool(subject)) for part in parts]
     for kind in found if "keepdim=True" in rule.text else ():
         kind.thin = True
     return found
@@ -150,7 +128,8 @@ _KINDS = {
 }  # fmt: skip
 
 
-def _type(word: str, operands: list[Type], is_method: bool) -> Type:
+def type_named(word: str, operands: list[Type], is_method: bool) -> Type:
+    """Return the type that a word of a rule's ``->`` names, given the operands' types."""
     first = operands[0] if operands else Type()
     dtypes = first.dtypes if first.is_tensor else set()
     made = Type()
@@ -158,14 +137,14 @@ def _type(word: str, operands: list[Type], is_method: bool) -> Type:
         return Type(_KINDS[word])
     if "|" in word:
         for part in word.split("|"):
-            made.join(_type(part, operands, is_method))
+            made.join(type_named(part, operands, is_method))
     elif word == "=":
         return first
     elif word in ("l", "list") or word.startswith("list of "):
         if word == "l":
             made = tensor(first.dtypes, first.dims)
         elif word != "list":
-            made = _type(word[8:], [], False)
+            made = type_named(word[8:], [], False)
         elif first.dims == {1}:
             made = Type(Kind.FLOAT)
         return Type(Kind.TABLE, table=Table(keys={"list"}, items=made))
@@ -354,9 +333,6 @@ SEVERAL = {
 }
 
 
-_OF_THREE = {"lbfgs", "cg", "asgd", "cmaes", "checkgrad"}  # methods of optim
-
-
 def is_method(name: str) -> bool:
     """Return whether something of Lua's or Torch7's has a method of this name."""
     return name in tensors.names() | METHODS | _ONLY_STRINGS | _BOTH | _METHODS.names()
@@ -380,130 +356,3 @@ def gives_one(method: str) -> bool:
     """
     of_tensors = method in tensors.names() and method not in SEVERAL
     return of_tensors or module_count(method) == 1
-
-
-def gives_one_match(node: s.Call) -> bool:
-    """Return whether a match of ``string.match`` is one value: the pattern stands there."""
-    place = 1 if node.method is None else 0
-    pattern = node.arguments[place] if len(node.arguments) > place else None
-    return isinstance(s.constant(pattern), str) and captures(pattern) == 1
-
-
-def count(path: str, node: s.Call) -> int | None:
-    """Return how many values a function gives; None if that is not known."""
-    if path == "select":
-        first = node.arguments[0] if node.arguments else None
-        return 1 if isinstance(first, s.Constant) and first.value == "#" else None
-    if path == "string.match" and gives_one_match(node):
-        return 1
-    rule = FUNCTIONS.all(path)[-1:]
-    if rule and rule[0].result:
-        return None if rule[0].count else 0 if rule[0].result == "nil" else rule[0].spread
-    if path.startswith("optim."):
-        is_plain = path in ("optim.Logger", "optim.ConfusionMatrix")
-        return 1 if is_plain else 3 if path.removeprefix("optim.") in _OF_THREE else 2
-    head, _, name = path.partition(".")
-    if head == "torch":
-        if name in ("max", "min", "median", "mode", "sort", "topk", "kthvalue"):
-            return 1 if name in ("max", "min") and len(node.arguments) == 1 else 2
-        return None if name in SEVERAL else 1
-    if head == "cutorch":
-        return 1 if name.startswith("create") else None
-    if head in ("nn", "cudnn", "nngraph", "image", "math", "string"):
-        return 1
-    return 1 if path in ("rawget", "setmetatable", "getmetatable") else None
-
-
-def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | None:
-    """Return the types of what a function of a package gives; None if it is not known."""
-    if path in ("math.max", "math.min", "math.abs"):
-        joined = Type()
-        for kind in arguments:
-            joined.join(kind)
-        return [joined if joined.is_number else Type(Kind.NUMBER)]
-    if path == "select":
-        first = node.arguments[0] if node.arguments else None
-        is_count = isinstance(first, s.Constant) and first.value == "#"
-        return [Type(Kind.INT) if is_count else Type()]
-    if path == "os.date" and arguments:
-        form = node.arguments[0]
-        if isinstance(form, s.Constant) and str(form.value).lstrip("!") == "*t":
-            return [Type(Kind.TABLE, table=_date())]
-    if path == "xlua.envparams" and arguments:
-        return arguments[:1]
-    if path == "math.random":
-        return [Type(Kind.INT if arguments else Kind.FLOAT)]
-    if path in ("math.floor", "math.ceil") and arguments and arguments[0].is_tensor:
-        return [Type()]
-    if (rule := FUNCTIONS.all(path)[-1:]) and rule[0].result:
-        return rule_types(rule[0], [], [])
-    head, _, name = path.partition(".")
-    if head == "torch":
-        return _torch(name, arguments)
-    if head in ("nn", "cudnn"):
-        made = Type(Kind.MODULE)
-        made.classes = {path}
-        return [made]
-    if head == "optim":
-        if name[:1].isupper():
-            return [Type(Kind.MODULE)]
-        return [tensor(dims=[1]), _type("list of n", [], False)]
-    if head in ("threads", "Threads"):
-        return [Type(Kind.MODULE)]
-    return None
-
-
-def _date() -> Table:
-    """Return what ``os.date('*t')`` gives."""
-    made = Table(keys={"name"})
-    for name in ("year", "month", "day", "hour", "min", "sec", "wday", "yday"):
-        made.name(name).join(Type(Kind.INT))
-    made.name("isdst").join(Type(Kind.BOOLEAN))
-    made.always |= set(made.names)
-    return made
-
-
-def torch_rule(name: str, arguments: list[Type]) -> tuple[Rule, bool] | None:
-    """Return the rule for ``torch.name(arguments)``, and whether the first of them is the
-    result.
-    """
-    kinds = "".join(map(kind_of, arguments))
-    rule = tensors.rule(tensors.FUNCTIONS, name, kinds)
-    if rule is not None:
-        return rule, False
-    if kinds.startswith("t") and name in tensors.WITH_RESULT:
-        rule = tensors.FUNCTIONS.find(name, kinds[1:])
-        if rule is not None:
-            return rule, True
-    return None
-
-
-def _torch(name: str, arguments: list[Type]) -> list[Type]:
-    if name.endswith("Tensor") and name != "isTensor":
-        kind = name.removesuffix("Tensor").replace("Cuda", "")
-        dims: list[int] = []
-        if arguments and all(a.is_number for a in arguments):
-            dims = [len(arguments)]
-        elif len(arguments) == 1 and arguments[0].only(Kind.TABLE):
-            depth, shape = 1, arguments[0].shape
-            while shape is not None and shape.items.only(Kind.TABLE):
-                depth, shape = depth + 1, shape.items.shape
-            dims = [depth] if shape is not None and shape.items.is_number else []
-        return [tensor([kind] if kind else ["Default"], dims)]
-    if name == "LongStorage" and all(a.only(Kind.TABLE) or a.is_number for a in arguments):
-        return [Type(Kind.SIZES)]
-    if name.endswith("Storage"):
-        return [Type(Kind.STORAGE)]
-    if name in ("load", "deserialize"):
-        return [_type("loaded", [], False)]
-    if name in ("MemoryFile", "DiskFile", "PipeFile", "CmdLine", "Timer"):
-        return [Type(Kind.MODULE)]
-    if name in ("Generator", "Tester"):
-        return [Type(Kind.OTHER)]
-    found = torch_rule(name, arguments)
-    if found is None:
-        return [tensor() if tensors.gives_tensor(tensors.FUNCTIONS, name) else Type()]
-    rule, has_result = found
-    if has_result:
-        return [arguments[0]]
-    return rule_types(rule, [], arguments)

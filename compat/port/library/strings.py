@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from compat.port.library.results import gives_one_match
+from compat.port.library.function_results import gives_one_match
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code

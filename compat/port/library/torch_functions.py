@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.port.know.types import Kind, Type
-from compat.port.library import results, rules, tensors
+from compat.port.library import function_results, results, rules, tensors
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
@@ -25,7 +25,7 @@ def torch_function(name: str, node: s.Call, draft: Draft) -> Code:
         if made is not None:
             return made
     if not draft.is_open(node.arguments):
-        found = results.torch_rule(name, kinds)
+        found = function_results.torch_rule(name, kinds)
         if found is not None:
             rule, has_result = found
             operands = kinds[1:] if has_result else kinds
