@@ -74,13 +74,18 @@ def owner_of_method(known: Inference, node: s.Call) -> Type:
     method.
     """
     assert node.method is not None
-    kind = _having(known.owner(node.function), node.method)
+    whole = known.owner(node.function)
+    lacks = _lacks(whole, node.method)
+    kind = whole.less({*_BARE, Kind.TABLE} if lacks else _BARE)
     is_own = node.method in known.own_methods
     if kind.open and len(kind.atoms) == 1 and not is_own and results.has_method(kind, node.method):
         closed = kind.without()
         closed.open = False  # what else it is given is the same
         return closed
-    told = None if kind.is_known and len(kind.atoms) == 1 else known.told_by(node)
+    is_one = kind.is_known and len(kind.atoms) == 1
+    told = None if is_one and not (lacks and kind.only(Kind.TABLE)) else known.told_by(node)
+    if told is not None and is_one:
+        return told  # entries of a list are not all of a kind
     if told is None or not told.atoms <= kind.atoms:
         return kind
     found = kind.without(*kind.atoms - told.atoms)
@@ -88,12 +93,16 @@ def owner_of_method(known: Inference, node: s.Call) -> Type:
     return found
 
 
-def _having(kind: Type, method: str) -> Type:
-    """Return what is left of a type where a method is called: Lua fails for what has none."""
+def _lacks(kind: Type, method: str) -> bool:
+    """Return whether the tables that a type may be have no such method."""
     shape = kind.shape
-    is_told = shape is not None and shape.klass is None and not shape.has_unknown_names
-    has_none = is_told and shape is not None and not shape.name(method).atoms
-    return kind.less({*_BARE, Kind.TABLE} if has_none else _BARE)
+    if (
+        shape is None
+        or shape.klass is not None
+        or shape.root().uses & {"dynamic", "meta", "options"}
+    ):
+        return False  # what a file holds is data
+    return not shape.name(method).atoms
 
 
 def told_by(known: Inference, node: s.Call) -> Type | None:

@@ -485,3 +485,12 @@ for k in pairs(none) do print(k) end
 -- # sizes that may be texts
 local function given(...) return (select(2, ...)) end
 print(torch.zeros(given(1, '3'), 2):size(1))
+-- # entries of different kinds, in a file too
+require 'torch'
+local path = os.tmpname()
+torch.save(path, {x = torch.range(1, 4), meta = {1, 'two', {three = 3}}})
+local back = torch.load(path)
+os.remove(path)
+print(#back.meta, back.meta[3].three, back.meta[2]:upper(), back.x:sum())
+local u = {1, 'two', {three = 3}, torch.ones(2)}
+print(u[3].three, u[2]:upper(), u[4]:size(1))
