@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass
 
@@ -170,9 +171,16 @@ def _sum(pieces: list[str | tuple[str, str]]) -> Code:
         elif piece[1]:
             parts.append(f'format({piece[0]}, "{piece[1]}")')
         else:
-            is_text = piece[0].startswith(("lua.tostring(", "lua.text(", '"', "'"))
-            parts.append(piece[0] if is_text else f"str({piece[0]})")
+            parts.append(piece[0] if _gives_text(piece[0]) else f"str({piece[0]})")
     return Code(" + ".join(parts), ADD)
+
+
+def _gives_text(expression: str) -> bool:
+    """Return whether an expression is a string, or a call that makes one."""
+    tree = ast.parse(f"({expression})", mode="eval").body
+    if isinstance(tree, ast.Call):
+        return ast.unparse(tree.func) in ("lua.tostring", "lua.text")
+    return isinstance(tree, ast.Constant) and isinstance(tree.value, str)
 
 
 def quoted(value: str) -> str:

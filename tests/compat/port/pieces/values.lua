@@ -494,3 +494,6 @@ os.remove(path)
 print(#back.meta, back.meta[3].three, back.meta[2]:upper(), back.x:sum())
 local u = {1, 'two', {three = 3}, torch.ones(2)}
 print(u[3].three, u[2]:upper(), u[4]:size(1))
+-- # a choice between texts among parts that no f-string takes
+local names = {'a', 'b'}
+for i, name in ipairs(names) do io.write(name, '=', i, i < #names and ' ' or '\n') end
