@@ -43,7 +43,10 @@ def vararg(_node: s.Vararg, draft: Draft, _hint: str) -> Code:
 def variable(node: s.Name, draft: Draft, _hint: str) -> Code:
     """Return a variable, or a package or class."""
     path = draft.types.dotted(node)
-    return Code(name_of(node, draft)) if path is None else path_value(path, draft)
+    if path is not None:
+        return path_value(path, draft)
+    made = Code(name_of(node, draft))
+    return code.shifted(made, 1) if node.variable.zero_based else made
 
 
 def path_value(path: str, draft: Draft) -> Code:

@@ -497,3 +497,16 @@ print(u[3].three, u[2]:upper(), u[4]:size(1))
 -- # a choice between texts among parts that no f-string takes
 local names = {'a', 'b'}
 for i, name in ipairs(names) do io.write(name, '=', i, i < #names and ' ' or '\n') end
+-- # a loop's number that is a key of what may lack it
+local function total(...)
+   local n, t, s = select('#', ...), {...}, 0
+   for i = 1, n do s = s + (t[i] or 0) end
+   return n, s
+end
+print(total(1, 2, 4))
+require 'torch'
+local grad, targets = torch.zeros(2, 3), torch.Tensor{3, 1}
+for i = 1, 2 do grad[{i, targets[i]}] = i * 0 - 1 end
+local function mark(x, t) for b = 1, x:size(1) do x[{b, t[b]}] = 5 end end
+mark(grad, targets)
+print(grad)
