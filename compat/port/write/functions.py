@@ -101,7 +101,7 @@ def lambda_of(node: s.Function, draft: Draft) -> Code | None:
         body = only.values[0]
     elif isinstance(only, s.Do):
         body = only.call
-        if (signature.is_tried or signature.may_give_nothing) and draft.types.count(body) != 0:
+        if draft.types.count(body) != 0:
             return None  # its results are not the function's
         path = draft.types.dotted(body.function) if isinstance(body, s.Call) else None
         if path in ("error", "assert", "collectgarbage", "require"):

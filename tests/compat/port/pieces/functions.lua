@@ -205,3 +205,6 @@ file:close()
 io.output(io.stdout)
 for line in io.lines(name) do print(line) end
 os.remove(name)
+-- # a function that gives nothing stops no loop over a table
+table.foreach({3, 1}, function(i, v) io.write(i, '->', v, ' ') end)
+print(table.foreach({7, 8}, function(i, v) if v == 8 then return i end end))
