@@ -244,7 +244,7 @@ def _of_table(
         if not was_seen and draft.types.may_be_before(node.key):
             return None
         return Code(f"{owner.atom}[{place(node.key, draft)}]")
-    is_told = shape.made or was_seen or "sparse" in shape.uses
+    is_told = (shape.made and shape.keys) or was_seen or "sparse" in shape.uses
     if shape.is_list or (key_kind.is_number and not is_told):  # list or dict, nobody knows
         return None
     key, name = draft.value(node.key), s.constant(node.key)
