@@ -10,7 +10,6 @@ from compat.port.know.scopes import Variable
 from compat.port.know.types import Kind, Type
 from compat.port.read import syntax as s
 
-
 _OF_ANYTHING = {"print", "tostring", "type"}
 
 
