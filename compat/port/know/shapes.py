@@ -174,13 +174,15 @@ def _loop_ends(block: s.Block) -> Iterator[tuple[Variable, str]]:
     """Yield the variables of loops, and the tables with which they end, where that is told."""
     for node in s.walk(block):
         if isinstance(node, s.ForRange):
-            is_length = isinstance(node.last, s.Unary) and node.last.operator == "#"
-            yield node.name.variable, s.describe(node.last.operand) if is_length else ""
+            end = node.last
+            measured = end.operand if isinstance(end, s.Unary) and end.operator == "#" else None
+            yield node.name.variable, s.describe(measured) if measured else ""
         elif isinstance(node, s.ForEach):
             call = node.values[0]
-            is_list = isinstance(call, s.Call) and getattr(call.function, "id", "") == "ipairs"
             yield from ((name.variable, "") for name in node.names[1:])
-            yield node.names[0].variable, s.describe(call.arguments[0]) if is_list else ""
+            is_list = isinstance(call, s.Call) and getattr(call.function, "id", "") == "ipairs"
+            table = next(iter(call.arguments), None) if isinstance(call, s.Call) else None
+            yield node.names[0].variable, s.describe(table) if is_list and table else ""
 
 
 def _conditions(block: s.Block) -> Iterator[s.Node | None]:
