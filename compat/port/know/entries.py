@@ -140,8 +140,12 @@ def _is_next(known: Inference, key: s.Node, table: Table) -> bool:
     return is_one and length is not None and known.type(length.operand).shape is table
 
 
-def may_be_before(known: Inference, key: s.Node) -> bool:
-    """Return whether a key may be below 1: ``i - 1``, but not of a loop that begins later."""
+def may_be_outside(known: Inference, key: s.Node) -> bool:
+    """Return whether a key may be below 1: ``i - 1``, but not of a loop that begins later; or
+    past the end where that is no error.
+    """
+    if key in known.passed_past:
+        return True
     if isinstance(key, s.Constant):
         return isinstance(key.value, int) and key.value < 1
     if not isinstance(key, s.Binary) or key.operator != "-":
@@ -270,7 +274,7 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
 
 def _may_miss(known: Inference, shape: Table, key: s.Node) -> bool:
     """Return whether there may be nothing under a key that is no name."""
-    if known.may_be_before(key):
+    if known.may_be_outside(key):
         return True
     is_computed = shape.is_dict and not isinstance(key, s.Constant) and bool(shape.made)
     return known.is_settled and (is_computed or shape.is_past(key))

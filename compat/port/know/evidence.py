@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from compat.port.know.calls import OF_LISTS
 from compat.port.know.causes import OF_PACKAGE
+from compat.port.know.scopes import Variable
 from compat.port.know.shapes import constant, is_name, required
 from compat.port.know.types import Kind, Table, Type, tensor
 from compat.port.library import function_results, results, tensors
@@ -93,12 +94,14 @@ def _things(known: Inference) -> Things:
             thing(node.function).methods.add(node.method)
         elif isinstance(node, s.Index) and is_name(name := s.constant(node.key)):
             thing(node.object).fields.add(name)
+    passed = {variable for given, _ in _passed(known) for variable in given}
     for node in _nodes(known):
         for part, left in _asked(known, node):
             if known.dotted(part) is None:
                 thing(part).left.setdefault(part, []).append(left)
         for part in _measured(known, node):  # a container has a length, too
-            if not thing(part).methods and not _is_of_lua(known, part):
+            is_passed = isinstance(part, s.Name) and part.variable in passed
+            if not thing(part).methods and (is_passed or not _is_of_lua(known, part)):
                 thing(part).left.setdefault(part, []).append(_list())
     return things
 
@@ -309,9 +312,12 @@ def _left(known: Inference, things: Things) -> bool:
     return found
 
 
-def _loaded(known: Inference, _things: Things) -> bool:
-    """Take what is loaded from files, and read by name, for tables."""
+def _loaded(known: Inference, things: Things) -> bool:
+    """Take what is loaded from files, and read by name, for tables; not what has the fields of an
+    object of the program.
+    """
     found = False
+    ours = [has for kind, has in _holders(known) if kind.only(Kind.OBJECT)]
     tables: dict[Type, Table] = {}
     entries: set[Type] = set()  # their methods, if they have any, tell first what they are
     for node in _nodes(known):
@@ -319,6 +325,9 @@ def _loaded(known: Inference, _things: Things) -> bool:
             continue
         kind = known.stored(node.object)
         if kind is None or kind.classes != {"loaded"} or kind in entries:
+            continue
+        names = things[kind].fields if kind in things else set()
+        if names and any(names <= has for has in ours):
             continue
         if not kind.atoms:
             tables[kind] = Table(uses={"loaded"})
@@ -336,23 +345,39 @@ def _loaded(known: Inference, _things: Things) -> bool:
 
 
 def _layers(known: Inference, things: Things) -> bool:
-    """Take what layers of the script's are given for tensors, or tables where they have fields."""
+    """Take what layers of the script's are given for tensors, or tables where they have fields.
+
+    All methods of a layer get the same input, and a gradient that has the form of its output.
+    """
     found = False
     ours = [has for kind, has in _holders(known) if kind.only(Kind.OBJECT)]
+    for given, output in _passed(known):
+        owns = [known.of(variable) for variable in given]
+        forms = [kind for kind in [*owns, output] if kind.only(Kind.TABLE)]
+        for own in owns:
+            thing = things.get(own, Thing(own))
+            kinds = thing.kinds({Kind.TENSOR, Kind.TABLE}) if not own.atoms else set()
+            if kinds and forms:
+                _take(known, own, Type(Kind.TABLE, table=forms[0].table))
+                found = True
+            elif Kind.TENSOR in kinds:
+                _take(known, own, tensor())
+                found = True
+            elif kinds and not any(thing.fields <= has for has in ours):
+                _take(known, own, Type(Kind.TABLE, table=Table({"name"}, {"loaded"})))
+                found = True
+    return found
+
+
+def _passed(known: Inference) -> Iterator[tuple[list[Variable], Type]]:
+    """Yield the parameters of the script's layers that are alike, and what else they are like."""
     for klass in known.classes.values():
         defines = [klass.methods.get(name) for name in _OF_LAYERS] if klass.parent else []
-        for define in filter(None, defines):
-            for parameter in define.function.parameters[1:3]:
-                own = known.of(parameter.variable)
-                thing = things.get(own, Thing(own))
-                kinds = thing.kinds({Kind.TENSOR, Kind.TABLE}) if not own.atoms else set()
-                if Kind.TENSOR in kinds:
-                    _take(known, own, tensor())
-                    found = True
-                elif kinds and not any(thing.fields <= has for has in ours):
-                    _take(known, own, Type(Kind.TABLE, table=Table({"name"}, {"loaded"})))
-                    found = True
-    return found
+        functions = [define.function for define in defines if define is not None]
+        results = [known.signature(define.function).result(0) for define in defines[:1] if define]
+        for place, like in ((1, Type()), (2, results[0] if results else Type())):
+            given = [f.parameters[place] for f in functions if len(f.parameters) > place]
+            yield [parameter.variable for parameter in given], like
 
 
 def _alike(known: Inference, things: Things) -> bool:

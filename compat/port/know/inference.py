@@ -30,6 +30,7 @@ from compat.port.know.shapes import (
     functions_in,
     last_added,
     loads_by_name,
+    passed_past,
     sources,
     tested,
     tested_later,
@@ -88,7 +89,7 @@ class Inference:
     signature = entries.signature
     entry = entries.entry
     is_constructor = entries.is_constructor
-    may_be_before = entries.may_be_before
+    may_be_outside = entries.may_be_outside
     type = values.believed_type
     owner = values.owner
     indexed = values.indexed
@@ -148,6 +149,7 @@ class Inference:
         self.falling: set[Variable] = set()  # what loops count down to 1
         self.filled: set[s.Call] = set()  # of functions of lists, where the length was looked at
         self.conditions: set[s.Node] = set()  # entries that may be missing
+        self.passed_past: set[s.Node] = set()  # keys that may be past the end
         self.last_added: set[s.Call] = set()  # the last modules of nets
         self.followed: set[s.Index] = set()  # entries that have methods or entries themselves
 
@@ -194,6 +196,7 @@ class Inference:
         self.filled |= set(filled(block))
         self.followed |= set(followed(block))
         self.last_added |= last_added(block)
+        self.passed_past |= set(passed_past(block))
         self.conditions |= {*tested(block), *tested_later(block)}
         for name, function in functions_in(block):
             self.own_methods.setdefault(name, []).append(function)

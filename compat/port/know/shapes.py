@@ -10,6 +10,8 @@ from compat.port.know.scopes import Variable
 from compat.port.know.types import Kind, Type
 from compat.port.read import syntax as s
 
+_OF_ANYTHING = {"print", "tostring", "type"}
+
 
 def required(node: s.Node | None) -> str | None:
     """Return the name in ``require 'name'``."""
@@ -138,6 +140,49 @@ def tested_later(block: s.Block) -> set[s.Node]:
     asked = {node.variable for node in _conditions(block) if isinstance(node, s.Name)}
     found = sources(block)
     return {value for variable, value in found if variable in asked and isinstance(value, s.Index)}
+
+
+def passed_past(block: s.Block) -> Iterator[s.Node]:
+    """Yield the computed keys of entries that are given back, printed or compared, which Lua does
+    where there is none; not those of loops that end with the same table.
+    """
+    ends = dict(_loop_ends(block))
+    found = dict(sources(block))
+    for node in s.walk(block):
+        values = node.values if isinstance(node, s.Return) else []
+        if isinstance(node, s.Call) and getattr(node.function, "id", "") in _OF_ANYTHING:
+            values = node.arguments
+        elif isinstance(node, s.Binary) and node.operator in ("==", "~="):
+            values = [node.left, node.right]
+        for value in values:
+            if isinstance(value, s.Name) and len(value.variable.writes) == 1:
+                value = found.get(value.variable, value)
+            if isinstance(value, s.Index) and _is_free(value, ends):
+                yield value.key
+
+
+def _is_free(node: s.Index, ends: dict[Variable, str]) -> bool:
+    """Return whether nothing in the key of an entry says that it is there."""
+    key = node.key
+    if isinstance(key, s.Name):
+        return ends.get(key.variable, "…") not in ("", s.describe(node.object))
+    operators = {s.Binary: "+", s.Unary: "#"}
+    return getattr(key, "operator", None) == operators.get(type(key), "")
+
+
+def _loop_ends(block: s.Block) -> Iterator[tuple[Variable, str]]:
+    """Yield the variables of loops, and the tables with which they end, where that is told."""
+    for node in s.walk(block):
+        if isinstance(node, s.ForRange):
+            end = node.last
+            measured = end.operand if isinstance(end, s.Unary) and end.operator == "#" else None
+            yield node.name.variable, s.describe(measured) if measured else ""
+        elif isinstance(node, s.ForEach):
+            call = node.values[0]
+            yield from ((name.variable, "") for name in node.names[1:])
+            is_list = isinstance(call, s.Call) and getattr(call.function, "id", "") == "ipairs"
+            table = next(iter(call.arguments), None) if isinstance(call, s.Call) else None
+            yield node.names[0].variable, s.describe(table) if is_list and table else ""
 
 
 def _conditions(block: s.Block) -> Iterator[s.Node | None]:

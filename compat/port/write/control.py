@@ -249,7 +249,8 @@ def return_(node: s.Return, draft: Draft) -> None:
     if len(node.values) > 1:
         values = [m.text for m in draft.values(node.values)]
         missing = 0 if values[-1].startswith("*") else count - len(node.values) + 1 - (own or 1)
-        draft.page.write(f"return {', '.join(values + ['None'] * missing)}")
+        text = ", ".join(values + ["None"] * missing)
+        draft.page.write(f"return {text if count != 1 else f'lua.first(({text}))'}")
         return
     made = draft.any(last, "f")
     if made.tells:

@@ -110,7 +110,9 @@ def lambda_of(node: s.Function, draft: Draft) -> Code | None:
         return None
     if any(isinstance(n, s.Function) for n in s.walk(body)):
         return None
-    given, wanted = draft.types.count(body), draft.types.signature(node).root().count
+    given, wanted = draft.types.count(body), signature.count
+    if signature.may_give_nothing and (given == 0 or isinstance(only, s.Do)):
+        return None  # it gives the empty tuple
     if given is not None and wanted is not None and given < wanted and wanted > 1:
         return None  # the others that may be called here give more
     outer = draft.scope

@@ -239,12 +239,14 @@ def _of_table(
         is_whole = Kind.FLOAT not in key_kind.atoms or draft.types.was_seen(node.key)
         if may_miss or not is_whole:
             return None
+        is_outside = not was_seen and draft.types.may_be_outside(node.key)
         if is_length_of(node.key, node.object):
-            return Code(f"{owner.atom}[-1]")
-        if not was_seen and draft.types.may_be_before(node.key):
+            last = Code(f"{owner.atom}[-1]")
+            return code.ternary(last, owner, NONE) if is_outside else last
+        if is_outside:
             return None
         return Code(f"{owner.atom}[{place(node.key, draft)}]")
-    is_told = shape.made or was_seen or "sparse" in shape.uses
+    is_told = (shape.made and shape.keys) or was_seen or "sparse" in shape.uses
     if shape.is_list or (key_kind.is_number and not is_told):  # list or dict, nobody knows
         return None
     key, name = draft.value(node.key), s.constant(node.key)

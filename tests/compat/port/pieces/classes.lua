@@ -251,3 +251,36 @@ local _, losses = optim.lbfgs(f, x, {maxIter = 2, learningRate = 0.3})
 print(#losses)
 local _, losses, count = optim.cg(f, torch.ones(2), {maxIter = 2})
 print(#losses > 0, count > 0)
+
+-- # an object of the program's class that a file holds
+torch.class('Provider')
+function Provider:__init()
+  self.trainData = {data = torch.ones(4, 2), labels = torch.ones(4)}
+end
+function Provider:normalize() self.trainData.mean = self.trainData.data:mean() end
+local name = os.tmpname()
+local made = Provider()
+made.testData = {data = torch.zeros(3, 2)}
+made:normalize()
+torch.save(name, made)
+provider = torch.load(name)
+provider.trainData.data = provider.trainData.data:float()
+provider.testData.data = provider.testData.data:float()
+print(provider.trainData.data:size(1), provider.trainData.mean, torch.type(provider))
+local function f() return provider.trainData.labels:narrow(1, 1, 2):sum() end
+print(f(), provider.testData.data:sum())
+os.remove(name)
+
+-- # a field that all entries of a table fill, and a method empties
+local Container = torch.class('Container')
+function Container:__init(args)
+  self.Source = nil
+  for x, val in pairs(args) do self[x] = val end
+  if torch.type(self.Source) == 'table' then self:loadFrom(self.Source[1], self.Source[2]) end
+end
+function Container:loadFrom(data, labels) self.data, self.labels = data, labels end
+function Container:clear() self.Source = {} end
+local c = _G.Container{Name = 'x', Source = {torch.ones(3), torch.zeros(2)}}
+print(c.Name, c.data:size(1), c.labels:size(1), #c.Source)
+c:clear()
+print(#c.Source, next(c.Source))

@@ -208,3 +208,53 @@ os.remove(name)
 -- # a function that gives nothing stops no loop over a table
 table.foreach({3, 1}, function(i, v) io.write(i, '->', v, ' ') end)
 print(table.foreach({7, 8}, function(i, v) if v == 8 then return i end end))
+
+-- # entries past the end that are given back, printed or compared
+local function past(t, i) return t[i] end
+print(past({4, 5}, 3), past({4, 5}, 1))
+local function last(t) return t[#t] end
+print(last({}), last({1, 2}))
+local function nxt(t, i) local v = t[i + 1] return v end
+print(nxt({1, 2}, 1), nxt({1, 2}, 2))
+local names, k = {'a', 'b'}, 3
+print(names[k], tostring(names[k]), type(names[k]))
+local function each(t)
+  local i = 0
+  return function() i = i + 1 return t[i] end
+end
+for v in each({7, 8}) do io.write(v, ' ') end print()
+local function put(t, i, v) local old = t[i] t[i] = v return old end
+local q = {1} print(put(q, 1, 5), put(q, 2, 6), #q)
+local function args(...) local a = {...} local n = select('#', ...) return a[n], a[n + 1] end
+print(args(1, nil, 3)) print(args())
+local function same(a, b) for i = 1, #a do if a[i] ~= b[i] then return false end end return true end
+print(same({1, 2}, {1}), same({1}, {1, 2}))
+
+-- # nothing that is given on
+local function none(x) if x then local y = x end end
+local log = {}
+local function quiet(x) log[#log + 1] = x end
+local function pass(x) return quiet(x) end
+print(tostring((pass(1))), #log)
+print(pcall(function() return quiet(2) end))
+local t = {a = pass(1), b = 2, pass(3)} print(t.a, t.b, #t)
+local function two(x) return quiet(x), quiet(x) end
+print(two(1))
+local x = pass(4) print(x) local y, z = pass(5), 6 print(y, z)
+local function deep(x) return pass(x) end print(deep(1)) print(#{deep(1)})
+local function cond(x) if x > 1 then return pass(x) end return x end
+print(cond(1)) print(cond(2)) print(#{cond(2)}, (cond(2)))
+local M = {}
+function M.run(x) return table.insert(log, x) end
+function M.each(f, n) for i = 1, n do f(i) end end
+function M.all(n) return M.each(quiet, n) end
+print(M.run(1)) print(M.all(2)) print(#{M.run(2)}, #{M.all(1)}, #log)
+local function apply(f, ...) return f(...) end
+print(apply(quiet, 1)) print(apply(none)) print(#{apply(quiet, 2)}, select('#', apply(quiet, 2)))
+local function maybe(x) if x then return none(x) else return 1, 2 end end
+print(maybe(true)) print(maybe(false)) print(#{maybe(true)}, #{maybe()})
+local co = coroutine.wrap(function() return quiet(1) end) print(co())
+local function vararg(...) return ... end
+print(vararg()) print(#{vararg()}, (vararg())) print(vararg(pass(1))) print(vararg(1, pass(1)), 2)
+local function collect() return collectgarbage('step') and none(1) end print(collect())
+local function w() return io.write('') and nil end print(w())

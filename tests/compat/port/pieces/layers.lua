@@ -257,3 +257,29 @@ local old = nn.hessian.enable
 function nn.hessian.enable() return 'mine' end
 print(type(old), nn.hessian.enable())
 nn.hessian.enable = old
+
+-- # what a layer passes on is a table, and so is its gradient
+require 'nn'
+local P, parent = torch.class('nn.Penalty', 'nn.Module')
+function P:updateOutput(input)
+  local mean, log = unpack(input)
+  self.output = input
+  self.loss = torch.sum(log) + torch.sum(torch.pow(mean, 2))
+  return self.output
+end
+function P:updateGradInput(input, gradOutput)
+  assert(#gradOutput == 2)
+  local mean, log = unpack(input)
+  self.gradInput = {}
+  self.gradInput[1] = mean:clone() + gradOutput[1]
+  self.gradInput[2] = torch.exp(log):mul(-1) + gradOutput[2]
+  return self.gradInput
+end
+local net, penalty = nn.Sequential(), nn.Penalty()
+local both = nn.ConcatTable()
+both:add(nn.Identity())
+both:add(nn.MulConstant(2))
+net:add(both):add(penalty):add(nn.CAddTable())
+local x = torch.ones(3, 4)
+print(net:forward(x):sum(), penalty.loss)
+print(net:backward(x, torch.ones(3, 4)):sum())
