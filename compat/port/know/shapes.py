@@ -171,7 +171,7 @@ def _is_free(node: s.Index, ends: dict[Variable, str]) -> bool:
 
 
 def _loop_ends(block: s.Block) -> Iterator[tuple[Variable, str]]:
-    """Yield the variables of loops, and the tables with which they end, where that is told."""
+    """Yield the variables of loops, and the tables with which they end, where the text shows it."""
     for node in s.walk(block):
         if isinstance(node, s.ForRange):
             end = node.last
