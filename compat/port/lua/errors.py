@@ -28,6 +28,7 @@ from compat.t7.objects.registry import find_class
 _LIBRARIES = tuple(
     str(Path(path).parent) for path in (Path(__file__).parents[1], torch.__file__, ast.__file__)
 )
+_OF_CLOSED_FILE = re.compile(r"^(I/O operation on|\w+ (of|to)) closed file\.?$")
 _KINDS = {
     "NoneType": "nil", "int": "number", "float": "number", "str": "string", "bool": "boolean",
     "builtin_function_or_method": "function", "method": "function", "type": "table",
@@ -89,7 +90,7 @@ def value_at_origin(problem: Exception) -> Any:
     text = str(problem)[len("".join(vars(problem).get("places", ()))) :]
     if isinstance(problem, LuaError) and text == "(error object is not a string)":
         return _raised_in_lua(problem)
-    text = text.replace("I/O operation on closed file.", "attempt to use a closed file")
+    text = _OF_CLOSED_FILE.sub("attempt to use a closed file", text)
     words = _in_lua(problem, text, site) or next(
         iter(re.findall("^python:.*: (attempt to .*)", text)), None
     )
