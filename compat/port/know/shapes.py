@@ -67,33 +67,19 @@ def tried(node: s.Local) -> str | None:
 
 
 def is_maker(define: s.Define) -> bool:
-    """Return whether a method is only given its class: ``function C:new() return
-    setmetatable({}, self)``.
+    """Return whether a method makes objects of the class that it is called of: ``function C:new()
+    return setmetatable({}, self)``.
 
-    The objects that it makes are of the class, so it needs no ``self``.
+    It is a class method in Python, so that a class that derives from C makes its own objects.
     """
     parameters = define.function.parameters
-    if not define.is_method or not parameters:
-        return False
-    own = parameters[0].variable
-    body = list(s.walk(define.function.body))
-    given = {
-        n.arguments[1]
-        for n in body
-        if isinstance(n, s.Call) and getattr(n.function, "id", "") == "setmetatable"
-        if len(n.arguments) == 2
-    }
-    linked = {
-        part
-        for n in body
-        if isinstance(n, s.Assign) and isinstance(n.targets[0], s.Index)
-        if s.constant(n.targets[0].key) == "__index"
-        for part in (n.targets[0].object, n.values[0])
-    }
-    return (
-        bool(own.reads)
-        and all(n in given | linked for n, _ in own.reads)
-        and bool(given & {n for n, _ in own.reads})
+    own = parameters[0].variable if define.is_method and parameters else None
+    return own is not None and any(
+        getattr(n.function, "id", "") == "setmetatable"
+        and len(n.arguments) == 2
+        and getattr(n.arguments[1], "variable", None) is own
+        for n in s.walk(define.function.body)
+        if isinstance(n, s.Call)
     )
 
 

@@ -13,6 +13,7 @@ from compat.port.write import code
 from compat.port.write.arguments import fitting
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
+from compat.port.write.names import CLASS
 from compat.port.write.places import place, stop
 from compat.port.write.python_names import method_name, python_attribute
 from compat.t7.objects import registry
@@ -59,8 +60,11 @@ def method(node: s.Call, draft: Draft) -> Code:
         count = draft.types.count(node)
         known = draft.types.called(node) if klass is not None or kind.only(Kind.OBJECT) else []
         arguments = fitting(node, known, draft, own=1)
-        define = klass.method(name, draft.types.classes) if klass is not None else None
-        if kind.only(Kind.CLASS) and define is not None and not is_maker(define):
+        itself = klass if kind.only(Kind.CLASS) else None
+        if owner.text == CLASS and kind.shape is not None:
+            itself = kind.shape.klass
+        define = None if itself is None else itself.method(name, draft.types.classes)
+        if define is not None and not is_maker(define):
             arguments = [owner, *arguments]  # Python gives its class to no function
         made = code.call(f"{owner.atom}.{method_name(name)}", *arguments)
         if results.gives_total(kind, name):

@@ -37,14 +37,16 @@ class Coroutine:
 
     def resume(self, *args: Any) -> tuple[Any, ...]:
         """Go on until it stops; what it gives then."""
-        if self.state == "dead":
-            raise Error("cannot resume dead coroutine")
+        if self.state != "suspended":
+            raise Error(f"cannot resume {'dead' if self.state == 'dead' else 'running'} coroutine")
         if not self._thread.is_alive():
             self._thread.start()
-        self.state = "running"
+        outer = running()[0] or _program
+        outer.state, self.state = "normal", "running"
         self._given.put(args)
         self.state, found = self._gave.get()
-        if isinstance(found, Exception):
+        outer.state = "running"
+        if isinstance(found, BaseException):
             raise found
         return tuple(found)
 
@@ -60,7 +62,7 @@ def _work(
         gave.put(("dead", _values(function(*_passed()))))
     except _Abandoned:
         pass
-    except Exception as problem:
+    except BaseException as problem:  # also ``os.exit``'s
         gave.put(("dead", problem))
 
 
@@ -98,6 +100,8 @@ def resume(one: Coroutine, *args: Any) -> tuple[Any, ...]:
 
 def yield_(*args: Any) -> Any:
     """``coroutine.yield``."""
+    if running()[1]:
+        raise Error("attempt to yield across C-call boundary")
     _here.gave.put(("suspended", args))
     return _results(_passed())
 

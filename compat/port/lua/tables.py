@@ -122,8 +122,12 @@ def joined(a: Any, b: Any) -> Any:
 def setmetatable(t: Any, metatable: Any) -> Any:
     """Return a table with a metatable; ``t`` itself where it can have one.
 
-    An object of a class becomes one of the class ``metatable``.
+    An object of a class becomes one of the class ``metatable``; of a list or dict one is made.
     """
+    if isinstance(metatable, type) and isinstance(t, (list, dict)):
+        made: Any = object.__new__(metatable)
+        vars(made).update(pairs(t))
+        return made
     if isinstance(t, Object) and isinstance(metatable, type):
         t.__class__ = metatable
         return t

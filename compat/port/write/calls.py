@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from compat.port.know.files import Class
 from compat.port.know.scopes import PACKAGES
-from compat.port.know.shapes import is_open, is_self
+from compat.port.know.shapes import is_maker, is_open, is_self
 from compat.port.know.types import Kind, Type
 from compat.port.library import functions, methods
 from compat.port.read import syntax as s
@@ -85,6 +86,13 @@ def _called(node: s.Call, draft: Draft) -> Code:
     if kind.only(Kind.TABLE, Kind.CLASS) and kind.has_meta:
         made = code.call("lua.call", function, *draft.arguments(node))
         return Code(made.text, spread=draft.types.count(node))
+    klass = _class_of_method(node.function, draft) if node.arguments else None
+    if klass is not None:  # Python gives it its class
+        own, *rest = draft.arguments(node)
+        is_same = draft.types.class_of(node.arguments[0]) is klass
+        made = code.call(function.atom, *rest) if is_same else None
+        made = made or code.call(f"{function.atom}.__func__", own, *rest)
+        return Code(made.text, spread=draft.types.count(node))
     known = draft.types.called(node) if kind.only(Kind.FUNCTION) else []
     if not known and node.arguments and draft.types.count(node.arguments[-1]) is None:
         made = code.call("lua.call", function, *draft.arguments(node))
@@ -93,6 +101,17 @@ def _called(node: s.Call, draft: Draft) -> Code:
     if _is_chosen(node.function, draft):
         return Code(made.text, spread=None)
     return Code(made.text, spread=draft.types.count(node) if not kind.only(Kind.CLASS) else 1)
+
+
+def _class_of_method(function: s.Node, draft: Draft) -> Class | None:
+    """Return C for ``C.new``, a class method in Python, that is called as a function."""
+    if not isinstance(function, s.Index):
+        return None
+    klass = draft.types.class_of(function.object)
+    define = (
+        None if klass is None else klass.method(str(s.constant(function.key)), draft.types.classes)
+    )
+    return klass if define is not None and is_maker(define) else None
 
 
 def _is_chosen(function: s.Node, draft: Draft) -> bool:

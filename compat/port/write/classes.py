@@ -14,7 +14,7 @@ from compat.port.write.assignments import store_code
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
 from compat.port.write.functions import called_by_nn, define_function
-from compat.port.write.names import class_name
+from compat.port.write.names import CLASS, class_name
 from compat.port.write.python_names import is_metamethod, method_name, python_attribute
 
 
@@ -121,21 +121,25 @@ def _dict_fields(klass: Class, draft: Draft) -> list[str]:
 def _missing_at_first(klass: Class, draft: Draft) -> set[str]:
     """Return the fields that the program asks for before they are set; in Lua they are nil then.
 
-    Objects of classes that derive from no layer give None for any.
+    Objects of classes that derive from no layer give None for any, but not the classes, of which
+    methods may be called, too.
     """
     base = klass
     while base.parent in draft.types.classes:
         base = draft.types.classes[base.parent]
-    if base.parent is None:
+    if base.parent is None and not any(
+        isinstance(n, s.Call) and n.method is not None and draft.types.class_of(n.function) is klass
+        for n in s.walk(draft.file.block)
+    ):
         return set()
-    package, _, name = base.parent.partition(".")
+    package, _, name = (base.parent or "").partition(".")
     above = packages.found(package, name) if packages.has(package, name) else None
     return {
         str(index.key.value)
         for index in tested(draft.file.block)
         if isinstance(index.key, s.Constant)
         and is_name(index.key.value)
-        and _is_of(index.object, klass, draft)
+        and (_is_of(index.object, klass, draft) or draft.types.class_of(index.object) is klass)
         and not _has_field(above, str(index.key.value))
         and index.key.value not in klass.methods
         and not _is_set_at_first(str(index.key.value), klass, draft)
@@ -200,7 +204,8 @@ def _method(method: str, define: s.Define, klass: Class, draft: Draft) -> None:
         called_by_nn(method, function, draft)
     name = name_of_method(method, klass, draft)
     if is_maker(define):
-        define_function(name, function, draft, "staticmethod", skip=1)
+        function.parameters[0].variable.python = CLASS
+        define_function(name, function, draft, "classmethod")
     elif define.is_method or is_self(function) or is_metamethod(method):
         define_function(name, function, draft)
     else:

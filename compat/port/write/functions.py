@@ -139,7 +139,7 @@ def _lambda_parameters(node: s.Function, draft: Draft) -> str:
     return f" {text}" if text else ""
 
 
-def _parameters(node: s.Function, draft: Draft, skip: int = 0) -> str:
+def _parameters(node: s.Function, draft: Draft) -> str:
     signature = draft.types.signature(node).root()
     least = min(signature.calls, default=None)
     most = max(signature.calls, default=0)
@@ -150,8 +150,6 @@ def _parameters(node: s.Function, draft: Draft, skip: int = 0) -> str:
     is_free = not (signature.calls or methods) and init is not None and init.function is node
     optional = False
     for i, name in enumerate(node.parameters):
-        if i < skip:
-            continue
         optional = (
             optional
             or (least is not None and i >= least)
@@ -199,16 +197,16 @@ def _bound(node: s.Function, draft: Draft) -> list[str]:
 
 
 def define_function(
-    name: str, node: s.Function, draft: Draft, decorator: str | None = None, skip: int = 0
+    name: str, node: s.Function, draft: Draft, decorator: str | None = None
 ) -> None:
-    """``def``, of all parameters but the first ones; a function without draft runs in Lua."""
+    """``def``; a function without draft runs in Lua."""
     if node in draft.in_lua:
         made = in_lua(node, draft)
         draft.page.write(f"{name} = {decorator}({made})" if decorator else f"{name} = {made}")
         return
     if decorator:
         draft.page.write(f"@{decorator}")
-    draft.page.write(f"def {name}({_parameters(node, draft, skip)}):")
+    draft.page.write(f"def {name}({_parameters(node, draft)}):")
     _function_body(node, draft)
 
 

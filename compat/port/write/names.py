@@ -93,6 +93,9 @@ def box(names: Sequence[s.Name], draft: Draft) -> None:
             draft.page.write(f"{python} = lua.Box({python})", "each turn has its own")
 
 
+CLASS = "cls"  # what a class method is given
+
+
 def class_name(klass: Any, draft: Draft) -> str:
     """Return what a class of the script's is called; one of another file is imported."""
     plain = python_name(klass.name.split(".")[-1])

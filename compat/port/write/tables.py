@@ -10,7 +10,7 @@ from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import NONE, Draft, expression
-from compat.port.write.names import class_name, path_value
+from compat.port.write.names import CLASS, class_name, path_value
 from compat.port.write.places import place
 from compat.port.write.python_names import method_name, python_attribute
 from compat.port.write.selections import element
@@ -24,12 +24,14 @@ def table(node: s.Table, draft: Draft, hint: str) -> Code:
     draft.types.type(node)  # a key of what nobody knows was not looked at before
     shape = node.shape.root()
     if shape.klass is not None:
-        named = [
-            f"{f.key.value}={draft.value(f.value)}"
-            for f in node.fields
-            if isinstance(f.key, s.Constant)
-        ]
-        return code.call(class_name(shape.klass, draft), *named)
+        maker = draft.scope.node.parameters[:1] if draft.scope.node is not None else []
+        is_inside = [p.variable.python for p in maker] == [CLASS]
+        klass = CLASS if is_inside else class_name(shape.klass, draft)
+        names = [s.constant(f.key) for f in node.fields]
+        if not all(map(is_name, names)):
+            return code.call("lua.setmetatable", items(node, shape, hint, draft), klass)
+        named = zip(map(python_attribute, map(str, names)), node.fields, strict=True)
+        return code.call(klass, *(f"{name}={draft.value(f.value)}" for name, f in named))
     if "meta" in shape.uses:
         return code.call("lua.Table", *([items(node, shape, hint, draft)] if node.fields else []))
     if not node.fields:

@@ -258,3 +258,16 @@ local function vararg(...) return ... end
 print(vararg()) print(#{vararg()}, (vararg())) print(vararg(pass(1))) print(vararg(1, pass(1)), 2)
 local function collect() return collectgarbage('step') and none(1) end print(collect())
 local function w() return io.write('') and nil end print(w())
+-- # coroutines that are resumed while they run
+local co
+co = coroutine.create(function() print(coroutine.resume(co)) print(coroutine.status(co)) coroutine.yield(1) end)
+print(coroutine.resume(co))
+print(coroutine.status(co))
+local outer
+outer = coroutine.create(function()
+   local inner = coroutine.create(function() print(coroutine.status(outer)) end)
+   coroutine.resume(inner)
+   print(coroutine.status(inner))
+end)
+coroutine.resume(outer)
+print(coroutine.status(outer), coroutine.resume(outer))

@@ -100,3 +100,60 @@ local Square = class(Shape)
 function Square:init(s) Shape.init(self, 'square') self.s = s end
 function Square:area() return self.s * self.s end
 for _, s in ipairs{Square(2), Shape('thing')} do print(s:describe()) end
+-- # a maker that a class inherits makes objects of that class
+local Base = {}
+Base.__index = Base
+Base.made = 0
+function Base:new(x) local o = setmetatable({}, self) o.x = x Base.made = Base.made + 1 return o end
+function Base:get() return self.x end
+function Base:kind() return 'base' end
+local Derived = setmetatable({}, {__index = Base})
+Derived.__index = Derived
+function Derived:get() return self.x * 2 end
+function Derived:kind() return 'derived ' .. Base.kind(self) end
+local b, d = Base:new(3), Derived:new(4)
+print(b:get(), d:get(), b:kind(), d:kind(), Base.made)
+print(getmetatable(d) == Derived, getmetatable(b) == Base)
+-- # methods of a class itself that ask for fields before they are set
+local C = {}
+C.__index = C
+function C:make(n) self.total = (self.total or 0) + n return self end
+function C.static(a, b) return a, b end
+print(C:make(2).total, C:make(3).total, C.total)
+print(C:static(1) == C, (select(2, C:static(1))), C.static(5, 6))
+local S = {}
+S.__index = S
+function S:instance() if not S._inst then S._inst = setmetatable({n = 0}, self) end return S._inst end
+function S:inc() self.n = self.n + 1 return self.n end
+print(S:instance():inc(), S:instance():inc(), S:instance() == S:instance())
+-- # makers that are called by other makers and as functions
+local Base = {}
+Base.__index = Base
+function Base:new(x) local o = {x = x} setmetatable(o, self) return o end
+function Base:get() return self.x end
+local Derived = setmetatable({}, {__index = Base})
+Derived.__index = Derived
+function Derived:new(x, y) local o = Base.new(self, x) o.y = y return o end
+function Derived:get() return self.x + self.y end
+print(Base:new(3):get(), Derived:new(4, 5):get())
+local d = Derived.new(Derived, 1, 2)
+print(d:get(), getmetatable(d) == Derived)
+local V = {}
+V.__index = V
+function V.new(...) return setmetatable({...}, V) end
+function V:len() return #self end
+function V:sum() local s = 0 for i = 1, #self do s = s + self[i] end return s end
+local v = V.new(3, 4)
+print(v:len(), v:sum(), v[2])
+local b = Base.new(Derived, 7)
+b.y = 1
+print(b:get())
+local G = {}
+G.__index = G
+G.n = 0
+function G:new(x) local o = setmetatable({}, self) o.id = self:nextid() o.x = x return o end
+function G:nextid() self.n = self.n + 1 return self.n end
+local H = setmetatable({}, {__index = G})
+H.__index = H
+H.n = 10
+print(G:new(1).id, H:new(2).id, G:new(3).id, G.n, H.n, getmetatable(H:new(1)) == H)
