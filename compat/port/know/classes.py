@@ -146,10 +146,11 @@ def _find_parent(known: Inference, target: s.Node | None, call: s.Node | None) -
     if len(call.arguments) != 2:
         return
     table, parent = call.arguments
-    if isinstance(parent, s.Table) and len(parent.fields) == 1:
-        key = parent.fields[0].key
-        is_index = isinstance(key, s.Constant) and key.value == "__index"
-        parent = parent.fields[0].value if is_index else parent
+    meta, rest = parent, []
+    if isinstance(parent, s.Table) and (isinstance(table, s.Name) or len(parent.fields) == 1):
+        indexed = [f for f in parent.fields if s.constant(f.key) == "__index"]
+        rest = [f for f in parent.fields if f not in indexed]
+        parent = indexed[0].value if indexed else parent
     base = known.class_of(parent)
     name = table if isinstance(table, s.Name) else target
     is_empty = isinstance(table, s.Table) and not table.fields
@@ -159,7 +160,9 @@ def _find_parent(known: Inference, target: s.Node | None, call: s.Node | None) -
     if own is base:
         return
     key_of_base = next(key for key, klass in known.classes.items() if klass is base)
-    known.derived[name.variable] = key_of_base, call
+    if isinstance(meta, s.Table) and rest:
+        meta.fields = rest  # which the class has besides
+    known.derived[name.variable] = key_of_base, None if rest else call
     if own is not None and own.parent is None:
         own.parent, own.deriving = known.derived[name.variable]
 

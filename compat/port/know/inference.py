@@ -118,7 +118,9 @@ class Inference:
         self.files, self.facts = files, facts or {}
         self.file = files[0]
         self.classes: dict[str, Class] = {}
-        self.derived: dict[Variable, tuple[str, s.Node]] = {}  # classes and what they derive from
+        self.derived: dict[
+            Variable, tuple[str, s.Node | None]
+        ] = {}  # classes and what they derive from
         self.aliases: dict[Variable, str] = {}
         self.alias_paths: dict[Variable, list[str]] = {}  # of those that may name a package
         self.absent: set[str] = set()

@@ -157,3 +157,15 @@ local H = setmetatable({}, {__index = G})
 H.__index = H
 H.n = 10
 print(G:new(1).id, H:new(2).id, G:new(3).id, G.n, H.n, getmetatable(H:new(1)) == H)
+-- # a parent and a call in one metatable
+local Animal = {} Animal.__index = Animal
+setmetatable(Animal, {__call = function(cls, ...) local o = setmetatable({}, cls) o:init(...) return o end})
+function Animal:init(name, sound) self.name, self.sound = name, sound or '...' end
+function Animal:speak() return self.name .. ' says ' .. self.sound end
+local Dog = {} Dog.__index = Dog
+setmetatable(Dog, {__index = Animal, __call = function(cls, ...) local o = setmetatable({}, cls) o:init(...) return o end})
+function Dog:init(name) Animal.init(self, name, 'woof') self.tricks = {} end
+function Dog:learn(t) table.insert(self.tricks, t) return self end
+function Dog:speak() return Animal.speak(self) .. '!' end
+local a, d = Animal('cat', 'meow'), Dog('rex')
+print(a:speak(), d:speak(), #d:learn('sit'):learn('roll').tricks, getmetatable(d) == Dog)
