@@ -57,7 +57,7 @@ class SideBySide:
         self.runtime = Runtime()
         for package in ("torch", "nn", "optim"):
             self.runtime.require(package)
-        self.run_lua = self.runtime.lua.execute("""
+        self.run_lua = self.runtime.execute("""
             local load, tostring, pcall, concat = loadstring, tostring, pcall, table.concat
             local select, setfenv, pairs = select, setfenv, pairs
             local known = {}

@@ -118,9 +118,8 @@ class Inference:
         self.files, self.facts = files, facts or {}
         self.file = files[0]
         self.classes: dict[str, Class] = {}
-        self.derived: dict[
-            Variable, tuple[str, s.Node | None]
-        ] = {}  # classes and what they derive from
+        # What classes derive from, and the call that says nothing else.
+        self.derived: dict[Variable, tuple[str, s.Node | None]] = {}
         self.aliases: dict[Variable, str] = {}
         self.alias_paths: dict[Variable, list[str]] = {}  # of those that may name a package
         self.absent: set[str] = set()

@@ -209,7 +209,7 @@ local x = torch.ones(2)
 local function f(v) return v:dot(v) / 2, v:clone() end
 local function g(v) return 0 end
 local function pl(v, l) return v end
-local found, h = optim.FistaLS(function(v) return f(v) end, g, pl, x)
+local found, h = optim.FistaLS(function(v) return f(v) end, g, pl, x, {maxiter = 2, L = 1})
 print(torch.type(found), type(h), #h > 0)
 -- # nets that give tables
 require 'rnn'
