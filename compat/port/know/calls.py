@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.port.know.files import Class
 from compat.port.know.lapp import declared
 from compat.port.know.scopes import KNOWN, LOADERS
-from compat.port.know.shapes import captures, chain_root, is_open, own_returns, required
+from compat.port.know.shapes import captures, chain_root, is_open, is_self, own_returns, required
 from compat.port.know.types import OF_LUA, Kind, Signature, Table, Type, tensor
 from compat.port.library import function_results
 from compat.port.library import results as given
@@ -362,12 +362,14 @@ def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -
         if target.shape is not None:
             target.shape.uses.add("meta")
             known.join(target.shape.meta, arguments[1])
-            for event in ("__index", "__newindex", "__call", "__tostring", "__len", "__unm"):
-                handler = target.shape.event(event).signature
-                if handler is not None:
+            meta = arguments[1].shape
+            for event, kind in list(meta.names.items()) if meta is not None else ():
+                handler = kind.signature
+                is_own = handler is not None and all(map(is_self, handler.nodes))
+                if handler is not None and (event[:2] == "__" or is_own):
                     known.join(handler.parameter(0), target)
-        meta = node.arguments[1]
-        if isinstance(meta, s.Call) and known.dotted(meta.function) == "torch.getmetatable":
+        given_on = node.arguments[1]
+        if isinstance(given_on, s.Call) and known.dotted(given_on.function) == "torch.getmetatable":
             return [Type(Kind.MODULE)]
         return [target]
     if path == "torch.class" and isinstance(node.arguments[0], s.Constant):

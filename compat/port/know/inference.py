@@ -165,7 +165,8 @@ class Inference:
         for file in self._each_file():
             names.find_absent(self, file)
             names.find_aliases(self, file)
-        for file in self._each_file():
+        for file in self._loaded_first(self.files, set()):
+            self.file = file
             classes.find_namespaces(self, file)
             classes.find_classes(self, file)
         for file in self._each_file():
@@ -183,6 +184,15 @@ class Inference:
         for file in self.files:
             self.file = file
             yield file
+
+    def _loaded_first(self, files: list[File], done: set[File]) -> Iterator[File]:
+        """Yield files behind those that they load."""
+        for file in files:
+            if file not in done:
+                done.add(file)
+                loads = [other for other in self.files if other.path in file.loads.values()]
+                yield from self._loaded_first(loads, done)
+                yield file
 
     def _look_at(self, block: s.Block) -> None:
         """Take what single places of a file say by their form."""

@@ -149,6 +149,8 @@ def getmetatable(t: Any) -> Any:
     if isinstance(t, Table):
         shown = metamethod(t, "__metatable")
         return t.metatable if shown is None else shown
+    if isinstance(t, type) and t.__base__ not in (Object, object):
+        return t.__base__
     return type(t) if isinstance(t, Object) or hasattr(type(t), "typename") else None
 
 
@@ -246,6 +248,8 @@ def index(t: Any, key: Any) -> Any:
         return t[key]
     if t is None or isinstance(t, (bool, int, float, FunctionType)):
         raise TypeError(f"attempt to index a {kinds.type(t)} value")
+    if isinstance(t, type) and key == "__index":
+        return t
     if isinstance(key, str):
         found = getattr(t, key, None)
         if isinstance(found, MethodType):

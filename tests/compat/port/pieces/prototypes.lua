@@ -169,3 +169,80 @@ function Dog:learn(t) table.insert(self.tricks, t) return self end
 function Dog:speak() return Animal.speak(self) .. '!' end
 local a, d = Animal('cat', 'meow'), Dog('rex')
 print(a:speak(), d:speak(), #d:learn('sit'):learn('roll').tricks, getmetatable(d) == Dog)
+-- # a method that is called of the class itself calls others
+local Shape = {}
+Shape.__index = Shape
+Shape.count = 0
+function Shape.new(kind, size)
+   local o = setmetatable({}, Shape)
+   o.kind, o.size = kind, size
+   Shape:register(o)
+   return o
+end
+function Shape:register(o)
+   self.count = self.count + 1
+   self:note(o)
+end
+function Shape:note(o)
+   self.last = o.kind
+   print('note', o.kind, self.count, self == Shape)
+end
+function Shape:area() return self.size * self.size end
+local a = Shape.new('square', 3)
+local b = Shape.new('box', 4)
+print(Shape.count, a.count, rawget(a, 'count'), Shape.last, b.last)
+a:note(b)
+a:register(b)
+print(Shape.count, a.count, rawget(a, 'count'))
+-- # a class whose metatable has more than a parent
+local Animal = {}
+Animal.__index = Animal
+setmetatable(Animal, {
+   __call = function(cls, name) local o = setmetatable({}, cls) o.name = name return o end,
+   __tostring = function() return 'class Animal' end,
+   __index = function(t, k) return 'no ' .. k end,
+   __len = function() return 5 end,
+})
+function Animal:say() return self.name .. ' says' end
+local a = Animal('cat')
+print(a:say(), tostring(Animal), Animal.foo)
+print(a.bar)
+Animal.x = 3
+print(a.x, Animal.x)
+-- # a metatable whose __index is a function that looks into it
+local Vec = {}
+Vec.__index = function(t, k)
+   if k == 'x' then return rawget(t, 1) elseif k == 'y' then return rawget(t, 2) end
+   return Vec[k]
+end
+Vec.__newindex = function(t, k, v)
+   if k == 'x' then rawset(t, 1, v) elseif k == 'y' then rawset(t, 2, v) else rawset(t, k, v) end
+end
+function Vec.new(x, y) return setmetatable({x, y}, Vec) end
+function Vec:norm() return math.sqrt(self.x * self.x + self.y * self.y) end
+Vec.__add = function(a, b) return Vec.new(a.x + b.x, a.y + b.y) end
+Vec.__eq = function(a, b) return a.x == b.x and a.y == b.y end
+Vec.__tostring = function(v) return '(' .. v.x .. ', ' .. v.y .. ')' end
+Vec.__unm = function(v) return Vec.new(-v.x, -v.y) end
+Vec.__concat = function(a, b) return tostring(a) .. tostring(b) end
+Vec.__call = function(self, k) return self.x * k end
+Vec.__lt = function(a, b) return a:norm() < b:norm() end
+local v = Vec.new(3, 4)
+print(v:norm(), v.x, v.y, v.z)
+v.x = 6
+v.name = 'p'
+print(v[1], v.name, tostring(v + Vec.new(1, 1)), v == Vec.new(6, 4), v ~= Vec.new(6, 4))
+print(tostring(-v), v .. v, v .. 'a', v(10), v < Vec.new(1, 1), v > Vec.new(1, 1))
+-- # a class whose parent is a table of functions, and what a class's metatable is
+local Mixin = {hello = function(self) return 'hello ' .. self.n end}
+local Third = {}
+Third.__index = Third
+setmetatable(Third, {__index = Mixin})
+function Third.new(n) return setmetatable({n = n}, Third) end
+print(Third.new(9):hello())
+local A = {} A.__index = A
+function A.new() return setmetatable({}, A) end
+function A:f() return 'A' end
+local B = setmetatable({}, A) B.__index = B
+function B.new() return setmetatable({}, B) end
+print(B.new():f(), getmetatable(B) == A, getmetatable(B).__index == A, getmetatable(A))
