@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
 from typing import TYPE_CHECKING
 
 from compat.port.know.files import Class, File
+from compat.port.know.prototypes import given_by, names, own_index
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import calls, defined, is_maker, is_self, sources
+from compat.port.know.shapes import defined, is_self, sources
 from compat.port.read import syntax as s
 from compat.port.write.python_names import is_metamethod
 
@@ -20,7 +20,6 @@ _OF_TWO = {"__add", "__sub", "__eq", "__lt", "__le"}
 
 def find_classes(known: Inference, file: File) -> None:
     """Find classes and their methods: the first of a name that stands in the class's own block."""
-    known.prototypes |= _prototypes(known, file.block)
     for block in [n for n in s.walk(file.block) if isinstance(n, s.Block)]:
         for statement in block.statements:
             _find_class(known, statement)
@@ -38,15 +37,6 @@ def find_classes(known: Inference, file: File) -> None:
                 _give_self(known, name, define, klass)
     statements = file.block.statements
     file.block.statements = [n for n in statements if not _asks_for_own(known, file, n)]
-
-
-def _given_back(known: Inference, node: s.Node) -> Class | None:
-    """Return the class that a file of the program gives who requires it."""
-    other = known.file_of(node)
-    last = other.block.statements[-1:] if other is not None else []
-    if not last or not isinstance(last[0], s.Return) or len(last[0].values) != 1:
-        return None
-    return known.class_of(last[0].values[0])
 
 
 def _asks_for_own(known: Inference, file: File, node: s.Node) -> bool:
@@ -76,10 +66,10 @@ def find_namespaces(known: Inference, file: File) -> None:
     """Find tables that only hold functions: ``local M = {}``, ``function M.f() … end``."""
     empty = {}
     for variable, value in sources(file.block):
-        klass = _given_back(known, value)
+        given = given_by(known.file_of(value))
+        klass = None if given is None else known.class_of(given)
         if klass is not None and len(variable.writes) == 1:
             known.of(variable).join(known.class_type(klass))
-    prototypes = _prototypes(known, file.block)
     for node in file.block.statements:
         if isinstance(node, (s.Local, s.Assign)) and len(node.values) == 1:
             target = node.names[0] if isinstance(node, s.Local) else node.targets[0]
@@ -93,106 +83,24 @@ def find_namespaces(known: Inference, file: File) -> None:
                 made = empty.pop(owner.variable)
                 is_meta = s.constant(node.target.key) == "__index"
                 is_data = is_meta or _is_data(known, file.block, owner.variable)
-                if not is_data and owner.variable not in prototypes:
+                if not is_data and owner.variable not in known.prototypes:
                     _add_class(known, owner, made)
-
-
-def _prototypes(known: Inference, block: s.Block) -> set[Variable]:
-    """Return tables that are no classes of Python's.
-
-    Objects of some are given methods: ``B = A:new()``, ``function B:f() … end``; others a function
-    makes whenever it is called; others have a metatable that says more than what they derive from,
-    or are objects of themselves.
-    """
-    extended, made = set(), []
-    returned: set[Variable] = set()
-    for node in s.walk(block):
-        if isinstance(node, s.Function):
-            inner = list(s.walk(node.body))
-            own = {name.variable for n in inner if isinstance(n, s.Local) for name in n.names}
-            results = [value for n in inner if isinstance(n, s.Return) for value in n.values]
-            returned |= own & {getattr(value, "variable", None) for value in results}
-        if isinstance(node, s.Define) and isinstance(node.target, s.Index):
-            extended.add(getattr(node.target.object, "variable", None))
-        elif isinstance(node, (s.Local, s.Assign)):
-            targets = node.names if isinstance(node, s.Local) else node.targets
-            for target, value in zip(targets, node.values, strict=False):
-                if isinstance(target, s.Name) and isinstance(value, s.Call) and value.method:
-                    made.append((target.variable, getattr(value.function, "variable", None)))
-    found = {base for variable, base in made if base is not None and variable in extended}
-    found |= returned | set(_own_objects(block))
-    while others := set(_with_metatable(known, block, found)) - found:
-        found |= others
-    return found - {None}
-
-
-def _with_metatable(
-    known: Inference, block: s.Block, but: Set[Variable | None]
-) -> Iterator[Variable | None]:
-    """Yield tables whose metatable has more than a class to derive from, and ``__call``."""
-    own = {variable for variable in map(_own_index, s.walk(block)) if variable not in but}
-    made = [(v, call) for v, call in sources(block) if isinstance(call, s.Call)]
-    made += [(getattr(c.arguments[0], "variable", None), c) for c in calls(block) if c.arguments]
-    for variable, call in made:
-        if known.dotted(call.function) != "setmetatable" or len(call.arguments) != 2:
-            continue
-        table, meta = call.arguments
-        has = {"__index": meta}
-        if isinstance(meta, s.Table):
-            has = {str(s.constant(field.key)): field.value for field in meta.fields}
-        base = has.get("__index")
-        is_class = base is None or getattr(base, "variable", None) in own or known.class_of(base)
-        is_plain = has.keys() <= {"__index", "__call"} and isinstance(table, s.Name) | len(has) < 2
-        if not (is_class and is_plain):
-            yield variable
-
-
-def _own_objects(block: s.Block) -> Iterator[Variable | None]:
-    """Yield tables of which a method is called, ``C:f()``, that calls other methods of them."""
-    methods: dict[object, dict[object, s.Define]] = {}
-    for node in s.walk(block):
-        if isinstance(node, s.Define) and node.is_method and isinstance(node.target, s.Index):
-            owner = getattr(node.target.object, "variable", None)
-            methods.setdefault(owner, {})[s.constant(node.target.key)] = node
-    for call in calls(block):
-        owner, called = getattr(call.function, "variable", None), [call.method]
-        while called:
-            define = methods.get(owner, {}).pop(called.pop(), None)
-            if define is None:
-                continue
-            own = define.function.parameters[0].variable
-            called += [c.method for c in calls(define.function.body) if _names(c.function, own)]
-            if called and not is_maker(define):
-                yield owner
-
-
-def _own_index(node: s.Node) -> Variable | None:
-    """Return the variable X of ``X.__index = X``."""
-    if not isinstance(node, s.Assign) or not isinstance(target := node.targets[0], s.Index):
-        return None
-    variable: Variable | None = getattr(target.object, "variable", None)
-    is_own = variable is not None and _names(node.values[0], variable)
-    return variable if is_own and s.constant(target.key) == "__index" else None
 
 
 def _is_data(known: Inference, block: s.Block, variable: Variable) -> bool:
     """Return whether a table has entries under numbers or computed keys, or methods of its own."""
-    has_index = variable in map(_own_index, s.walk(block))
+    has_index = variable in map(own_index, s.walk(block))
     is_object = False
     for node in s.walk(block):
         if isinstance(node, s.Index):
             is_word = isinstance(node.key, s.Constant) and isinstance(node.key.value, str)
-            if not is_word and _names(node.object, variable):
+            if not is_word and names(node.object, variable):
                 return True
         elif isinstance(node, s.Define) and isinstance(node.target, s.Index):
-            is_object = is_object or (node.is_method and _names(node.target.object, variable))
+            is_object = is_object or (node.is_method and names(node.target.object, variable))
         elif isinstance(node, s.Call) and node.method is not None:
-            is_object = is_object or _names(node.function, variable)
+            is_object = is_object or names(node.function, variable)
     return is_object and not has_index
-
-
-def _names(node: s.Node, variable: Variable) -> bool:
-    return isinstance(node, s.Name) and node.variable is variable
 
 
 def _add_class(known: Inference, owner: s.Node, node: s.Node) -> None:
@@ -260,7 +168,7 @@ def _find_class(known: Inference, node: s.Statement) -> None:
             if len(names) > 1 and isinstance(names[1], s.Name) and parent_name:
                 known.aliases[names[1].variable] = str(parent_name)
             return
-    own = _own_index(node)
+    own = own_index(node)
     if (
         own is not None
         and len(own.writes) == 1

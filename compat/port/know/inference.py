@@ -16,6 +16,7 @@ from compat.port.know import (
     entries,
     evidence,
     names,
+    prototypes,
     seen,
     statements,
     values,
@@ -165,6 +166,7 @@ class Inference:
         for file in self._each_file():
             names.find_absent(self, file)
             names.find_aliases(self, file)
+        prototypes.find_prototypes(self)
         for file in self._loaded_first(self.files, set()):
             self.file = file
             classes.find_namespaces(self, file)

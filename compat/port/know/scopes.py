@@ -58,6 +58,7 @@ class Variable:
     boxed: bool = False  # each turn of a loop has its own
     grows: bool = False  # multiplied in each turn of a loop
     zero_based: bool = False  # a loop's number that is only used as an index
+    is_class: bool = False  # what a class method is given
 
     @property
     def declared_at(self) -> int:

@@ -13,7 +13,6 @@ from compat.port.write import code
 from compat.port.write.arguments import fitting
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
-from compat.port.write.names import CLASS
 from compat.port.write.places import place, stop
 from compat.port.write.python_names import method_name, python_attribute
 from compat.t7.objects import registry
@@ -61,7 +60,7 @@ def method(node: s.Call, draft: Draft) -> Code:
         known = draft.types.called(node) if klass is not None or kind.only(Kind.OBJECT) else []
         arguments = fitting(node, known, draft, own=1)
         itself = klass if kind.only(Kind.CLASS) else None
-        if owner.text == CLASS and kind.shape is not None:
+        if getattr(getattr(node.function, "variable", None), "is_class", False) and kind.shape:
             itself = kind.shape.klass
         define = None if itself is None else itself.method(name, draft.types.classes)
         if define is not None and not is_maker(define):

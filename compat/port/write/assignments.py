@@ -13,7 +13,6 @@ from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import NONE, Draft
-from compat.port.write.names import CLASS
 from compat.port.write.places import place, wrapped
 from compat.port.write.python_names import method_name
 from compat.port.write.selections import selection
@@ -150,7 +149,7 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     hint = name if is_name(name) else "f"
     value_node = values[0]
     owner = getattr(target.object, "variable", None)
-    is_class = draft.types.class_of(target.object) or getattr(owner, "python", "") == CLASS
+    is_class = draft.types.class_of(target.object) or getattr(owner, "is_class", False)
     if name == "__index" and is_class:
         return
     if draft.types.dotted(target) in ("package.path", "package.cpath"):

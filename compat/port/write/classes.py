@@ -204,7 +204,9 @@ def _method(method: str, define: s.Define, klass: Class, draft: Draft) -> None:
         called_by_nn(method, function, draft)
     name = name_of_method(method, klass, draft)
     if is_maker(define):
-        function.parameters[0].variable.python = CLASS
+        scope, own = draft.file.scopes.of_function[function], function.parameters[0].variable
+        is_taken = any(v.python == CLASS for v in (*scope.variables, *scope.used))
+        own.python, own.is_class = f"own_{CLASS}" if is_taken else CLASS, True
         define_function(name, function, draft, "classmethod")
     elif define.is_method or is_self(function) or is_metamethod(method):
         define_function(name, function, draft)

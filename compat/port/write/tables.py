@@ -10,7 +10,7 @@ from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import NONE, Draft, expression
-from compat.port.write.names import CLASS, class_name, path_value
+from compat.port.write.names import class_name, path_value
 from compat.port.write.places import place
 from compat.port.write.python_names import method_name, python_attribute
 from compat.port.write.selections import element
@@ -25,8 +25,8 @@ def table(node: s.Table, draft: Draft, hint: str) -> Code:
     shape = node.shape.root()
     if shape.klass is not None:
         maker = draft.scope.node.parameters[:1] if draft.scope.node is not None else []
-        is_inside = [p.variable.python for p in maker] == [CLASS]
-        klass = CLASS if is_inside else class_name(shape.klass, draft)
+        own = [p.variable.python for p in maker if p.variable.is_class]
+        klass = own[0] if own else class_name(shape.klass, draft)
         names = [s.constant(f.key) for f in node.fields]
         if not all(map(is_name, names)):
             return code.call("lua.setmetatable", items(node, shape, hint, draft), klass)

@@ -1,0 +1,141 @@
+"""Tables that look like classes, and can be none of Python's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from compat.port.know.files import File
+from compat.port.know.scopes import Variable
+from compat.port.know.shapes import calls, is_maker, sources
+from compat.port.read import syntax as s
+
+if TYPE_CHECKING:
+    from compat.port.know.inference import Inference
+
+
+def find_prototypes(known: Inference) -> None:
+    """Find the tables of a program that are no classes of Python's.
+
+    Objects of some are given methods: ``B = A:new()``, ``function B:f() … end``; others a function
+    makes whenever it is called; others have a metatable that says more than what they derive from,
+    are objects of themselves, or make classes.
+    """
+    _Look(known).tables()
+
+
+class _Look:
+    def __init__(self, known: Inference) -> None:
+        self.known = known
+        self.same: dict[Variable, Variable] = {}  # what another file calls a table
+        self.methods: dict[Variable | None, dict[object, s.Define]] = {}
+        self.classes: set[Variable | None] = set()
+        self.sources: list[tuple[Variable, s.Node]] = []
+        self.calls: list[s.Call] = []
+        self.functions: list[s.Function] = []
+        for file in known.files:
+            known.file = file
+            self._read(file)
+
+    def _read(self, file: File) -> None:
+        for variable, value in sources(file.block):
+            given = given_by(self.known.file_of(value))
+            if given is not None and len(variable.writes) == 1:
+                self.same[variable] = given.variable
+            self.sources.append((variable, value))
+        for node in s.walk(file.block):
+            if isinstance(node, s.Call):
+                self.calls.append(node)
+            elif isinstance(node, s.Function):
+                self.functions.append(node)
+            elif isinstance(node, s.Define) and isinstance(node.target, s.Index):
+                own = self.methods.setdefault(self.variable(node.target.object), {})
+                own[s.constant(node.target.key)] = node
+            self.classes.add(own_index(node))
+        self.classes |= self.methods.keys()
+
+    def variable(self, node: s.Node | None) -> Variable | None:
+        """Return the variable that a name has where the table is made."""
+        variable = node.variable if isinstance(node, s.Name) else None
+        return self.same.get(variable, variable) if variable is not None else None
+
+    def tables(self) -> None:
+        found = {*self._extended(), *self._made(), *self._objects(), *self._makers()} - {None}
+        while others := set(self._with_metatable(found)) - found:
+            found |= others
+        self.known.prototypes |= {variable for variable in found if variable is not None}
+
+    def _extended(self) -> Iterator[Variable | None]:
+        """``B = A:new()``, ``function B:f() … end``."""
+        for variable, value in self.sources:
+            if isinstance(value, s.Call) and value.method and variable in self.methods:
+                yield self.variable(value.function)
+
+    def _made(self) -> Iterator[Variable | None]:
+        """Tables that a function makes."""
+        for function in self.functions:
+            inner = list(s.walk(function.body))
+            own = {name.variable for n in inner if isinstance(n, s.Local) for name in n.names}
+            results = [value for n in inner if isinstance(n, s.Return) for value in n.values]
+            yield from {getattr(value, "variable", None) for value in results} & own
+
+    def _objects(self) -> Iterator[Variable | None]:
+        """Tables of which a method is called, ``C:f()``, that calls other methods of them."""
+        for call in self.calls:
+            owner, called = self.variable(call.function), [call.method]
+            left = dict(self.methods.get(owner, {}))
+            while called:
+                define = left.pop(called.pop(), None)
+                if define is None or not define.is_method:
+                    continue
+                own = define.function.parameters[0].variable
+                called += [c.method for c in calls(define.function.body) if names(c.function, own)]
+                if called and not is_maker(define):
+                    yield owner
+
+    def _makers(self) -> Iterator[Variable | None]:
+        """Tables with a method that makes classes."""
+        for owner, methods in self.methods.items():
+            for define in methods.values():
+                own = {p.variable for p in define.function.parameters} | {None}
+                if any(own_index(n) not in own for n in s.walk(define.function.body)):
+                    yield owner
+
+    def _with_metatable(self, but: set[Variable | None]) -> Iterator[Variable | None]:
+        """Tables whose metatable has more than a class to derive from, and ``__call``."""
+        made: list[tuple[Variable | None, s.Call]] = []
+        made += [(v, call) for v, call in self.sources if isinstance(call, s.Call)]
+        made += [(getattr(c.arguments[0], "variable", None), c) for c in self.calls if c.arguments]
+        for variable, call in made:
+            if self.known.dotted(call.function) != "setmetatable" or len(call.arguments) != 2:
+                continue
+            table, meta = call.arguments
+            has = {"__index": meta}
+            if isinstance(meta, s.Table):
+                has = {str(s.constant(field.key)): field.value for field in meta.fields}
+            base = self.variable(has.get("__index"))
+            is_class = "__index" not in has or base in self.classes - but
+            is_one = isinstance(table, s.Name) or len(has) < 2
+            if not (is_class and is_one and has.keys() <= {"__index", "__call"}):
+                yield variable
+
+
+def given_by(file: File | None) -> s.Name | None:
+    """Return the variable that a file gives who requires it."""
+    last = file.block.statements[-1:] if file is not None else []
+    values = last[0].values if last and isinstance(last[0], s.Return) else []
+    return values[0] if len(values) == 1 and isinstance(values[0], s.Name) else None
+
+
+def names(node: s.Node, variable: Variable) -> bool:
+    """Return whether an expression is a variable."""
+    return isinstance(node, s.Name) and node.variable is variable
+
+
+def own_index(node: s.Node) -> Variable | None:
+    """Return the variable X of ``X.__index = X``."""
+    if not isinstance(node, s.Assign) or not isinstance(target := node.targets[0], s.Index):
+        return None
+    variable: Variable | None = getattr(target.object, "variable", None)
+    is_own = variable is not None and names(node.values[0], variable)
+    return variable if is_own and s.constant(target.key) == "__index" else None
