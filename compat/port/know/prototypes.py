@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from compat.port.know.files import File
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import calls, is_maker, sources
+from compat.port.know.shapes import calls, defined, is_maker, sources
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -48,11 +48,10 @@ class _Look:
                 self.calls.append(node)
             elif isinstance(node, s.Function):
                 self.functions.append(node)
-            elif isinstance(node, s.Define) and isinstance(node.target, s.Index):
-                own = self.methods.setdefault(self.variable(node.target.object), {})
-                own[s.constant(node.target.key)] = node
+            elif isinstance(node, s.Statement) and (found := defined(node)):
+                define, owner, name = found
+                self.methods.setdefault(self.variable(owner), {})[name] = define
             self.classes.add(own_index(node))
-        self.classes |= self.methods.keys()
 
     def variable(self, node: s.Node | None) -> Variable | None:
         """Return the variable that a name has where the table is made."""
@@ -60,8 +59,19 @@ class _Look:
         return self.same.get(variable, variable) if variable is not None else None
 
     def tables(self) -> None:
-        found = {*self._extended(), *self._made(), *self._objects(), *self._makers()} - {None}
-        while others := set(self._with_metatable(found)) - found:
+        found = {*self._extended(), *self._made(), *self._objects(), *self._makers()}
+        found |= (
+            self.classes - self.methods.keys() - {v for v, base, _ in self._metatables() if base}
+        )
+        classes = self.classes | self.methods.keys()
+        while (
+            others := {
+                variable
+                for variable, base, is_plain in self._metatables()
+                if not is_plain or (base is not None and self.variable(base) not in classes - found)
+            }
+            - found
+        ):
             found |= others
         self.known.prototypes |= {variable for variable in found if variable is not None}
 
@@ -101,8 +111,10 @@ class _Look:
                 if any(own_index(n) not in own for n in s.walk(define.function.body)):
                     yield owner
 
-    def _with_metatable(self, but: set[Variable | None]) -> Iterator[Variable | None]:
-        """Tables whose metatable has more than a class to derive from, and ``__call``."""
+    def _metatables(self) -> Iterator[tuple[Variable | None, s.Node | None, bool]]:
+        """Tables that are given a metatable, what they derive from by it, and whether it says
+        nothing else but ``__call``.
+        """
         made: list[tuple[Variable | None, s.Call]] = []
         made += [(v, call) for v, call in self.sources if isinstance(call, s.Call)]
         made += [(getattr(c.arguments[0], "variable", None), c) for c in self.calls if c.arguments]
@@ -113,11 +125,8 @@ class _Look:
             has = {"__index": meta}
             if isinstance(meta, s.Table):
                 has = {str(s.constant(field.key)): field.value for field in meta.fields}
-            base = self.variable(has.get("__index"))
-            is_class = "__index" not in has or base in self.classes - but
             is_one = isinstance(table, s.Name) or len(has) < 2
-            if not (is_class and is_one and has.keys() <= {"__index", "__call"}):
-                yield variable
+            yield variable, has.get("__index"), is_one and has.keys() <= {"__index", "__call"}
 
 
 def given_by(file: File | None) -> s.Name | None:
