@@ -200,9 +200,11 @@ def spread_out(known: Inference, node: s.Node) -> None:
     if path in ("pcall", "xpcall") and node.arguments:
         tried = known.type(node.arguments[0]).signature
         signatures = [] if tried is None else [tried]
+    is_any = len({signature.count for signature in signatures}) > 1
     for signature in signatures:
-        known.changed |= not signature.spreads
+        known.changed |= not signature.spreads or is_any > signature.is_tried
         signature.spreads = True
+        signature.is_tried |= is_any
 
 
 def called(known: Inference, node: s.Call) -> list[Signature]:
@@ -214,7 +216,7 @@ def called(known: Inference, node: s.Call) -> list[Signature]:
         return [signature for _, signature in methods]
     else:
         found = None if owner.shape is None else owner.shape.name(node.method).signature
-    return [] if found is None else [found]
+    return [] if found is None else [one.root() for one in found.choices or [found]]
 
 
 def takes_all(known: Inference, node: s.Call) -> bool:
@@ -273,6 +275,8 @@ def call(known: Inference, signature: Signature | None, arguments: list[Type]) -
                 kind.signature.escapes = True
         return [Type()]
     signature = signature.root()
+    if signature.choices:
+        return _joined([known.call(one, arguments) for one in signature.choices])
     signature.calls.add(len(arguments))
     takes = max((len(f.parameters) for f in signature.nodes), default=len(arguments))
     for i, kind in enumerate(arguments):

@@ -103,6 +103,8 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
         if _is_next(known, key, table):
             table.uses.add("append")
         known.join(table.key, kind)
+        if kind.atoms & {Kind.TABLE, Kind.OPTIONS}:
+            table.uses.add("meta")  # Python's dict takes no such keys
         if kind.is_number and _in_any_order(known, key):
             table.uses.add("sparse")
         if isinstance(key, s.Name) and key.variable in known.falling:
@@ -298,8 +300,8 @@ def any_entry(shape: Table) -> Type:
     for kind in kinds:
         joined.join(kind if len(signatures) < 2 else kind.without_function())
     if len(signatures) > 1:
-        for signature in signatures.values():
-            signature.escapes = True
+        shape.root().choice.choose(signatures.values())
+        joined.function = shape.root().choice
     return joined
 
 

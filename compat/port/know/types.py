@@ -82,6 +82,9 @@ class Type:
         if other.function is not None:
             if self.function is None:
                 self.function = other.function
+            elif other.function.root().choices and not self.function.root().choices:
+                self.function, own = other.function, self.function
+                self.function.unify(own)
             else:
                 self.function.unify(other.function)
         return before != self._extent()
@@ -211,6 +214,7 @@ class Table:
     meta: Type = field(default_factory=Type)  # its metatable
     klass: Any = None
     into: Table | None = None
+    choice: Signature = field(default_factory=lambda: Signature())  # any of its functions
 
     def root(self) -> Table:
         """Return the representative of all types that are equal to this one."""
@@ -320,6 +324,7 @@ class Signature:
     is_tried: bool = False  # called by pcall, which gives on what it gives
     is_job: bool = False  # called when a thread has done its work, in any order
     spreads: bool = False  # whether somebody takes all results, however many there are
+    choices: list[Signature] = field(default_factory=list)  # it is one of these, which stay apart
 
     def root(self) -> Signature:
         """Return the representative of all types that are equal to this one."""
@@ -332,6 +337,9 @@ class Signature:
         """Have two be one."""
         a, b = self.root(), other.root()
         if a is b:
+            return
+        if a.choices or b.choices:
+            a.choose([b])
             return
         b.into = a
         a.by_node |= b.by_node
@@ -346,6 +354,14 @@ class Signature:
             a.parameter(i).join(kind)
         for i, kind in enumerate(b.results):
             a.result(i).join(kind)
+
+    def choose(self, others: Iterable[Signature]) -> None:
+        """Add to its choices, which are functions of one kind each."""
+        for other in others:
+            for one in other.root().choices or [other.root()]:
+                if all(one is not known.root() for known in self.choices):
+                    self.choices.append(one)
+                    one.escapes = True
 
     def parameter(self, i: int) -> Type:
         """Return the type of a parameter."""
@@ -374,6 +390,12 @@ class Signature:
         """
         counts = self.counts
         root = self.root()
+        if root.choices:
+            given = {one.root().count for one in root.choices}
+            is_counted = any(one.root().spreads for one in root.choices)
+            if len(given) > 1:
+                return 1 if given == {0, 1} and not is_counted else None
+            return given.pop()
         is_counted = root.spreads and (len(counts) > 1 or (root.is_tried and counts == {0}))
         is_open = not counts or -1 in counts or is_counted
         return None if is_open else max(counts)

@@ -250,6 +250,8 @@ class Package:
 class _Entries(dict[Any, Any]):
     """A table of a package: ``package("package").preload.name``; what is not there is None."""
 
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)

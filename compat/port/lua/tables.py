@@ -57,13 +57,46 @@ def equal(a: Any, b: Any) -> bool:
     return False
 
 
+class _Itself:
+    """A key that Python cannot hash: in Lua it is equal to nothing but itself."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self.value is other.value
+
+
+def _hashed(key: Any) -> Any:
+    return _Itself(key) if type(key).__hash__ is None else key
+
+
 class Table(dict[Any, Any]):
-    """A table with a metatable: ``t[key]`` and ``t[key] = value`` ask it, ``t.name()`` is Lua's
-    ``t:name()``; a key that is missing gives None.
+    """A table with a metatable, or with tables for keys: ``t[key]`` and ``t[key] = value`` ask the
+    metatable, ``t.name()`` is Lua's ``t:name()``; a key that is missing gives None.
     """
 
     metatable: Any = None
     __hash__ = object.__hash__  # type: ignore[assignment]  # a key by its identity, as in Lua
+
+    def __init__(self, entries: Any = ()) -> None:
+        pairs = entries.items() if isinstance(entries, dict) else entries
+        super().__init__((_hashed(key), value) for key, value in pairs)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return super().get(_hashed(key), default)
+
+    def pop(self, key: Any, *default: Any) -> Any:
+        return super().pop(_hashed(key), *default)
+
+    def items(self) -> Any:
+        return [(k.value if type(k) is _Itself else k, v) for k, v in super().items()]
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(_hashed(key))
 
     def __getitem__(self, key: Any) -> Any:
         return index(self, key)
@@ -194,7 +227,7 @@ def rawset(t: Any, key: Any, value: Any) -> Any:
         if value is None:
             t.pop(key, None)
         else:
-            dict.__setitem__(t, key, value)
+            dict.__setitem__(t, _hashed(key), value)
     else:
         put(t, key, value)
     return t

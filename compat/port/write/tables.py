@@ -48,6 +48,9 @@ def items(node: s.Table, shape: Table, hint: str, draft: Draft) -> Code:
     """Return a dict."""
     items = []
     number = 0
+    keys = [draft.types.type(f.key) for f in node.fields if f.key is not None]
+    is_hashed = not any(kind.atoms & {Kind.TABLE, Kind.OPTIONS} for kind in keys)
+    form = "{}: {}" if is_hashed else "({}, {})"
     for i, entry in enumerate(node.fields):
         if entry.key is None:
             number += 1
@@ -55,19 +58,21 @@ def items(node: s.Table, shape: Table, hint: str, draft: Draft) -> Code:
                 made = draft.any(entry.value, hint)
                 if made.spread != 1:
                     values = ", ".join(map(str, draft.spread(made)))
-                    items.append(f"**lua.numbered({number}, {values})")
+                    numbered = f"lua.numbered({number}, {values})"
+                    items.append(f"**{numbered}" if is_hashed else f"*{numbered}.items()")
                     continue
             value = draft.value(entry.value, hint)
             if value.text != "None":
-                items.append(f"{number}: {value}")
+                items.append(form.format(number, value))
         else:
             key = draft.value(entry.key)
             name = key.text.strip('"') if key.text.startswith('"') else hint
             value = draft.value(entry.value, name if name.isidentifier() else hint)
             if value.text == "None" and shape.names:
                 continue
-            items.append(f"{key}: {value}")
-    return Code(f"{{{with_comments(node, items, draft)}}}")
+            items.append(form.format(key, value))
+    left, right = "{}" if is_hashed else "[]"
+    return Code(f"{left}{with_comments(node, items, draft)}{right}")
 
 
 def bracketed(
