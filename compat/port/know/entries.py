@@ -37,14 +37,16 @@ def stored(known: Inference, node: s.Node) -> Type | None:
 
 def join(known: Inference, target: Type, new: Type) -> None:
     """Add to a type, and note whether that is news."""
-    if new.open and target in known.guessed:
-        new = new.without()
-        new.open = False
-    known.changed |= target.join(new)
     # What is unknown when all is settled stays a possibility.
     is_unknown = not new.atoms and not new.classes & {"loaded", OF_LUA}
-    if known.is_settled and is_unknown and not target.open and target not in known.guessed:
-        target.open = known.changed = True
+    is_open = new.open or (known.is_settled and is_unknown)
+    if target in known.guessed:
+        target.open |= is_open
+        target.close()
+        new, is_open = new.without(), False
+        new.open = False
+    known.changed |= target.join(new) or (is_open and not target.open)
+    target.open |= is_open
 
 
 def signature(known: Inference, node: s.Function) -> Signature:

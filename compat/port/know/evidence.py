@@ -149,6 +149,8 @@ def _asked(known: Inference, node: s.Node) -> Iterator[tuple[s.Node, Type]]:
         path = known.dotted(node.function) or ""
         if path in OF_LISTS:
             yield node.arguments[0], _list()
+        elif path == "pairs":
+            yield node.arguments[0], Type(*_WITH_FIELDS, *_WITH_ENTRIES)
         elif path.startswith("torch.") and path != "torch.pow":  # which takes a number first, too
             yield from _of_arguments(known, node, path[6:], is_function=True)
 
@@ -475,6 +477,20 @@ def _namesakes(known: Inference, _things: Things) -> bool:
     return found
 
 
+def _keys(known: Inference, things: Things) -> bool:
+    """Have tables take keys that can only be tables, which Python's dict does not."""
+    found = False
+    for node in _nodes(known):
+        own = known.owner(node.object).shape if isinstance(node, s.Index) else None
+        if own is None or not isinstance(node, s.Index) or known.type(node.key).atoms:
+            continue
+        thing = things.get(_key(known, node.key), Thing(None))
+        if thing.left and not thing.kinds(_TOLD) - {Kind.TABLE, Kind.OBJECT, Kind.MODULE}:
+            found |= "meta" not in own.uses
+            own.uses.add("meta")
+    return found
+
+
 def _expressions(known: Inference, things: Things) -> bool:
     """Take an entry of what nobody knows, or what a call gives, for what its place leaves."""
     kinds = {n: t.kind(n) for t in things.values() if t.own is None for n in t.left}
@@ -488,5 +504,5 @@ def _expressions(known: Inference, things: Things) -> bool:
 
 
 _STEPS: tuple[Callable[[Inference, Things], bool], ...] = (
-    _seen, _left, _loaded, _layers, _alike, _entries, _namesakes, _expressions,
+    _seen, _left, _loaded, _layers, _alike, _entries, _namesakes, _keys, _expressions,
 )  # fmt: skip

@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 
 # What later Lua has in a package: ``local unpack = unpack or table.unpack``.
 _OF_LUA_51 = {"unpack", "loadstring"}
-# Packages that are one function.
-_FUNCTIONS = {"lapp", "class"}
+# Packages that are one function, and functions that belong to no package.
+_FUNCTIONS = {
+    *("lapp", "class", "assert", "error", "getmetatable", "ipairs", "next", "pairs", "pcall"),
+    *("print", "rawequal", "rawget", "rawset", "select", "setmetatable", "tonumber", "tostring"),
+    *("type", "xpcall"),
+}
 
 
 def find_aliases(known: Inference, file: File) -> None:

@@ -56,7 +56,7 @@ def tested(known: Inference, node: s.Name, own: Type) -> Type:
     if answer == Kind.TENSOR and not left:
         return tensor()
     found = own.without(*own.atoms - left) if left else Type(answer)
-    found.open = False
+    found.close()
     return found
 
 

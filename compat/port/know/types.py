@@ -178,6 +178,12 @@ class Type:
         left = self.atoms - atoms
         return self.without(*atoms) if left and left != self.atoms else self
 
+    def close(self) -> None:
+        """Have nothing unknown among the possibilities but tables of another form."""
+        if self.open and self.shape is not None and self.shape.is_own_meta:
+            self.shape.uses.add("loaded")
+        self.open = False
+
     @property
     def present(self) -> Type:
         """The same where it is not nil."""

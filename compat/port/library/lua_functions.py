@@ -68,7 +68,9 @@ require              lua.require({1})
 error                lua.error({*}) -> nil
 assert               lua.check({*})#?
 pcall                lua.pcall({*})#?
-pairs|ipairs|getmetatable lua.{name}({1})
+pairs                lua.pairs({1}) & (lua.pairs({1}), None, None) -> function,x,x
+ipairs               lua.ipairs({1}) & (lua.ipairs({1}), None, None) -> function,x,x
+getmetatable         lua.getmetatable({1})
 rawequal             lua.rawequal({*}) -> b
 rawlen               lua.length({1}) -> i
 rawget|setmetatable  lua.{name}({1}, {2})

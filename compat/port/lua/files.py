@@ -11,7 +11,7 @@ from typing import Any
 from compat.port.lua.numbers import tonumber
 from compat.port.lua.strings import match
 from compat.port.lua.text import Error, bytes_as_letters, tostring
-from compat.port.lua.values import results
+from compat.port.lua.values import Steps, results
 
 
 class File:
@@ -47,10 +47,12 @@ class File:
             return tonumber(text.decode("latin-1"))
         return next(self.lines(), None)
 
-    def lines(self) -> Iterator[str]:
+    def lines(self) -> Steps:
         """Return the lines, one after the other."""
-        for line in self._bytes:  # not as an expression, which would not keep the file open
-            yield bytes_as_letters(line).removesuffix("\n")
+        return Steps(map(self._line, self._bytes))
+
+    def _line(self, line: bytes) -> str:  # a method, which keeps the file open
+        return bytes_as_letters(line).removesuffix("\n")
 
     def seek(self, whence: str = "cur", offset: int = 0) -> int:
         """Go to a place; which one it is."""

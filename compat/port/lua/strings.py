@@ -6,7 +6,6 @@ import builtins
 import functools
 import os
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from compat.lua.state import implementation, new_state
@@ -14,7 +13,7 @@ from compat.port.lua import kinds
 from compat.port.lua.numbers import sub_
 from compat.port.lua.tables import index, string_methods
 from compat.port.lua.text import Error, bytes_as_letters, bytes_as_text, tostring
-from compat.port.lua.values import first, results, truth
+from compat.port.lua.values import Steps, first, results, truth
 
 # The calls have names in Lua's errors, and no tail call takes these away.
 _CALL = "function(...) local function all(...) return ... end return all(string.%s(...)) end"
@@ -120,12 +119,12 @@ def match(text: Any, pattern: str, begin: int = 1) -> Any:
     return None if found[0] is None else results(_captures(data, found))
 
 
-def gmatch(text: str, pattern: str) -> Iterator[Any]:
+def gmatch(text: str, pattern: str) -> Steps:
     """``s:gmatch``: the captures of each match."""
     data = _bytes(tostring(text))
     (step,) = _called(_function("gmatch"), data, _bytes(pattern))
-    while (found := _called(step))[0] is not None:
-        yield results(_captures(data, found))
+    found = iter(lambda: _called(step), (None,))
+    return Steps(results(_captures(data, captures)) for captures in found)
 
 
 def gsub(text: Any, pattern: str, new: Any, most: float | None = None) -> tuple[str, int]:

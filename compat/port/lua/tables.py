@@ -16,7 +16,7 @@ from compat.port.lua.objects import Object
 from compat.port.lua.runtime import Original, Storage, called, function_of, original_entries
 from compat.port.lua.tensors import Pointer, element, selected
 from compat.port.lua.text import Error, tostring
-from compat.port.lua.values import adjust, first, results, truth
+from compat.port.lua.values import Steps, adjust, first, results, truth
 from compat.port.write.python_names import METAMETHODS
 
 string_methods: dict[str, Callable[..., Any]] = {}  # those of Lua's, from package string
@@ -370,7 +370,7 @@ def length(t: Any) -> Any:
     return len(t)
 
 
-def pairs(t: Any) -> Iterator[tuple[Any, Any]]:
+def pairs(t: Any) -> Steps:
     """Return all keys and values."""
     _need_table(t, "pairs")
     found: Iterable[tuple[Any, Any]]
@@ -389,13 +389,13 @@ def pairs(t: Any) -> Iterator[tuple[Any, Any]]:
         found = list(t.t7_fields().items())
     else:
         found = list(vars(t).items())
-    return ((k, v) for k, v in found if v is not None)
+    return Steps((k, v) for k, v in found if v is not None)
 
 
-def ipairs(t: Any) -> Iterator[tuple[int, Any]]:
+def ipairs(t: Any) -> Steps:
     """Return numbers and values from 1 to the first that is nil."""
     _need_table(t, "ipairs")
-    return _counted(t)
+    return Steps(_counted(t))
 
 
 def _need_table(t: Any, name: str) -> None:

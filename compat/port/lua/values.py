@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -37,6 +37,22 @@ def results(found: Iterable[Any]) -> Any:
     """Return values as a function gives them: one by itself, others as a tuple."""
     made = tuple(found)
     return made[0] if len(made) == 1 else made
+
+
+class Steps(Iterator[Any]):
+    """What ``for`` goes through, and what is called for the next: ``s:gmatch('%a')()``."""
+
+    def __init__(self, found: Iterable[Any]) -> None:
+        self.found = iter(found)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.found
+
+    def __next__(self) -> Any:
+        return next(self.found)
+
+    def __call__(self, *_: Any) -> Any:
+        return next(self.found, ())
 
 
 def given(value: Any) -> tuple[Any, ...]:

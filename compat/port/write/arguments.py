@@ -26,5 +26,7 @@ def fitting(node: s.Call, known: list[Signature], draft: Draft, own: int = 0) ->
     if made[-1].text.startswith("*") and left >= 0 and draft.types.count(last) != left:
         inner = made[-1].text[1:].removeprefix("lua.values(")
         inner = inner[:-1] if inner != made[-1].text[1:] else inner
+        if not inner.endswith(")"):  # a list, which is one value
+            inner = f"(*{inner},)"
         made[-1] = Code(f"*lua.adjust({inner}, {left})")
     return made

@@ -246,3 +246,44 @@ function A:f() return 'A' end
 local B = setmetatable({}, A) B.__index = B
 function B.new() return setmetatable({}, B) end
 print(B.new():f(), getmetatable(B) == A, getmetatable(B).__index == A, getmetatable(A))
+-- # a table that makes classes, in a variable called cls
+local Object = {}
+Object.__index = Object
+function Object:new() end
+function Object:extend()
+  local cls = {}
+  for k, v in pairs(self) do if k:find('__') == 1 then cls[k] = v end end
+  cls.__index = cls
+  cls.super = self
+  setmetatable(cls, self)
+  return cls
+end
+function Object:is(T)
+  local mt = getmetatable(self)
+  while mt do if mt == T then return true end mt = getmetatable(mt) end
+  return false
+end
+function Object:__call(...) local obj = setmetatable({}, self) obj:new(...) return obj end
+local Point = Object:extend()
+function Point:new(x, y) self.x = x or 0 self.y = y or 0 end
+function Point:__tostring() return 'Point(' .. self.x .. ', ' .. self.y .. ')' end
+local Rect = Point:extend()
+function Rect:new(x, y, w) Rect.super.new(self, x, y) self.w = w or 0 end
+local p, r = Point(1, 2), Rect(1, 2, 3)
+print(tostring(p), tostring(r), r.w, r:is(Point), p:is(Rect), r:is(Object), getmetatable(r) == Rect)
+-- # a class whose maker has a variable called cls
+local C = {}
+C.__index = C
+function C:new(x) local cls = {x} local o = setmetatable({x = x}, self) o.n = #cls return o end
+local D = setmetatable({}, {__index = C})
+D.__index = D
+print(C:new(3).x, D:new(4).n, getmetatable(D:new(4)) == D)
+-- # a table that is a metatable and has no methods
+local function make(name)
+  local dict = {}
+  dict.__index = dict
+  return {name = name, dict = dict}
+end
+local k = make('k')
+k.dict.hello = function(self) return 'hello ' .. self.x end
+print(setmetatable({x = 3}, k.dict):hello())

@@ -510,3 +510,93 @@ for i = 1, 2 do grad[{i, targets[i]}] = i * 0 - 1 end
 local function mark(x, t) for b = 1, x:size(1) do x[{b, t[b]}] = 5 end end
 mark(grad, targets)
 print(grad)
+-- # tables and other things as keys
+local seen = {}
+local a, b = {1, 2}, {1, 2}
+seen[a] = 'a'
+seen[b] = 'b'
+print(seen[a], seen[b], seen[{1, 2}])
+for k, v in pairs(seen) do print(#k, v == 'a' or v == 'b') end
+local d = {x = 1}
+local visited = {[d] = true}
+print(visited[d], visited[{x = 1}])
+local function count(t, done)
+   done = done or {}
+   if done[t] then return 0 end
+   done[t] = true
+   local n = 1
+   for _, v in pairs(t) do if type(v) == 'table' then n = n + count(v, done) end end
+   return n
+end
+local g = {1, {2, 3}, {x = {4}}}
+g[4] = g
+print(count(g), count({}), count({{}, {}}))
+local function deepcopy(o, seen)
+   seen = seen or {}
+   if type(o) ~= 'table' then return o end
+   if seen[o] then return seen[o] end
+   local c = {}
+   seen[o] = c
+   for k, v in pairs(o) do c[deepcopy(k, seen)] = deepcopy(v, seen) end
+   return setmetatable(c, getmetatable(o))
+end
+local c = deepcopy(g)
+print(#c, c[2][2], c[3].x[1], c[4] == c, c ~= g)
+local weak = setmetatable({}, {__mode = 'k'})
+weak[a] = 1 weak[d] = 2
+print(weak[a], weak[d], weak[b])
+local set = {}
+for _, t in ipairs({a, b, a}) do set[t] = (set[t] or 0) + 1 end
+print(set[a], set[b], next(set) ~= nil)
+set[a] = nil
+print(set[a], set[b])
+local f = function() end
+local m = {[f] = 'f', [print] = 'p'}
+print(m[f], m[print])
+local x, y = torch.ones(2), torch.ones(2)
+local names = {}
+names[x] = 'x' names[y] = 'y'
+print(names[x], names[y], names[torch.ones(2)])
+-- # the step of an iterator, called by hand
+local step = ('one two'):gmatch('%a+')
+print(type(step), step(), step(), step())
+local n = os.tmpname()
+local f = io.open(n, 'w') f:write('a\nb\n') f:close()
+local nextline = io.lines(n)
+print(type(nextline), nextline(), nextline(), nextline())
+local g = io.open(n)
+local l = g:lines()
+print(l(), l())
+g:close()
+os.remove(n)
+local nx, t, k = pairs({x = 1})
+print(nx(t, k))
+local it, l, i = ipairs({5, 6})
+print(it(l, i), it(l, 1), it(l, 2))
+local pairs, type, print = pairs, type, print
+for k, v in pairs({a = 1}) do print(k, v, type(v)) end
+local function each(t) local i = 0 return function() i = i + 1 return t[i] end end
+for v in each({4, 5}) do print(v) end
+local words = {}
+for w, num in ('a=1, b=2'):gmatch('(%w+)=(%w+)') do words[#words + 1] = w .. num end
+print(table.concat(words, ';'))
+-- # functions under computed keys
+local encode
+local function encode_nothing(v) return 'null' end
+local function encode_list(v, done)
+   done = done or {}
+   if done[v] then error('circle') end
+   done[v] = true
+   local out = {}
+   for i, x in ipairs(v) do out[i] = encode(x, done) end
+   done[v] = nil
+   return '[' .. table.concat(out, ',') .. ']'
+end
+local by_type = {['nil'] = encode_nothing, table = encode_list, number = tostring, boolean = tostring,
+                 string = function(s) return '"' .. s .. '"' end}
+encode = function(v, done) return by_type[type(v)](v, done) end
+print(encode({1, 'x', {true, {}}}), encode(nil), encode('a'))
+print(pcall(encode, print) == false)
+local handlers = {a = function(x) return x + 1 end, b = function(x) end, c = function(x) return x, 2 end}
+for _, k in ipairs{'a', 'b', 'c'} do print(k, handlers[k](7)) end
+for _, k in ipairs{'a', 'b', 'c'} do local v = handlers[k](7) print(v) end
