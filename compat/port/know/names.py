@@ -31,14 +31,10 @@ def find_aliases(known: Inference, file: File) -> None:
             if path in PACKAGES:
                 known.aliases[node.names[1].variable] = path
             continue
-        if isinstance(node, s.Local) and len(node.names) == len(node.values):
-            targets: Sequence[s.Node] = node.names
-        elif isinstance(node, s.Assign) and len(node.targets) == len(node.values):
-            targets = node.targets
-        else:
+        if not isinstance(node, (s.Local, s.Assign)):
             continue
-        pairs = zip(targets, node.values, strict=True)
-        for name, value in pairs:
+        targets: Sequence[s.Node] = node.names if isinstance(node, s.Local) else node.targets
+        for name, value in zip(targets, node.values, strict=False):
             if isinstance(name, s.Name):
                 _note_alias(known, name.variable, _without_self(known, name, value))
 
