@@ -8,10 +8,22 @@ from pathlib import Path
 from typing import Any
 
 _PRELOAD = """
-function(name, path)
-   package.preload[name] = function(...) return assert(loadfile(path))(...) end
+function(name, path, yields)
+   package.preload[name] = function(...)
+      local inner = './' .. name:gsub('%.', '/')
+      for _, own in ipairs(yields and {inner .. '.lua', inner .. '/init.lua'} or {}) do
+         local file = own ~= './' .. tostring(arg and arg[0]) and io.open(own)
+         if file then
+            file:close()
+            path = own
+         end
+      end
+      return assert(loadfile(path))(...)
+   end
 end
 """
+# What is no part of Torch7's distribution: a program's own file of the name goes first.
+_OTHERS = {"bit32", "csvigo", "display", "dpnn", "hdf5", "md5", "moses", "rnn", "torchx"}
 # What stands for libraries of C, also under packages that are taken from elsewhere.
 _IN_C = {"nn.THNN", "cunn.THCUNN"}
 # Packages whose classes are those of compat, as nn's are.
@@ -60,7 +72,7 @@ class Packages:
         """Register every file of compat/lua/modules for ``require`` under its name."""
         preload = self._lua.eval(_PRELOAD)
         for name, path in own_modules().items():
-            preload(name, path)
+            preload(name, path, yields(name))
         # Torch's own first line; scripts count on the name.
         self._lua.require("paths")
 
@@ -123,6 +135,11 @@ class Packages:
 
 
 @functools.cache
+def yields(name: str) -> bool:
+    """Return whether a program's own file goes before the package of this name."""
+    return name.partition(".")[0] in _OTHERS
+
+
 def own_modules() -> dict[str, str]:
     """Return the files of compat/lua/modules by their names for ``require``."""
     folder = Path(__file__).parent / "modules"

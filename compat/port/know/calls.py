@@ -420,6 +420,9 @@ def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -
         klass = known.class_of(node.arguments[0])
         if klass is not None:
             return [Type(Kind.BOOLEAN), *_construct(known, klass, arguments[1:])]
+        if known.dotted(node.arguments[0]) in LOADERS and len(arguments) > 1:
+            loads = s.Call(node.arguments[0], node.arguments[1:], None)
+            return [Type(Kind.BOOLEAN), _required(known, loads)]
         if arguments[0].signature is None:
             return [Type(Kind.BOOLEAN), Type()]
         rest = arguments[1:] if path == "pcall" else []

@@ -105,7 +105,7 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
         if _is_next(known, key, table):
             table.uses.add("append")
         known.join(table.key, kind)
-        if kind.atoms & {Kind.TABLE, Kind.OPTIONS}:
+        if kind.atoms & {Kind.TABLE, Kind.OPTIONS} or (known.is_settled and not kind.is_known):
             table.uses.add("meta")  # Python's dict takes no such keys
         if kind.is_number and _in_any_order(known, key):
             table.uses.add("sparse")

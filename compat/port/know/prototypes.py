@@ -87,6 +87,7 @@ class _Look:
             inner = list(s.walk(function.body))
             own = {name.variable for n in inner if isinstance(n, s.Local) for name in n.names}
             results = [value for n in inner if isinstance(n, s.Return) for value in n.values]
+            results += [a for n in results if isinstance(n, s.Call) for a in n.arguments[:1]]
             yield from {getattr(value, "variable", None) for value in results} & own
 
     def _objects(self) -> Iterator[Variable | None]:
@@ -125,7 +126,7 @@ class _Look:
             has = {"__index": meta}
             if isinstance(meta, s.Table):
                 has = {str(s.constant(field.key)): field.value for field in meta.fields}
-            is_one = isinstance(table, s.Name) or len(has) < 2
+            is_one = isinstance(table, s.Name) or has.keys() == {"__index"}
             yield variable, has.get("__index"), is_one and has.keys() <= {"__index", "__call"}
 
 

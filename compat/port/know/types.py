@@ -363,11 +363,13 @@ class Signature:
 
     def choose(self, others: Iterable[Signature]) -> None:
         """Add to its choices, which are functions of one kind each."""
+        own = {id(known.root()): known.root() for known in self.choices}
         for other in others:
-            for one in other.root().choices or [other.root()]:
-                if all(one is not known.root() for known in self.choices):
-                    self.choices.append(one)
-                    one.escapes = True
+            own |= {id(one.root()): one.root() for one in other.root().choices or [other]}
+        own.pop(id(self), None)
+        self.choices = list(own.values())
+        for one in self.choices:
+            one.escapes = True
 
     def parameter(self, i: int) -> Type:
         """Return the type of a parameter."""

@@ -39,8 +39,10 @@ def believed_type(known: Inference, node: s.Node) -> Type:
             own.table.root().items.buffer |= own.buffer
     shape = own.shape
     if shape is not None and shape.klass is not None and Kind.TABLE in own.atoms:
-        own = own.without(Kind.TABLE)
-        own.atoms.add(Kind.CLASS if shape is shape.klass.members.root() else Kind.OBJECT)
+        own, klass = own.without(Kind.TABLE), shape.klass
+        if not own.atoms & {Kind.CLASS, Kind.OBJECT}:
+            is_class = shape is klass.members.root() and shape is not klass.instance.root()
+            own.atoms.add(Kind.CLASS if is_class else Kind.OBJECT)
     if shape is not None and "options" in shape.uses and Kind.TABLE in own.atoms:
         own = own.without(Kind.TABLE)
         own.atoms.add(Kind.OPTIONS)

@@ -18,7 +18,7 @@ def require(node: s.Call, draft: Draft) -> Code | None:
     if isinstance(name, s.Constant) and isinstance(name.value, str):
         draft.page.mark(f"{name.value} is no file of this program", "packages")
         return code.call("lua.require", code.string(name.value))
-    return code.call("lua.dofile", *draft.arguments(node), "__package__")
+    return code.call("lua.dofile", draft.value(node.arguments[0]), "__package__")
 
 
 def load(node: s.Call, draft: Draft) -> Code | None:

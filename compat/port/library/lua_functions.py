@@ -133,7 +133,8 @@ torch.type           lua.type_name({1})
 torch.class          -> x
 ffi.copy             lua.copy_memory({*}) -> nil
 ffi.string           lua.text_at({*}) -> s
-cjson.encode         json.dumps({1}) -> s
+cjson.encode s|i|I|S json.dumps({1}, separators=(",", ":"))
+cjson.encode         lua.package("cjson").encode({1}) -> s
 cjson.decode         json.loads({1}) -> loaded
 coroutine.create|status lua.coroutine.{name}({1})
 coroutine.wrap       lua.coroutine.wrap({1}) -> function

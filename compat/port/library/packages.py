@@ -61,7 +61,7 @@ def value(path: str, draft: Draft) -> Code:
         return Code(f"lua.torch.{name}")
     if head == "torch" and has("torch", name):
         return Code(f"torch7.{name}")
-    if path in draft.types.absent:
+    if path in draft.types.absent or path in PACKAGES:
         return Code(package(path, draft))
     if "." not in path and path not in _LUA:
         draft.page.mark(f"{path} is set nowhere", "globals")

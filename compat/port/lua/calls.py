@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Callable
 from inspect import CO_VARARGS
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import torch
@@ -64,8 +64,10 @@ def call(function: Any, *args: Any) -> Any:
     handler = metamethod(function, "__call")
     if handler is not None:
         return handler(function, *args)
-    if isinstance(function, FunctionType) and not function.__code__.co_flags & CO_VARARGS:
-        most, optional = function.__code__.co_argcount, len(function.__defaults__ or ())
+    inner = function.__func__ if isinstance(function, MethodType) else function
+    if isinstance(inner, FunctionType) and not inner.__code__.co_flags & CO_VARARGS:
+        most = inner.__code__.co_argcount - (inner is not function)
+        optional = len(inner.__defaults__ or ())
         args = (*args[:most], *[None] * (most - optional - len(args)))
     return function(*args)
 
@@ -78,7 +80,7 @@ def method(owner: Any, name: str, *args: Any) -> Any:
             raise AttributeError(f"a string has no method {name}")
         return function(owner, *args)
     if isinstance(owner, (dict, list)):
-        return index(owner, name)(owner, *args)
+        return call(index(owner, name), owner, *args)
     if isinstance(owner, torch.Tensor) and name == "size" and not args:
         return owner.size()
     if isinstance(owner, Storage) and name in vars(Storage):
@@ -92,10 +94,10 @@ def method(owner: Any, name: str, *args: Any) -> Any:
         _load_package_of(owner)
         return call_method(owner, name, *args)
     if isinstance(found, FunctionType) and name in vars(owner):
-        return found(owner, *args)  # no method of its class
+        return call(found, owner, *args)  # no method of its class
     if name == "split" and isinstance(owner, Node):
         return tuple(found(*args)) if args != (1,) else found(*args)
-    return found(*args)
+    return call(found, *args)
 
 
 def _load_package_of(owner: Any) -> None:

@@ -11,7 +11,7 @@ from compat import torch as torch7
 from compat.cmdline import CmdLine
 from compat.port.lua.coroutine import Coroutine
 from compat.port.lua.objects import Object
-from compat.port.lua.runtime import Original, Storage, original_typename
+from compat.port.lua.runtime import Original, Package, Storage, original_typename
 from compat.port.lua.tensors import Pointer
 from compat.random import Generator
 from compat.t7.objects import registry
@@ -32,7 +32,7 @@ def type(value: Any) -> str:
     if isinstance(value, Coroutine):
         return "thread"
     name = typename(value)
-    if is_of_lua(value):
+    if is_of_lua(value) or isinstance(value, Package):
         return "table"
     if isinstance(value, Object) or name is not None:
         return "userdata" if name is not None and name.endswith("Storage") else "table"

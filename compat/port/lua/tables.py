@@ -259,7 +259,7 @@ def index(t: Any, key: Any) -> Any:
             if handler is not None:
                 return (
                     first(handler(t, key))
-                    if callable(handler) and not isinstance(handler, Table)
+                    if callable(handler) and not isinstance(handler, (Table, type))
                     else index(handler, key)
                 )
         return found

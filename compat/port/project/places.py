@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from compat.lua.finding import own_modules, yields
 from compat.port.read import syntax as s
 
 _OPEN = "\0"  # in the text of an expression: what only a run tells
@@ -103,8 +104,6 @@ def templates(block: s.Block) -> list[str]:
 @functools.cache
 def come_along() -> frozenset[str]:
     """Return the packages that the Lua runtime has, whatever files there are."""
-    from compat.lua.finding import own_modules
-
     return frozenset(own_modules()) | {"torch", "string", "table", "math", "io", "os", "ffi", "bit"}
 
 
@@ -125,8 +124,13 @@ class Places:
     def find(self, load: Load, asking: Path) -> Path | None:
         """Return the file that a call with a constant name means; None: none of the program's."""
         name = load.name.strip()
-        if not name or (load.how == "require" and name in come_along()):
+        if not name:
             return None
+        if load.how == "require" and name in come_along():
+            inner = self.home / name.replace(".", "/")
+            places = (inner.with_suffix(".lua"), inner / "init.lua")
+            own = (path for path in places if path.is_file() and path != asking)
+            return next(own, None) if yields(name) else None
         if load.how == "require":
             tried = self._required(name, asking)
         else:

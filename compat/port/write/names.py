@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from compat.port.know.scopes import Variable
@@ -35,8 +37,16 @@ def paren(node: s.Paren, draft: Draft, hint: str) -> Code:
 
 @expression(s.Vararg)
 def vararg(_node: s.Vararg, draft: Draft, _hint: str) -> Code:
-    """``...``, of a file its command line."""
-    return Code("*sys.argv[1:]" if draft.scope.node is None else "*args", spread=None)
+    """``...``, of a script its command line, of another file the name that it is loaded by."""
+    if draft.scope.node is not None:
+        return Code("*args", spread=None)
+    if draft.file.is_script:
+        return Code("*sys.argv[1:]", spread=None)
+    loaded = (other.loads.items() for other in draft.types.files)
+    names = [name for name, path in chain(*loaded) if path == draft.file.path]
+    home = os.path.dirname(draft.types.files[0].path)
+    own = os.path.relpath(draft.file.path, home).removesuffix(".lua").replace(os.sep, ".")
+    return Code(repr(next(iter(names), own)))
 
 
 @expression(s.Name)

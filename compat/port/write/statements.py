@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from compat.lua.finding import own_modules
 from compat.port.know.scopes import LOADERS, PACKAGES, SILENT, Variable
 from compat.port.know.shapes import required, tried
 from compat.port.read import syntax as s
@@ -19,22 +20,9 @@ from compat.port.write.names import box, declared, name_of
 from compat.port.write.operators import truth
 from compat.port.write.text import may_be_nil
 
-_HERE = {
-    "nn",
-    "cunn",
-    "cutorch",
-    "cudnn",
-    "optim",
-    "image",
-    "hdf5",
-    "nngraph",
-    "rnn",
-    "dpnn",
-    "xlua",
-    "threads",
+_OF_LUA = {
+    *("string", "table", "math", "io", "os", "coroutine", "debug", "package", "bit", "ffi", "jit"),
 }
-
-
 _NOTHING = {"torch.setheaptracking", "cudnn.fastest"}
 
 
@@ -64,13 +52,18 @@ def _declare(node: s.Local, draft: Draft) -> None:
     if len(node.names) == 2 and (package := tried(node)) is not None:
         call = node.values[0]
         assert isinstance(call, s.Call)
-        own_file = draft.types.file_of(s.Call(call.function, call.arguments[1:]))
-        has = package in _HERE or own_file is not None
+        loads = replace(call, function=call.arguments[0], arguments=call.arguments[1:])
+        has_file = draft.types.file_of(loads) is not None
+        has = has_file or package in {"torch", *own_modules(), *_OF_LUA}
         target = declared(node.names[0], draft)
         if node.names[1].variable in draft.types.aliases:
             draft.page.write(f"{target} = {has}", f"{package} is {'' if has else 'not '}here")
+        elif has:
+            draft.page.write(f"{target} = True")
+            _declare(replace(node, names=node.names[1:], values=[loads]), draft)
         else:
-            draft.page.write(f"{target}, {declared(node.names[1], draft)} = {has}, None")
+            told = declared(node.names[1], draft)
+            draft.page.write(f"{target}, {told} = False, \"module '{package}' not found\"")
         return
     if len(node.names) == len(node.values):
         pairs = zip(node.names, node.values, strict=True)

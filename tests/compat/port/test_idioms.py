@@ -119,8 +119,8 @@ IDIOMS = [
         "t = [1]\nu = copy.deepcopy(t)",
     ),
     (
-        "local cjson = require 'cjson'\nlocal s = cjson.encode({a = 1})\nlocal t = cjson.decode(s)",
-        's = json.dumps({"a": 1})\nt = json.loads(s)',
+        "local cjson = require 'cjson'\nlocal s = cjson.encode({1, 2})\nlocal t = cjson.decode(s)",
+        's = json.dumps([1, 2], separators=(",", ":"))\nt = json.loads(s)',
     ),
     (
         "require 'hdf5'\nlocal f = hdf5.open('x.h5', 'r')\n"

@@ -187,3 +187,46 @@ def test_values_of_options_may_begin_as_options_do() -> None:
 
     words = ["port", "a.lua", "--run", "-hidden 5", "--check", "-o x", "-o", "out"]
     assert joined(words) == ["port", "a.lua", "--run=-hidden 5", "--check=-o x", "-o", "out"]
+
+
+PARTS = {
+    "main.lua": """
+local ok, Early = pcall(require, 'parts.Base')
+local Third = setmetatable({}, {__index = Early})
+Third.__index = Third
+local t = setmetatable({}, Third)
+t:init(5)
+print(ok, t:show())
+local Base = require 'parts.Base'
+local Derived = setmetatable({}, {__index = Base})
+Derived.__index = Derived
+function Derived.new(n) local o = setmetatable({}, Derived) o:init(n) return o end
+function Derived:show() return 'derived ' .. Base.show(self) end
+local d = Derived.new(4)
+print(d:show(), d.n, Base.new(3):show(), getmetatable(Derived).__index == Base)
+print(require('parts.named').name, require('md5').own)
+""",
+    "parts/Base.lua": """
+local Base = {}
+Base.__index = Base
+function Base.new(n) local o = setmetatable({}, Base) o:init(n) return o end
+function Base:init(n) self.n = n end
+function Base:show() return 'base ' .. self.n end
+return Base
+""",
+    "parts/named.lua": "return {name = (...):gsub('%.named$', '') .. '!'}",
+    "md5.lua": "return {own = true}",  # torchx brings one of the name, which is not Torch7's
+}
+
+
+def test_classes_names_and_packages_of_several_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from compat.port import command
+
+    for name, text in PARTS.items():
+        (tmp_path / "lua" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "lua" / name).write_text(text)
+    code = command.run([str(tmp_path / "lua/main.lua")], str(tmp_path / "out"), check=[""])
+    assert code == 0, capsys.readouterr().out
+    assert "class Derived(Base):" in (tmp_path / "out/main.py").read_text()

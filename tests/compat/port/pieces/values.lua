@@ -600,3 +600,48 @@ print(pcall(encode, print) == false)
 local handlers = {a = function(x) return x + 1 end, b = function(x) end, c = function(x) return x, 2 end}
 for _, k in ipairs{'a', 'b', 'c'} do print(k, handlers[k](7)) end
 for _, k in ipairs{'a', 'b', 'c'} do local v = handlers[k](7) print(v) end
+-- # text of JSON, with Lua's numbers and no blanks
+local cjson = require 'cjson'
+print(cjson.encode({1, 2.5, 4 / 2, 'x', true, {}}), cjson.encode('a"b'), cjson.encode({1, 2}), #cjson.encode({a = 1}))
+-- # any arguments as a key
+local function memoize(f)
+   local cache = {}
+   return function(...)
+      local node, params = cache, {...}
+      for i = 1, #params do
+         local p = params[i]
+         node.children = node.children or {}
+         node.children[p] = node.children[p] or {}
+         node = node.children[p]
+      end
+      if not node.results then node.results = {f(...)} end
+      return unpack(node.results)
+   end
+end
+local n = 0
+local f = memoize(function(a, b) n = n + 1 return type(a) == 'table' and #a or a, b end)
+local t = {1, 2}
+print(f(1, 2), f(1, 2), n)
+print(f(t), f(t), f({}), n)
+-- # packages that are tried
+local ok, bit = pcall(require, 'bit')
+print(ok, bit.band(7, 3))
+local ok5, str = pcall(require, 'string')
+print(ok5, str.upper('x'))
+local ok2, n = pcall(require, 'nothere')
+print(ok2, type(n))
+local ok4, ffi = pcall(require, 'ffi')
+print(ok4, type(ffi))
+-- # a class that is called through a metatable, with a maker that names it
+local Finder = {}
+Finder.__index = Finder
+function Finder:new(grid, mode)
+   local made = {}
+   setmetatable(made, Finder)
+   made:setGrid(grid)
+   made.mode = mode
+   return made
+end
+function Finder:setGrid(grid) self.grid = grid return self end
+local F = setmetatable(Finder, {__call = function(self, ...) return self:new(...) end})
+print(F(3, 'x').mode, Finder:new(4, 'y').grid, F(5).grid)
