@@ -298,6 +298,18 @@ PIECES = {
         local b = {a, x - nn.Linear(2, 3)} - nn.CAddTable()
         print(nn.gModule({x}, {b}):forward(torch.ones(2)):sum())
     """,
+    "nets on GPUs, which may be CPUs": """
+        require 'cunn'
+        local Turn, parent = torch.class('nn.Turn', 'nn.Module')
+        function Turn:updateOutput(x) self.output = x * 2 return self.output end
+        function Turn:updateGradInput(x, gradOutput)
+           self.gradInput:resizeAs(x):zero():baddbmm(gradOutput:transpose(2, 3), x)
+           return self.gradInput
+        end
+        local net = nn.Sequential():add(nn.Turn()):cuda():clearState()
+        local x = torch.ones(1, 3, 3):cuda()
+        print(net:forward(x):sum(), net:backward(x, x):sum(), net.gradInput:getDevice())
+    """,
     "callbacks that take fewer than others give": """
         local function pass(make, take) return take(make()) end
         local function one(a) return a end

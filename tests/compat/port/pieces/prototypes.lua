@@ -169,3 +169,10 @@ function Dog:learn(t) table.insert(self.tricks, t) return self end
 function Dog:speak() return Animal.speak(self) .. '!' end
 local a, d = Animal('cat', 'meow'), Dog('rex')
 print(a:speak(), d:speak(), #d:learn('sit'):learn('roll').tricks, getmetatable(d) == Dog)
+
+-- # Lua's code goes through a table of functions
+local tests = {}
+function tests.only() end
+local tester = torch.Tester()
+tester:add(tests)
+tester:run()
