@@ -32,6 +32,7 @@ function(f, ...)
 end
 """
 _FIELD = "function(object, name) return object[name] end"
+_ASSIGN = "function(object, name, value) object[name] = value end"
 
 _ENTRIES = """
 function(object)
@@ -204,9 +205,7 @@ class Original:
         return called(function_of(_FIELD), self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        called(
-            function_of("function(object, name, value) object[name] = value end"), self, key, value
-        )
+        called(function_of(_ASSIGN), self, key, value)
 
     __setattr__ = __setitem__
 
@@ -262,7 +261,7 @@ class _Function:
     """A function of Lua. It is equal to whatever is the same in Lua."""
 
     def __init__(self, function: Any) -> None:
-        self._function = function
+        vars(self)["_function"] = function
 
     def __eq__(self, other: Any) -> bool:
         return bool(function_of("rawequal")(self._function, getattr(other, "_function", other)))
@@ -282,6 +281,9 @@ class _Function:
             raise AttributeError(name)
         found = called(function_of(_FIELD), self._function, name)
         return _Function(found) if callable(found) else found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        called(function_of(_ASSIGN), self._function, name, value)
 
 
 @functools.cache

@@ -510,3 +510,8 @@ for i = 1, 2 do grad[{i, targets[i]}] = i * 0 - 1 end
 local function mark(x, t) for b = 1, x:size(1) do x[{b, t[b]}] = 5 end end
 mark(grad, targets)
 print(grad)
+
+-- # sizes of what nobody knows
+local function first(x) local sizes = x:size() return sizes:totable()[1], sizes:size() end
+local call = loadstring('return function(a, b) return a(b) end')()
+print(call(first, torch.ones(4, 5)))
