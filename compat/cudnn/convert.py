@@ -51,10 +51,16 @@ def convert(net: Any, dst: Any, exclusion_fn: Callable[[Any], Any] | None = None
     source = here if dst is nn else nn
     classes = {getattr(source, name): getattr(dst, name) for name in _CONVERTIBLE}
     classes[nn.SpatialConvolutionMM] = dst.SpatialConvolution
+    plain = nn.Module.replace
+
+    def one(module: Any) -> Any:
+        is_left = exclusion_fn is not None and exclusion_fn(module)
+        return module if is_left else _converted(module, classes, dst)
 
     def visit(module: Any) -> Any:
-        if exclusion_fn is None or not exclusion_fn(module):
-            module = _converted(module, classes, dst)
+        if getattr(type(module), "replace", plain) is not plain:  # its own way to what is inside
+            return module.replace(one)
+        module = one(module)
         children = getattr(module, "modules", None)
         if isinstance(children, list):
             children[:] = [visit(child) for child in children]

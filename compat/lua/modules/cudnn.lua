@@ -14,7 +14,7 @@ local names = {[cudnn] = 'compat.cudnn', [nn] = 'compat.nn'}
 function cudnn.convert(net, package, exclude)
    if not names[package] then error('cudnn.convert: the second argument is neither cudnn nor nn', 2) end
    net = functions.convert(net, t7.call(t7.python.import_module, names[package]), exclude)
-   net:listModules()
+   if net.listModules then net:listModules() end
    return net
 end
 return cudnn

@@ -42,6 +42,8 @@ local converters = {}
 -- The GPU id of the device that has the numbers of a storage, 0 if there are none yet.
 local function device_of(rec) return rec and rec.base and t7.call(t7.objects.gpu_of, rec.base) or 0 end
 
+local function get_device(tensor) return device_of(debug.getfenv(tensor).rec) end
+
 t7.make_cuda_types(function(C, converter)
    converters[converter] = C.name
    local mt, smt, host = C.mt, C.smt, C.host
@@ -55,13 +57,16 @@ t7.make_cuda_types(function(C, converter)
       end)
    end
    rawset(mt, 'totable', function(self) return self:type(host.name):totable() end)
-   rawset(mt, 'getDevice', function(self) return device_of(debug.getfenv(self).rec) end)
+   rawset(mt, 'getDevice', get_device)
    rawset(smt, 'getDevice', function(self) return device_of(debug.getfenv(self)) end)
 end)
 for _, C in pairs(t7.class_named) do
+   if t7.tells_types == false then rawset(C.mt, 'getDevice', get_device) end
    for method, name in pairs(converters) do rawset(C.mt, method, function(self) return self:type(name) end) end
 end
--- From now on Python is told which of two types a tensor on the CPU is of.
-t7.tells_types = true
-t7.call(t7.load_classes().declare_types)
+-- From now on Python is told which of two types a tensor on the CPU is of, unless it knows none.
+if t7.tells_types == nil then
+   t7.tells_types = true
+   t7.call(t7.load_classes().declare_types)
+end
 return cutorch

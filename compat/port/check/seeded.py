@@ -66,6 +66,8 @@ def _seed_alike() -> None:
     Generator.seed = seed  # type: ignore[method-assign]
     default_generator.seed()
     torch.manual_seed(_SEED)
+    # A number that one thread sets holds for all, from some moment on, and rounds sums otherwise.
+    torch.set_num_threads = lambda nthreads: None
 
 
 def _lua(arguments: list[str], overwrites: bool) -> int:

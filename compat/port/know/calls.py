@@ -111,6 +111,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         kind = known.entry(owner, owner.shape, s.Constant(node.method))
         _note_open(node, kind.signature, 1)
         return known.call(kind.signature, [owner, *arguments])
+    if node.method == "size" and not arguments and "size" not in known.own_methods:
+        return [Type(Kind.SIZES, Kind.INT)]  # of a tensor, or of a storage
     return _call_by_name(known, node, [Type(), *arguments])
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.port.know.entries import any_entry
 from compat.port.know.registry import EFFECTS, statement
 from compat.port.know.shapes import captures, is_open, may_end
-from compat.port.know.types import Kind, Type
+from compat.port.know.types import Kind, Type, tensor
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -49,6 +49,9 @@ def _define(known: Inference, node: s.Define) -> None:
         owner = known.type(node.target.object)
         if owner.shape is not None and owner.shape.klass is None:
             known.join(signature.parameter(0), owner)
+        path = known.dotted(node.target.object) or ""
+        if path.startswith("torch.") and path.endswith("Tensor"):
+            known.join(signature.parameter(0), tensor([path[6:-6]] if path[6:-6] else []))
 
 
 @statement(s.Do)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from compat.port.know.shapes import is_maker
 from compat.port.know.types import Kind, Type
-from compat.port.library import results, rules, tensors
+from compat.port.library import packages, results, rules, tensors
 from compat.port.library.functions import function
 from compat.port.read import syntax as s
 from compat.port.write import code
@@ -52,7 +52,7 @@ def method(node: s.Call, draft: Draft) -> Code:
     ):
         return code.call("lua.index", f"{owner.atom}.modules", draft.value(node.arguments[0]))
     is_patched = f"nn.Module.{name}" in draft.types.replaced
-    if kind.only(Kind.MODULE) and not is_patched and _is_of_lua_alone(kind, name):
+    if kind.only(Kind.MODULE) and not is_patched and _is_of_lua_alone(kind, name, draft):
         made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
         return Code(made.text, spread=draft.types.count(node))
     if kind.only(Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.OPTIONS, Kind.NIL) or klass is not None:
@@ -106,8 +106,11 @@ def method(node: s.Call, draft: Draft) -> Code:
     return Code(made.text, spread=draft.types.count(node))
 
 
-def _is_of_lua_alone(kind: Type, name: str) -> bool:
-    """Return whether Torch7's class has a method that ``compat``'s has not."""
+def _is_of_lua_alone(kind: Type, name: str, draft: Draft) -> bool:
+    """Return whether Torch7's class, or one object, has a method that ``compat``'s has not."""
+    if not kind.classes:
+        is_known = packages.is_field(name) or results.is_of_module(name)
+        return not is_known and name not in draft.types.own_methods
     entries = [entry for typename in kind.classes for entry in registry.provide(typename)]
     classes = [entry.cls for entry in entries if entry.cls is not None]
     return bool(classes) and not any(hasattr(cls, method_name(name)) for cls in classes)

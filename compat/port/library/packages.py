@@ -65,7 +65,8 @@ def value(path: str, draft: Draft) -> Code:
         return Code(package(path, draft))
     if "." not in path and path not in _LUA:
         draft.page.mark(f"{path} is set nowhere", "globals")
-        return Code("None")
+        # A package that Lua alone has may set it.
+        return Code(f"{package('_G', draft, True)}.{path}" if draft.types.absent else "None")
     return original(path, draft)
 
 

@@ -175,7 +175,8 @@ def type_named(word: str, operands: list[Type], is_method: bool) -> Type:
         return tensor(dtypes)
     elif word.startswith("t"):
         own = [] if word == "t~" else [word[1:]]
-        return tensor(own, first.dims if first.is_tensor else [])
+        made = tensor(own, first.dims if first.is_tensor else [])
+        made.thin = first.thin
     return made
 
 

@@ -13,6 +13,7 @@ from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
 from compat.port.write.places import mask, place, whole
+from compat.tensor_types import CPU_TYPES
 
 _ONCE = "_own"  # the name of a tensor that is needed twice
 _SUMS = {"sum", "mean", "std", "var", "prod", "norm"}
@@ -170,6 +171,8 @@ def _text(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
 
     Torch7 sums up its elements in double precision, and ``cuda`` need not make it one.
     """
+    if rule.name == "type" and owner and arguments and not _names_cpu_type(arguments[0], draft):
+        return "lua.converted({0}, {1})"
     subject = owner if owner is not None else arguments[0] if arguments else None
     if subject is None or not draft.types.type(subject).is_tensor:
         return rule.text
@@ -178,6 +181,14 @@ def _text(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
     if rule.result == "n" and rule.name in _SUMS:
         return re.sub(r"^\{([01])\.\}", r"{\1.}.double()", rule.text)
     return re.sub(r"\.float\(\)(?=\.to\(cutorch)", "", rule.text)
+
+
+def _names_cpu_type(node: s.Node, draft: Draft) -> bool:
+    """Return whether the name of a tensor's type is one that PyTorch has, too."""
+    name = s.constant(node)
+    if name is None:
+        return not any(b"Cuda" in file.source for file in draft.types.files)
+    return name in CPU_TYPES
 
 
 def with_result(name: str, rule: Rule, nodes: list[s.Node], draft: Draft) -> Code:

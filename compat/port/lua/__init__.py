@@ -86,6 +86,7 @@ from compat.port.lua.tables import (
 from compat.port.lua.tensors import (
     Pointer,
     apply,
+    converted,
     copy_memory,
     dim,
     item,

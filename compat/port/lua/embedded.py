@@ -15,16 +15,19 @@ from compat.lua.runtime import describe_error
 from compat.port.lua.errors import is_library, is_of_draft, value_at_origin, value_of
 from compat.port.lua.objects import Object
 from compat.port.lua.runtime import Original, Storage
+from compat.port.lua.tables import pairs
 from compat.random import Generator
 from compat.t7.objects import registry
+from compat.tensor_types import CUDA_TYPES, type_name
 
 # Lua sees a class of a draft as a table with its functions and fields, which is called to make an
 # object. `number` is what Python knows it by.
 _FACE = """
-function(t7, faces, number, attribute, assign, make, class)
+function(t7, faces, number, attribute, assign, make, class, entries)
    local meta = {
       __index = function(_, key) return t7.to_lua(t7.call(attribute, number, key)) end,
       __newindex = function(_, key, value) t7.call(assign, number, key, t7.to_python(value)) end,
+      __pairs = function() return next, t7.to_lua(t7.call(entries, number)) end,
       __call = function(_, ...) return t7.send(make, select('#', ...) + 1, number, ...) end,
    }
    t7.exporters[meta] = function() return t7.call(class, number) end
@@ -47,6 +50,7 @@ function(t7)
    t7.leave_out = function(object) if t7.python_of[object] == nil then return object end end
 end
 """
+_TYPES = "function(t7) t7.tells_types = false end"
 _SIZES = "function(...) return torch.LongStorage{...} end"
 _MEMORY = """
 function(t7, x)
@@ -102,15 +106,17 @@ class DraftRuntime(Runtime):
         self.represent(torch.Size, lambda size: sizes(*size if size != (0,) else ()))
         self.represent(Storage, lambda storage: memory(self._t7, storage.tensor))
         self.lua.eval(_LEAVE_OUT)(self._t7)
+        self.lua.eval(_TYPES)(self._t7)
         self._known_faces = self.lua.execute(_FACES)
 
     def _helpers(self) -> dict[str, Callable[..., Any]]:
-        made = super()._helpers()
-        return made | {
+        own: dict[str, Callable[..., Any]] = {
             "make_table": lambda table: Instance(self, self._at_home(table)),
             "describe_error": self._described,
+            "describe_tensor": self._describe_tensor,
             "watched": lambda function: self.exchange.watched(self._as_called(function)),
         }
+        return super()._helpers() | own
 
     def represent_where(self, test: Callable[[Any], bool], convert: Callable[[Any], Any]) -> None:
         """Register ``convert`` for all values of which ``test`` is true."""
@@ -119,6 +125,13 @@ class DraftRuntime(Runtime):
     def keep(self, value: Any) -> int:
         """Keep an error's value, for its way into Lua; the number tells which it is."""
         return int(self.execute("return torch._t7.keep_error(...)", value))
+
+    def _describe_tensor(self, tensor: torch.Tensor) -> tuple[Any, ...]:
+        """Describe a tensor; where GPUs are CPUs, a draft does not know which are on one."""
+        identity, name, *rest = self.exchange.describe_tensor(tensor)
+        if tensor.is_cpu and name in CUDA_TYPES:
+            name = type_name(CUDA_TYPES[name])
+        return (identity, name, *rest)
 
     def _described(self, error: Any) -> tuple[str, str, int | None]:
         if "origin" in vars(error) and is_of_draft(error):
@@ -167,7 +180,13 @@ class DraftRuntime(Runtime):
         if cls not in self._faces:
             number = len(self._classes) + 1
             self._classes[number] = cls
-            parts = (self._attribute, self._assign, self._make, self._classes.__getitem__)
+            parts = (
+                self._attribute,
+                self._assign,
+                self._make,
+                self._classes.__getitem__,
+                self._entries,
+            )
             self._faces[cls] = self.lua.eval(_FACE)(self._t7, self._known_faces, number, *parts)
         return self._faces[cls]
 
@@ -176,6 +195,9 @@ class DraftRuntime(Runtime):
 
     def _assign(self, number: int, key: str, value: Any) -> None:
         setattr(self._classes[number], key, value)
+
+    def _entries(self, number: int) -> dict[Any, Any]:
+        return dict(pairs(self._classes[number]))
 
     def _make(self, number: int, *args: Any) -> Any:
         return self._classes[number](*args)

@@ -32,6 +32,7 @@ function(f, ...)
 end
 """
 _FIELD = "function(object, name) return object[name] end"
+_ASSIGN = "function(object, name, value) object[name] = value end"
 
 _ENTRIES = """
 function(object)
@@ -41,6 +42,20 @@ function(object)
    end
    return keys, values
 end
+"""
+
+# A table with a metatable stays Lua's, and is Python's `LuaTable`.
+_ENTRY = """
+function(name)
+   local found = (%s)[name]
+   local meta = getmetatable(found)
+   if type(found) == 'table' and not meta then setmetatable(found, {}) end
+   return found, type(found) == 'table' and not (meta and meta.__call)
+end
+"""
+_LOADED = """
+local find = ...
+setmetatable(package.loaded, {__index = function(_, name) return find(name) end})
 """
 
 # What Lua prints goes where Python prints.
@@ -104,6 +119,7 @@ def draft_runtime() -> Any:
 @functools.cache
 def _made() -> Any:
     from compat.port.lua.embedded import DraftRuntime
+    from compat.port.lua.modules import loaded
 
     default = torch7.getdefaulttensortype()
     made = DraftRuntime(default)
@@ -113,6 +129,7 @@ def _made() -> Any:
     made.require("nn")  # draws random numbers
     torch7.setRNGState(state)
     made.know_objects()
+    made.execute(_LOADED, loaded)
     return made
 
 
@@ -161,7 +178,7 @@ def called(function: Any, *args: Any) -> Any:
 
 def call_method(owner: Any, name: str, *args: Any) -> Any:
     """``owner:name(…)`` in Lua."""
-    if name.startswith("cuda"):
+    if name.startswith(("cuda", "getDevice")):
         _made().require("cutorch")  # brings such methods
     return called(name, owner, *args)
 
@@ -188,9 +205,7 @@ class Original:
         return called(function_of(_FIELD), self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        called(
-            function_of("function(object, name, value) object[name] = value end"), self, key, value
-        )
+        called(function_of(_ASSIGN), self, key, value)
 
     __setattr__ = __setitem__
 
@@ -233,13 +248,8 @@ class Package:
             raise AttributeError(name)
         if self.__name__ == "torch" and name.startswith("Cuda"):
             draft_runtime().require("cutorch")
-        found = function_of(f"function(name) return ({self._found()})[name] end")(name)
-        if isinstance(found, dict):
-            kind = _Loaded if (self.__name__, name) == ("package", "loaded") else _Entries
-            made = kind(found)
-            vars(made)["__place__"] = f"({self._found()})['{name}']"
-            return made
-        return _Function(found) if callable(found) else found
+        found, is_open = function_of(_ENTRY % self._found())(name)
+        return _Function(found) if callable(found) and not is_open else found
 
     def _found(self) -> str:
         if self.__name__ == "_G":
@@ -247,37 +257,11 @@ class Package:
         return f"_G['{self.__name__}'] or require '{self.__name__}'"
 
 
-class _Entries(dict[Any, Any]):
-    """A table of a package: ``package("package").preload.name``; what is not there is None."""
-
-    __hash__ = object.__hash__  # type: ignore[assignment]
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self.get(name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        place = vars(self)["__place__"]
-        function_of(f"function(name, value) ({place})[name] = value end")(name, value)
-        self[name] = value
-
-
-class _Loaded(_Entries):
-    """``package.loaded``: Lua's own, and what drafts stand for."""
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        from compat.port.lua.modules import loaded
-
-        found = super().get(key)
-        return loaded(key) if found is None else found
-
-
 class _Function:
     """A function of Lua. It is equal to whatever is the same in Lua."""
 
     def __init__(self, function: Any) -> None:
-        self._function = function
+        vars(self)["_function"] = function
 
     def __eq__(self, other: Any) -> bool:
         return bool(function_of("rawequal")(self._function, getattr(other, "_function", other)))
@@ -297,6 +281,9 @@ class _Function:
             raise AttributeError(name)
         found = called(function_of(_FIELD), self._function, name)
         return _Function(found) if callable(found) else found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        called(function_of(_ASSIGN), self._function, name, value)
 
 
 @functools.cache

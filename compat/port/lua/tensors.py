@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from compat import cutorch
 from compat.nn import Container, Module
 from compat.port.lua.runtime import (
     Original,
@@ -16,6 +17,7 @@ from compat.port.lua.runtime import (
     method_of,
 )
 from compat.port.lua.values import first
+from compat.tensor_types import parse_type
 
 
 def selected(key: Any) -> Any:
@@ -48,6 +50,12 @@ def element(x: torch.Tensor, key: Any) -> Any:
         return method_of(x, key)
     found = x[selected(key)]
     return found.item() if found.dim() == 0 else found
+
+
+def converted(x: torch.Tensor, name: str) -> torch.Tensor:
+    """``x:type(name)``, where it may be one of GPUs."""
+    dtype, is_on_gpu = parse_type(name)
+    return x.to(cutorch.device(cutorch.getDevice()) if is_on_gpu else "cpu", dtype)
 
 
 def dim(x: torch.Tensor) -> int:

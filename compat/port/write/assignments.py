@@ -6,7 +6,7 @@ import ast
 import re
 
 from compat.port.know.shapes import is_name, is_open, is_self
-from compat.port.know.types import Kind, Type
+from compat.port.know.types import Kind
 from compat.port.library import packages, rules
 from compat.port.library.results import METHODS
 from compat.port.read import syntax as s
@@ -161,10 +161,7 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     if is_nil and kind.only(Kind.MODULE) and name in METHODS:  # the class's own is called again
         draft.page.write(f'vars({draft.value(target.object)}).pop("{name}", None)')
         return
-    is_method = _is_method(str(name), kind, value_node, draft)
-    is_method = is_method and not draft.types.dotted(target.object)
-    if is_method and isinstance(value_node, s.Function):
-        draft.types.signature(value_node).root().is_hook = True
+    is_bound = binds(target, value_node, draft)
     made = draft.value(value_node, str(hint))
     if kind.is_tensor and draft.types.type(value_node).is_string:
         made = code.call("float", made)
@@ -175,15 +172,29 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     for extra in values[1:]:
         draft.page.write(draft.value(extra).text)
     draft.page.resolve(draft.how(target.object))
-    if is_method:
-        made = code.call("types.MethodType", made, draft.value(target.object))
-    store_code(target, made, draft)
+    store_code(target, bound(made, target, draft) if is_bound else made, draft)
 
 
-def _is_method(name: str, owner: Type, value: s.Node, draft: Draft) -> bool:
-    """Return whether a function that is put into an object is called with it."""
+def bound(function: Code, target: s.Index, draft: Draft) -> Code:
+    """Return a method of one object, which a function becomes."""
+    return code.call("types.MethodType", function, draft.value(target.object))
+
+
+def binds(target: s.Index, value: s.Node, draft: Draft) -> bool:
+    """Return whether a function that is put into an object is called with it.
+
+    It takes all that it is given, then.
+    """
+    is_method = not draft.types.dotted(target.object) and _is_method(target, value, draft)
+    if is_method and isinstance(value, s.Function):
+        draft.types.signature(value).root().is_hook = True
+    return is_method
+
+
+def _is_method(target: s.Index, value: s.Node, draft: Draft) -> bool:
+    owner = draft.types.type(target.object)
     if owner.only(Kind.MODULE):
-        return name in METHODS and isinstance(value, s.Function)
+        return str(s.constant(target.key)) in METHODS and isinstance(value, s.Function)
     signature = draft.types.type(value).signature if owner.only(Kind.OBJECT) else None
     if signature is None or owner.shape is None or isinstance(value, s.Index):
         return False

@@ -10,7 +10,7 @@ from compat.port.know.shapes import may_end
 from compat.port.know.types import NUMBERS, Kind
 from compat.port.read import syntax as s
 from compat.port.write import code
-from compat.port.write.assignments import store_code, target_of
+from compat.port.write.assignments import binds, bound, store_code, target_of
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft, expression, statement
 from compat.port.write.heads import IMPORTS
@@ -52,11 +52,13 @@ def define(node: s.Define, draft: Draft) -> None:
     inner = _free_name(name, draft)
     if draft.types.dotted(target.object) is not None:
         draft.patches.add(function)
+    is_bound = binds(target, function, draft)
     define_function(inner, function, draft)
+    made = bound(Code(inner), target, draft) if is_bound else Code(inner)
     if place is None:
-        store_code(target, Code(inner), draft)
+        store_code(target, made, draft)
     else:
-        draft.page.write(f"{place} = {inner}")
+        draft.page.write(f"{place} = {made}")
 
 
 def called_by_nn(name: str, node: s.Function, draft: Draft) -> None:

@@ -201,6 +201,20 @@ def test_conversion_excludes_and_reaches_into_containers() -> None:
     assert matrix.weight.shape == (2, 2, 1, 1)
 
 
+def test_conversion_goes_by_a_class_s_own_replace() -> None:
+    class Pair(nn.Module, typename="nn.PairOfTheTest"):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner: Any = nn.ReLU()
+
+        def replace(self, callback: Any) -> Any:
+            self.inner = self.inner.replace(callback)
+            return self
+
+    net = nn.Sequential().add(Pair())
+    assert cudnn.convert(net, cudnn).get(1).inner.typename == "cudnn.ReLU"
+
+
 def test_a_converted_average_pooling_counts_padding_as_before() -> None:
     fields = {"kW": 3, "kH": 3, "dW": 1, "dH": 1, "padW": 1, "padH": 1, "ceil_mode": False}
     x = torch.ones(1, 3, 3)

@@ -298,6 +298,37 @@ PIECES = {
         local b = {a, x - nn.Linear(2, 3)} - nn.CAddTable()
         print(nn.gModule({x}, {b}):forward(torch.ones(2)):sum())
     """,
+    "nets on GPUs, which may be CPUs": """
+        require 'cunn'
+        local Turn, parent = torch.class('nn.Turn', 'nn.Module')
+        function Turn:updateOutput(x) self.output = x * 2 return self.output end
+        function Turn:updateGradInput(x, gradOutput)
+           self.gradInput:resizeAs(x):zero():baddbmm(gradOutput:transpose(2, 3), x)
+           return self.gradInput
+        end
+        local net = nn.Sequential():add(nn.Turn()):cuda():clearState()
+        local x = torch.ones(1, 3, 3):cuda()
+        print(net:forward(x):sum(), net:backward(x, x):sum(), net.gradInput:getDevice())
+    """,
+    "methods that a program gives tensors": """
+        function torch.FloatTensor:front()
+          local sizes = self:size()
+          local new = torch.LongStorage(sizes:size() + 1)
+          new[1] = 1
+          for i, n in ipairs(sizes:totable()) do new[i + 1] = n end
+          return self:view(new)
+        end
+        local x = torch.FloatTensor(2, 3):front()
+        print(x:dim(), x:size(3), x.front ~= nil)
+        torch.DoubleTensor.twice = function(self) return self * 2 end
+        print(torch.ones(2):twice():sum())
+    """,
+    "types by name, of GPUs too": """
+        require 'cutorch'
+        local function of(type) return torch.ones(2):type(type) end
+        print(of('torch.CudaTensor'):sum(), of('torch.IntTensor'):type())
+        print(torch.zeros(2):type('torch.CudaTensor'):sum())
+    """,
     "callbacks that take fewer than others give": """
         local function pass(make, take) return take(make()) end
         local function one(a) return a end

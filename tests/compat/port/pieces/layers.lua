@@ -283,3 +283,15 @@ net:add(both):add(penalty):add(nn.CAddTable())
 local x = torch.ones(3, 4)
 print(net:forward(x):sum(), penalty.loss)
 print(net:backward(x, torch.ones(3, 4)):sum())
+
+-- # one module's own method, defined with a colon
+require 'nn'
+local m = nn.Linear(2, 2)
+m.weight:fill(1); m.bias:zero()
+m._updateOutput = m.updateOutput
+function m:updateOutput(input) return self:_updateOutput(input * 2) end
+m.extra = function(self, x) return self.weight[1][1] + x end
+print(m:forward(torch.ones(2)), m:extra(3))
+local function through(net) return net.gradInput and net:extra(1) end
+print(through(m))
+print(nn.Sequential():add(m):clone():forward(torch.ones(2)))

@@ -132,3 +132,18 @@ for i = 1, #net.modules do print(net:get(i)._mine == true) end
 
 -- # names of folders
 print(paths.dirname('o.png'), paths.dirname('a/b'), paths.dirname('/a'))
+
+-- # labels meet a prediction of another type
+local prediction = torch.eye(3, 3):view(torch.LongStorage{3, 3})
+local labels = torch.ones(3):view(torch.LongStorage{3})
+local _, best = prediction:max(2)
+print(best:float():eq(labels:float()):sum(), best:double():eq(labels):dim())
+
+-- # tables of packages are Lua's own
+package.loaded.answer = 42
+print(require 'answer', package.loaded.answer)
+package.loaded.answer = nil
+print(package.loaded.answer, pcall(require, 'answer') == false)
+require 'libstn' -- which sets the global variable
+function stn.twice(x) return 2 * x end
+print(stn.twice(4))

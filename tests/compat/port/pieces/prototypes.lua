@@ -287,3 +287,10 @@ end
 local k = make('k')
 k.dict.hello = function(self) return 'hello ' .. self.x end
 print(setmetatable({x = 3}, k.dict):hello())
+
+-- # Lua's code goes through a table of functions
+local tests = {}
+function tests.only() end
+local tester = torch.Tester()
+tester:add(tests)
+tester:run()

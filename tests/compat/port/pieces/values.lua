@@ -645,3 +645,8 @@ end
 function Finder:setGrid(grid) self.grid = grid return self end
 local F = setmetatable(Finder, {__call = function(self, ...) return self:new(...) end})
 print(F(3, 'x').mode, Finder:new(4, 'y').grid, F(5).grid)
+
+-- # sizes of what nobody knows
+local function first(x) local sizes = x:size() return sizes:totable()[1], sizes:size() end
+local call = loadstring('return function(a, b) return a(b) end')()
+print(call(first, torch.ones(4, 5)))
