@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any
 
 
@@ -21,8 +22,14 @@ class Node:
 
     def children(self) -> Iterator[Node]:
         """Yield the nodes directly below."""
-        for entry in fields(self):
-            yield from _nodes(getattr(self, entry.name))
+        for name in _parts(type(self)):
+            yield from _nodes(getattr(self, name))
+
+
+@cache
+def _parts(kind: Any) -> list[str]:
+    """Return the fields that may hold nodes."""
+    return [f.name for f in fields(kind) if f.name not in ("line", "start", "end")]
 
 
 def _nodes(value: Any) -> Iterator[Node]:
@@ -35,9 +42,11 @@ def _nodes(value: Any) -> Iterator[Node]:
 
 def walk(node: Node) -> Iterator[Node]:
     """Yield a node and all below it."""
-    yield node
-    for child in node.children():
-        yield from walk(child)
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed([*node.children()])
 
 
 # Expressions --------------------------------------------------------------------------------------
