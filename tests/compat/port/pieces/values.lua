@@ -510,3 +510,9 @@ for i = 1, 2 do grad[{i, targets[i]}] = i * 0 - 1 end
 local function mark(x, t) for b = 1, x:size(1) do x[{b, t[b]}] = 5 end end
 mark(grad, targets)
 print(grad)
+-- # tensors of texts that are numbers
+require 'torch'
+local words = {}
+for word in ('1,2,3.5'):gmatch('[^,]+') do words[#words + 1] = word end
+print(torch.Tensor(words), torch.LongTensor(words))
+print(torch.Tensor({words, {4, '5', 6}}))
