@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
-from functools import cache
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -22,14 +21,9 @@ class Node:
 
     def children(self) -> Iterator[Node]:
         """Yield the nodes directly below."""
-        for name in _parts(type(self)):
+        names: tuple[str, ...] = self.__match_args__  # not those of Node itself
+        for name in names:
             yield from _nodes(getattr(self, name))
-
-
-@cache
-def _parts(kind: Any) -> list[str]:
-    """Return the fields that may hold nodes."""
-    return [f.name for f in fields(kind) if f.name not in ("line", "start", "end")]
 
 
 def _nodes(value: Any) -> Iterator[Node]:
