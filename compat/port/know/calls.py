@@ -281,7 +281,7 @@ def call(known: Inference, signature: Signature | None, arguments: list[Type]) -
         return _joined([known.call(one, arguments) for one in signature.choices])
     signature.calls.add(len(arguments))
     takes = max((len(f.parameters) for f in signature.nodes), default=len(arguments))
-    for i, kind in enumerate(arguments):
+    for i, kind in enumerate(arguments if signature.nodes else ()):  # a tensor's new has none
         if i < takes or kind.signature is None:
             known.join(signature.parameter(i), kind)
         else:  # one of ``...``, which are not one

@@ -107,7 +107,15 @@ def _constructor(name: str, node: s.Call, kinds: list[Type], draft: Draft) -> Co
         table = kinds[0].shape
         if table is not None and not table.is_list:
             return None
-        items = draft.value(arguments[0])
+        part = kinds[0]
+        while part.shape is not None and part.only(Kind.TABLE):
+            part = part.shape.items
+        if part.atoms & {Kind.TABLE, Kind.STRING}:  # texts are numbers, too
+            if table is None or not table.items.is_string:
+                return None
+            items = code.call("list", code.call("map", "float", draft.value(arguments[0])))
+        else:
+            items = draft.value(arguments[0])
         if not extra:
             return code.call("torch.Tensor", items)
         if any(wrapped(part, plain) for part in s.walk(arguments[0])):  # in C it wraps around

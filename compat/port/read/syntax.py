@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -21,8 +21,9 @@ class Node:
 
     def children(self) -> Iterator[Node]:
         """Yield the nodes directly below."""
-        for entry in fields(self):
-            yield from _nodes(getattr(self, entry.name))
+        names: tuple[str, ...] = self.__match_args__  # not those of Node itself
+        for name in names:
+            yield from _nodes(getattr(self, name))
 
 
 def _nodes(value: Any) -> Iterator[Node]:
@@ -35,9 +36,11 @@ def _nodes(value: Any) -> Iterator[Node]:
 
 def walk(node: Node) -> Iterator[Node]:
     """Yield a node and all below it."""
-    yield node
-    for child in node.children():
-        yield from walk(child)
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed([*node.children()])
 
 
 # Expressions --------------------------------------------------------------------------------------

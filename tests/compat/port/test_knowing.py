@@ -215,3 +215,15 @@ def test_a_table_of_a_net_beside_a_dict_of_the_program_is_not_known() -> None:
     assert table.shape is not None and table.shape.is_dict and table.is_known
     table.buffer = True  # a net gave it, perhaps: a list
     assert not table.is_known
+
+
+def test_inference_ends_where_nothing_is_new() -> None:
+    from compat.port.know.files import File
+    from compat.port.know.inference import Inference
+    from compat.port.know.scopes import Scopes
+    from compat.port.read.parser import parse
+
+    source = b"local x = torch.ones(2)\nlocal y = x.new(3, 4):fill(x.new(2):sum())\nprint(y)"
+    block = parse(source, "piece.lua")
+    file = File("piece.lua", "piece", block, Scopes(block, {}), source, is_script=True)
+    assert not Inference([file], {}).infer().changed

@@ -650,3 +650,9 @@ print(F(3, 'x').mode, Finder:new(4, 'y').grid, F(5).grid)
 local function first(x) local sizes = x:size() return sizes:totable()[1], sizes:size() end
 local call = loadstring('return function(a, b) return a(b) end')()
 print(call(first, torch.ones(4, 5)))
+-- # tensors of texts that are numbers
+require 'torch'
+local words = {}
+for word in ('1,2,3.5'):gmatch('[^,]+') do words[#words + 1] = word end
+print(torch.Tensor(words), torch.LongTensor(words))
+print(torch.Tensor({words, {4, '5', 6}}))
