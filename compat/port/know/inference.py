@@ -152,7 +152,7 @@ class Inference:
         self.conditions: set[s.Node] = set()  # entries that may be missing
         self.passed_past: set[s.Node] = set()  # keys that may be past the end
         self.last_added: set[s.Call] = set()  # the last modules of nets
-        self.followed: set[s.Index] = set()  # entries that have methods or entries themselves
+        self.followed: set[s.Node] = set()  # entries and results that have methods or entries
 
     def infer(self) -> Inference:
         """Tell the types; where that fails, ``file`` is the one that it had come to."""

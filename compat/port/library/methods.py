@@ -161,7 +161,8 @@ def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
                     "lua.apply", draft.value(node.function), draft.value(node.arguments[0])
                 )
         if rule is not None and rules.fits(rule, [kind, *kinds]):
-            return rules.apply(rule, node.function, node.arguments, draft)
+            made = rules.apply(rule, node.function, node.arguments, draft)
+            return rules.item(made, node, draft) if rule.result == "t|?" else made
         if rule is None and name in tensors.WITH_RESULT:
             found = tensors.FUNCTIONS.find(name, "".join(map(results.kind_of, kinds)))
             if found is not None and rules.fits(found, kinds) and kinds and kinds[0].is_tensor:

@@ -95,6 +95,8 @@ def apply(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
             made = fitted or made
         if is_new:
             made = dense(made, node, draft)
+        if how == "o":
+            return made.at(level(rule.text) + (name != "1"))
         return made.atom if how == "." else made.at(_BESIDE.get(how, code.LAMBDA))
 
     def filled(template: str) -> str:
@@ -111,7 +113,7 @@ def apply(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
     return made
 
 
-_BESIDE = {"a": code.ATOM, "u": code.UNARY, "o": code.ADD}
+_BESIDE = {"a": code.ATOM, "u": code.UNARY}
 _LEVELS = {
     r" or ": code.OR, r" == | is ": code.COMPARE, r" [+-] ": code.ADD, r" [*/] ": code.MULTIPLY,
     r"^\*": code.UNARY, r" \*\* ": code.POWER,
@@ -178,6 +180,12 @@ def _text(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
     if rule.result == "n" and rule.name in _SUMS:
         return re.sub(r"^\{([01])\.\}", r"{\1.}.double()", rule.text)
     return re.sub(r"\.float\(\)(?=\.to\(cutorch)", "", rule.text)
+
+
+def item(made: Code, node: s.Node, draft: Draft) -> Code:
+    """Return what may be a number in Torch7 where PyTorch has a tensor without dimensions."""
+    is_tensor = draft.types.type(node).is_tensor
+    return made if is_tensor else code.call("lua.item", made)
 
 
 def with_result(name: str, rule: Rule, nodes: list[s.Node], draft: Draft) -> Code:
