@@ -131,7 +131,7 @@ torch.type           lua.type_name({1})
 torch.class          -> x
 ffi.copy             lua.copy_memory({*}) -> nil
 ffi.string           lua.text_at({*}) -> s
-cjson.encode         json.dumps({1}) -> s
+cjson.encode         json.dumps({1}, separators=(",", ":")) -> s
 cjson.decode         json.loads({1}) -> loaded
 coroutine.create|status lua.coroutine.{name}({1})
 coroutine.wrap       lua.coroutine.wrap({1}) -> function
@@ -143,7 +143,7 @@ ffi.new|cast         -> x
 ffi.sizeof           -> i
 tablex.size          -> i
 tablex.deepcopy|find -> x
-tds.hash|Hash|Vec    -> x
+tds.hash|Hash|Vec    -> other
 debug.getinfo        -> x
 debug.traceback      -> s
 utils.printf         -> nil

@@ -15,7 +15,7 @@ from compat.port.write.draft import Draft
 from compat.port.write.places import mask, place, whole
 
 _ONCE = "_own"  # the name of a tensor that is needed twice
-_SUMS = {"sum", "mean", "std", "var", "prod", "norm"}
+_SUMS = {"sum", "mean", "std", "var", "prod", "norm", "trace"}
 
 
 # These take sizes, which are ints.
@@ -175,11 +175,11 @@ def _text(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
     subject = owner if owner is not None else arguments[0] if arguments else None
     if subject is None or not draft.types.type(subject).is_tensor:
         return rule.text
-    if draft.types.type(subject).dtypes != {"Float"}:
-        return rule.text
-    if rule.result == "n" and rule.name in _SUMS:
+    dtypes = draft.types.type(subject).dtypes
+    may_be_float = dtypes == {"Float"} or (dtypes == {"?"} and draft.types.may_be_float)
+    if may_be_float and rule.result == "n" and rule.name in _SUMS:
         return re.sub(r"^\{([01])\.\}", r"{\1.}.double()", rule.text)
-    return re.sub(r"\.float\(\)(?=\.to\(cutorch)", "", rule.text)
+    return rule.text.replace(".float().to(", ".to(") if dtypes == {"Float"} else rule.text
 
 
 def item(made: Code, node: s.Node, draft: Draft) -> Code:

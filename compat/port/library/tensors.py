@@ -186,7 +186,7 @@ cumsum|cumprod tn    {1.}.{name}({2d}) -> t1
 eq|ne|lt|le|gt|ge t(n|t) {1.}.{name}({2}) -> mask
 all|any t            bool({1.}.{name}()) -> b
 equal tt             {1.}.equal({2}) -> b
-trace t              torch.trace({1}).item() -> n
+trace t              {1.}.trace().item() -> n
 numel|nElement t     {1.}.numel() -> i
 zeros|ones n*|y      torch.{name}({*}) -> t*
 rand|randn n*        torch7.{name}({*}) -> t*

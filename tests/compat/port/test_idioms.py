@@ -120,7 +120,7 @@ IDIOMS = [
     ),
     (
         "local cjson = require 'cjson'\nlocal s = cjson.encode({a = 1})\nlocal t = cjson.decode(s)",
-        's = json.dumps({"a": 1})\nt = json.loads(s)',
+        's = json.dumps({"a": 1}, separators=(",", ":"))\nt = json.loads(s)',
     ),
     (
         "require 'hdf5'\nlocal f = hdf5.open('x.h5', 'r')\n"

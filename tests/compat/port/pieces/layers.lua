@@ -283,3 +283,16 @@ net:add(both):add(penalty):add(nn.CAddTable())
 local x = torch.ones(3, 4)
 print(net:forward(x):sum(), penalty.loss)
 print(net:backward(x, torch.ones(3, 4)):sum())
+
+-- # an object of the script's is saved with its nets
+require 'nn'
+torch.class('SavedTrainer')
+function SavedTrainer:__init(net) self.net, self.crit, self.f = net, nn.MSECriterion(), function() end end
+function SavedTrainer:run(x) return self.crit:forward(self.net:forward(x), x) end
+local path = os.tmpname()
+local t = SavedTrainer(nn.Linear(2, 2))
+t.f = nil
+torch.save(path, t)
+local r, x = torch.load(path), torch.ones(2)
+print(r:run(x) == t:run(x), torch.type(r.net), torch.type(r.crit))
+os.remove(path)

@@ -555,3 +555,32 @@ print(g:size(1), g:size(2), torch.type(g))
 local sys = require 'sys'
 local c = sys.COLORS
 print(#c.none, #c.red, #c.Red, #c._red, c.Red == c.red, c.nothing)
+
+-- # the number of sizes of an empty tensor
+local x, y = torch.Tensor(), torch.ones(2, 3)
+local function count(t) return #t:size() end
+print(#x:size(), x:size():size(), #y:size(), count(x), count(y[1]))
+
+-- # tables that a package of Lua gives count from 1; JSON without blanks
+local tablex, cjson = require 'pl.tablex', require 'cjson'
+local counts = {b = 3, a = 3, c = 1}
+local order = tablex.keys(counts)
+table.sort(order, function(p, q) return counts[p] > counts[q] or (counts[p] == counts[q] and p < q) end)
+print(table.concat(order, ','), counts[order[1]])
+print(cjson.encode({1, 2, 'a'}), cjson.encode({a = {b = {1.5}}}))
+local tds = require 'tds'
+local v = tds.Vec()
+v:insert('x')
+v[#v + 1] = 5
+print(#v, v[1], v[2])
+
+-- # FloatTensors by default are summed up in double precision
+torch.setdefaulttensortype('torch.FloatTensor')
+torch.manualSeed(1)
+local x = torch.rand(100)
+local function average(t) return t:mean() end
+print(x:sum(), average(x), torch.std(x), x:var(), x:prod(), x:view(10, 10):trace())
+local sum = 0
+for i = 1, x:size(1) do sum = sum + x[i] end
+print(sum == x:sum())
+torch.setdefaulttensortype('torch.DoubleTensor')
