@@ -185,6 +185,7 @@ def _sized(dtypes: set[str], dims: set[int]) -> Type:
 
 # Views that do not go through their elements in the order of the memory.
 _STRIDED = {"t", "transpose", "permute", "expand", "expandAs", "unfold"}
+_VIEWS = _STRIDED | {"view", "viewAs", "narrow", "select", "sub"}
 
 
 def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type]:
@@ -197,6 +198,7 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
             return [tensor(owner.dtypes, owner.dims)]
         return [tensor(owner.dtypes) if is_tensor else Type()]
     found = rule_types(rule, [owner], arguments)
+    found[0].buffer |= owner.buffer and node.method in _VIEWS
     if node.method in _STRIDED and found[0] is not owner:
         found[0].strided = True
     return found
