@@ -74,6 +74,7 @@ _ONLY_MODULES = {
 # Methods of modules that scripts replace, or keep to call them with an object.
 METHODS = _ONLY_MODULES | {
     *("type", "reset", "clone", "share", "__tostring__", "insert", "remove", "get", "add"),
+    "accUpdateGradParameters",
 }
 _ONLY_STRINGS = {"gsub", "gmatch", "upper", "lower", "rep", "byte", "match", "find"}
 # Methods of tensors, and of modules, tables or files too.

@@ -158,11 +158,13 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     is_nil = isinstance(value_node, s.Constant) and value_node.value is None
     if is_nil and _delete(target, draft):
         return
-    kind = draft.types.type(target.object)
+    kind = draft.types.owner(target.object)
     if is_nil and kind.only(Kind.MODULE) and name in METHODS:  # the class's own is called again
         draft.page.write(f'vars({draft.value(target.object)}).pop("{name}", None)')
         return
     is_method = _is_method(str(name), kind, value_node, draft)
+    if isinstance(value_node, s.Function) and draft.types.dotted(target.object):
+        draft.patches.add(value_node)
     is_method = is_method and not draft.types.dotted(target.object)
     if is_method and isinstance(value_node, s.Function):
         draft.types.signature(value_node).root().is_hook = True
@@ -184,7 +186,8 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
 def _is_method(name: str, owner: Type, value: s.Node, draft: Draft) -> bool:
     """Return whether a function that is put into an object is called with it."""
     if owner.only(Kind.MODULE):
-        return name in METHODS and isinstance(value, s.Function)
+        kind = draft.types.type(value)
+        return name in METHODS and not isinstance(value, s.Index) and kind.may(Kind.FUNCTION)
     signature = draft.types.type(value).signature if owner.only(Kind.OBJECT) else None
     if signature is None or owner.shape is None or isinstance(value, s.Index):
         return False
