@@ -14,6 +14,7 @@ from compat.lua.runtime import Runtime
 from compat.lua.values import LuaFunction, LuaTable
 from compat.nn.core import flat_storage
 from compat.nn.core.module import Module
+from compat.nn.core.parameter import parameters_of
 from compat.nn.criterions.classification import ClassNLLCriterion
 from compat.tensor_tables import contents
 from compat.torch_internals import storage_identity
@@ -47,7 +48,7 @@ class Converters:
         """Make new flat tensors in each call, and leave earlier ones behind."""
         plain = _plain(module, "getParameters")
         if plain is _PLAIN["getParameters"]:
-            for part in module.parameters():
+            for part in parameters_of(module):
                 _leave(part)
         result = plain(module)
         self.refresh(module)
@@ -82,7 +83,7 @@ class Converters:
 
     def refresh(self, module: Module) -> None:
         """Update Lua's view of the parameters."""
-        storage_changes.moved(t for part in module.parameters() for t in part if t is not None)
+        storage_changes.moved(t for part in parameters_of(module) for t in part if t is not None)
 
 
 def _plain(module: Module, name: str) -> Callable[..., Any]:

@@ -16,7 +16,7 @@ from compat.nn.core import results
 from compat.nn.core.convertible import check_lists
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
-from compat.nn.core.parameter import subtract
+from compat.nn.core.parameter import parameters_of, subtract
 from compat.nn.core.pytorch_names import NotIndexed
 from compat.torch_internals import foreach_zero_
 
@@ -171,7 +171,7 @@ class Container(Module):
         """Fill the gradients of the parameters with zeros, each module by its own method."""
         gradients: list[Tensor] = []
         for module in self.ordinary("zeroGradParameters"):
-            for gradient in module.parameters()[1]:
+            for gradient in parameters_of(module)[1]:
                 if gradient is not None:
                     gradients.append(gradient)
         if gradients:
@@ -188,7 +188,7 @@ class Container(Module):
         """
         pairs: list[tuple[Tensor, Tensor | None]] = []
         for module in self.ordinary("updateParameters", learningRate):
-            pairs += zip(*module.parameters(), strict=True)
+            pairs += zip(*parameters_of(module), strict=True)
         subtract(pairs, learningRate)
         return self
 
@@ -236,7 +236,7 @@ class Container(Module):
         weights: list[Tensor] = []
         gradients: list[Tensor] = []
         for module in self.modules:
-            w, g = module.parameters()
+            w, g = parameters_of(module)
             weights += w
             gradients += g
         return weights, gradients

@@ -11,6 +11,7 @@ from torch import Tensor
 from compat.nn.core.files import ENGINE_FIELDS
 from compat.nn.core.module import Module
 from compat.nn.core.native import Native
+from compat.nn.core.parameter import parameters_of
 
 _OURS = ("compat", "dptable")
 _STATISTICS = ("running_mean", "running_var")
@@ -25,7 +26,7 @@ def all_parameters(net: Module) -> list[Tensor]:
         for parameter in module.module.parameters()
         if not parameter.requires_grad
     ]
-    return [*net.parameters()[0], *frozen]
+    return [*parameters_of(net)[0], *frozen]
 
 
 def named_tensors(net: Module) -> Iterator[tuple[str, Tensor]]:

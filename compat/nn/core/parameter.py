@@ -242,11 +242,11 @@ class Trained:
             ValueError: parameters have several types or devices.
             InUse: a flat tensor of a part of this net is still referenced and would be torn apart.
         """
-        return flat_storage.flatten(*self.parameters())
+        return flat_storage.flatten(*parameters_of(self))
 
     def zeroGradParameters(self: T) -> T:
         """Fill the gradients of the parameters with zeros."""
-        gradients = [g for g in self.parameters()[1] if g is not None]
+        gradients = [g for g in parameters_of(self)[1] if g is not None]
         if gradients:
             foreach_zero_(gradients)
         return self
@@ -256,7 +256,7 @@ class Trained:
 
         A parameter that several modules share is updated once for each of them, as in Torch7.
         """
-        subtract(zip(*self.parameters(), strict=True), learningRate)
+        subtract(zip(*parameters_of(self), strict=True), learningRate)
         return self
 
     def share(self: T, mlp: Any, *names: str) -> T:
@@ -286,6 +286,12 @@ class Trained:
         self.__dict__.update(fields)
         for name, gradient in gradients.items():
             self.__dict__[name].grad = gradient
+
+
+def parameters_of(module: Any) -> tuple[list[Tensor], list[Tensor]]:
+    """Return ``module.parameters()``; two empty lists where a script's own method gives nothing."""
+    found: tuple[list[Tensor], list[Tensor]] | None = module.parameters()
+    return found or ([], [])
 
 
 def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None:

@@ -8,7 +8,7 @@ from compat.port.know.files import Class
 from compat.port.know.lapp import declared
 from compat.port.know.scopes import KNOWN, LOADERS
 from compat.port.know.shapes import captures, chain_root, is_open, is_self, own_returns, required
-from compat.port.know.types import OF_LUA, Kind, Signature, Table, Type, tensor
+from compat.port.know.types import NUMBERS, OF_LUA, Kind, Signature, Table, Type, tensor
 from compat.port.library import function_results
 from compat.port.library import results as given
 from compat.port.read import syntax as s
@@ -42,7 +42,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
                 return _construct(known, klass, arguments)
             found = _library(known, path, node, arguments)
             if found is not None:
-                return found
+                return _less_numbers(known, node, found)
         callee = known.type(node.function)
         event = None if callee.shape is None else callee.shape.event("__call").signature
         event = event or own_event(known, "__call", callee)
@@ -73,9 +73,11 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         taken = {"apply": 1, "map": 2, "map2": 3}.get(node.method)
         if taken and arguments and arguments[-1].signature is not None:
             arguments[-1].signature.calls.add(taken)
+            for i in range(taken):
+                known.join(arguments[-1].signature.parameter(i), Type(Kind.NUMBER))
         if node.method in ("resize", "resizeAs", "set"):
             _reshaped(known, node.function, found[0])
-        return found
+        return _less_numbers(known, node, found)
     if owner.is_string:
         return _library(known, f"string.{node.method}", node, [owner, *arguments]) or [Type()]
     if owner.only(Kind.MODULE) and f"nn.Module.{node.method}" in known.replaced:
@@ -114,6 +116,15 @@ def results(known: Inference, node: s.Call) -> list[Type]:
     if node.method == "size" and not arguments and "size" not in known.own_methods:
         return [Type(Kind.SIZES, Kind.INT)]  # of a tensor, or of a storage
     return _call_by_name(known, node, [Type(), *arguments])
+
+
+def _less_numbers(known: Inference, node: s.Call, found: list[Type]) -> list[Type]:
+    """Return the results of a call less the numbers among tensors, where it can be none: one that
+    is followed, or has a second dimension.
+    """
+    last = s.constant(node.arguments[-1]) if node.arguments else None
+    is_second = node.method == "squeeze" and isinstance(last, int) and last > 1
+    return [k.less(NUMBERS) for k in found] if is_second or node in known.followed else found
 
 
 def by_name(known: Inference, node: s.Call) -> tuple[list[Signature], bool]:

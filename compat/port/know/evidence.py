@@ -147,7 +147,7 @@ def _asked(known: Inference, node: s.Node) -> Iterator[tuple[s.Node, Type]]:
         yield from _of_method(known, node)
     elif isinstance(node, s.Call) and node.arguments:
         path = known.dotted(node.function) or ""
-        if path in OF_LISTS:
+        if path in OF_LISTS and not _is_given_by_lua(known, node.arguments[0]):
             yield node.arguments[0], _list()
         elif path == "pairs":
             yield node.arguments[0], Type(*_WITH_FIELDS, *_WITH_ENTRIES)
@@ -242,9 +242,15 @@ def _measured(known: Inference, node: s.Node) -> Iterator[s.Node]:
 
 def _is_of_lua(known: Inference, node: s.Node) -> bool:
     """Return whether a value may come from a package that only the Lua runtime has."""
-    part, key = known.cause(node)
+    part, _ = known.cause(node)
     if isinstance(part, s.Name) and part.variable.is_parameter:
         return True  # what calls give is not known
+    return _is_given_by_lua(known, node)
+
+
+def _is_given_by_lua(known: Inference, node: s.Node) -> bool:
+    """Return whether a value comes from a package that only the Lua runtime has."""
+    part, key = known.cause(node)
     path = required(part) or known.dotted(part) or ""
     return key == OF_PACKAGE and path.split(".")[0] not in ("torch", "nn", "cudnn", "image")
 

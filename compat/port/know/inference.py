@@ -66,6 +66,7 @@ class Inference:
         is_settled: all has been gone through; what is still unknown stays so.
         loads_by_name: whether a file is loaded whose name is computed.
         loads_files: whether the program loads ``.t7`` files.
+        may_be_float: whether tensors of the default type may be FloatTensors.
     """
 
     # What there is to ask, each from the file that knows it.
@@ -136,7 +137,7 @@ class Inference:
         self.tested_tables: dict[Variable, Table] = {}
         self.is_settled = False
         self.loads_by_name = any(map(loads_by_name, (f.block for f in files)))
-        self.loads_files = False
+        self.loads_files = self.may_be_float = False
         self.tests: dict[s.Name, Kind] = {}
         self.lengths: dict[s.Name, int] = {}
         self.guessed: set[Type] = set()
@@ -153,7 +154,7 @@ class Inference:
         self.conditions: set[s.Node] = set()  # entries that may be missing
         self.passed_past: set[s.Node] = set()  # keys that may be past the end
         self.last_added: set[s.Call] = set()  # the last modules of nets
-        self.followed: set[s.Index] = set()  # entries that have methods or entries themselves
+        self.followed: set[s.Node] = set()  # entries and results that have methods or entries
 
     def infer(self) -> Inference:
         """Tell the types; where that fails, ``file`` is the one that it had come to."""
@@ -201,7 +202,11 @@ class Inference:
         for variable, value in sources(block):
             self.sources.setdefault(variable, []).append(value)
         self.orders |= set(orders(block, self))
-        self.loads_files |= any(self.dotted(c.function) == "torch.load" for c in calls_in(block))
+        for call in calls_in(block):
+            path = self.dotted(call.function)
+            self.loads_files |= path == "torch.load"
+            if path == "torch.setdefaulttensortype" and call.arguments:
+                self.may_be_float |= s.constant(call.arguments[0]) != "torch.DoubleTensor"
         kinds, lengths = narrowed(block)
         self.tests |= kinds
         self.lengths |= lengths

@@ -7,6 +7,7 @@ goes on with the overwritten numbers, in ``backward`` too; its draft with those 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from compat.port.know.files import File
@@ -24,8 +25,11 @@ def kept_between_steps(file: File, types: Inference) -> dict[s.Statement, str]:
     """Return the assignments of a file that keep a result for later, and to what variable."""
     types.file = file
     found: dict[s.Statement, str] = {}
-    for block in (n for n in s.walk(file.block) if isinstance(n, s.Block)):
-        found |= _read_behind_next(block, types)
+    for node in s.walk(file.block):
+        if isinstance(node, s.Block):
+            found |= _read_behind_next(node, types)
+        elif isinstance(node, (s.While, s.Repeat, s.ForRange, s.ForEach)):
+            found |= _gathered(node, types)
     goes_back = any(
         isinstance(n, s.Call) and n.method in BACKWARD
         for other in filter(file.shares_with, types.files)
@@ -38,6 +42,9 @@ def kept_between_steps(file: File, types: Inference) -> dict[s.Statement, str]:
         for target, value in zip(node.targets, node.values, strict=True):
             if not isinstance(target, s.Name) or not _holds_results(types.type(value), set()):
                 continue
+            is_entry = isinstance(value, s.Index) and types.owner(value.object).is_tensor
+            if is_entry and not types.type(value).is_tensor:
+                continue  # marked as what may be a number
             variable: Variable = target.variable
             around = [b for b in bodies if b.start <= node.start < b.end]
             if any(
@@ -68,12 +75,67 @@ def _read_behind_next(block: s.Block, types: Inference) -> dict[s.Statement, str
     return found
 
 
+def _gathered(loop: s.Node, types: Inference) -> dict[s.Statement, str]:
+    """Return the statements of a loop that gather results of the same net, and where."""
+    found: dict[s.Statement, str] = {}
+    put: dict[Variable, s.Node] = {}
+
+    def is_own(node: s.Node) -> bool:
+        """Return whether it belongs to one turn of the loop."""
+        names = (n.variable.declared for n in s.walk(node) if isinstance(n, s.Name))
+        return any(d is not None and loop.start <= d.start < loop.end for d in names)
+
+    for node in s.walk(loop):
+        if not isinstance(node, s.Statement):
+            continue
+        if isinstance(node, s.Local):
+            put |= {n.variable: v for n, v in zip(node.names, node.values, strict=False)}
+        for owner, value in _stored(node):
+            while isinstance(value, s.Name) and value.variable in put:
+                value = put.pop(value.variable)
+            net = value
+            while isinstance(net, s.Call) and isinstance(net.function, s.Call):
+                net = net.function
+            if not types.type(value).buffer or not isinstance(net, s.Call):
+                continue
+            root = next((n for n in s.walk(owner) if isinstance(n, s.Name)), None)
+            if root is None or is_own(owner) or is_own(net.function) or _keeps_steps(types):
+                continue
+            if Kind.TABLE not in types.type(owner).atoms:
+                continue  # entries of a tensor are copies
+            if any(n.start >= loop.end for n, _ in root.variable.reads):
+                found[node] = s.describe(owner)
+    return found
+
+
+def _keeps_steps(types: Inference) -> bool:
+    """Return whether the nets may be those of package rnn, which keep what each step gave."""
+    return re.search(rb"require\W+rnn\b", types.file.source) is not None
+
+
+def _stored(node: s.Node) -> Iterator[tuple[s.Node, s.Node]]:
+    """Yield the tables and values of ``t[i] = v``, ``t[i] = {v}`` and ``table.insert(t, v)``."""
+    stored: list[tuple[s.Node, s.Node]] = []
+    if isinstance(node, s.Assign):
+        for target, value in zip(node.targets, node.values, strict=False):
+            if isinstance(target, s.Index) and not isinstance(target.key, s.Constant):
+                stored.append((target.object, value))
+    elif isinstance(node, s.Do) and s.describe(node.call) == "table.insert(…)":
+        assert isinstance(node.call, s.Call)
+        stored += [(node.call.arguments[0], node.call.arguments[-1])] if node.call.arguments else []
+    for owner, value in stored:
+        parts = [f.value for f in value.fields] if isinstance(value, s.Table) else [value]
+        yield from ((owner, part) for part in parts)
+
+
 def _net_of(node: s.Node) -> str | None:
-    """Return the net that a call runs forward."""
-    if not isinstance(node, s.Call) or node.method not in FORWARD:
+    """Return what runs a net: a net and its method, or a function of the script's."""
+    while isinstance(node, s.Call) and isinstance(node.function, s.Call):
+        node = node.function
+    if not isinstance(node, s.Call):
         return None
-    name = s.describe(node.function)
-    return None if "…" in name else name
+    name = s.describe(node)
+    return None if name.count("…") > 1 else name
 
 
 def _reads_before(file: File, variable: Variable, body: s.Node, write: s.Node) -> bool:

@@ -76,13 +76,13 @@ class _Look:
         self.known.prototypes |= {variable for variable in found if variable is not None}
 
     def _extended(self) -> Iterator[Variable | None]:
-        """``B = A:new()``, ``function B:f() … end``."""
+        """Yield A of ``B = A:new()``, ``function B:f() … end``."""
         for variable, value in self.sources:
             if isinstance(value, s.Call) and value.method and variable in self.methods:
                 yield self.variable(value.function)
 
     def _made(self) -> Iterator[Variable | None]:
-        """Tables that a function makes."""
+        """Yield tables that a function makes."""
         for function in self.functions:
             inner = list(s.walk(function.body))
             own = {name.variable for n in inner if isinstance(n, s.Local) for name in n.names}
@@ -91,7 +91,7 @@ class _Look:
             yield from {getattr(value, "variable", None) for value in results} & own
 
     def _objects(self) -> Iterator[Variable | None]:
-        """Tables of which a method is called, ``C:f()``, that calls other methods of them."""
+        """Yield tables of which a method is called, ``C:f()``, that calls other methods of them."""
         for call in self.calls:
             owner, called = self.variable(call.function), [call.method]
             left = dict(self.methods.get(owner, {}))
@@ -105,7 +105,7 @@ class _Look:
                     yield owner
 
     def _makers(self) -> Iterator[Variable | None]:
-        """Tables with a method that makes classes."""
+        """Yield tables with a method that makes classes."""
         for owner, methods in self.methods.items():
             for define in methods.values():
                 own = {p.variable for p in define.function.parameters} | {None}
@@ -113,7 +113,7 @@ class _Look:
                     yield owner
 
     def _metatables(self) -> Iterator[tuple[Variable | None, s.Node | None, bool]]:
-        """Tables that are given a metatable, what they derive from by it, and whether it says
+        """Yield tables that are given a metatable, what they derive from by it, and whether it says
         nothing else but ``__call``.
         """
         made: list[tuple[Variable | None, s.Call]] = []

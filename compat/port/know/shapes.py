@@ -98,18 +98,35 @@ def is_open(node: s.Node) -> bool:
     return isinstance(node, (s.Call, s.Vararg))
 
 
-def followed(block: s.Block) -> Iterator[s.Index]:
-    """Yield the entries of something that have methods or entries themselves: these are no
-    numbers.
+def followed(block: s.Block) -> Iterator[s.Node]:
+    """Yield the entries and results that have methods or entries themselves, and the results that
+    are put into what has later, if nobody asks for its type: these are no numbers.
     """
+    put: dict[object, list[s.Node]] = {}
+    for node in s.walk(block):
+        if isinstance(node, (s.Local, s.Assign)):
+            targets = node.names if isinstance(node, s.Local) else node.targets
+            for target, value in zip(targets, node.values, strict=False):
+                put.setdefault(_place(target), []).append(value)
+    for call in calls(block):
+        if s.describe(call.function) in ("type", "torch.type", "torch.isTensor"):
+            put.pop(_place(call.arguments[0]) if call.arguments else None, None)
     for node in s.walk(block):
         owner: s.Node | None = None
         if isinstance(node, s.Call) and node.method is not None:
             owner = node.function
         elif isinstance(node, s.Index):
             owner = node.object
-        if isinstance(owner, s.Index):
+        if isinstance(owner, (s.Index, s.Call)):
             yield owner
+        if isinstance(owner, (s.Index, s.Name)):
+            values = (v for v in put.get(_place(owner), ()) if isinstance(v, s.Call))
+            yield from (value for value in values if value.end <= owner.start)
+
+
+def _place(node: s.Node) -> object:
+    """Return a key for what holds a value."""
+    return node.variable if isinstance(node, s.Name) else s.describe(node)
 
 
 def tested(block: s.Block) -> Iterator[s.Index]:

@@ -146,7 +146,7 @@ ffi.new|cast         -> x
 ffi.sizeof           -> i
 tablex.size          -> i
 tablex.deepcopy|find -> x
-tds.hash|Hash|Vec    -> x
+tds.hash|Hash|Vec    -> other
 debug.getinfo        -> x
 debug.traceback      -> s
 utils.printf         -> nil

@@ -13,6 +13,7 @@ from compat.port.write import code
 from compat.port.write.arguments import fitting
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
+from compat.port.write.operators import dimensions
 from compat.port.write.places import place, stop
 from compat.port.write.python_names import method_name, python_attribute
 from compat.t7.objects import registry
@@ -75,9 +76,10 @@ def method(node: s.Call, draft: Draft) -> Code:
     if kind.only(Kind.STORAGE) and name in ("size", "fill", "totable") and len(node.arguments) < 2:
         return code.call(f"{owner.atom}.{name}", *draft.arguments(node))
     if kind.only(Kind.SIZES):
-        simple = {"size": f"len({owner})", "totable": f"list({owner})"}
+        sized = dimensions(node.function, draft) or code.call("len", owner)
+        simple = {"size": sized, "totable": code.call("list", owner)}
         if name in simple and not node.arguments:
-            return Code(simple[name])
+            return simple[name]
     if kind.only(Kind.FILE, Kind.NIL):
         made = code.call(f"{owner.atom}.{name}", *draft.arguments(node))
         return Code(made.text, spread=draft.types.count(node))
@@ -163,7 +165,8 @@ def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
                     "lua.apply", draft.value(node.function), draft.value(node.arguments[0])
                 )
         if rule is not None and rules.fits(rule, [kind, *kinds]):
-            return rules.apply(rule, node.function, node.arguments, draft)
+            made = rules.apply(rule, node.function, node.arguments, draft)
+            return rules.item(made, node, draft) if rule.result == "t|?" else made
         if rule is None and name in tensors.WITH_RESULT:
             found = tensors.FUNCTIONS.find(name, "".join(map(results.kind_of, kinds)))
             if found is not None and rules.fits(found, kinds) and kinds and kinds[0].is_tensor:

@@ -74,6 +74,7 @@ _ONLY_MODULES = {
 # Methods of modules that scripts replace, or keep to call them with an object.
 METHODS = _ONLY_MODULES | {
     *("type", "reset", "clone", "share", "__tostring__", "insert", "remove", "get", "add"),
+    "accUpdateGradParameters",
 }
 _ONLY_STRINGS = {"gsub", "gmatch", "upper", "lower", "rep", "byte", "match", "find"}
 # Methods of tensors, and of modules, tables or files too.
@@ -124,7 +125,7 @@ def rule_types(rule: Rule, subject: list[Type], arguments: list[Type]) -> list[T
 _KINDS = {
     "i": Kind.INT, "n": Kind.FLOAT, "?": Kind.NUMBER, "s": Kind.STRING, "b": Kind.BOOLEAN,
     "y": Kind.SIZES, "p": Kind.POINTER, "z": Kind.STORAGE, "m": Kind.MODULE, "mask": Kind.MASK,
-    "nil": Kind.NIL, "file": Kind.FILE, "function": Kind.FUNCTION,
+    "nil": Kind.NIL, "other": Kind.OTHER, "file": Kind.FILE, "function": Kind.FUNCTION,
 }  # fmt: skip
 
 
@@ -186,6 +187,7 @@ def _sized(dtypes: set[str], dims: set[int]) -> Type:
 
 # Views that do not go through their elements in the order of the memory.
 _STRIDED = {"t", "transpose", "permute", "expand", "expandAs", "unfold"}
+_VIEWS = _STRIDED | {"view", "viewAs", "narrow", "select", "sub"}
 
 
 def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type]:
@@ -198,6 +200,7 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
             return [tensor(owner.dtypes, owner.dims)]
         return [tensor(owner.dtypes) if is_tensor else Type()]
     found = rule_types(rule, [owner], arguments)
+    found[0].buffer |= owner.buffer and node.method in _VIEWS
     if node.method in _STRIDED and found[0] is not owner:
         found[0].strided = True
     return found

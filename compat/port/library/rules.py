@@ -16,7 +16,7 @@ from compat.port.write.places import mask, place, whole
 from compat.tensor_types import CPU_TYPES
 
 _ONCE = "_own"  # the name of a tensor that is needed twice
-_SUMS = {"sum", "mean", "std", "var", "prod", "norm"}
+_SUMS = {"sum", "mean", "std", "var", "prod", "norm", "trace"}
 
 
 # These take sizes, which are ints.
@@ -96,6 +96,8 @@ def apply(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
             made = fitted or made
         if is_new:
             made = dense(made, node, draft)
+        if how == "o":
+            return made.at(level(rule.text) + (name != "1"))
         return made.atom if how == "." else made.at(_BESIDE.get(how, code.LAMBDA))
 
     def filled(template: str) -> str:
@@ -112,7 +114,7 @@ def apply(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
     return made
 
 
-_BESIDE = {"a": code.ATOM, "u": code.UNARY, "o": code.ADD}
+_BESIDE = {"a": code.ATOM, "u": code.UNARY}
 _LEVELS = {
     r" or ": code.OR, r" == | is ": code.COMPARE, r" [+-] ": code.ADD, r" [*/] ": code.MULTIPLY,
     r"^\*": code.UNARY, r" \*\* ": code.POWER,
@@ -176,11 +178,17 @@ def _text(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
     subject = owner if owner is not None else arguments[0] if arguments else None
     if subject is None or not draft.types.type(subject).is_tensor:
         return rule.text
-    if draft.types.type(subject).dtypes != {"Float"}:
-        return rule.text
-    if rule.result == "n" and rule.name in _SUMS:
+    dtypes = draft.types.type(subject).dtypes
+    may_be_float = dtypes == {"Float"} or (dtypes == {"?"} and draft.types.may_be_float)
+    if may_be_float and rule.result == "n" and rule.name in _SUMS:
         return re.sub(r"^\{([01])\.\}", r"{\1.}.double()", rule.text)
-    return re.sub(r"\.float\(\)(?=\.to\(cutorch)", "", rule.text)
+    return rule.text.replace(".float().to(", ".to(") if dtypes == {"Float"} else rule.text
+
+
+def item(made: Code, node: s.Node, draft: Draft) -> Code:
+    """Return what may be a number in Torch7 where PyTorch has a tensor without dimensions."""
+    is_tensor = draft.types.type(node).is_tensor
+    return made if is_tensor else code.call("lua.item", made)
 
 
 def _names_cpu_type(node: s.Node, draft: Draft) -> bool:

@@ -101,19 +101,19 @@ stride               torch.Size({0.}.stride()) -> y
 t                    {0.}.t() -> t=
 transpose nn         {0.}.transpose({1d}, {2d}) -> t=
 permute n*           {0.}.permute({*d}) -> t=
-squeeze              {0.}.squeeze() -> t
-squeeze n            {0.}.squeeze({1d}) -> t
+squeeze              {0.}.squeeze() -> t|?
+squeeze n            {0.}.squeeze({1d}) -> t|?
 expand n*|y          {0.}.expand({*}) -> t*
 expandAs t           {0.}.expand_as({1}) -> t1
 repeatTensor n*      {0.}.repeat({*}) -> t*
 unfold nnn           {0.}.unfold({1d}, {2}, {3}) -> t+
 contiguous|clone     {0.}.{name}() -> t=
 index nt             {0.}.index_select({1d}, {2.}.long() - 1) -> t=
-indexCopy ntt        {0.}.index_copy_({1d}, {2} - 1, {3}) -> t3
-indexAdd ntt         {0.}.index_add_({1d}, {2} - 1, {3}) -> t3
-indexFill ntn        {0.}.index_fill_({1d}, {2} - 1, {3}) -> ?
-gather nt            {0.}.gather({1d}, {2} - 1) -> t=
-scatter ntn|ntt      {0.}.scatter_({1d}, {2} - 1, {3}) -> =
+indexCopy ntt        {0.}.index_copy_({1d}, {2a} - 1, {3}) -> t3
+indexAdd ntt         {0.}.index_add_({1d}, {2a} - 1, {3}) -> t3
+indexFill ntn        {0.}.index_fill_({1d}, {2a} - 1, {3}) -> ?
+gather nt            {0.}.gather({1d}, {2a} - 1) -> t=
+scatter ntn|ntt      {0.}.scatter_({1d}, {2a} - 1, {3}) -> =
 maskedFill tn        {0.}.masked_fill_({1m}, {2}) -> ?
 maskedSelect t       {0.}.masked_select({1m}) -> t1d
 maskedCopy tt        {0.}.masked_scatter_({1m}, {2}) -> =
@@ -151,8 +151,8 @@ mul tn               {1o} * {2o} -> t1
 div tn               {1o} / {2o} -> t1
 cmul tt              {1o} * {2o} -> t1
 cdiv tt              {1o} / {2o} -> t1
-pow t(n|t)           {1.} ** {2.} -> t1
-cpow tt              {1.} ** {2.} -> t1
+pow t(n|t)           {1.} ** {2u} -> t1
+cpow tt              {1.} ** {2u} -> t1
 mm|bmm tt            torch.{name}({1}, {2}) -> t1
 mv tt                torch.mv({1}, {2}) -> t2
 ger tt               torch.outer({1}, {2}) -> t2d
@@ -186,7 +186,7 @@ cumsum|cumprod tn    {1.}.{name}({2d}) -> t1
 eq|ne|lt|le|gt|ge t(n|t) {1.}.{name}({2}) -> mask
 all|any t            bool({1.}.{name}()) -> b
 equal tt             {1.}.equal({2}) -> b
-trace t              torch.trace({1}).item() -> n
+trace t              {1.}.trace().item() -> n
 numel|nElement t     {1.}.numel() -> i
 zeros|ones n*|y      torch.{name}({*}) -> t*
 rand|randn n*        torch7.{name}({*}) -> t*
@@ -209,8 +209,8 @@ viewAs tt            {1.}.view_as({2}) -> t2
 split tn             list({1.}.split({2})) -> l
 split tnn            list({1.}.split({2}, {3d})) -> l
 chunk tnn            list({1.}.chunk({2}, {3d})) -> l
-squeeze t            {1.}.squeeze() -> t
-gather tnt           {1.}.gather({2d}, {3} - 1) -> t1
+squeeze t            {1.}.squeeze() -> t|?
+gather tnt           {1.}.gather({2d}, {3a} - 1) -> t1
 diag t               torch.diag({1}) -> t
 tril|triu t          torch.{name}({1}) -> t1
 tril|triu tn         torch.{name}({1}, {2}) -> t1
@@ -290,7 +290,7 @@ def names() -> set[str]:
 def gives_tensor(table: Rules, name: str) -> bool:
     """Return whether a method or function gives one tensor, whatever it is given."""
     results = {rule.result for rule in table.all(name)}
-    return bool(results) and all(r[0] in "=t" and "," not in r and r != "t-" for r in results)
+    return bool(results) and all(r[0] in "=t" and not {*",-|"} & {*r} for r in results)
 
 
 def rule(table: Rules, name: str, kinds: str) -> Rule | None:

@@ -39,7 +39,8 @@ def torch_function(name: str, node: s.Call, draft: Draft) -> Code:
                     made = rules.apply(rule, None, node.arguments, draft)
                     return code.call(f"{made}.to", "torch.get_default_dtype()")
                 if not has_result:
-                    return rules.apply(rule, None, node.arguments, draft)
+                    made = rules.apply(rule, None, node.arguments, draft)
+                    return rules.item(made, node, draft) if rule.result == "t|?" else made
                 return rules.with_result(name, rule, node.arguments, draft)
     if name in ("load", "Timer", "CmdLine"):
         return code.call(f"torch7.{name}", *draft.arguments(node))

@@ -180,11 +180,15 @@ def succeeds(function: Callable[..., Any], *args: Any) -> bool | None:
 class _Colors:
     """``sys.COLORS``: what turns the terminal's colours on."""
 
-    _codes = {"none": 0, "black": 30, "red": 31, "green": 32, "yellow": 33, "blue": 34,
-              "magenta": 35, "cyan": 36, "white": 37}  # fmt: skip
+    _names = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 
-    def __getattr__(self, name: str) -> str:
-        return f"\x1b[0;{self._codes.get(name.lower(), 0)}m"
+    def __getattr__(self, name: str) -> str | None:
+        if name == "none":
+            return "\x1b[0m"
+        if name.lower().strip("_") not in self._names:
+            return None
+        number = self._names.index(name.lower().strip("_"))
+        return f"\x1b[{4 if name[0] == '_' else f'{int(name[0].isupper())};3'}{number}m"
 
 
 COLORS = _Colors()

@@ -109,4 +109,4 @@ def tonumber(value: Any, base: int | None = None) -> Any:
 def modf(x: float) -> tuple[float, float]:
     """``math.modf``."""
     fraction, whole = math.modf(x)
-    return whole, fraction
+    return int(whole) if math.isfinite(whole) else whole, fraction

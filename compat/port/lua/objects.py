@@ -30,7 +30,8 @@ class Object:
 
     def t7_fields(self) -> dict[str, Any]:
         """Return what is saved: all fields but functions, which a file of Python's cannot have."""
-        left_out = [name for name, value in vars(self).items() if callable(value)]
+        entries = vars(self).items()
+        left_out = [n for n, v in entries if callable(v) and not hasattr(v, "typename")]
         if left_out:
             name = getattr(type(self), "typename", "object")
             warnings.warn(f"{name}: {', '.join(left_out)}: functions are not saved", stacklevel=2)

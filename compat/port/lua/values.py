@@ -40,7 +40,7 @@ def results(found: Iterable[Any]) -> Any:
 
 
 class Steps(Iterator[Any]):
-    """What ``for`` goes through, and what is called for the next: ``s:gmatch('%a')()``."""
+    """An iterator that may be called for the next, too: ``s:gmatch('%a')()``."""
 
     def __init__(self, found: Iterable[Any]) -> None:
         self.found = iter(found)

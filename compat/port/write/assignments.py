@@ -157,11 +157,13 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     is_nil = isinstance(value_node, s.Constant) and value_node.value is None
     if is_nil and _delete(target, draft):
         return
-    kind = draft.types.type(target.object)
+    kind = draft.types.owner(target.object)
     if is_nil and kind.only(Kind.MODULE) and name in METHODS:  # the class's own is called again
         draft.page.write(f'vars({draft.value(target.object)}).pop("{name}", None)')
         return
     is_bound = binds(target, value_node, draft)
+    if isinstance(value_node, s.Function) and draft.types.dotted(target.object):
+        draft.patches.add(value_node)
     made = draft.value(value_node, str(hint))
     if kind.is_tensor and draft.types.type(value_node).is_string:
         made = code.call("float", made)
@@ -192,9 +194,11 @@ def binds(target: s.Index, value: s.Node, draft: Draft) -> bool:
 
 
 def _is_method(target: s.Index, value: s.Node, draft: Draft) -> bool:
-    owner = draft.types.type(target.object)
+    owner = draft.types.owner(target.object)
     if owner.only(Kind.MODULE):
-        return str(s.constant(target.key)) in METHODS and isinstance(value, s.Function)
+        kind = draft.types.type(value)
+        is_function = not isinstance(value, s.Index) and kind.may(Kind.FUNCTION)
+        return str(s.constant(target.key)) in METHODS and is_function
     signature = draft.types.type(value).signature if owner.only(Kind.OBJECT) else None
     if signature is None or owner.shape is None or isinstance(value, s.Index):
         return False

@@ -131,7 +131,8 @@ def _new_tensor(node: s.Call, draft: Draft) -> Code | None:
         return None
     if not draft.types.type(function.object).is_tensor:
         return None
-    return methods.method(replace(node, function=function.object, method=".new"), draft)
+    made = methods.method(replace(node, function=function.object, method=".new"), draft)
+    return None if made.text.startswith("lua.method(") else made
 
 
 def _takes_another(node: s.Call, draft: Draft) -> bool:

@@ -61,6 +61,8 @@ def class_statement(klass: Class, draft: Draft) -> None:
             draft.page.mark(f"{klass.parent} is a class of no file of this program", "classes")
     if draft.loops:
         draft.page.mark(f"the methods of {name} name the class that the last turn made", "classes")
+    if klass.is_torch and klass.methods.keys() & {"read", "write"}:
+        draft.page.mark("files have all fields, whatever read and write do", "files")
     draft.page.write(f"class {name}({base}{typename}):")
     outer, draft.klass = draft.klass, klass
     with draft.page.indented():

@@ -105,7 +105,7 @@ class Draft:
             if node not in self.hoisted:
                 with self.page.statement(node):
                     if node in self.kept:
-                        kept = f"{self.kept[node]} is used after a forward that overwrites it"
+                        kept = f"{self.kept[node]} is used after a pass that overwrites it"
                         self.page.mark(f"{kept} in Torch7", "outputs")
                     _WRITERS[type(node)](node, self)
         self.page.comments(block.ending)

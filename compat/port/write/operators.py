@@ -34,11 +34,22 @@ def unary(node: s.Unary, draft: Draft, _hint: str) -> Code:
     return Code(f"-{operand.at(code.UNARY)}", code.UNARY)
 
 
+def dimensions(node: s.Node, draft: Draft) -> Code | None:
+    """``#x:size()`` of a tensor that may be empty: it has no dimensions then."""
+    if not isinstance(node, s.Call) or node.method != "size" or node.arguments:
+        return None
+    kind = draft.types.owner(node.function)
+    may_be_empty = kind.is_tensor and kind.dims & {-1, 0}
+    return code.call("lua.dim", draft.value(node.function)) if may_be_empty else None
+
+
 def length(operand: Code, kind: Type, node: s.Unary, draft: Draft) -> Code:
     """``#``."""
     draft.page.resolve(draft.how(node.operand) if kind.atoms else "open")
     if kind.is_tensor:
         return Code(f"{operand.atom}.size()")
+    if (sized := dimensions(node.operand, draft)) is not None:
+        return sized
     if kind.is_string or kind.only(Kind.SIZES, Kind.STRING):
         return code.call("len", operand)
     if kind.is_list(Kind.NIL):

@@ -221,7 +221,7 @@ RECURRENT = """
 
 def test_a_result_that_the_next_step_overwrites_is_marked(draft: Callable[[str], str]) -> None:
     made = draft(RECURRENT.format("state = out"))
-    mark = "# port: state is used after a forward that overwrites it in Torch7"
+    mark = "# port: state is used after a pass that overwrites it in Torch7"
     assert f"    {mark} [docs/porting.md#port-outputs]\n    state = out\n" in made
 
 
@@ -230,6 +230,54 @@ def test_results_that_nobody_reads_late_are_not_marked(
     draft: Callable[[str], str], last: str
 ) -> None:
     assert "port-outputs" not in draft(RECURRENT.format(last))
+
+
+GATHERED = """
+    local net, criterion = nn.Linear(2, 2), nn.MSECriterion()
+    local nets, results = {net, net:clone()}, {}
+    local function run(x) return net:forward(x) end
+    for i = 1, 2 do
+      {}
+    end
+    print(results[1], results[2])
+"""
+
+
+@pytest.mark.parametrize(
+    ("turn", "is_marked"),
+    [
+        ("results[i] = net:forward(torch.ones(2) * i)", True),
+        ("local y = run(torch.ones(2) * i) table.insert(results, {y, i})", True),
+        ("results[#results + 1] = criterion:backward(torch.ones(2) * i, torch.ones(2))", True),
+        ("results[i] = net:forward(torch.ones(2) * i):view(1, 2)", True),
+        ("results[i] = nets[i]:forward(torch.ones(2))", False),
+        ("results[i] = net:forward(torch.ones(2) * i):clone()", False),
+        ("local own = nn.Linear(2, 2) results[i] = own:forward(torch.ones(2))", False),
+        ("local a, b = run(torch.ones(2)), 1 results[i] = a:sum()", False),
+    ],
+)
+def test_results_that_a_loop_gathers_are_marked(
+    draft: Callable[[str], str], turn: str, is_marked: bool
+) -> None:
+    assert (
+        "port-outputs" in draft(GATHERED.replace("{}\n    end", f"{turn}\n    end"))
+    ) is is_marked
+
+
+@pytest.mark.parametrize("run", ["criterion:backward(x, y)", "predict(x)"])
+def test_results_that_the_same_pass_overwrites_are_marked(
+    draft: Callable[[str], str], run: str
+) -> None:
+    made = draft(f"""
+        local criterion, net, x = nn.MSECriterion(), nn.Linear(2, 2), torch.ones(2)
+        local y = x * 2
+        local function predict(x) return net:forward(x) end
+        local a = {run}
+        y:fill(3)
+        local b = {run}
+        print(a:sum() - b:sum())
+    """)
+    assert "# port: a is used after a pass that overwrites it in Torch7" in made
 
 
 def test_parameters_known_by_their_name_alone_are_marked(draft: Callable[[str], str]) -> None:

@@ -656,3 +656,77 @@ local words = {}
 for word in ('1,2,3.5'):gmatch('[^,]+') do words[#words + 1] = word end
 print(torch.Tensor(words), torch.LongTensor(words))
 print(torch.Tensor({words, {4, '5', 6}}))
+
+-- # a tensor of one element that is squeezed is a number, which stays what it was
+local x = torch.Tensor{{4, 2}, {3, 1}}
+local best = x:max(2):max(1):squeeze()
+local saved, names, counts = {}, {'a', 'b', 'c'}, {}
+saved[best] = 'best'
+x:fill(0)
+print(best, best == 4, type(best), saved[4], ('%d|%s'):format(best, best))
+local buffer, kept = torch.Tensor(1), {}
+for i = 1, 3 do buffer:fill(i); kept[i] = buffer:squeeze() end
+print(kept[1], kept[3], torch.Tensor(kept):sum())
+local s = buffer:squeeze()
+s = s + 10
+print(s, buffer[1], torch.type(torch.squeeze(buffer)), type(buffer:squeeze(1)))
+local _, c = torch.Tensor{{1, 9, 3}}:max(2)
+print(c:size(1))
+c = c:squeeze()
+counts[c] = (counts[c] or 0) + 1
+print(names[c], counts[2])
+local y = torch.Tensor(1, 3):fill(2):squeeze()
+print(y:dim(), y:size(1), y[2])
+
+-- # operands of torch.mul and its like are computed first
+local a, b = torch.Tensor{1, 2}, torch.Tensor{3, 5}
+print(torch.mul(a + b, 2)[1], torch.mul(a, 1 + 2)[2], torch.cmul(a, b - 1)[2], torch.csub(a, b - a)[1])
+print(torch.cdiv(a, b + a)[1], torch.div(a + b, 1 + 1)[2], torch.add(a, b - a)[2], torch.pow(a + 1, 1 + 1)[2])
+local first = true
+print(b:gather(1, first and torch.LongTensor{2} or torch.LongTensor{1})[1])
+
+-- # functions that go through tensors are given numbers
+local s, x = 0, torch.Tensor{1, 2}
+x:apply(function(v) s = s + v * v end)
+x:map(x, function(a, b) return a * b end)
+print(s, x[2])
+print(math.modf(3.7), (math.modf(-3.7)))
+
+-- # sizes in the middle and several at the end make a new tensor
+local f = torch.FloatTensor(2, 3)
+local g = f.new(4, unpack(f[1]:size():totable()))
+print(g:size(1), g:size(2), torch.type(g))
+
+-- # colours of the terminal
+local sys = require 'sys'
+local c = sys.COLORS
+print(#c.none, #c.red, #c.Red, #c._red, c.Red == c.red, c.nothing)
+
+-- # the number of sizes of an empty tensor
+local x, y = torch.Tensor(), torch.ones(2, 3)
+local function count(t) return #t:size() end
+print(#x:size(), x:size():size(), #y:size(), count(x), count(y[1]))
+
+-- # tables that a package of Lua gives count from 1; JSON without blanks
+local tablex, cjson = require 'pl.tablex', require 'cjson'
+local counts = {b = 3, a = 3, c = 1}
+local order = tablex.keys(counts)
+table.sort(order, function(p, q) return counts[p] > counts[q] or (counts[p] == counts[q] and p < q) end)
+print(table.concat(order, ','), counts[order[1]])
+print(cjson.encode({1, 2, 'a'}), cjson.encode({a = {b = {1.5}}}))
+local tds = require 'tds'
+local v = tds.Vec()
+v:insert('x')
+v[#v + 1] = 5
+print(#v, v[1], v[2])
+
+-- # FloatTensors by default are summed up in double precision
+torch.setdefaulttensortype('torch.FloatTensor')
+torch.manualSeed(1)
+local x = torch.rand(100)
+local function average(t) return t:mean() end
+print(x:sum(), average(x), torch.std(x), x:var(), x:prod(), x:view(10, 10):trace())
+local sum = 0
+for i = 1, x:size(1) do sum = sum + x[i] end
+print(sum == x:sum())
+torch.setdefaulttensortype('torch.DoubleTensor')
