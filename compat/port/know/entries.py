@@ -71,10 +71,13 @@ def _made(known: Inference, node: s.Table) -> Type:
             root.keys.add("next")
             if i == len(node.fields) - 1 and is_open(entry.value):
                 known.spread_out(entry.value)
-                for kind in known.all_results(entry.value):
-                    known.join(root.items, kind)
+                kinds = known.all_results(entry.value)
             else:
-                known.join(root.items, known.type(entry.value))
+                kinds = [known.type(entry.value)]
+            for kind in kinds:
+                known.join(root.items, kind)
+            if i == len(node.fields) - 1 and any(Kind.NIL in kind.atoms for kind in kinds):
+                root.uses.add("nil at its end")
         else:
             known.store(root, entry.key, known.type(entry.value))
     keys = [f.key.value for f in node.fields if isinstance(f.key, s.Constant)]
@@ -89,6 +92,9 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
     """Note what is put under a key."""
     table = table.root()
     before = len(table.keys)
+    handler = table.event("__newindex").signature
+    if handler is not None:
+        known.call(handler, [Type(Kind.TABLE, table=table), known.type(key), value])
     if isinstance(key, s.Constant) and isinstance(key.value, str):
         table.keys.add("name")
         if key.value.startswith("__") and table.klass is None and value.signature is not None:
@@ -118,12 +124,17 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
             if key in known.appended and Kind.NIL not in value.atoms:
                 table.uses.add("filled")
             elif isinstance(key, s.Constant) and isinstance(key.value, (int, float)):
+                if key.value - 1 not in table.constants:
+                    table.leaps.add(key.value)
+                table.constants.add(key.value)
                 if key.value < 1:
                     table.keys.add("other")
                 elif table.is_list or not table.keys:
                     table.keys.add("int")
             else:
                 table.keys.add("int")
+                if not value.only(Kind.NIL):
+                    table.uses.add("computed")
         elif kind.is_string:
             table.keys.add("name")
             table.uses.add("dynamic")
@@ -281,7 +292,16 @@ def _may_miss(known: Inference, shape: Table, key: s.Node) -> bool:
     if known.may_be_outside(key):
         return True
     is_computed = shape.is_dict and not isinstance(key, s.Constant) and bool(shape.made)
-    return known.is_settled and (is_computed or shape.is_past(key))
+    return known.is_settled and (is_computed or known.is_past(key, shape))
+
+
+def is_past(known: Inference, key: s.Node, shape: Table) -> bool:
+    """Return whether a key, or the last of a loop, is past the end of a list."""
+    name, more = key, 0
+    if isinstance(key, s.Binary) and key.operator == "+" and isinstance(s.constant(key.right), int):
+        name, more = key.left, s.constant(key.right)
+    last = known.lasts.get(name.variable) if isinstance(name, s.Name) else s.constant(name)
+    return isinstance(last, int) and shape.is_past(last + more)
 
 
 def _inherit(known: Inference, klass: Class, name: str) -> None:

@@ -92,6 +92,7 @@ class Inference:
     entry = entries.entry
     is_constructor = entries.is_constructor
     may_be_outside = entries.may_be_outside
+    is_past = entries.is_past
     type = values.believed_type
     owner = values.owner
     indexed = values.indexed
@@ -149,6 +150,7 @@ class Inference:
         self.appended: set[s.Name] = set()  # keys that a loop fills a new table with
         self.own_methods: dict[object, list[s.Function]] = {}  # in tables and classes, by name
         self.firsts: dict[Variable, int] = {}  # what loops count from
+        self.lasts: dict[Variable, int] = {}  # and to
         self.falling: set[Variable] = set()  # what loops count down to 1
         self.filled: set[s.Call] = set()  # of functions of lists, where the length was looked at
         self.conditions: set[s.Node] = set()  # entries that may be missing
@@ -222,6 +224,8 @@ class Inference:
             if isinstance(node, s.ForRange):
                 if isinstance(first := s.constant(node.first), int):
                     self.firsts[node.name.variable] = first
+                if isinstance(last := s.constant(node.last), int) and node.step is None:
+                    self.lasts[node.name.variable] = last
                 if s.is_negative(node.step) and s.constant(node.last) == 1:
                     self.falling.add(node.name.variable)
 

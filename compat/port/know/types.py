@@ -217,6 +217,8 @@ class Table:
     key: Type = field(default_factory=Type)
     always: set[str] = field(default_factory=set)  # fields that each has from its beginning
     made: list[Any] = field(default_factory=list)  # the nodes that make one
+    constants: set[float] = field(default_factory=set)  # keys that are written as numbers
+    leaps: set[float] = field(default_factory=set)  # those of which the one before came not first
     meta: Type = field(default_factory=Type)  # its metatable
     klass: Any = None
     into: Table | None = None
@@ -246,6 +248,8 @@ class Table:
         a.uses |= b.uses
         a.always = a.always & b.always if a.made and b.made else a.always | b.always
         a.made += b.made
+        a.constants |= b.constants
+        a.leaps |= b.leaps
         a.klass = a.klass or b.klass
         for name, kind in b.names.items():
             a.name(name).join(kind)
@@ -278,22 +282,32 @@ class Table:
         """Whether it is a ``lua.Table``: it has a metatable, and the program makes it."""
         return "meta" in self.uses and bool(self.made) and "loaded" not in self.uses
 
-    def is_past(self, key: s.Node) -> bool:
+    def is_past(self, number: int) -> bool:
         """Return whether a fixed key is past the end of a list that is made shorter, and never
         filled.
         """
-        number = s.constant(key)
-        if not isinstance(number, int) or not self.is_list or self.keys - {"next", "list"}:
+        if not self.is_list or self.keys - {"next", "list"}:
             return False
-        if not self.made or self.uses & {"append", "filled", "list"}:
-            return False
+        shortest = self._shortest()
+        return shortest is not None and number > shortest
+
+    def _shortest(self) -> int | None:
+        """Return how many entries a list has at least, which grows by none but fixed keys."""
+        if not self.made or self.uses & {"append", "filled", "list", "computed", "loaded"}:
+            return None
         lengths = []
         for node in self.made:
             last = node.fields[-1].value if node.fields else None
             if isinstance(last, s.Call):
-                return False
+                return None
             lengths.append(len(node.fields) - isinstance(last, s.Vararg))
-        return number > min(lengths)
+        return min(lengths)
+
+    @property
+    def _has_gap(self) -> bool:
+        """Whether a fixed key leaves out some behind the end."""
+        shortest = self._shortest() if self.leaps else None
+        return shortest is not None and max(self.leaps) > shortest + 1
 
     @property
     def is_list(self) -> bool:
@@ -301,7 +315,7 @@ class Table:
         keys = self.keys - {"empty"}
         if self.uses & {"sparse", "options", "meta"} or self.klass is not None:
             return False
-        if keys & {"name", "other", "float"}:
+        if keys & {"name", "other", "float"} or self._has_gap:
             return False
         if "filled" in self.uses and "int" not in keys and "deleted" not in self.uses:
             return True

@@ -291,6 +291,8 @@ def index(t: Any, key: Any) -> Any:
     if isinstance(t, Object):
         found = vars(t).get(key)
         return t.__missing__(key) if found is None else found
+    if isinstance(t, type):
+        return None
     if hasattr(t, "get"):
         return t.get(int(key))
     return t[key]
@@ -367,7 +369,16 @@ def length(t: Any) -> Any:
         while t.get(n + 1) is not None:
             n += 1
         return n
-    return len(t)
+    return len(t) if type(t) is not list or not t or t[-1] is not None else _border(t)
+
+
+def _border(t: list[Any]) -> int:
+    """Return the length of a list that ends in None, as LuaJIT looks for it."""
+    low, high = 0, len(t)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if t[middle - 1] is None else (middle, high)
+    return low if t[0] is not None or low > 1 else 0
 
 
 def pairs(t: Any) -> Steps:

@@ -95,4 +95,4 @@ def both(value: Any, other: Any) -> Any:
 
 def _computed(value: Any) -> Any:
     is_lambda = getattr(value, "__name__", "") == "<lambda>" and value.__code__.co_argcount == 0
-    return value() if is_lambda else value
+    return value() if is_lambda or value is list or value is dict else value

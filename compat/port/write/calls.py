@@ -94,13 +94,20 @@ def _called(node: s.Call, draft: Draft) -> Code:
         made = made or code.call(f"{function.atom}.__func__", own, *rest)
         return Code(made.text, spread=draft.types.count(node))
     known = draft.types.called(node) if kind.only(Kind.FUNCTION) else []
-    if not known and node.arguments and draft.types.count(node.arguments[-1]) is None:
+    is_any = bool(node.arguments) and draft.types.count(node.arguments[-1]) is None
+    if is_any and (not known or _is_given(node.function, draft)):
         made = code.call("lua.call", function, *draft.arguments(node))
     else:
         made = code.call(function.atom, *fitting(node, known, draft))
     if _is_chosen(node.function, draft):
         return Code(made.text, spread=None)
     return Code(made.text, spread=draft.types.count(node) if not kind.only(Kind.CLASS) else 1)
+
+
+def _is_given(function: s.Node, draft: Draft) -> bool:
+    """Return whether a function comes from elsewhere, and may take fewer arguments."""
+    variable = getattr(function, "variable", None)
+    return variable is not None and (variable.is_parameter or variable in draft.types.sources)
 
 
 def _class_of_method(function: s.Node, draft: Draft) -> Class | None:

@@ -13,6 +13,7 @@ from compat.port.polish.rules import polished
 from compat.port.read.syntax import PortError
 
 WIDTH = 88  # ruff's own
+_TRIED = "E4,E7,E9,F,I,PIE807,RET,SIM,UP"
 
 
 def arranged(lines: Iterable[tuple[int, str, str | None]]) -> str:
@@ -63,8 +64,10 @@ def laid_out(texts: Mapping[str, str]) -> dict[str, str]:
         for name, file in files.items():
             file.write_text(texts[name], encoding="utf-8")
         check = ["check", "--extend-select=I,RET,SIM,UP", *isort]
-        # Ruff calls unsafe what may lose a comment. Imports may be there for what they do.
-        mend = [*check, "--fix", "--unsafe-fixes", "--exit-zero", "--unfixable=F401,F811,SIM401"]
+        # Ruff calls unsafe what may lose a comment. Imports may be there for what they do, and what
+        # rules that later versions bring make of a program nobody has tried.
+        mend = [*check, "--fix", "--unsafe-fixes", "--exit-zero", f"--fixable={_TRIED}",
+                "--unfixable=F401,F811,SIM401"]  # fmt: skip
         _ruff(mend, folder)
         for file in files.values():  # what ruff has put together may be said better
             file.write_text(polished(file.read_text(encoding="utf-8")), encoding="utf-8")

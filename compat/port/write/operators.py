@@ -52,7 +52,7 @@ def length(operand: Code, kind: Type, node: s.Unary, draft: Draft) -> Code:
         return sized
     if kind.is_string or kind.only(Kind.SIZES, Kind.STRING):
         return code.call("len", operand)
-    if kind.is_list(Kind.NIL):
+    if kind.is_list(Kind.NIL) and kind.shape and "nil at its end" not in kind.shape.uses:
         return code.call("len", operand)
     if not kind.atoms:
         draft.unknown(node.operand, "lengths")

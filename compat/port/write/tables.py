@@ -236,7 +236,9 @@ def _of_table(
     is_nil = Kind.NIL in draft.types.type(node).atoms
     may_miss = not is_prefix and (is_nil if was_seen else is_test)
     if not (is_prefix or was_seen or may_miss):
-        may_miss = (shape.is_list and "deleted" in shape.uses) or shape.is_past(node.key)
+        may_miss = (shape.is_list and "deleted" in shape.uses) or draft.types.is_past(
+            node.key, shape
+        )
     if shape.is_own_meta:
         return Code(f"{owner.atom}[{draft.value(node.key)}]")
     if "meta" in shape.uses:

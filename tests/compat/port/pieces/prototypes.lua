@@ -294,3 +294,47 @@ function tests.only() end
 local tester = torch.Tester()
 tester:add(tests)
 tester:run()
+-- # queues, sets with operators, events and ordered maps
+-- queue, stack, set, ordered map, events
+local Queue = {}
+Queue.__index = Queue
+setmetatable(Queue, {__call = function(cls, ...) return cls.new(...) end})
+function Queue.new(...) local self = setmetatable({first = 1, last = 0, items = {}}, Queue) for _, v in ipairs({...}) do self:push(v) end return self end
+function Queue:push(v) self.last = self.last + 1 self.items[self.last] = v return self end
+function Queue:pop() if self.first > self.last then return nil end local v = self.items[self.first] self.items[self.first] = nil self.first = self.first + 1 return v end
+function Queue:size() return self.last - self.first + 1 end
+function Queue:iter() local i = self.first - 1 return function() i = i + 1 if i <= self.last then return i, self.items[i] end end end
+Queue.__len = Queue.size
+local q = Queue(1, 2, 3)
+print(q:pop(), q:pop(), q:size(), q:push('x'):size())
+for i, v in q:iter() do io.write(i, '=', v, ' ') end print()
+print(q:pop(), q:pop(), q:pop(), q:size())
+local Set = {}
+Set.mt = {__index = Set}
+function Set.new(l) local s = setmetatable({}, Set.mt) for _, v in ipairs(l) do s[v] = true end return s end
+function Set.union(a, b) local r = Set.new{} for k in pairs(a) do r[k] = true end for k in pairs(b) do r[k] = true end return r end
+function Set.inter(a, b) local r = Set.new{} for k in pairs(a) do r[k] = b[k] end return r end
+function Set.list(s) local l = {} for k in pairs(s) do l[#l + 1] = k end table.sort(l) return l end
+Set.mt.__add = Set.union
+Set.mt.__mul = Set.inter
+Set.mt.__tostring = function(s) return '{' .. table.concat(Set.list(s), ', ') .. '}' end
+Set.mt.__le = function(a, b) for k in pairs(a) do if not b[k] then return false end end return true end
+Set.mt.__lt = function(a, b) return a <= b and not (b <= a) end
+Set.mt.__eq = function(a, b) return a <= b and b <= a end
+local a, b = Set.new{1, 2, 3}, Set.new{2, 3, 4}
+print(tostring(a + b), tostring(a * b), (a * b) <= a, a < b, a == Set.new{3, 2, 1}, a ~= b)
+local Emitter = {}
+function Emitter.new() local o = {handlers = {}} return setmetatable(o, {__index = Emitter}) end
+function Emitter:on(name, f) self.handlers[name] = self.handlers[name] or {} table.insert(self.handlers[name], f) return self end
+function Emitter:emit(name, ...) local n = 0 for _, f in ipairs(self.handlers[name] or {}) do f(...) n = n + 1 end return n end
+local e = Emitter.new()
+local log = {}
+e:on('x', function(a) log[#log + 1] = 'first ' .. a end):on('x', function(a, b) log[#log + 1] = 'second ' .. tostring(b) end)
+print(e:emit('x', 1, 2), e:emit('y'), table.concat(log, '; '))
+local OrderedMap = setmetatable({}, {__call = function(self) return setmetatable({_keys = {}, _vals = {}}, self) end})
+OrderedMap.__index = function(t, k) local own = rawget(OrderedMap, k) if own ~= nil then return own end return rawget(t, '_vals')[k] end
+OrderedMap.__newindex = function(t, k, v) if t._vals[k] == nil then table.insert(t._keys, k) end t._vals[k] = v end
+function OrderedMap:each() local i = 0 return function() i = i + 1 local k = self._keys[i] if k then return k, self._vals[k] end end end
+local m = OrderedMap()
+m.z = 1 m.a = 2 m.z = 3
+for k, v in m:each() do io.write(k, '=', v, ' ') end print(m.z, m.nothing)

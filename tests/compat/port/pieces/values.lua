@@ -730,3 +730,21 @@ local sum = 0
 for i = 1, x:size(1) do sum = sum + x[i] end
 print(sum == x:sum())
 torch.setdefaulttensortype('torch.DoubleTensor')
+-- # lists past their ends, and with nil at them
+local function f() return nil end
+local t = {f()}
+print(#t, t[1], next(t))
+local u = {1, 2, 3}
+u[5] = 5
+print(#u)
+u[4] = 4
+print(#u)
+u[#u] = nil
+print(#u, u[4])
+local xs = {10, 20, 30}
+for i = 1, 5 do io.write(tostring(xs[i]), ' ') end print()
+local pairs_of = {}
+for i = 1, 5 do pairs_of[i] = {xs[i], xs[i + 1]} end
+for i = 1, 5 do print(i, pairs_of[i][1], pairs_of[i][2], #pairs_of[i]) end
+local ro = setmetatable({}, {__index = {a = 1}, __newindex = function(t, k, v) error('read only: ' .. k .. #v, 0) end})
+print(ro.a, pcall(function() ro.b = 'x' end))
