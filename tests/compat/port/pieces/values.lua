@@ -726,7 +726,14 @@ torch.manualSeed(1)
 local x = torch.rand(100)
 local function average(t) return t:mean() end
 print(x:sum(), average(x), torch.std(x), x:var(), x:prod(), x:view(10, 10):trace())
-local sum = 0
+local sum, y = 0, torch.Tensor(100):copy(x)
 for i = 1, x:size(1) do sum = sum + x[i] end
-print(sum == x:sum())
+print(sum == x:sum(), y:sum())
 torch.setdefaulttensortype('torch.DoubleTensor')
+
+-- # numbers at equal distances are rounded as in Torch7; lists that end with nil
+torch.setdefaulttensortype('torch.FloatTensor')
+local x = torch.linspace(0, 1, 8)
+print(x[3], x[6], x[7], torch.linspace(-1, 2)[50], torch.linspace(2, 2, 1)[1])
+torch.setdefaulttensortype('torch.DoubleTensor')
+for _, c in ipairs{{'a', {3}, 'T'}, {'b', {}, nil}} do print(c[1], #c[2], c[3]) end
