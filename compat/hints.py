@@ -213,7 +213,7 @@ _SAME = re.findall(
     """
     add addbmm addcdiv addcmul addmm addmv addr all any baddbmm bmm chunk clamp cross cumprod
     cumsum diag dist div dot eq equal eye fmod gather ge geqrf ger gt histc inverse kthvalue le
-    lerp linspace logspace lt mean median mm mode mul mv ne neg nonzero norm numel ones orgqr
+    lerp logspace lt mean median mm mode mul mv ne neg nonzero norm numel ones orgqr
     ormqr permute prod remainder renorm reshape scatter sign sort split squeeze std sum topk
     trace tril triu var zeros
     """,

@@ -102,6 +102,7 @@ __all__ = [
     "getnumthreads",
     "initialSeed",
     "isTensor",
+    "linspace",
     "load",
     "log",
     "log1p",
@@ -273,6 +274,28 @@ def range(first: float, last: float, step: float = 1) -> torch.Tensor:
     count = math.floor((last - first) / step + 1)
     numbers = torch.arange(count, dtype=torch.float64) * step + first
     return numbers.to(torch.get_default_dtype())
+
+
+def linspace(first: float, last: float, n: int = 100) -> torch.Tensor:
+    """Return ``n`` numbers at equal distances as a tensor of the default type.
+
+    PyTorch counts those of the second half from ``last`` back, which rounds otherwise.
+
+    Args:
+        first: the first number.
+        last: the last number.
+        n: how many.
+
+    Examples:
+        >>> from compat import torch as torch7
+        >>> torch7.linspace(0, 1, 3).tolist()
+        [0.0, 0.5, 1.0]
+    """
+    n = whole(n, "n", 1)
+    if n == 1 and first != last:
+        raise ValueError(f"n is 1; 2 or more are accepted from {first} to {last}")
+    numbers = torch.arange(n, dtype=torch.get_default_dtype())
+    return numbers * (last - first) / max(n - 1, 1) + first
 
 
 def setnumthreads(number: int) -> None:

@@ -300,7 +300,10 @@ class Table:
             last = node.fields[-1].value if node.fields else None
             if isinstance(last, s.Call):
                 return None
-            lengths.append(len(node.fields) - isinstance(last, s.Vararg))
+            values = [f.value for f in node.fields]
+            while values and isinstance(values[-1], s.Constant) and values[-1].value is None:
+                values.pop()
+            lengths.append(len(values) - isinstance(last, s.Vararg))
         return min(lengths)
 
     @property

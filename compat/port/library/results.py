@@ -29,7 +29,8 @@ _ELSEWHERE = {"cl"}  # what moves tensors to devices that are not here
 _OF_LISTS = {
     *("nn.ConcatTable", "nn.ParallelTable", "nn.MapTable", "nn.NarrowTable", "nn.SplitTable"),
     *("nn.FlattenTable", "nn.ZipTable", "nn.ZipTableOneToMany", "nn.CAddTensorTable"),
-    *("nn.Repeater", "nn.RecurrentAttention"),
+    *("nn.Repeater", "nn.RecurrentAttention", "nn.ParallelCriterion", "nn.MarginRankingCriterion"),
+    *("nn.CosineEmbeddingCriterion", "nn.L1HingeEmbeddingCriterion"),
 }
 _OF_TABLES = _OF_LISTS | {
     *("nn.gModule", "nn.Identity", "nn.Recurrence", "nn.Recursor"),

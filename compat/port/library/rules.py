@@ -179,7 +179,8 @@ def _text(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
     if subject is None or not draft.types.type(subject).is_tensor:
         return rule.text
     dtypes = draft.types.type(subject).dtypes
-    may_be_float = dtypes == {"Float"} or (dtypes == {"?"} and draft.types.may_be_float)
+    others = {"?", "Default"} if draft.types.may_be_float else set()
+    may_be_float = dtypes <= {"Float", *others}
     if may_be_float and rule.result == "n" and rule.name in _SUMS:
         return re.sub(r"^\{([01])\.\}", r"{\1.}.double()", rule.text)
     return rule.text.replace(".float().to(", ".to(") if dtypes == {"Float"} else rule.text

@@ -192,8 +192,7 @@ zeros|ones n*|y      torch.{name}({*}) -> t*
 rand|randn n*        torch7.{name}({*}) -> t*
 rand|randn y         torch7.{name}(*{1}) -> t
 eye n*               torch.eye({*}) -> t2d
-linspace nnn         torch.linspace({1}, {2}, {3}) -> t1d
-linspace nn          torch.linspace({1}, {2}, 100) -> t1d
+linspace nn|nnn      torch7.linspace({*}) -> t1d
 range n*             torch7.range({*}) -> t1d
 randperm n           torch7.randperm({1}) -> t1d
 cat tt               torch.cat([{1}, {2}], -1) -> t1

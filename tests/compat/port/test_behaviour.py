@@ -390,6 +390,12 @@ def test_backward_with_another_input_keeps_what_forward_computed(
     assert lua == python
 
 
+def test_what_a_linter_makes_of_a_lambda_is_called() -> None:
+    from compat.port import lua
+
+    assert (lua.either(None, list), lua.either(3, dict), lua.both(3, dict)) == ([], 3, {})
+
+
 def test_a_table_with_a_metatable_reads_as_in_python() -> None:
     from compat.port import lua
 

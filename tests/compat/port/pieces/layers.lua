@@ -341,3 +341,14 @@ local reset = nn.Linear.reset
 nn.Linear.reset = function(self, deviation) reset(self, deviation) self.bias:zero() return self end
 print(nn.Linear(2, 2).bias:sum())
 nn.Linear.reset = reset
+
+-- # gradients of criterions of several inputs are lists, whatever is known of these
+require 'nn'
+local function given(t) return t.inputs end
+local inputs = given({inputs = {torch.ones(2), torch.zeros(2)}, n = 2})
+local several = nn.ParallelCriterion():add(nn.MSECriterion()):add(nn.AbsCriterion())
+local layer, parent = torch.class('nn.TwoOutputs', 'nn.Module')
+function layer:__init() parent.__init(self) self.output = {} end
+function layer:updateOutput(x) self.output[1], self.output[2] = x, x * 2 return self.output end
+local outputs = nn.TwoOutputs():forward(torch.ones(2))
+print(several:forward(outputs, inputs), #several:backward(outputs, inputs), several.gradInput[2]:sum())

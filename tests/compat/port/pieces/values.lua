@@ -726,9 +726,9 @@ torch.manualSeed(1)
 local x = torch.rand(100)
 local function average(t) return t:mean() end
 print(x:sum(), average(x), torch.std(x), x:var(), x:prod(), x:view(10, 10):trace())
-local sum = 0
+local sum, y = 0, torch.Tensor(100):copy(x)
 for i = 1, x:size(1) do sum = sum + x[i] end
-print(sum == x:sum())
+print(sum == x:sum(), y:sum())
 torch.setdefaulttensortype('torch.DoubleTensor')
 -- # lists past their ends, and with nil at them
 local function f() return nil end
@@ -748,3 +748,10 @@ for i = 1, 5 do pairs_of[i] = {xs[i], xs[i + 1]} end
 for i = 1, 5 do print(i, pairs_of[i][1], pairs_of[i][2], #pairs_of[i]) end
 local ro = setmetatable({}, {__index = {a = 1}, __newindex = function(t, k, v) error('read only: ' .. k .. #v, 0) end})
 print(ro.a, pcall(function() ro.b = 'x' end))
+
+-- # numbers at equal distances are rounded as in Torch7; lists that end with nil
+torch.setdefaulttensortype('torch.FloatTensor')
+local x = torch.linspace(0, 1, 8)
+print(x[3], x[6], x[7], torch.linspace(-1, 2)[50], torch.linspace(2, 2, 1)[1])
+torch.setdefaulttensortype('torch.DoubleTensor')
+for _, c in ipairs{{'a', {3}, 'T'}, {'b', {}, nil}} do print(c[1], #c[2], c[3]) end
