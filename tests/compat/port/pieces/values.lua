@@ -730,3 +730,18 @@ local sum = 0
 for i = 1, x:size(1) do sum = sum + x[i] end
 print(sum == x:sum())
 torch.setdefaulttensortype('torch.DoubleTensor')
+
+-- # bytes of what nobody knows
+local function bytes(x) local y = x if x:type() == 'torch.FloatTensor' then y = x:byte() end return y end
+local call = loadstring('return function(a, b) return a(b) end')()
+print(call(bytes, torch.FloatTensor{3}):type())
+
+-- # bytes that are no text, in files and in Lua
+local name = os.tmpname()
+local file = io.open(name, 'wb')
+file:write(string.char(137, 80, 200), '\195\169')
+file:close()
+local read = io.open(name, 'rb'):read('*a')
+local storage = torch.ByteStorage():string(read)
+print(#read, storage:size(), storage[1])
+os.remove(name)
