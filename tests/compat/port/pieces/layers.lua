@@ -341,3 +341,10 @@ local reset = nn.Linear.reset
 nn.Linear.reset = function(self, deviation) reset(self, deviation) self.bias:zero() return self end
 print(nn.Linear(2, 2).bias:sum())
 nn.Linear.reset = reset
+
+-- # names that a program gives some layers
+require 'nn'
+local net = nn.Sequential():add(nn.Tanh()):add(nn.ReLU())
+net:get(2).name = 'last'
+local function name_of(net, i) local layer = net:get(i) local name = layer.name return name end
+print(name_of(net, 1), name_of(net, 2))

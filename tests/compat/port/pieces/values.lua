@@ -745,3 +745,9 @@ local read = io.open(name, 'rb'):read('*a')
 local storage = torch.ByteStorage():string(read)
 print(#read, storage:size(), storage[1])
 os.remove(name)
+
+-- # functions that become operators keep what their operands are
+local a, b = torch.Tensor{3, 3}, torch.Tensor{5, 4}
+print(torch.cmul(a, b - a):sum(), torch.cmul(a, (1 - a)):sum(), torch.cdiv(a + b, b - a):sum())
+print(torch.csub(a, b - a):sum(), torch.mul(a - b, 2):sum(), torch.add(a, b - a):sum())
+print(torch.cdiv(a, torch.cdiv(b, a)):sum(), torch.cmul(torch.cmul(a, b), -a):sum())
