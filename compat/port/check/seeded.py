@@ -9,7 +9,7 @@ in both.
 
 from __future__ import annotations
 
-import itertools
+import multiprocessing
 import os
 import runpy
 import sys
@@ -56,10 +56,12 @@ class _Clock:
 
 
 def _seed_alike() -> None:
-    numbers = itertools.count(_SEED)
+    next_number = multiprocessing.Value("q", _SEED)  # of all workers, too, which may be processes
 
     def seed(self: Generator) -> int:
-        number = next(numbers)
+        with next_number.get_lock():
+            number: int = next_number.value
+            next_number.value += 1
         self.manualSeed(number)
         return number
 

@@ -275,8 +275,13 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
     if isinstance(name, str):
         found = shape.name(name)
         is_fixed = shape.is_options or shape.klass is not None
-        is_name = found.atoms or "dynamic" not in shape.uses or is_fixed
-        return found if is_name else shape.items
+        if "dynamic" not in shape.uses or is_fixed:
+            return found
+        if not found.atoms or found.atoms == {Kind.NIL}:
+            return shape.items
+        made = found.joined(shape.items)  # which of them is under the name nobody knows
+        made.open |= not shape.items.atoms
+        return made
     if kind.is_number and not isinstance(key, s.Constant):
         shape.uses.add("by number")
     if kind.is_string and shape.klass is not None:

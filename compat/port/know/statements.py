@@ -8,6 +8,7 @@ from compat.port.know.entries import any_entry
 from compat.port.know.registry import EFFECTS, statement
 from compat.port.know.shapes import captures, is_open, may_end
 from compat.port.know.types import Kind, Type, tensor
+from compat.port.library.results import METHODS
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -163,6 +164,8 @@ def _assign(known: Inference, target: s.Node, kind: Type) -> None:
     owner = known.type(target.object)
     if owner.shape is not None:
         known.store(owner.shape, target.key, kind)
+    elif owner.present.only(Kind.MODULE) and s.constant(target.key) in METHODS and kind.signature:
+        kind.signature.root().is_hook = True
 
 
 def loop_types(known: Inference, node: s.ForEach) -> list[Type]:

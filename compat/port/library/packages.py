@@ -149,8 +149,11 @@ def _fields(*names: str) -> set[str]:
 
 
 def is_field(name: str) -> bool:
-    """Return whether some object of compat's has a field or method of this name."""
-    return name in _fields()
+    """Return whether some object of compat's has a field or method of this name.
+
+    ``name`` is what programs give layers; of compat's only a logger and a graph have it.
+    """
+    return name in _fields() and name != "name"
 
 
 def has_field(name: str, classes: set[str]) -> bool:

@@ -60,7 +60,7 @@ def owner_of(method: str, arguments: list[Type]) -> Type | None:
         return tensor()
     if method in _ONLY_MODULES:
         return Type(Kind.MODULE)
-    if method in _ONLY_STRINGS:
+    if method in _ONLY_STRINGS and (method, kinds) != ("byte", ""):
         return Type(Kind.STRING)
     if method in tensors.names() and method not in _BOTH:
         return tensor()

@@ -9,8 +9,8 @@ A line is ``name kinds text & all ! statement -> results``; all but the name may
   strings, ``x`` anything, ``*`` any number of the kind before.
 - In the text ``{*}`` is all arguments, ``{1}`` the first, ``{1.}`` where something follows,
   ``{1d}`` a dimension and ``{1i}`` an index, both from 0, ``{1m}`` a mask, ``{1w}`` a whole number,
-  ``{1a}``, ``{1o}`` and ``{1u}`` beside an operator; ``{0.}`` is a method's tensor. ``#2`` at its
-  end is how many values it gives (``#?``: any number), where the results do not tell.
+  ``{1a}`` and ``{1u}`` beside an operator, ``{1o}`` of it; ``{0.}`` is a method's tensor. ``#2`` at
+  its end is how many values it gives (``#?``: any number), where the results do not tell.
 - ``all``: a tuple of all that it gives, where somebody takes more than the first.
   ``statement``: where nobody takes anything.
 - Results: ``t`` a tensor (with its number of dimensions), ``=`` the tensor itself, ``n``, ``i``,

@@ -12,10 +12,12 @@ import torch
 from compat.lua import LuaTable, Runtime
 from compat.lua.errors import LuaError
 from compat.lua.runtime import describe_error
+from compat.lua.values import LuaFunction
 from compat.port.lua.errors import is_library, is_of_draft, value_at_origin, value_of
 from compat.port.lua.objects import Object
 from compat.port.lua.runtime import Original, Storage
 from compat.port.lua.tables import pairs
+from compat.port.lua.text import bytes_as_text
 from compat.random import Generator
 from compat.t7.objects import registry
 from compat.tensor_types import CUDA_TYPES, type_name
@@ -89,6 +91,24 @@ class _Where(type):
         return cls.test(value)
 
 
+class _Function(LuaFunction):
+    """A function of Lua, where a text has a letter for each byte."""
+
+    def __call__(self, *args: Any) -> Any:
+        found = super().__call__(*map(_letters, args))
+        return tuple(map(_text, found)) if isinstance(found, tuple) else _text(found)
+
+
+def _letters(value: Any) -> Any:
+    is_text = isinstance(value, str) and not value.isascii()
+    return value.encode("utf-8", "surrogateescape").decode("latin-1") if is_text else value
+
+
+def _text(value: Any) -> Any:
+    is_text = isinstance(value, str) and not value.isascii()
+    return bytes_as_text(value.encode("latin-1")) if is_text else value
+
+
 class DraftRuntime(Runtime):
     """A runtime whose objects have methods in Python, and that knows the classes of drafts."""
 
@@ -117,6 +137,9 @@ class DraftRuntime(Runtime):
             "watched": lambda function: self.exchange.watched(self._as_called(function)),
         }
         return super()._helpers() | own
+
+    def _make_function(self, function: Any, address: int) -> LuaFunction:
+        return _Function(self, self._at_home(function), address)
 
     def represent_where(self, test: Callable[[Any], bool], convert: Callable[[Any], Any]) -> None:
         """Register ``convert`` for all values of which ``test`` is true."""

@@ -352,3 +352,21 @@ function layer:__init() parent.__init(self) self.output = {} end
 function layer:updateOutput(x) self.output[1], self.output[2] = x, x * 2 return self.output end
 local outputs = nn.TwoOutputs():forward(torch.ones(2))
 print(several:forward(outputs, inputs), #several:backward(outputs, inputs), several.gradInput[2]:sum())
+-- # names that a program gives some layers
+require 'nn'
+local net = nn.Sequential():add(nn.Tanh()):add(nn.ReLU())
+net:get(2).name = 'last'
+local function name_of(net, i) local layer = net:get(i) local name = layer.name return name end
+print(name_of(net, 1), name_of(net, 2))
+
+-- # methods of modules that are functions with names
+require 'nn'
+local function nop() end
+local function twice(self, input) self.output = input * 2 return self.output end
+local m = nn.Linear(2, 2)
+m.accGradParameters = nop
+m.updateOutput = twice
+m.gradWeight:zero()
+print(m:forward(torch.ones(2)):sum())
+m:backward(torch.ones(2), torch.ones(2))
+print(m.gradWeight:sum(), twice(m, torch.ones(3)):sum())

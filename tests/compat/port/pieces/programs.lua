@@ -147,3 +147,13 @@ print(package.loaded.answer, pcall(require, 'answer') == false)
 require 'libstn' -- which sets the global variable
 function stn.twice(x) return 2 * x end
 print(stn.twice(4))
+
+-- # options that are copied by name into a table
+local settings = {}
+for name, value in pairs({ids = '1,2', seed = 11}) do settings[name] = value end
+if settings.ids:len() > 0 then
+  settings.ids = {settings.ids:sub(1, 1), settings.ids:sub(3)}
+else
+  settings.ids = {}
+end
+print(#settings.ids, settings.ids[2], settings.seed)

@@ -755,3 +755,24 @@ local x = torch.linspace(0, 1, 8)
 print(x[3], x[6], x[7], torch.linspace(-1, 2)[50], torch.linspace(2, 2, 1)[1])
 torch.setdefaulttensortype('torch.DoubleTensor')
 for _, c in ipairs{{'a', {3}, 'T'}, {'b', {}, nil}} do print(c[1], #c[2], c[3]) end
+
+-- # bytes of what nobody knows
+local function bytes(x) local y = x if x:type() == 'torch.FloatTensor' then y = x:byte() end return y end
+local call = loadstring('return function(a, b) return a(b) end')()
+print(call(bytes, torch.FloatTensor{3}):type())
+
+-- # bytes that are no text, in files and in Lua
+local name = os.tmpname()
+local file = io.open(name, 'wb')
+file:write(string.char(137, 80, 200), '\195\169')
+file:close()
+local read = io.open(name, 'rb'):read('*a')
+local storage = torch.ByteStorage():string(read)
+print(#read, storage:size(), storage[1])
+os.remove(name)
+
+-- # functions that become operators keep what their operands are
+local a, b = torch.Tensor{3, 3}, torch.Tensor{5, 4}
+print(torch.cmul(a, b - a):sum(), torch.cmul(a, (1 - a)):sum(), torch.cdiv(a + b, b - a):sum())
+print(torch.csub(a, b - a):sum(), torch.mul(a - b, 2):sum(), torch.add(a, b - a):sum())
+print(torch.cdiv(a, torch.cdiv(b, a)):sum(), torch.cmul(torch.cmul(a, b), -a):sum())
