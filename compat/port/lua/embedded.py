@@ -21,11 +21,12 @@ from compat.t7.objects import registry
 # Lua sees a class of a draft as a table with its functions and fields, which is called to make an
 # object. `number` is what Python knows it by.
 _FACE = """
-function(t7, faces, number, attribute, assign, make, class)
+function(t7, faces, number, attribute, assign, make, class, entries)
    local meta = {
       __index = function(_, key) return t7.to_lua(t7.call(attribute, number, key)) end,
       __newindex = function(_, key, value) t7.call(assign, number, key, t7.to_python(value)) end,
       __call = function(_, ...) return t7.send(make, select('#', ...) + 1, number, ...) end,
+      __pairs = function() return next, t7.to_lua(t7.call(entries, number)) end,
    }
    t7.exporters[meta] = function() return t7.call(class, number) end
    local face = setmetatable({}, meta)
@@ -168,11 +169,16 @@ class DraftRuntime(Runtime):
             number = len(self._classes) + 1
             self._classes[number] = cls
             parts = (self._attribute, self._assign, self._make, self._classes.__getitem__)
-            self._faces[cls] = self.lua.eval(_FACE)(self._t7, self._known_faces, number, *parts)
+            face = self.lua.eval(_FACE)
+            self._faces[cls] = face(self._t7, self._known_faces, number, *parts, self._entries)
         return self._faces[cls]
 
     def _attribute(self, number: int, key: Any) -> Any:
         return getattr(self._classes[number], key, None) if isinstance(key, str) else None
+
+    def _entries(self, number: int) -> dict[str, Any]:
+        cls = self._classes[number]
+        return {name: getattr(cls, name) for name in vars(cls) if not name.startswith("__")}
 
     def _assign(self, number: int, key: str, value: Any) -> None:
         setattr(self._classes[number], key, value)

@@ -516,3 +516,13 @@ local words = {}
 for word in ('1,2,3.5'):gmatch('[^,]+') do words[#words + 1] = word end
 print(torch.Tensor(words), torch.LongTensor(words))
 print(torch.Tensor({words, {4, '5', 6}}))
+-- # sizes in fields that change
+require 'torch'
+local layer = {}
+local function resize(x)
+   layer.size, layer.other = x:size(), torch.LongStorage(2)
+   layer.size[1] = 1
+   for i = 1, 2 do layer.other[i] = x:size(i) end
+end
+resize(torch.ones(2, 3))
+print(torch.ones(layer.size), torch.zeros(layer.other):sum(), layer.size[1])
