@@ -308,3 +308,11 @@ local path = os.tmpname()
 torch.save(path, {Mean()})
 for i, o in ipairs(torch.load(path)) do print(use(o, 1, 2), o(1, 2, 3)) end
 os.remove(path)
+-- # a function of a class, called by its base class
+zoo = {}
+local Base = torch.class('zoo.Base')
+function Base.predict(x) print('not implemented') end
+function Base:run(x) return self.predict(x) end
+local Sub = torch.class('zoo.Sub', 'zoo.Base')
+function Sub.predict(x) return x + 1 end
+print(zoo.Sub():run(1))
