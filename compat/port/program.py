@@ -71,7 +71,7 @@ def make(
             facts[place] = sorted({*facts.get(place, ()), *kinds})
     reasons = {source.path: _reason(source) for source in program.sources}
     types = _inferred(files, facts, reasons)
-    shared = _shared(files, {s.path for s in program.sources if s.is_data})
+    shared = _shared(types, {s.path for s in program.sources if s.is_data})
     for file in files:
         rename(file, types)
     made = [
@@ -205,17 +205,22 @@ def started(paths: Sequence[Path], words: Sequence[str]) -> tuple[int, Sequence[
     return 0, words
 
 
-def _shared(files: Sequence[File], data: set[Path]) -> set[Variable]:
-    """Return globals that one file writes and another reads; what Lua files do is not known."""
+def _shared(types: Inference, data: set[Path]) -> set[Variable]:
+    """Return globals that one file writes and another reads, or puts a class into; what Lua files
+    do is not known.
+    """
+    files = types.files
     if len(files) == 1:
         return set()
     unknown = any(file.is_opaque and Path(file.path) not in data for file in files)
     found: set[Variable] = set()
+    classes = [c for c in types.classes.values() if c.is_torch]
     for file in files:
         others = [f for f in files if f is not file]
         for variable in file.scopes.written_globals:
             used = (f.scopes.read_globals | f.scopes.written_globals for f in others)
-            if unknown or any(variable in u for u in used):
+            put = (c.name.split(".")[0] == variable.id for c in classes if c.module != file.module)
+            if unknown or any(variable in u for u in used) or any(put):
                 found.add(variable)
     return found
 

@@ -34,14 +34,14 @@ def copied(source: Path, folder: Path) -> None:
 
     Files are copied, for a script may write to them; from 256 MB on they are linked, and so are the
     folders in one with more than 5,000 files, and Lua files, which a run finds by their own
-    paths. What begins with a dot is left out.
+    paths. What begins with a dot is left out, and so are such copies.
     """
     left, files = _BYTES, 0
     for path, folders, names in os.walk(source):
         place = Path(path).relative_to(source)
         (folder / place).mkdir(exist_ok=True)
         names = [name for name in names if not name.startswith(".")]
-        folders[:] = [name for name in folders if not name.startswith(".")]
+        folders[:] = [name for name in folders if not name.startswith((".", FOLDER))]
         files += len(names)
         for name in names:
             entry, target = Path(path, name), folder / place / name

@@ -32,9 +32,10 @@ def all_results(known: Inference, node: s.Node) -> list[Type]:
 def results(known: Inference, node: s.Call) -> list[Type]:
     """Return the types of what a call gives; one at least, which is ``nil`` where there is none."""
     arguments = [known.type(a) for a in node.arguments]
-    if node.arguments and is_open(node.arguments[-1]) and known.takes_all(node):
+    owner = None if node.method is None else known.owner_of_method(node)  # once: it may be a chain
+    if node.arguments and is_open(node.arguments[-1]) and known.takes_all(node, owner):
         known.spread_out(node.arguments[-1])
-    if node.method is None:
+    if node.method is None or owner is None:
         path = known.dotted(node.function) or known.of_tensors(node.function)
         if path is not None:
             klass = known.classes.get(path)
@@ -61,7 +62,6 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         found = known.call(callee.signature, _given(known, node, callee.signature, arguments))
         picked = _picked(known, node, callee.signature, arguments)
         return found if picked is None else [picked, *found[1:]]
-    owner = known.owner_of_method(node)
     if owner.shape is None and owner.only(Kind.MODULE):
         _note_shorter(known, node.method, len(node.arguments) + 1)
     if node.method == "option" and owner.only(Kind.MODULE) and len(node.arguments) > 1:
@@ -220,9 +220,9 @@ def spread_out(known: Inference, node: s.Node) -> None:
         signature.is_tried |= is_any
 
 
-def called(known: Inference, node: s.Call) -> list[Signature]:
-    """Return what is known of the functions that a call may call."""
-    owner = known.type(node.function)
+def called(known: Inference, node: s.Call, owner: Type | None = None) -> list[Signature]:
+    """Return what is known of the functions that a call may call; ``owner``: of a method."""
+    owner = known.type(node.function) if owner is None else owner
     if node.method is None:
         found = owner.signature
     elif methods := known.methods(owner, node.method):
@@ -232,12 +232,12 @@ def called(known: Inference, node: s.Call) -> list[Signature]:
     return [] if found is None else [one.root() for one in found.choices or [found]]
 
 
-def takes_all(known: Inference, node: s.Call) -> bool:
+def takes_all(known: Inference, node: s.Call, owner: Type | None = None) -> bool:
     """Return whether ``known`` matters to a function how many arguments it gets."""
     path = known.dotted(node.function) if node.method is None else None
     if path is not None:
         return path in _COUNTING
-    return any(f.is_vararg for signature in known.called(node) for f in signature.nodes)
+    return any(f.is_vararg for signature in known.called(node, owner) for f in signature.nodes)
 
 
 def _reshaped(known: Inference, node: s.Node, new: Type) -> None:

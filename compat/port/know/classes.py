@@ -55,6 +55,8 @@ def _asks_for_own(known: Inference, file: File, node: s.Node) -> bool:
 def _give_self(known: Inference, name: str, define: s.Define, klass: Class) -> None:
     """Note that a method's first parameter, an operator's both, are objects of its class."""
     is_method = define.is_method or is_self(define.function) or is_metamethod(name)
+    if name in ("__call", "__call__"):  # by what may not be known, with fewer arguments
+        known.signature(define.function).calls.add(1)
     parameters = define.function.parameters
     for parameter in parameters if name in _OF_TWO else parameters[: int(is_method)]:
         own = known.of(parameter.variable)
@@ -163,7 +165,8 @@ def _find_class(known: Inference, node: s.Statement) -> None:
             known.classes[_key(known, made)] = made
             if variable is not None:
                 known.of(variable).join(known.class_type(made))
-            made.holder = next((a for a in call.arguments[1:] if isinstance(a, s.Name)), None)
+            given = (a for a in call.arguments[1:] if isinstance(a, s.Name))
+            made.holder = next(given, None) or _holder(known, first.value)
             known.metatables |= {n.variable for n in names if isinstance(n, s.Name)}
             if len(names) > 1 and isinstance(names[1], s.Name) and parent_name:
                 known.aliases[names[1].variable] = str(parent_name)
@@ -178,6 +181,18 @@ def _find_class(known: Inference, node: s.Statement) -> None:
     ):
         assert isinstance(node, s.Assign)
         _add_class(known, node.values[0], node)
+
+
+def _holder(known: Inference, name: str) -> s.Node | None:
+    """Return the table of the program's that gets a class of this name: ``a.b`` of ``a.b.C``."""
+    head, *inner = name.split(".")[:-1] or [""]
+    variable = known.file.scopes.globals.get(head)
+    if variable is None or not variable.writes:
+        return None
+    holder: s.Node = s.Name(variable.id, variable, is_global=True)
+    for part in inner:
+        holder = s.Index(holder, s.Constant(part))
+    return holder
 
 
 def _key(known: Inference, made: Class) -> str:

@@ -85,6 +85,12 @@ def known_count(known: Inference, node: s.Call) -> int | None:
         if callee.atoms & {Kind.CLASS, Kind.MODULE}:
             return 1
         signature = callee.signature
+        if isinstance(node.function, s.Index) and isinstance(s.constant(node.function.key), str):
+            owner = known.owner(node.function.object)
+            own = known.methods(owner, str(s.constant(node.function.key)))
+            if len(own) > 1:  # self.f(), which classes that derive from its own have, too
+                counts = {one.count for _, one in own}
+                return counts.pop() if len(counts) == 1 else None
         if signature is not None and (signature.nodes or signature.counts):
             return signature.count
         return None if callee.atoms else _count_by_name(known, node)
@@ -105,8 +111,8 @@ def known_count(known: Inference, node: s.Call) -> int | None:
         first = node.arguments[0] if node.arguments else None
         if node.method == "split" and isinstance(first, s.Constant):  # of a node of nngraph's
             return first.value if isinstance(first.value, int) else None
-        found, own = results.module_count(node.method), known.own_count(node.method)
-        return found if own in (None, found) or owner.classes else None
+        found, theirs = results.module_count(node.method), known.own_count(node.method)
+        return found if theirs in (None, found) or owner.classes else None
     if methods := known.methods(owner, node.method):
         counts = {signature.count for _, signature in methods}
         return counts.pop() if len(counts) == 1 else None

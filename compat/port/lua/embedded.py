@@ -29,8 +29,8 @@ function(t7, faces, number, attribute, assign, make, class, entries)
    local meta = {
       __index = function(_, key) return t7.to_lua(t7.call(attribute, number, key)) end,
       __newindex = function(_, key, value) t7.call(assign, number, key, t7.to_python(value)) end,
-      __pairs = function() return next, t7.to_lua(t7.call(entries, number)) end,
       __call = function(_, ...) return t7.send(make, select('#', ...) + 1, number, ...) end,
+      __pairs = function() return next, t7.to_lua(t7.call(entries, number)) end,
    }
    t7.exporters[meta] = function() return t7.call(class, number) end
    local face = setmetatable({}, meta)
@@ -203,14 +203,9 @@ class DraftRuntime(Runtime):
         if cls not in self._faces:
             number = len(self._classes) + 1
             self._classes[number] = cls
-            parts = (
-                self._attribute,
-                self._assign,
-                self._make,
-                self._classes.__getitem__,
-                self._entries,
-            )
-            self._faces[cls] = self.lua.eval(_FACE)(self._t7, self._known_faces, number, *parts)
+            parts = (self._attribute, self._assign, self._make, self._classes.__getitem__)
+            face = self.lua.eval(_FACE)
+            self._faces[cls] = face(self._t7, self._known_faces, number, *parts, self._entries)
         return self._faces[cls]
 
     def _attribute(self, number: int, key: Any) -> Any:

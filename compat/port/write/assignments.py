@@ -213,8 +213,12 @@ def store_code(target: s.Index, value: Code, draft: Draft) -> None:
         return
     kind = draft.types.indexed(target)
     owner = draft.value(target.object)
-    if kind.only(Kind.SIZES, Kind.STORAGE) and isinstance(target.object, s.Name):
-        draft.page.write(f"{owner} = lua.resized({owner}, {draft.value(target.key)}, {value})")
+    if kind.only(Kind.SIZES, Kind.STORAGE) and not isinstance(target.object, s.Call):
+        made = code.call("lua.resized", owner, draft.value(target.key), value)
+        if isinstance(target.object, s.Index):
+            store_code(target.object, made, draft)
+        else:
+            draft.page.write(f"{owner} = {made}")
         return
     if kind.only(Kind.TABLE) and kind.shape is not None and kind.shape.is_list:
         key = target.key

@@ -89,13 +89,9 @@ def class_statement(klass: Class, draft: Draft) -> None:
             draft.page.comments([c for c in define.before if c is not None])
             _method(method, define, klass, draft)
     draft.klass = outer
-    package, _, plain = klass.name.rpartition(".")
-    holder = klass.holder
-    known = draft.file.scopes.globals.get(package) if klass.is_torch else None
-    if holder is None and known is not None and known.writes:  # a table of the program's
-        holder = s.Name(package, known, is_global=True)
-    if holder is not None:
-        store_code(s.Index(holder, s.Constant(plain)), Code(name), draft)
+    if klass.holder is not None:
+        plain = klass.name.rpartition(".")[2]
+        store_code(s.Index(klass.holder, s.Constant(plain)), Code(name), draft)
     if klass.variable is not None and klass.variable.is_global and klass.variable in draft.shared:
         draft.page.write(f"shared.{name} = {name}")
 

@@ -197,3 +197,13 @@ def test_a_copy_of_a_copy_stays_when_that_is_gone(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "first")
     (tmp_path / "second").rename(tmp_path / "first")
     assert (tmp_path / "first" / "script.lua").read_text() == "print(1)"
+
+
+def test_a_copy_is_not_copied_into_itself(tmp_path: Path) -> None:
+    from compat.port.check.copies import copied
+
+    (tmp_path / "data.txt").write_text("1")
+    folder = tmp_path / "dptable-port-1" / "lua"
+    folder.mkdir(parents=True)
+    copied(tmp_path, folder)
+    assert [p.name for p in folder.iterdir()] == ["data.txt"]

@@ -227,3 +227,11 @@ def test_inference_ends_where_nothing_is_new() -> None:
     block = parse(source, "piece.lua")
     file = File("piece.lua", "piece", block, Scopes(block, {}), source, is_script=True)
     assert not Inference([file], {}).infer().changed
+
+
+def test_long_chains_are_looked_at_once(draft: Callable[[str], str]) -> None:
+    links = "\n   ".join(":add(lib.Tanh():float())" for _ in range(40))
+    made = draft(
+        f"local lib = require(arg[1])\nlocal net = nn.Sequential()\n   {links}\nprint(net)"
+    )
+    assert made.count(".add(") == 40

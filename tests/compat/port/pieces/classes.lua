@@ -284,3 +284,35 @@ local c = _G.Container{Name = 'x', Source = {torch.ones(3), torch.zeros(2)}}
 print(c.Name, c.data:size(1), c.labels:size(1), #c.Source)
 c:clear()
 print(#c.Source, next(c.Source))
+-- # a tester that goes through functions in a plain table
+local tests = {}
+local tester = torch.Tester()
+function tests.Sum() tester:eq(1 + 1, 2, 'a sum') tester:asserteq(3, 3, 'the same') end
+tester:add(tests)
+tester:run()
+-- # a class in a table in a table, which a computed name asks for
+gp = {models = {}}
+do
+  local gp = gp
+  local M = torch.class('gp.models.regressor')
+  function M:__init(n, more) self.n = n + (more or 0) end
+  function M:get() return self.n + 1 end
+end
+for kind in pairs(gp.models) do print(gp.models[kind](3):get()) end
+print(gp.models.regressor(4, 2):get())
+-- # an object of a file, called with fewer arguments
+local M = torch.class('Mean')
+function M:__call__(hyp, x, z) return hyp + x + (z or 0) end
+local function use(o, a, b) return o(a, b) end
+local path = os.tmpname()
+torch.save(path, {Mean()})
+for i, o in ipairs(torch.load(path)) do print(use(o, 1, 2), o(1, 2, 3)) end
+os.remove(path)
+-- # a function of a class, called by its base class
+zoo = {}
+local Base = torch.class('zoo.Base')
+function Base.predict(x) print('not implemented') end
+function Base:run(x) return self.predict(x) end
+local Sub = torch.class('zoo.Sub', 'zoo.Base')
+function Sub.predict(x) return x + 1 end
+print(zoo.Sub():run(1))

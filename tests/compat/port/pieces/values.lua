@@ -776,3 +776,13 @@ local a, b = torch.Tensor{3, 3}, torch.Tensor{5, 4}
 print(torch.cmul(a, b - a):sum(), torch.cmul(a, (1 - a)):sum(), torch.cdiv(a + b, b - a):sum())
 print(torch.csub(a, b - a):sum(), torch.mul(a - b, 2):sum(), torch.add(a, b - a):sum())
 print(torch.cdiv(a, torch.cdiv(b, a)):sum(), torch.cmul(torch.cmul(a, b), -a):sum())
+-- # sizes in fields that change
+require 'torch'
+local layer = {}
+local function resize(x)
+   layer.size, layer.other = x:size(), torch.LongStorage(2)
+   layer.size[1] = 1
+   for i = 1, 2 do layer.other[i] = x:size(i) end
+end
+resize(torch.ones(2, 3))
+print(torch.ones(layer.size), torch.zeros(layer.other):sum(), layer.size[1])
