@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compat.port.know import library_calls
 from compat.port.know.files import Class
-from compat.port.know.lapp import declared
-from compat.port.know.scopes import KNOWN, LOADERS
-from compat.port.know.shapes import captures, chain_root, is_open, is_self, own_returns, required
-from compat.port.know.types import NUMBERS, OF_LUA, Kind, Signature, Table, Type, tensor
-from compat.port.library import function_results
+from compat.port.know.shapes import chain_root, is_open, own_returns
+from compat.port.know.types import NUMBERS, Kind, Signature, Table, Type
 from compat.port.library import results as given
 from compat.port.read import syntax as s
 
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
     from compat.port.know.inference import Inference
 
 _COUNTING = {"print", "select", "io.write", "pcall"}
-OF_LISTS = {"ipairs", "table.concat", "table.sort", "unpack", "table.remove", "table.getn"}
 
 
 def all_results(known: Inference, node: s.Node) -> list[Type]:
@@ -40,8 +37,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         if path is not None:
             klass = known.classes.get(path)
             if klass is not None:
-                return _construct(known, klass, arguments)
-            found = _library(known, path, node, arguments)
+                return construct(known, klass, arguments)
+            found = library_calls.results(known, path, node, arguments)
             if found is not None:
                 return _less_numbers(known, node, found)
         callee = known.type(node.function)
@@ -50,12 +47,12 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         if event is not None and callee.signature is None:
             return known.call(event, [callee, *arguments])
         if Kind.CLASS in callee.atoms and (classes := known.classes_of(callee)):
-            return _joined([_construct(known, klass, arguments) for klass in classes])
+            return joined([construct(known, klass, arguments) for klass in classes])
         if callee.atoms - {Kind.NIL} == {Kind.MODULE}:
             return given.of_object(callee, len(arguments))
         klass = known.seen_class(known.facts.get((known.file.path, node.start, node.end), []))
         if callee.signature is None and klass is not None:
-            return _construct(known, klass, arguments)
+            return construct(known, klass, arguments)
         if callee.signature is None and not callee.atoms:
             return _call_by_name(known, node, arguments)
         _note_open(node, callee.signature, 0)
@@ -65,9 +62,9 @@ def results(known: Inference, node: s.Call) -> list[Type]:
     if owner.shape is None and owner.only(Kind.MODULE):
         _note_shorter(known, node.method, len(node.arguments) + 1)
     if node.method == "option" and owner.only(Kind.MODULE) and len(node.arguments) > 1:
-        _option(known, node)
+        library_calls.option(known, node)
     if node.method == "parse" and owner.only(Kind.MODULE):
-        return [Type(Kind.OPTIONS, table=_options(known, node))]
+        return [Type(Kind.OPTIONS, table=library_calls.options(known, node))]
     if owner.is_tensor or owner.only(Kind.MASK):
         found = given.tensor_method(owner, node, arguments)
         taken = {"apply": 1, "map": 2, "map2": 3}.get(node.method)
@@ -76,10 +73,12 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             for i in range(taken):
                 known.join(arguments[-1].signature.parameter(i), Type(Kind.NUMBER))
         if node.method in ("resize", "resizeAs", "set"):
-            _reshaped(known, node.function, found[0])
+            library_calls.reshaped(known, node.function, found[0])
         return _less_numbers(known, node, found)
     if owner.is_string:
-        return _library(known, f"string.{node.method}", node, [owner, *arguments]) or [Type()]
+        return library_calls.results(known, f"string.{node.method}", node, [owner, *arguments]) or [
+            Type()
+        ]
     if owner.only(Kind.MODULE) and f"nn.Module.{node.method}" in known.replaced:
         own = known.own_methods.get(node.method, [])
         return known.call(known.signature(own[0]) if len(own) == 1 else None, [owner, *arguments])
@@ -108,7 +107,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
     if methods := known.methods(owner, node.method):
         for _, signature in methods:
             _note_open(node, signature, 1)
-        return _joined([known.call(own, [whose, *arguments]) for whose, own in methods])
+        return joined([known.call(own, [whose, *arguments]) for whose, own in methods])
     if owner.shape is not None:
         kind = known.entry(owner, owner.shape, s.Constant(node.method))
         _note_open(node, kind.signature, 1)
@@ -178,7 +177,7 @@ def _given(
     return [*arguments[:-1], *known.all_results(last)[: known.count(last)]]
 
 
-def _joined(found: list[list[Type]]) -> list[Type]:
+def joined(found: list[list[Type]]) -> list[Type]:
     """Return the results of a call that may mean several functions."""
     if len(found) == 1:
         return found[0]
@@ -240,40 +239,8 @@ def takes_all(known: Inference, node: s.Call, owner: Type | None = None) -> bool
     return any(f.is_vararg for signature in known.called(node, owner) for f in signature.nodes)
 
 
-def _reshaped(known: Inference, node: s.Node, new: Type) -> None:
-    """Note that a variable's tensor has another number of dimensions from here on."""
-    own = known.stored(node)
-    if own is not None and own.is_tensor and new.is_tensor:
-        known.join(own, new)
-
-
-def _lapp(known: Inference, text: s.Node) -> Type:
-    """Return the options that a text for lapp declares."""
-    if known.command_line is None:
-        known.command_line = Table(uses={"options"})
-        if isinstance(text, s.Constant) and isinstance(text.value, str):
-            for name, kind in declared(text.value):
-                known.command_line.name(name).join(kind)
-                known.command_line.always.add(name)
-    return Type(Kind.OPTIONS, table=known.command_line)
-
-
-def _options(known: Inference, node: s.Call) -> Table:
-    """Return the options of a command line: all of a program are one."""
-    if known.command_line is None:
-        known.command_line = Table(uses={"options"})
-    return known.command_line
-
-
-def _option(known: Inference, node: s.Call) -> None:
-    name, default = node.arguments[:2]
-    if isinstance(name, s.Constant) and isinstance(name.value, str):
-        kind = known.type(default)
-        _options(known, node).always.add(name.value.lstrip("-"))
-        known.join(_options(known, node).name(name.value.lstrip("-")), kind)
-
-
-def _construct(known: Inference, klass: Class, arguments: list[Type]) -> list[Type]:
+def construct(known: Inference, klass: Class, arguments: list[Type]) -> list[Type]:
+    """Return the type of a new object of a class."""
     define = klass.method("__init", known.classes)
     if define is not None:
         known.call(known.signature(define.function), [klass.object, *arguments])
@@ -289,7 +256,7 @@ def call(known: Inference, signature: Signature | None, arguments: list[Type]) -
         return [Type()]
     signature = signature.root()
     if signature.choices:
-        return _joined([known.call(one, arguments) for one in signature.choices])
+        return joined([known.call(one, arguments) for one in signature.choices])
     signature.calls.add(len(arguments))
     takes = max((len(f.parameters) for f in signature.nodes), default=len(arguments))
     for i, kind in enumerate(arguments if signature.nodes else ()):  # a tensor's new has none
@@ -357,154 +324,3 @@ def _note_open(node: s.Call, signature: Signature | None, own: int) -> None:
     """Note that ``f(a, ...)`` may give nothing but ``a``."""
     if signature is not None and node.arguments and isinstance(node.arguments[-1], s.Vararg):
         signature.root().calls.add(len(node.arguments) - 1 + own)
-
-
-def _library(known: Inference, path: str, node: s.Call, arguments: list[Type]) -> list[Type] | None:
-    if path in known.replaced:
-        own = known.own_methods.get(path.rpartition(".")[2], [])
-        return known.call(known.signature(own[0]) if len(own) == 1 else None, arguments)
-    heir = next((k for k in known.classes.values() if k.deriving is node), None)
-    if heir is not None:
-        return [known.class_type(heir)]
-    if path == "setmetatable" and len(node.arguments) == 2:
-        klass = known.class_of(node.arguments[1])
-        target = arguments[0]
-        if klass is not None and target.shape is not None:
-            if target.shape.klass is not klass:
-                target.shape.klass = target.shape.klass or klass
-                target.shape.unify(klass.instance)
-                klass.instance.root().klass = klass
-                known.changed = True
-            return [klass.object]
-        if target.shape is not None:
-            target.shape.uses.add("meta")
-            known.join(target.shape.meta, arguments[1])
-            meta = arguments[1].shape
-            for event, kind in list(meta.names.items()) if meta is not None else ():
-                handler = kind.signature
-                is_own = handler is not None and all(map(is_self, handler.nodes))
-                if handler is not None and (event[:2] == "__" or is_own):
-                    known.join(handler.parameter(0), target)
-        given_on = node.arguments[1]
-        if isinstance(given_on, s.Call) and known.dotted(given_on.function) == "torch.getmetatable":
-            return [Type(Kind.MODULE)]
-        return [target]
-    if path == "torch.class" and isinstance(node.arguments[0], s.Constant):
-        klass = known.classes.get(str(node.arguments[0].value))
-        holder = known.type(klass.holder).shape if klass is not None and klass.holder else None
-        if klass is not None and holder is not None:
-            name = s.Constant(klass.name.rpartition(".")[2])
-            known.store(holder, name, known.class_type(klass))
-    if path == "torch.deserialize" and len(node.arguments) == 1:  # a deep copy
-        inner = node.arguments[0]
-        if isinstance(inner, s.Call) and known.dotted(inner.function) == "torch.serialize":
-            return [known.type(inner.arguments[0]) if inner.arguments else Type()]
-    if path == "torch.setmetatable" and node.arguments:
-        if isinstance(node.arguments[0], s.Name):
-            known.join(known.of(node.arguments[0].variable), Type(Kind.MODULE))
-        return [Type(Kind.MODULE)]
-    if path in ("table.insert",) and arguments and arguments[0].shape is not None:
-        arguments[0].shape.uses.add("append")
-        known.join(arguments[0].shape.items, arguments[-1])
-    if path == "tablex.insertvalues" and len(arguments) == 2 and arguments[0].shape is not None:
-        arguments[0].shape.uses.add("append")
-        if arguments[1].shape is not None:
-            arguments[1].shape.uses.add("ipairs")
-            known.join(arguments[0].shape.items, arguments[1].shape.items)
-    shape = arguments[0].shape if arguments else None
-    if path in OF_LISTS and shape is not None and shape.klass is None:
-        shape.uses.add("ipairs")
-    if path in ("unpack", "table.unpack") and len(arguments) == 1 and shape is not None:
-        return _unpacked(known, shape) or [shape.items]
-    if path in ("table.remove", "unpack", "table.unpack") and arguments:
-        return [shape.items if shape is not None else Type()]
-    if path in LOADERS:
-        return [_required(known, node)]
-    if path == "torch.randperm" and len(arguments) == 1:
-        return [tensor(["Long" if node in known.orders else "Default"], [1])]
-    if path in ("lapp", "pl.lapp") and node.arguments:
-        return [_lapp(known, node.arguments[0])]
-    if path in ("assert",):
-        return [arguments[0].without(Kind.NIL), *arguments[1:]] if arguments else [Type()]
-    if path in ("pcall", "xpcall") and arguments:
-        for kind in arguments[1:]:
-            if kind.signature is not None:
-                kind.signature.escapes = True
-        klass = known.class_of(node.arguments[0])
-        if klass is not None:
-            return [Type(Kind.BOOLEAN), *_construct(known, klass, arguments[1:])]
-        if known.dotted(node.arguments[0]) in LOADERS and len(arguments) > 1:
-            loads = s.Call(node.arguments[0], node.arguments[1:], None)
-            return [Type(Kind.BOOLEAN), _required(known, loads)]
-        if arguments[0].signature is None:
-            return [Type(Kind.BOOLEAN), Type()]
-        rest = arguments[1:] if path == "pcall" else []
-        arguments[0].signature.is_tried = True
-        tried = known.call(arguments[0].signature, rest)
-        return [Type(Kind.BOOLEAN), Type(), *tried[1:]]  # or the error
-    _call_back(known, path, node, arguments)
-    for kind in arguments:
-        if kind.signature is not None and not kind.signature.escapes:
-            kind.signature.escapes = True
-    if path.startswith("torch.") and arguments and arguments[0].is_tensor:
-        found = function_results.torch_rule(path[6:], arguments)
-        if found is not None and found[1]:
-            _reshaped(known, node.arguments[0], tensor())
-    for kind in arguments if path == "optim.FistaLS" else ():
-        if kind.signature is not None:
-            kind.signature.is_hook = True  # called with what it asks for, too
-    if path.startswith("optim.") and len(arguments) > 1 and arguments[0].signature:
-        known.join(arguments[0].signature.parameter(0), tensor())
-        arguments[0].signature.calls.add(1)
-    made = function_results.function(path, node, arguments)
-    if made and not known.is_settled and not all(kind.atoms for kind in arguments):
-        made[0].dims.discard(-1)  # parameters are known when their calls have been seen
-    return made
-
-
-def _call_back(known: Inference, path: str, node: s.Call, arguments: list[Type]) -> None:
-    """Note what functions of Lua's give the functions that they are given."""
-    if path == "string.gsub" and len(arguments) > 2 and arguments[2].signature is not None:
-        count = captures(node.arguments[1 if node.method is None else 0])
-        known.call(arguments[2].signature, [Type(Kind.STRING)] * count)
-    if path in ("threads", "threads.Threads"):
-        for kind in arguments[1:]:
-            known.call(kind.signature, [Type(Kind.INT)])  # the thread's number
-    if path == "table.sort" and len(arguments) > 1 and arguments[1].signature is not None:
-        shape = arguments[0].shape
-        if shape is not None:
-            known.call(arguments[1].signature, [shape.items] * 2)
-
-
-def _unpacked(known: Inference, shape: Table) -> list[Type]:
-    """Return the type of each entry of tables that are all made with equally many entries."""
-    made = shape.made
-    lengths = {len(node.fields) for node in made}
-    if len(lengths) != 1 or shape.keys - {"next", "list"} or "append" in shape.uses:
-        return []
-    if any(entry.key is not None or is_open(entry.value) for n in made for entry in n.fields):
-        return []
-    entries = []
-    for i in range(lengths.pop()):
-        kind = Type()
-        for node in made:
-            kind.join(known.type(node.fields[i].value))
-        entries.append(kind)
-    return entries
-
-
-def _required(known: Inference, node: s.Call) -> Type:
-    file = known.file_of(node)
-    if file is not None:
-        return file.value
-    found = Type()
-    values = [f.value for f in known.files_like(node) if f is not known.file]
-    kinds = {frozenset(value.atoms) for value in values}
-    klasses = [v.shape.klass for v in values if v.shape is not None and v.only(Kind.CLASS)]
-    is_one_kind = len(kinds) == 1 and not any(klass and klass.is_torch for klass in klasses)
-    for value in values if is_one_kind else ():
-        found.join(value)
-    name = required(node)
-    if name is not None and not values and name not in KNOWN:
-        found.classes = {OF_LUA}
-    return found

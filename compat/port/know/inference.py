@@ -14,7 +14,7 @@ from compat.port.know import (
     classes,
     counts,
     entries,
-    evidence,
+    guesses,
     names,
     prototypes,
     seen,
@@ -104,6 +104,7 @@ class Inference:
     results = calls.results
     all_results = calls.all_results
     call = calls.call
+    construct = calls.construct
     called = calls.called
     methods = calls.methods
     takes_all = calls.takes_all
@@ -178,7 +179,7 @@ class Inference:
             self._look_at(file.block)
         self._settle()
         for _ in range(_GUESSES):
-            if not evidence.guess(self):
+            if not guesses.guess(self):
                 break
             self._settle()
         self.is_settled = True

@@ -57,30 +57,24 @@ from compat.port.lua.originals import attributes, date, lapp, random, randomseed
 from compat.port.lua.printing import print
 from compat.port.lua.runtime import Storage, call_operator, package, torch
 from compat.port.lua.strings import byte, char, find, format, gmatch, gsub, match, sub
+from compat.port.lua.table_package import concat, insert, maxn, remove, removed, sort, unpack
 from compat.port.lua.tables import (
     Table,
-    concat,
     entry_after,
     equal,
     getmetatable,
     index,
-    insert,
     ipairs,
     iterate,
     joined,
     length,
-    maxn,
     next,
     pairs,
     put,
     rawequal,
     rawget,
     rawset,
-    remove,
-    removed,
     setmetatable,
-    sort,
-    unpack,
     without_functions,
 )
 from compat.port.lua.tensors import (

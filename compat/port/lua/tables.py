@@ -16,17 +16,10 @@ from compat.port.lua.objects import Object
 from compat.port.lua.runtime import Original, Storage, called, function_of, original_entries
 from compat.port.lua.tensors import Pointer, element, selected
 from compat.port.lua.text import Error, tostring
-from compat.port.lua.values import Steps, adjust, first, results, truth
+from compat.port.lua.values import Steps, adjust, first, truth
 from compat.port.write.python_names import METAMETHODS
 
 string_methods: dict[str, Callable[..., Any]] = {}  # those of Lua's, from package string
-
-
-def unpack(t: Any, first: int = 1, last: int | None = None) -> Any:
-    """Return the entries of a list."""
-    _need_table(t, "unpack")
-    last = length(t) if last is None else int(last)
-    return results(index(t, i) for i in range(int(first), last + 1))
 
 
 def rawequal(a: Any, b: Any) -> bool:
@@ -204,11 +197,6 @@ def rawget(t: Any, key: Any) -> Any:
     return found.__func__ if isinstance(found, staticmethod) else found
 
 
-def maxn(t: Any) -> float:
-    """``table.maxn``: the largest key that is a number."""
-    return max((k for k, _ in pairs(t) if kinds.type(k) == "number"), default=0)
-
-
 def without_functions(t: Any) -> Any:
     """Return a table as it is saved: with all but its functions, which a file of Python's cannot
     have.
@@ -383,7 +371,7 @@ def _border(t: list[Any]) -> int:
 
 def pairs(t: Any) -> Steps:
     """Return all keys and values."""
-    _need_table(t, "pairs")
+    need_table(t, "pairs")
     found: Iterable[tuple[Any, Any]]
     if isinstance(t, dict):
         found = list(t.items())
@@ -405,11 +393,12 @@ def pairs(t: Any) -> Steps:
 
 def ipairs(t: Any) -> Steps:
     """Return numbers and values from 1 to the first that is nil."""
-    _need_table(t, "ipairs")
+    need_table(t, "ipairs")
     return Steps(_counted(t))
 
 
-def _need_table(t: Any, name: str) -> None:
+def need_table(t: Any, name: str) -> None:
+    """Refuse what is no table as Lua does."""
     if t is None or isinstance(t, (bool, int, float, str)):
         raise Error(f"bad argument #1 to '{name}' (table expected, got {kinds.type(t)})", True)
 
@@ -452,65 +441,3 @@ def iterate(count: int, function: Any, state: Any = None, control: Any = None) -
         if control is None:
             return
         yield found if count > 1 else found[0]
-
-
-def concat(t: Any, glue: Any = "", begin: int = 1, last: int | None = None) -> str:
-    """``table.concat``."""
-    _need_table(t, "concat")
-    last = length(t) if last is None else int(last)
-    parts = [index(t, i) for i in range(int(begin), last + 1)]
-    for i, part in enumerate(parts, int(begin)):
-        if not isinstance(part, (str, int, float)) or isinstance(part, bool):
-            raise Error(f"invalid value ({kinds.type(part)}) at index {i} in table for 'concat'")
-    return tostring(glue).join(map(tostring, parts))
-
-
-def insert(t: Any, *args: Any) -> None:
-    """``table.insert``."""
-    _need_table(t, "insert")
-    if isinstance(t, list):
-        t.insert(len(t) if len(args) == 1 else int(args[0]) - 1, args[-1])
-        return
-    n = length(t)
-    place = n + 1 if len(args) == 1 else int(args[0])
-    for i in range(n, place - 1, -1):
-        t[i + 1] = t[i]
-    t[place] = args[-1]
-
-
-def remove(t: Any, place: int | None = None) -> Any:
-    """``table.remove``."""
-    _need_table(t, "remove")
-    if isinstance(t, list):
-        if place is None:
-            return t.pop() if t else None
-        return t.pop(int(place) - 1) if 1 <= place <= len(t) else None
-    n = length(t)
-    start = n if place is None else int(place)
-    if not 1 <= start <= n:
-        return None
-    found = t[start]
-    for i in range(start, n):
-        t[i] = t[i + 1]
-    del t[n]
-    return found
-
-
-def removed(t: Any) -> tuple[Any, ...]:
-    """Return all that ``table.remove`` gives: of an empty table nothing."""
-    return (remove(t),) if length(t) else ()
-
-
-def sort(t: Any, before: Callable[[Any, Any], Any] | None = None) -> None:
-    """``table.sort``."""
-    entries = [index(t, i) for i in range(1, length(t) + 1)]
-    if before is None:
-        entries.sort()
-    else:
-        entries.sort(
-            key=functools.cmp_to_key(
-                lambda a, b: -1 if truth(first(before(a, b))) else int(truth(first(before(b, a))))
-            )
-        )
-    for i, value in enumerate(entries, 1):
-        put(t, i, value)

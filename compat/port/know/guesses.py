@@ -1,0 +1,246 @@
+"""Guesses: a thing that nothing is known of is what its uses leave, the surest first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from compat.port.know.evidence import TOLD, Thing, Things, is_entry, key, nodes, passed, things
+from compat.port.know.types import Kind, Table, Type, tensor
+from compat.port.library import results
+from compat.port.read import syntax as s
+
+if TYPE_CHECKING:
+    from compat.port.know.inference import Inference
+
+# Kinds whose fields are written alike, so that it may be any of them.
+_ALIKE = ({Kind.TABLE, Kind.OPTIONS}, {Kind.OBJECT, Kind.CLASS})
+_FEWEST = 2  # fields that tell something
+
+
+def guess(known: Inference) -> bool:
+    """Take what nothing is known of for what its places leave; returns whether there is such."""
+    found = things(known)
+    return any(step(known, found) for step in _STEPS)
+
+
+def _take(known: Inference, unknown: Type, guess: Type) -> None:
+    unknown.join(guess)
+    known.guessed.add(unknown)
+
+
+def _seen(known: Inference, _things: Things) -> bool:
+    """Take variables and fields for what a run saw of them elsewhere."""
+    unknown: dict[Type, Type] = {}
+    for node in nodes(known) if known.facts else ():
+        facts = known.facts.get((known.file.path, node.start, node.end))
+        own = known.stored(node) if facts else None
+        if facts is None or own is None or own.atoms:
+            continue
+        kind = known.believed(Type(), facts)
+        if Kind.TABLE in kind.atoms:
+            kind.table = known.seen_table(node, facts)
+        unknown.setdefault(own, Type()).join(kind)
+    found = {own: kind for own, kind in unknown.items() if kind.atoms - {Kind.NIL}}
+    for own, kind in found.items():
+        _take(known, own, kind)
+    return bool(found)
+
+
+def _left(known: Inference, things: Things) -> bool:
+    """Take variables and fields for what all their places leave."""
+    found = False
+    for thing in things.values():
+        own = thing.own
+        kind = thing.kind() if own is not None else None
+        if own is None or kind is None:
+            continue
+        if not own.atoms - {Kind.NIL} and not own.is_of_lua:
+            _take(known, own, kind)
+            found = True
+        elif own.atoms - {Kind.NIL} == kind.atoms:
+            known.guessed.add(own)  # what else it is given is the same
+    return found
+
+
+def _loaded(known: Inference, things: Things) -> bool:
+    """Take what is loaded from files, and read by name, for tables; not what has the fields of an
+    object of the program.
+    """
+    found = False
+    ours = [has for kind, has in _holders(known) if kind.only(Kind.OBJECT)]
+    tables: dict[Type, Table] = {}
+    entries: set[Type] = set()  # their methods, if they have any, tell first what they are
+    for node in nodes(known):
+        if not isinstance(node, s.Index):
+            continue
+        kind = known.stored(node.object)
+        if kind is None or kind.classes != {"loaded"} or kind in entries:
+            continue
+        names = things[kind].fields if kind in things else set()
+        if names and any(names <= has for has in ours):
+            continue
+        if not kind.atoms:
+            tables[kind] = Table(uses={"loaded"})
+            _take(known, kind, Type(Kind.TABLE, table=tables[kind]))
+            found = True
+        if kind in tables:
+            is_word = isinstance(s.constant(node.key), str)
+            tables[kind].root().keys.add("name" if is_word else "list")
+        inner = known.stored(node)
+        if inner is not None and not inner.atoms and not inner.classes:
+            inner.classes.add("loaded")
+            entries.add(inner)
+            found = True
+    return found
+
+
+def _layers(known: Inference, things: Things) -> bool:
+    """Take what layers of the script's are given for tensors, or tables where they have fields.
+
+    All methods of a layer get the same input, and a gradient that has the form of its output.
+    """
+    found = False
+    ours = [has for kind, has in _holders(known) if kind.only(Kind.OBJECT)]
+    for given, output in passed(known):
+        owns = [known.of(variable) for variable in given]
+        forms = [kind for kind in [*owns, output] if kind.only(Kind.TABLE)]
+        for own in owns:
+            thing = things.get(own, Thing(own))
+            kinds = thing.kinds({Kind.TENSOR, Kind.TABLE}) if not own.atoms else set()
+            if kinds and forms:
+                _take(known, own, Type(Kind.TABLE, table=forms[0].table))
+                found = True
+            elif Kind.TENSOR in kinds:
+                _take(known, own, tensor())
+                found = True
+            elif kinds and not any(thing.fields <= has for has in ours):
+                _take(known, own, Type(Kind.TABLE, table=Table({"name"}, {"loaded"})))
+                found = True
+    return found
+
+
+def _alike(known: Inference, things: Things) -> bool:
+    """Take variables and fields for what alone has all the fields and methods that they have."""
+    holders = _holders(known)
+    found: dict[Type, Type] = {}
+    for thing in things.values():
+        own, names = thing.own, thing.fields | thing.methods
+        if own is None or own.atoms - {Kind.NIL} or own.is_of_lua:
+            continue
+        if len(names) < _FEWEST or all(map(results.is_of_module, names)):
+            continue
+        like = [kind for kind, has in holders if names <= has]
+        atoms = {atom for kind in like for atom in kind.atoms}
+        if any(atoms and atoms <= kinds for kinds in _ALIKE):
+            found[own] = Type()
+            for kind in like:
+                found[own].join(kind)
+    for own, kind in found.items():
+        _take(known, own, kind)
+    known.namesakes |= {v for v, own in known.variables.items() if own in found and v.is_parameter}
+    return bool(found)
+
+
+def _holders(known: Inference) -> list[tuple[Type, set[str]]]:
+    """Return the classes, their objects, tables and options of the program, and what they have."""
+    found = []
+    for klass in known.classes.values():
+        names = set(klass.methods)
+        parent = known.classes.get(klass.parent or "")
+        while parent is not None:
+            names |= set(parent.methods) | _filled(parent.instance)
+            parent = known.classes.get(parent.parent or "")
+        found.append((klass.object, names | _filled(klass.instance)))
+        if not klass.is_torch:
+            found.append((known.class_type(klass), names | _filled(klass.members)))
+    shapes = [n.shape.root() for n in nodes(known) if isinstance(n, s.Table) and n.shape]
+    for table in {id(shape): shape for shape in shapes}.values():
+        if table.klass is None and table.is_dict:
+            found.append((Type(Kind.TABLE, table=table), _filled(table)))
+    options = known.command_line
+    if options is not None:
+        found.append((Type(Kind.OPTIONS, table=options), options.root().always | _filled(options)))
+    return found
+
+
+def _filled(table: Table) -> set[str]:
+    """Return the names that something is put under."""
+    root = table.root()
+    return {name for name, kind in root.names.items() if kind.atoms} | root.always
+
+
+def _entries(known: Inference, things: Things) -> bool:
+    """Take the entries of a tensor for numbers, or for tensors."""
+    unknown = [n for n in nodes(known) if is_entry(known, n) and not known.type(n).atoms]
+    found = False
+    for node in unknown:
+        thing = things.get(key(known, node), Thing(None))
+        atoms = thing.kinds({Kind.TENSOR, Kind.NUMBER})
+        if len(atoms) == 1 and node not in known.guessed_nodes:
+            known.guessed_nodes[node] = tensor() if Kind.TENSOR in atoms else Type(Kind.NUMBER)
+            found = True
+    return found
+
+
+def _namesakes(known: Inference, _things: Things) -> bool:
+    """Take parameters that no call gives for what all other variables of their name are."""
+    alike: dict[str, list[Type]] = {}
+    for variable, kind in known.variables.items():
+        if kind.is_known and len(kind.atoms - {Kind.NIL}) == 1:
+            alike.setdefault(variable.id, []).append(kind)
+    found = False
+    for variable, kind in list(known.variables.items()):
+        others = alike.get(variable.id, [])
+        if kind.atoms or not variable.is_parameter or not others:
+            continue
+        atoms = {frozenset(other.atoms - {Kind.NIL}) for other in others}
+        shapes = {id(other.shape) for other in others}
+        if len(atoms) == 1 and (
+            len(shapes) == 1 or not others[0].atoms & {Kind.TABLE, Kind.OBJECT}
+        ):
+            guess = Type(*others[0].atoms - {Kind.NIL}, table=others[0].table)
+            if guess.is_number:  # it may be whole elsewhere alone
+                guess.atoms = {Kind.NUMBER}
+            for other in others:
+                guess.dims |= other.dims
+                guess.dtypes |= other.dtypes
+                guess.classes |= other.classes
+            own = (known.classes.get(name) for name in guess.classes)
+            if any(klass is not None and klass.is_layer(known.classes) for klass in own):
+                guess.atoms = guess.atoms | {Kind.MODULE}  # one layer is seldom alone
+            _take(known, kind, guess)
+            known.namesakes.add(variable)
+            found = True
+    return found
+
+
+def _keys(known: Inference, things: Things) -> bool:
+    """Have tables take keys that can only be tables, which Python's dict does not."""
+    found = False
+    for node in nodes(known):
+        own = known.owner(node.object).shape if isinstance(node, s.Index) else None
+        if own is None or not isinstance(node, s.Index) or known.type(node.key).atoms:
+            continue
+        thing = things.get(key(known, node.key), Thing(None))
+        if thing.left and not thing.kinds(TOLD) - {Kind.TABLE, Kind.OBJECT, Kind.MODULE}:
+            found |= "meta" not in own.uses
+            own.uses.add("meta")
+    return found
+
+
+def _expressions(known: Inference, things: Things) -> bool:
+    """Take an entry of what nobody knows, or what a call gives, for what its place leaves."""
+    kinds = {n: t.kind(n) for t in things.values() if t.own is None for n in t.left}
+    found = False
+    for node in nodes(known):
+        kind = kinds.get(node)
+        if kind is not None and node not in known.guessed_nodes and not known.type(node).atoms:
+            known.guessed_nodes[node] = kind
+            found = True
+    return found
+
+
+_STEPS: tuple[Callable[[Inference, Things], bool], ...] = (
+    _seen, _left, _loaded, _layers, _alike, _entries, _namesakes, _keys, _expressions,
+)  # fmt: skip

@@ -1,0 +1,203 @@
+"""The types that calls of Lua's and Torch7's functions give, and their effects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.port.know.lapp import declared
+from compat.port.know.scopes import KNOWN, LOADERS
+from compat.port.know.shapes import captures, is_open, is_self, required
+from compat.port.know.types import OF_LUA, Kind, Table, Type, tensor
+from compat.port.library import function_results
+from compat.port.read import syntax as s
+
+if TYPE_CHECKING:
+    from compat.port.know.inference import Inference
+
+OF_LISTS = {"ipairs", "table.concat", "table.sort", "unpack", "table.remove", "table.getn"}
+
+
+def reshaped(known: Inference, node: s.Node, new: Type) -> None:
+    """Note that a variable's tensor has another number of dimensions from here on."""
+    own = known.stored(node)
+    if own is not None and own.is_tensor and new.is_tensor:
+        known.join(own, new)
+
+
+def _lapp(known: Inference, text: s.Node) -> Type:
+    """Return the options that a text for lapp declares."""
+    if known.command_line is None:
+        known.command_line = Table(uses={"options"})
+        if isinstance(text, s.Constant) and isinstance(text.value, str):
+            for name, kind in declared(text.value):
+                known.command_line.name(name).join(kind)
+                known.command_line.always.add(name)
+    return Type(Kind.OPTIONS, table=known.command_line)
+
+
+def options(known: Inference, node: s.Call) -> Table:
+    """Return the options of a command line: all of a program are one."""
+    if known.command_line is None:
+        known.command_line = Table(uses={"options"})
+    return known.command_line
+
+
+def option(known: Inference, node: s.Call) -> None:
+    """Note an option that ``cmd:option`` declares."""
+    name, default = node.arguments[:2]
+    if isinstance(name, s.Constant) and isinstance(name.value, str):
+        kind = known.type(default)
+        options(known, node).always.add(name.value.lstrip("-"))
+        known.join(options(known, node).name(name.value.lstrip("-")), kind)
+
+
+def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) -> list[Type] | None:
+    """Return the types of what a function of a package gives; None: it is known by its type."""
+    if path in known.replaced:
+        own = known.own_methods.get(path.rpartition(".")[2], [])
+        return known.call(known.signature(own[0]) if len(own) == 1 else None, arguments)
+    heir = next((k for k in known.classes.values() if k.deriving is node), None)
+    if heir is not None:
+        return [known.class_type(heir)]
+    if path == "setmetatable" and len(node.arguments) == 2:
+        klass = known.class_of(node.arguments[1])
+        target = arguments[0]
+        if klass is not None and target.shape is not None:
+            if target.shape.klass is not klass:
+                target.shape.klass = target.shape.klass or klass
+                target.shape.unify(klass.instance)
+                klass.instance.root().klass = klass
+                known.changed = True
+            return [klass.object]
+        if target.shape is not None:
+            target.shape.uses.add("meta")
+            known.join(target.shape.meta, arguments[1])
+            meta = arguments[1].shape
+            for event, kind in list(meta.names.items()) if meta is not None else ():
+                handler = kind.signature
+                is_own = handler is not None and all(map(is_self, handler.nodes))
+                if handler is not None and (event[:2] == "__" or is_own):
+                    known.join(handler.parameter(0), target)
+        given_on = node.arguments[1]
+        if isinstance(given_on, s.Call) and known.dotted(given_on.function) == "torch.getmetatable":
+            return [Type(Kind.MODULE)]
+        return [target]
+    if path == "torch.class" and isinstance(node.arguments[0], s.Constant):
+        klass = known.classes.get(str(node.arguments[0].value))
+        holder = known.type(klass.holder).shape if klass is not None and klass.holder else None
+        if klass is not None and holder is not None:
+            name = s.Constant(klass.name.rpartition(".")[2])
+            known.store(holder, name, known.class_type(klass))
+    if path == "torch.deserialize" and len(node.arguments) == 1:  # a deep copy
+        inner = node.arguments[0]
+        if isinstance(inner, s.Call) and known.dotted(inner.function) == "torch.serialize":
+            return [known.type(inner.arguments[0]) if inner.arguments else Type()]
+    if path == "torch.setmetatable" and node.arguments:
+        if isinstance(node.arguments[0], s.Name):
+            known.join(known.of(node.arguments[0].variable), Type(Kind.MODULE))
+        return [Type(Kind.MODULE)]
+    if path in ("table.insert",) and arguments and arguments[0].shape is not None:
+        arguments[0].shape.uses.add("append")
+        known.join(arguments[0].shape.items, arguments[-1])
+    if path == "tablex.insertvalues" and len(arguments) == 2 and arguments[0].shape is not None:
+        arguments[0].shape.uses.add("append")
+        if arguments[1].shape is not None:
+            arguments[1].shape.uses.add("ipairs")
+            known.join(arguments[0].shape.items, arguments[1].shape.items)
+    shape = arguments[0].shape if arguments else None
+    if path in OF_LISTS and shape is not None and shape.klass is None:
+        shape.uses.add("ipairs")
+    if path in ("unpack", "table.unpack") and len(arguments) == 1 and shape is not None:
+        return _unpacked(known, shape) or [shape.items]
+    if path in ("table.remove", "unpack", "table.unpack") and arguments:
+        return [shape.items if shape is not None else Type()]
+    if path in LOADERS:
+        return [_required(known, node)]
+    if path == "torch.randperm" and len(arguments) == 1:
+        return [tensor(["Long" if node in known.orders else "Default"], [1])]
+    if path in ("lapp", "pl.lapp") and node.arguments:
+        return [_lapp(known, node.arguments[0])]
+    if path in ("assert",):
+        return [arguments[0].without(Kind.NIL), *arguments[1:]] if arguments else [Type()]
+    if path in ("pcall", "xpcall") and arguments:
+        for kind in arguments[1:]:
+            if kind.signature is not None:
+                kind.signature.escapes = True
+        klass = known.class_of(node.arguments[0])
+        if klass is not None:
+            return [Type(Kind.BOOLEAN), *known.construct(klass, arguments[1:])]
+        if known.dotted(node.arguments[0]) in LOADERS and len(arguments) > 1:
+            loads = s.Call(node.arguments[0], node.arguments[1:], None)
+            return [Type(Kind.BOOLEAN), _required(known, loads)]
+        if arguments[0].signature is None:
+            return [Type(Kind.BOOLEAN), Type()]
+        rest = arguments[1:] if path == "pcall" else []
+        arguments[0].signature.is_tried = True
+        tried = known.call(arguments[0].signature, rest)
+        return [Type(Kind.BOOLEAN), Type(), *tried[1:]]  # or the error
+    _call_back(known, path, node, arguments)
+    for kind in arguments:
+        if kind.signature is not None and not kind.signature.escapes:
+            kind.signature.escapes = True
+    if path.startswith("torch.") and arguments and arguments[0].is_tensor:
+        found = function_results.torch_rule(path[6:], arguments)
+        if found is not None and found[1]:
+            reshaped(known, node.arguments[0], tensor())
+    for kind in arguments if path == "optim.FistaLS" else ():
+        if kind.signature is not None:
+            kind.signature.is_hook = True  # called with what it asks for, too
+    if path.startswith("optim.") and len(arguments) > 1 and arguments[0].signature:
+        known.join(arguments[0].signature.parameter(0), tensor())
+        arguments[0].signature.calls.add(1)
+    made = function_results.function(path, node, arguments)
+    if made and not known.is_settled and not all(kind.atoms for kind in arguments):
+        made[0].dims.discard(-1)  # parameters are known when their calls have been seen
+    return made
+
+
+def _call_back(known: Inference, path: str, node: s.Call, arguments: list[Type]) -> None:
+    """Note what functions of Lua's give the functions that they are given."""
+    if path == "string.gsub" and len(arguments) > 2 and arguments[2].signature is not None:
+        count = captures(node.arguments[1 if node.method is None else 0])
+        known.call(arguments[2].signature, [Type(Kind.STRING)] * count)
+    if path in ("threads", "threads.Threads"):
+        for kind in arguments[1:]:
+            known.call(kind.signature, [Type(Kind.INT)])  # the thread's number
+    if path == "table.sort" and len(arguments) > 1 and arguments[1].signature is not None:
+        shape = arguments[0].shape
+        if shape is not None:
+            known.call(arguments[1].signature, [shape.items] * 2)
+
+
+def _unpacked(known: Inference, shape: Table) -> list[Type]:
+    """Return the type of each entry of tables that are all made with equally many entries."""
+    made = shape.made
+    lengths = {len(node.fields) for node in made}
+    if len(lengths) != 1 or shape.keys - {"next", "list"} or "append" in shape.uses:
+        return []
+    if any(entry.key is not None or is_open(entry.value) for n in made for entry in n.fields):
+        return []
+    entries = []
+    for i in range(lengths.pop()):
+        kind = Type()
+        for node in made:
+            kind.join(known.type(node.fields[i].value))
+        entries.append(kind)
+    return entries
+
+
+def _required(known: Inference, node: s.Call) -> Type:
+    file = known.file_of(node)
+    if file is not None:
+        return file.value
+    found = Type()
+    values = [f.value for f in known.files_like(node) if f is not known.file]
+    kinds = {frozenset(value.atoms) for value in values}
+    klasses = [v.shape.klass for v in values if v.shape is not None and v.only(Kind.CLASS)]
+    is_one_kind = len(kinds) == 1 and not any(klass and klass.is_torch for klass in klasses)
+    for value in values if is_one_kind else ():
+        found.join(value)
+    name = required(node)
+    if name is not None and not values and name not in KNOWN:
+        found.classes = {OF_LUA}
+    return found
