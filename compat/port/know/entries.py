@@ -275,13 +275,12 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
     if isinstance(name, str):
         found = shape.name(name)
         is_fixed = shape.is_options or shape.klass is not None
-        if "dynamic" not in shape.uses or is_fixed:
+        if is_fixed or "dynamic" not in shape.uses:
             return found
-        if not found.atoms or found.atoms == {Kind.NIL}:
-            return shape.items
-        made = found.joined(shape.items)  # which of them is under the name nobody knows
-        made.open |= not shape.items.atoms
-        return made
+        own, others = found.atoms - {Kind.NIL}, shape.items.atoms
+        if own and (own & others or not others):  # else it gets other things
+            return found
+        return found.joined(shape.items) if own else shape.items
     if kind.is_number and not isinstance(key, s.Constant):
         shape.uses.add("by number")
     if kind.is_string and shape.klass is not None:

@@ -38,8 +38,19 @@ def _local(known: Inference, node: s.Local) -> None:
 @statement(s.Assign)
 def _assigned(known: Inference, node: s.Assign) -> None:
     kinds = _spread(known, node.values, len(node.targets))
-    for target, kind in zip(node.targets, kinds, strict=False):
-        _assign(known, target, kind)
+    for i, (target, kind) in enumerate(zip(node.targets, kinds, strict=False)):
+        if i >= len(node.values) or not _keeps_kind(target, node.values[i]):
+            _assign(known, target, kind)
+
+
+def _keeps_kind(target: s.Node, value: s.Node) -> bool:
+    """Return whether an entry gets another value of its kind or stays:
+    ``opt[k] = os.getenv(k) or opt[k]``.
+    """
+    while isinstance(value, s.Binary) and value.operator == "or":
+        value = value.right
+    own = s.describe(target)
+    return isinstance(target, s.Index) and own == s.describe(value) != "…" and "…" not in own
 
 
 @statement(s.Define)
