@@ -293,7 +293,7 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
 
 def _may_miss(known: Inference, shape: Table, key: s.Node) -> bool:
     """Return whether there may be nothing under a key that is no name."""
-    if known.may_be_outside(key):
+    if known.may_be_outside(key) and not shape.has(s.constant(key)):
         return True
     is_computed = shape.is_dict and not isinstance(key, s.Constant) and bool(shape.made)
     return known.is_settled and (is_computed or known.is_past(key, shape))

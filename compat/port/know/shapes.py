@@ -167,6 +167,8 @@ def passed_past(block: s.Block) -> Iterator[s.Node]:
 def _is_free(node: s.Index, ends: dict[Variable, str]) -> bool:
     """Return whether nothing in the key of an entry says that it is there."""
     key = node.key
+    if isinstance(number := s.constant(key), int):
+        return number > 1
     if isinstance(key, s.Name):
         return ends.get(key.variable, "…") not in ("", s.describe(node.object))
     operators = {s.Binary: "+", s.Unary: "#"}
@@ -217,17 +219,22 @@ def captures(pattern: s.Node | None) -> int:
 def appended(block: s.Block) -> Iterator[s.Name]:
     """Yield the keys that a loop from 1 on fills a new table with: ``t = {}``, ``t[i] = …``."""
     for part in s.walk(block):
-        empty: set[Variable] = set()  # tables that were made in this block and not used since
+        empty: set[object] = set()  # tables that were made in this block and not used since
         for node in part.statements if isinstance(part, s.Block) else ():
             if isinstance(node, s.ForRange) and node.step is None:
                 first = s.constant(node.first)
                 yield from (k for k in _filling(node, empty) if first == 1)
             made = _made_empty(node)
             empty -= {n.variable for n in s.walk(node) if isinstance(n, s.Name)}
-            empty |= made
+            empty = {table for table in empty if isinstance(table, Variable)} | made
 
 
-def _made_empty(node: s.Statement) -> set[Variable]:
+def _table(node: s.Node) -> object:
+    """Return what tells a table from others: its variable, or the text of an entry."""
+    return node.variable if isinstance(node, s.Name) else s.describe(node)
+
+
+def _made_empty(node: s.Statement) -> set[object]:
     targets: list[Any] = []
     if isinstance(node, s.Local):
         targets = list(node.names)
@@ -236,22 +243,22 @@ def _made_empty(node: s.Statement) -> set[Variable]:
     else:
         return set()
     return {
-        target.variable
+        _table(target)
         for target, value in zip(targets, node.values, strict=False)
-        if isinstance(target, s.Name) and isinstance(value, s.Table) and not value.fields
+        if isinstance(value, s.Table) and not value.fields and "…" not in s.describe(target)
     }
 
 
-def _filling(loop: s.ForRange, empty: set[Variable]) -> Iterator[s.Name]:
+def _filling(loop: s.ForRange, empty: set[object]) -> Iterator[s.Name]:
     """Yield the keys under which each turn of a loop puts an entry into one of these tables."""
-    filled: set[Variable] = set()
+    filled: set[object] = set()
     for node in loop.body.statements:
         if any(isinstance(n, s.Jump) for n in s.walk(node)):
             return
         target = node.targets[0] if isinstance(node, s.Assign) and len(node.targets) == 1 else None
-        if not isinstance(target, s.Index) or not isinstance(target.object, s.Name):
+        if not isinstance(target, s.Index):
             continue
-        table, key = target.object.variable, target.key
+        table, key = _table(target.object), target.key
         if not isinstance(key, s.Name) or key.variable is not loop.name.variable:
             continue
         if table in empty and table not in filled and len(key.variable.writes) == 1:

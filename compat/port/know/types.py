@@ -291,6 +291,11 @@ class Table:
         shortest = self._shortest()
         return shortest is not None and number > shortest
 
+    def has(self, number: object) -> bool:
+        """Return whether each list is made with so many entries."""
+        shortest = self._shortest()
+        return isinstance(number, int) and shortest is not None and 1 <= number <= shortest
+
     def _shortest(self) -> int | None:
         """Return how many entries a list has at least, which grows by none but fixed keys."""
         if not self.made or self.uses & {"append", "filled", "list", "computed", "loaded"}:

@@ -249,6 +249,7 @@ def _of_table(
         if may_miss or not is_whole:
             return None
         is_outside = not was_seen and draft.types.may_be_outside(node.key)
+        is_outside = is_outside and not shape.has(s.constant(node.key))
         if is_length_of(node.key, node.object):
             last = Code(f"{owner.atom}[-1]")
             return code.ternary(last, owner, NONE) if is_outside else last

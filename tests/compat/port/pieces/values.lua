@@ -786,3 +786,31 @@ local function resize(x)
 end
 resize(torch.ones(2, 3))
 print(torch.ones(layer.size), torch.zeros(layer.other):sum(), layer.size[1])
+-- # rows of tables that loops fill
+local n = 3
+local m = {}
+for i = 1, n do
+   m[i] = {}
+   for j = 1, n do m[i][j] = i * j end
+end
+print(#m, #m[2], m[2][3])
+local t = {rows = {}}
+for i = 1, 2 do t.rows[i] = {} for j = 1, 2 do t.rows[i][j] = {i, j} end end
+print(#t.rows, t.rows[2][1][1])
+local sparse = {}
+for i = 1, 3 do sparse[i] = {} for j = 1, 3 do if j ~= i then sparse[i][j] = 1 end end end
+print(sparse[1][1], sparse[2][1], sparse[2][2])
+local tri = {}
+for i = 1, 3 do tri[i] = {} for j = 1, i do tri[i][j] = j end end
+print(#tri[3], tri[1][2])
+local off = {}
+for i = 0, 2 do off[i] = {} for j = 1, 2 do off[i][j] = i + j end end
+print(off[0][1], #off[2], off[3])
+local again = {}
+for i = 1, 2 do again[i] = {} for j = 1, 2 do again[i][j] = 0 end end
+for i = 1, 2 do for j = 1, 3 do again[i][j] = (again[i][j] or 10) + 1 end end
+print(again[1][3], #again[2])
+local nilrow = {}
+for i = 1, 2 do nilrow[i] = {} for j = 1, 3 do nilrow[i][j] = j < 3 and j or nil end end
+print(#nilrow[1], nilrow[1][3])
+print(torch.Tensor(m):sum(), torch.Tensor(m):size(2))
