@@ -391,3 +391,15 @@ local function right(outputs, labels)
 end
 print(right(torch.eye(3), torch.range(1, 3):long()))
 print((torch.ones(3, 2) * torch.ones(2, 1) - torch.ones(3)):sum())
+
+-- # nn.Linear goes back through more dimensions than two without gradients
+require 'nn'
+local m = nn.Linear(2, 3)
+local x, g = torch.ones(2, 3, 2), torch.ones(2, 3, 3)
+print(m:backward(x, g):sum(), m:updateGradInput(x, g):dim(), m.gradInput:size(3))
+m:accGradParameters(x, g)
+m.weight:fill(1); m.gradWeight:zero()
+local y = torch.ones(6, 2)
+m:forward(y)
+print(m:backward(y, torch.ones(6, 3)):sum(), m.gradWeight:sum())
+print(m:backward(x, g):sum(), m.gradInput:dim(), m.gradWeight:sum())
