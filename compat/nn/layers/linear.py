@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import ClassVar
 
+import torch
 from torch import Tensor
 
 from compat.checks import flag
@@ -64,9 +66,24 @@ class Linear(Drawn):
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
         if self.gradInput is None:
             return None
+        if input.dim() > 2:
+            return self._keep_gradInput(input)
         return self.set_gradInput(f.linear_grad_input(input, gradOutput, self.weight))
 
+    def _keep_gradInput(self, input: Tensor) -> Tensor:
+        """Return what Torch7 leaves in ``gradInput`` for an input that ``updateOutput`` refuses."""
+        warnings.warn(
+            f"{self.typename} computes no gradients for an input of {input.dim()} dimensions, as "
+            "in Torch7",
+            stacklevel=2,
+        )
+        kept = self.gradInput
+        is_as_large = isinstance(kept, Tensor) and kept.numel() == input.numel()
+        return self.set_gradInput(kept.view_as(input) if is_as_large else torch.zeros_like(input))
+
     def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> None:
+        if input.dim() > 2:
+            return
         f.linear_acc_(input, gradOutput, self.gradWeight, self.gradBias, scale)
 
     def __repr__(self) -> str:

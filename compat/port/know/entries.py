@@ -212,6 +212,7 @@ def _index(known: Inference, node: s.Index) -> Type:
         if not element.atoms and key.is_number and node in known.followed:
             element = tensor(owner.dtypes)
         element.buffer |= owner.buffer
+        element.thin |= not key.is_number and (owner.thin or _is_one_row(node.key))
         return element
     if owner.only(Kind.SIZES):
         return Type(Kind.INT)
@@ -329,6 +330,13 @@ def any_entry(shape: Table) -> Type:
         shape.root().choice.choose(signatures.values())
         joined.function = shape.root().choice
     return joined
+
+
+def _is_one_row(key: s.Node) -> bool:
+    """Return whether a key such as ``{{}, {1}}`` keeps a dimension of one entry."""
+    parts = [f.value for f in key.fields[1:]] if isinstance(key, s.Table) else []
+    ends = ([f.value for f in p.fields] for p in parts if isinstance(p, s.Table))
+    return any(e and s.describe(e[0]) == s.describe(e[-1]) for e in ends)
 
 
 def _element(owner: Type, key: s.Node, kind: Type, known: Inference) -> Type:

@@ -9,6 +9,7 @@ from compat.port.know.scopes import KNOWN, LOADERS
 from compat.port.know.shapes import captures, is_open, is_self, required
 from compat.port.know.types import OF_LUA, Kind, Table, Type, tensor
 from compat.port.library import function_results
+from compat.port.library.results import has_size_1
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -150,6 +151,8 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         known.join(arguments[0].signature.parameter(0), tensor())
         arguments[0].signature.calls.add(1)
     made = function_results.function(path, node, arguments)
+    if made and has_size_1(path, node):
+        made[0].thin = True
     if made and not known.is_settled and not all(kind.atoms for kind in arguments):
         made[0].dims.discard(-1)  # parameters are known when their calls have been seen
     return made

@@ -46,7 +46,7 @@ class Type:
 
     No ``atoms`` at all: nothing is known. ``open``: it may also be what nobody knows. ``buffer``:
     it may be what a module's ``forward`` gave. ``strided``: a tensor that may not be contiguous.
-    ``thin``: one that may have a dimension of size 1, over which it was summed up.
+    ``thin``: one that may have a dimension of size 1: the code says so, or a net gave it.
     """
 
     __slots__ = (

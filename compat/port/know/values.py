@@ -240,9 +240,10 @@ def _arithmetic(known: Inference, operator: str, left: Type, right: Type) -> Typ
                 return Type(Kind.FLOAT)
             if -1 in left.dims or -1 in right.dims:
                 return Type(Kind.TENSOR) if dims != ({-1}, {-1}) else Type()
-            return tensor(left.dtypes, [max(right.dims, default=-1)])
-        one = left if left.is_tensor else right
-        made = tensor(one.dtypes, one.dims)
+            one, made = right, tensor(left.dtypes, [max(right.dims, default=-1)])
+        else:
+            one = left if left.is_tensor else right
+            made = tensor(one.dtypes, one.dims)
         made.thin = one.thin
         return made
     if left.is_int and right.is_int and operator in "+-*%":

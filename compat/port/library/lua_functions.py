@@ -126,6 +126,7 @@ lapp                 lua.lapp({*})
 threads              lua.threads({*})#2
 threads.Threads      lua.threads({*})#2
 torch.setmetatable   lua.instance({1}, {2})
+torch.factory        lua.factory({1})
 torch.pointer        lua.pointer({1}) -> i
 torch.isTypeOf       lua.is_type_of({1}, {2}) -> b
 torch.typename       lua.typename({1})

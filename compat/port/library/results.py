@@ -136,7 +136,10 @@ def type_named(word: str, operands: list[Type], is_method: bool) -> Type:
     dtypes = first.dtypes if first.is_tensor else set()
     made = Type()
     if word in _KINDS:
-        return Type(_KINDS[word])
+        made = Type(_KINDS[word])
+        if word == "mask":
+            made.dims, made.thin = first.dims or {-1}, first.thin
+        return made
     if "|" in word:
         for part in word.split("|"):
             made.join(type_named(part, operands, is_method))
@@ -155,14 +158,15 @@ def type_named(word: str, operands: list[Type], is_method: bool) -> Type:
     elif word == "loaded":
         made.classes = {"loaded"}
     elif word == "index":
-        return tensor(["Long"], first.dims if first.is_tensor else [])
+        return tensor(["Long"], first.dims)
     elif word == "t=":
         made = tensor(first.dtypes, first.dims)
         made.thin = first.thin
     elif word in ("t-", "t+"):
         step = -1 if word == "t-" else 1
         dims = {d + step if d > 0 else -1 for d in first.dims}
-        return Type() if dims & {0} and dims != {0} else _sized(first.dtypes, dims)
+        made = Type() if dims & {0} and dims != {0} else _sized(first.dtypes, dims)
+        made.thin = first.thin
     elif word == "t*":
         numbers = operands[1:] if is_method else operands
         count = sum(1 for o in numbers if o.is_number)
@@ -177,7 +181,7 @@ def type_named(word: str, operands: list[Type], is_method: bool) -> Type:
         return tensor(dtypes)
     elif word.startswith("t"):
         own = [] if word == "t~" else [word[1:]]
-        made = tensor(own, first.dims if first.is_tensor else [])
+        made = tensor(own, first.dims)
         made.thin = first.thin
     return made
 
@@ -201,10 +205,21 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
             return [tensor(owner.dtypes, owner.dims)]
         return [tensor(owner.dtypes) if is_tensor else Type()]
     found = rule_types(rule, [owner], arguments)
+    found[0].thin |= has_size_1(node.method, node)
     found[0].buffer |= owner.buffer and node.method in _VIEWS
     if node.method in _STRIDED and found[0] is not owner:
         found[0].strided = True
     return found
+
+
+def has_size_1(name: str, node: s.Call) -> bool:
+    """Return whether a call gives its result the size 1 behind another."""
+    name = name.removeprefix("torch.")
+    sizes = node.arguments[2 if name == "narrow" else 1 :]
+    return (name in _SIZED or name.endswith("Tensor")) and 1 in map(s.constant, sizes)
+
+
+_SIZED = {"zeros", "ones", "rand", "randn", "view", "reshape", "resize", "narrow", "topk"}
 
 
 def method_rule(name: str, arguments: list[Type]) -> Rule | None:
@@ -226,7 +241,9 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
     if name in ("backward", "updateGradInput") and arguments:
         return [_result(owner) if (made := _like(arguments[0])) is None else made]
     if name in ("forward", "backward", "updateOutput", "updateGradInput"):
-        return [_result(owner)]
+        made = _result(owner)
+        made.thin = name in ("forward", "updateOutput")
+        return [made]
     return [Type()]
 
 

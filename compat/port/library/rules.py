@@ -43,7 +43,7 @@ _ASKS_LAYOUT = re.compile(rb":(isContiguous|stride|storage|data|view|viewAs)\(")
 # As many elements will do for Torch7; PyTorch needs shapes that fit.
 _ELEMENTWISE = {
     *("copy", "add", "csub", "cmul", "cdiv", "addcmul", "addcdiv", "cmax", "cmin", "cpow"),
-    *("eq", "ne", "lt", "le", "gt", "ge"),
+    *("eq", "ne", "lt", "le", "gt", "ge", "dist"),
 }
 
 
@@ -89,7 +89,7 @@ def apply(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
         else:
             made = draft.value(node)
         if rule.name in _ELEMENTWISE and shaped is not None and node is not shaped:
-            fitted = fit(made, node, shaped, draft, is_tensor=rule.name == "copy")
+            fitted = fit(made, node, shaped, draft, is_copy=rule.name == "copy")
             if fitted is not None and "(" in draft.prefix(shaped).text and ".shape" in fitted.text:
                 once.append(draft.prefix(shaped).text)
                 return fitted.text.replace(f"{draft.prefix(shaped).atom}.shape", f"{_ONCE}.shape")
@@ -135,9 +135,7 @@ def dense(made: Code, node: s.Node, draft: Draft) -> Code:
     return Code(f"{made.atom}.contiguous()") if asks and draft.types.type(node).strided else made
 
 
-def fit(
-    made: Code, node: s.Node, like: s.Node, draft: Draft, is_tensor: bool = False
-) -> Code | None:
+def fit(made: Code, node: s.Node, like: s.Node, draft: Draft, is_copy: bool = False) -> Code | None:
     """Return a tensor in the shape of another, which has as many elements; None if it is known
     to have it.
 
@@ -145,14 +143,17 @@ def fit(
     """
     own, other = draft.types.type(like), draft.types.type(node)
     is_turned = _viewed_as(node, like)
-    is_tensor = other.is_tensor or (is_tensor and other.may(Kind.TENSOR))
-    if not (own.is_tensor and is_tensor):
+    kinds = Kind.TENSOR, Kind.MASK
+    is_either = other.only(*kinds) or (is_copy and other.may(Kind.TENSOR))
+    if not (own.only(*kinds) and is_either):
         return None
     if own.dims == other.dims != {-1} and not is_turned:
         return None
     # What is summed up has one dimension more than many a tensor that it meets.
     is_open = -1 in own.dims | other.dims and len(own.dims - {-1}) < 2
     is_odd = own.thin != other.thin and (own.thin or own.dims <= {1, -1})
+    if is_copy:  # what is copied is repeated, where it goes is not
+        is_odd = other.thin and not own.thin and not other.buffer
     if is_open and not is_turned and not is_odd:
         return None
     shape = "-1" if own.dims == {1} else f"{draft.prefix(like).atom}.shape"

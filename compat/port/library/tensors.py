@@ -153,7 +153,7 @@ cmul tt              {1o} * {2o} -> t1
 cdiv tt              {1o} / {2o} -> t1
 pow t(n|t)           {1.} ** {2u} -> t1
 cpow tt              {1.} ** {2u} -> t1
-mm|bmm tt            torch.{name}({1}, {2}) -> t1
+mm|bmm tt            torch.{name}({1}, {2}) -> t2
 mv tt                torch.mv({1}, {2}) -> t2
 ger tt               torch.outer({1}, {2}) -> t2d
 dot tt               {1.}.flatten().dot({2.}.flatten()).item() -> n

@@ -11,6 +11,7 @@ from compat.port.lua.calls import (
     check,
     dofile,
     error,
+    factory,
     instance,
     method,
     pcall,

@@ -29,7 +29,7 @@ from compat.threads import Threads
 def instance(fields: dict[Any, Any], typename: str) -> Any:
     """``torch.setmetatable(fields, typename)``: the object that a table of its fields becomes."""
     if typename in script_classes:
-        own: Any = object.__new__(script_classes[typename])
+        own = _empty(script_classes[typename])
         own.__dict__.update(fields)
         return own
     entry = registry.chosen(registry.provide(typename), fields)
@@ -42,6 +42,20 @@ def instance(fields: dict[Any, Any], typename: str) -> Any:
     else:
         made.__dict__.update(given)
     return made
+
+
+def factory(typename: str) -> Callable[[], Any] | None:
+    """``torch.factory(typename)``: what makes an object that its class has not filled."""
+    entry = registry.chosen(registry.provide(typename), {})
+    cls = None if entry is None else entry.cls
+    if cls is not None and not cls.__module__.startswith("compat."):
+        return functools.partial(_empty, cls)
+    made: Callable[[], Any] | None = package("torch").factory(typename)
+    return made
+
+
+def _empty(cls: Any) -> Any:
+    return cls.__new__(cls)
 
 
 def _counted(value: Any) -> Any:

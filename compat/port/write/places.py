@@ -19,7 +19,7 @@ def mask(key: s.Node, draft: Draft, owner: Code, kind: Type) -> Code:
     of_owner = re.search(rf"(?<![\w.]){re.escape(owner.text)}(?!\w)", made.text)
     sizes = {frozenset(kind.dims), frozenset(draft.types.type(key).dims)}
     made = Code(made.mask or f"{made.atom}.bool()")
-    if of_owner or len(sizes) == 1:
+    if of_owner or (len(sizes) == 1 and kind.dims != {-1}):
         return Code(made.text, made.level)
     if kind.dims == {1}:
         return Code(f"{made.atom}.flatten()")

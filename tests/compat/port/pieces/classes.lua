@@ -316,3 +316,16 @@ function Base:run(x) return self.predict(x) end
 local Sub = torch.class('zoo.Sub', 'zoo.Base')
 function Sub.predict(x) return x + 1 end
 print(zoo.Sub():run(1))
+
+-- # torch.factory makes objects of the program's classes
+require 'nn'
+local A = torch.class('FromFactory')
+function A:__init(x) self.x = x end
+function A:hello() return 'hello ' .. tostring(self.x) end
+local o = torch.factory('FromFactory')()
+print(torch.type(o), o.x, o:hello())
+local L, parent = torch.class('nn.FromFactory', 'nn.Module')
+function L:__init(x) parent.__init(self); self.x = x end
+local p = torch.factory('nn.FromFactory')()
+print(torch.type(p), p.x, torch.type(torch.factory(torch.type(p))()))
+print(torch.factory('nn.Linear')().weight, torch.factory('no.Such'))

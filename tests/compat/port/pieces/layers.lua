@@ -370,3 +370,36 @@ m.gradWeight:zero()
 print(m:forward(torch.ones(2)):sum())
 m:backward(torch.ones(2), torch.ones(2))
 print(m.gradWeight:sum(), twice(m, torch.ones(3)):sum())
+
+-- # one column beside a row of as many elements
+require 'nn'
+local net = nn.Sequential():add(nn.Linear(3, 1))
+net:get(1).weight:fill(1)
+net:get(1).bias:zero()
+local out, target = net:forward(torch.ones(4, 3)), torch.range(1, 4)
+print(torch.eq(out, target):sum(), (out - target):sum(), torch.cmul(out, target):sum())
+print(torch.gt(out, 0):eq(torch.ByteTensor{1, 0, 1, 1}):sum())
+print(out:clone():add(-1, target):sum(), torch.dist(out, target))
+local a, b = torch.range(1, 4), torch.ones(4, 1)
+print(torch.gt(a, 2):add(torch.gt(b, 0)):sum(), torch.eq(a:gt(2), b:gt(0)):sum())
+local t = torch.Tensor()
+t:resizeAs(b):fill(1)
+print(torch.eq(t, a):sum(), t:cmul(a):sum(), a:maskedSelect(b:eq(1)):size(1))
+local function right(outputs, labels)
+  local _, order = outputs:sort(2, true)
+  return order[{{}, {1}}]:eq(labels):sum(), order:narrow(2, 1, 1):eq(labels):sum()
+end
+print(right(torch.eye(3), torch.range(1, 3):long()))
+print((torch.ones(3, 2) * torch.ones(2, 1) - torch.ones(3)):sum())
+
+-- # nn.Linear goes back through more dimensions than two without gradients
+require 'nn'
+local m = nn.Linear(2, 3)
+local x, g = torch.ones(2, 3, 2), torch.ones(2, 3, 3)
+print(m:backward(x, g):sum(), m:updateGradInput(x, g):dim(), m.gradInput:size(3))
+m:accGradParameters(x, g)
+m.weight:fill(1); m.gradWeight:zero()
+local y = torch.ones(6, 2)
+m:forward(y)
+print(m:backward(y, torch.ones(6, 3)):sum(), m.gradWeight:sum())
+print(m:backward(x, g):sum(), m.gradInput:dim(), m.gradWeight:sum())
