@@ -107,6 +107,9 @@ def results(known: Inference, node: s.Call) -> list[Type]:
     if methods := known.methods(owner, node.method):
         for _, signature in methods:
             _note_open(node, signature, 1)
+        is_any = bool(node.arguments) and isinstance(node.arguments[-1], s.Vararg)
+        count = len(node.arguments) + 1 - is_any
+        _note_shorter(known, node.method, count, known.classes_of(owner))
         return joined([known.call(own, [whose, *arguments]) for whose, own in methods])
     if owner.shape is not None:
         kind = known.entry(owner, owner.shape, s.Constant(node.method))
@@ -312,11 +315,14 @@ def _picked(
     return found if has_entry else None
 
 
-def _note_shorter(known: Inference, name: str, count: int) -> None:
-    """Note a call that lacks arguments: it may be of any class's method of this name."""
+def _note_shorter(known: Inference, name: str, count: int, of: list[Class] | None = None) -> None:
+    """Note a call that lacks arguments: it may be of the method of this name of any class, or of
+    any that derives from these.
+    """
     for klass in known.classes.values():
         define = klass.methods.get(name)
-        if define is not None and count < len(define.function.parameters):
+        is_meant = of is None or any(one in of for one in klass.line(known.classes))
+        if define is not None and is_meant and count < len(define.function.parameters):
             known.signature(define.function).root().calls.add(count)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from compat.port.know.scopes import Scopes, Variable
@@ -35,12 +35,15 @@ class Class:
 
     def method(self, name: str, classes: Mapping[str, Class]) -> s.Define | None:
         """Return a method, its own or inherited."""
+        found = (klass.methods.get(name) for klass in self.line(classes))
+        return next(filter(None, found), None)
+
+    def line(self, classes: Mapping[str, Class]) -> Iterator[Class]:
+        """Yield the class and those of the script's that it derives from."""
         klass: Class | None = self
         while klass is not None:
-            if name in klass.methods:
-                return klass.methods[name]
+            yield klass
             klass = classes.get(klass.parent or "")
-        return None
 
     def is_layer(self, classes: Mapping[str, Class]) -> bool:
         """Return whether ``classes`` derives from a class of a package, at last."""

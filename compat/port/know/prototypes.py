@@ -35,6 +35,7 @@ class _Look:
         self.functions: list[s.Function] = []
         for file in known.files:
             known.file = file
+            _split(known, file)
             self._read(file)
 
     def _read(self, file: File) -> None:
@@ -128,6 +129,26 @@ class _Look:
                 has = {str(s.constant(field.key)): field.value for field in meta.fields}
             is_one = isinstance(table, s.Name) or has.keys() == {"__index"}
             yield variable, has.get("__index"), is_one and has.keys() <= {"__index", "__call"}
+
+
+def _split(known: Inference, file: File) -> None:
+    """Make ``local B = setmetatable({}, {__index = A, __call = f})`` two statements, where B is a
+    class.
+    """
+    own = set(map(own_index, s.walk(file.block)))
+    for block in [n for n in s.walk(file.block) if isinstance(n, s.Block)]:
+        for node in block.statements[:]:
+            call = node.values[0] if isinstance(node, s.Local) and len(node.values) == 1 else None
+            if not isinstance(call, s.Call) or known.dotted(call.function) != "setmetatable":
+                continue
+            assert isinstance(node, s.Local)
+            name, made, meta = node.names[0], call.arguments[0], call.arguments[-1]
+            is_more = isinstance(meta, s.Table) and len(meta.fields) > 1
+            is_empty = isinstance(made, s.Table) and not made.fields
+            if is_more and is_empty and made is not meta and name.variable in own:
+                node.values, call.arguments[0] = [made], s.Name(name.id, name.variable)
+                after = s.Do(call, line=node.line, start=node.start, end=node.end)
+                block.statements.insert(block.statements.index(node) + 1, after)
 
 
 def given_by(file: File | None) -> s.Name | None:

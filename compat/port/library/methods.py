@@ -66,6 +66,9 @@ def method(node: s.Call, draft: Draft) -> Code:
         define = None if itself is None else itself.method(name, draft.types.classes)
         if define is not None and not is_maker(define):
             arguments = [owner, *arguments]  # Python gives its class to no function
+        elif itself is None and {Kind.CLASS, Kind.OBJECT} <= kind.atoms:
+            made = code.call("lua.method", owner, f'"{name}"', *arguments)
+            return Code(made.text, spread=count)  # an object's class it is not given
         made = code.call(f"{owner.atom}.{method_name(name)}", *arguments)
         if results.gives_total(kind, name):
             return replace(made, every=f"({made}, {owner.atom}.total_weight_tensor.item())")

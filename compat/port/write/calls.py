@@ -95,7 +95,8 @@ def _called(node: s.Call, draft: Draft) -> Code:
         return Code(made.text, spread=draft.types.count(node))
     known = draft.types.called(node) if kind.only(Kind.FUNCTION) else []
     is_any = bool(node.arguments) and draft.types.count(node.arguments[-1]) is None
-    if is_any and (not known or _is_given(node.function, draft)):
+    is_entry = function.text.startswith("lua.index(")  # of what nobody knows
+    if is_entry or (is_any and (not known or _is_given(node.function, draft))):
         made = code.call("lua.call", function, *draft.arguments(node))
     else:
         made = code.call(function.atom, *fitting(node, known, draft))

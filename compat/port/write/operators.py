@@ -379,4 +379,5 @@ def _may_miss(node: s.Node, draft: Draft) -> bool:
 
 def is_cheap(made: Code) -> bool:
     """Return whether an expression may be computed though nobody needs it."""
-    return "(" not in made.text and "[" not in made.text
+    text = re.sub(r'(?<![f"])"[^"]*"', "", made.text)
+    return re.search(r"[(\[]| [-+*/%<>]|(?<!\w)(?!self|math)[a-zA-Z_]\w*\.", text) is None

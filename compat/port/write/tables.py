@@ -28,7 +28,8 @@ def table(node: s.Table, draft: Draft, hint: str) -> Code:
         own = [p.variable.python for p in maker if p.variable.is_class]
         klass = own[0] if own else class_name(shape.klass, draft)
         names = [s.constant(f.key) for f in node.fields]
-        if not all(map(is_name, names)):
+        calls = shape.klass.method("__init", draft.types.classes)  # as Lua does not
+        if calls is not None or not all(map(is_name, names)):
             return code.call("lua.setmetatable", items(node, shape, hint, draft), klass)
         named = zip(map(python_attribute, map(str, names)), node.fields, strict=True)
         return code.call(klass, *(f"{name}={draft.value(f.value)}" for name, f in named))

@@ -338,3 +338,35 @@ function OrderedMap:each() local i = 0 return function() i = i + 1 local k = sel
 local m = OrderedMap()
 m.z = 1 m.a = 2 m.z = 3
 for k, v in m:each() do io.write(k, '=', v, ' ') end print(m.z, m.nothing)
+-- # a class that derives from another and is called, with a method __init that its maker calls
+local Base = {}
+Base.__index = Base
+setmetatable(Base, {__call = function(cls, ...) return cls:new(...) end})
+function Base:new(...) local o = setmetatable({}, self) o:__init(...) return o end
+function Base:__init(name) self.name = name print('made', name) end
+local Layer = setmetatable({}, {__index = Base, __call = function(cls, ...) return cls:new(...) end})
+Layer.__index = Layer
+function Layer:__init(name, n) Base.__init(self, name) self.n = n or 1 end
+function Layer:size() return self.n end
+print(Layer('a', 3):size(), Layer('b'):size(), Base('c').name)
+-- # what may be an object of a class or the class itself, whose method is called
+local C = {}
+C.__index = C
+function C:new(n) local o = {} setmetatable(o, C) o:set(n) return o end
+function C:set(n) self.n = n end
+local function make(x, n) return x:new(n) end
+print(make(C, 1).n, make(C:new(2), 3).n)
+-- # an operand that fails where the one before it is nil
+local function larger(a, b) return (a and b and b >= a) and 'larger' or 'no' end
+local t = {f = function(a, b) return a and b and b >= a end}
+print(larger(1, 2), larger(nil, nil), larger(2, nil), t.f(nil, nil), t.f(1, nil))
+local function field(o) return o and o.inner and o.inner.x end
+print(field(nil), field({}), field({inner = {x = 2}}))
+-- # functions in what nobody knows that take fewer arguments than they are given
+local actions = {}
+function actions.set(r, k) r[k] = true end
+function actions.put(r, k, v, w) r[k] = v .. (w or '') end
+local act = coroutine.wrap(function(some)
+  while true do local r = {} some.action(r, 'x', 'v', 'w') some = coroutine.yield(r.x) end
+end)
+print(act{action = actions['set']}, act{action = actions['put']})
