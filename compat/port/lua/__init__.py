@@ -16,6 +16,7 @@ from compat.port.lua.calls import (
     method,
     pcall,
     require,
+    run_again,
     threads,
     xpcall,
 )

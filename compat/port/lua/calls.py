@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import importlib
+import importlib.util
 from collections.abc import Callable
 from inspect import CO_VARARGS
 from pathlib import Path
@@ -203,6 +203,17 @@ def dofile(path: str, beside: str | None = None) -> Any:
         if file.is_file():
             return module(file.name, str(file))
     return require(path)
+
+
+def run_again(module: str, name: str = "exports") -> Any:
+    """Return what the draft of a Lua file returns each time it runs: ``dofile`` of one that runs
+    more than once.
+    """
+    spec = importlib.util.find_spec(module)
+    assert spec is not None and spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return getattr(made, name, None)
 
 
 def threads(count: int, *init: Callable[[int], Any]) -> tuple[Threads, list[list[Any]]]:

@@ -6,9 +6,11 @@ from compat.port.know.files import File
 from compat.port.know.loading import only_defines
 from compat.port.know.shapes import own_returns, required
 from compat.port.read import syntax as s
+from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import NONE, Draft
 
+_RUN = {"dofile", "paths.dofile"}
 _BRING_NN = {"nn", "nngraph", "cunn", "rnn", "dpnn", "cudnn", "nnx"}
 
 
@@ -20,7 +22,7 @@ def import_as(node: s.Local, draft: Draft) -> bool:
     call = node.values[0]
     file = draft.types.file_of(call) if isinstance(call, s.Call) else None
     result = returned(file) if file is not None and required(call) is not None else None
-    if file is None or result is None or len(variable.writes) != 1:
+    if file is None or result is None or len(variable.writes) != 1 or _runs_again(call, draft):
         return False
     bring(file, result, str(variable.python), draft)
     return True
@@ -58,6 +60,8 @@ def imported(node: s.Call, draft: Draft) -> Code:
     file = draft.types.file_of(node)
     assert file is not None
     result = returned(file)
+    if _runs_again(node, draft):
+        return code.call("lua.run_again", f'"{file.module}"', f'"{result or "exports"}"')
     if result is None:
         draft.page.write(f'importlib.import_module("{file.module}")')
         return NONE
@@ -86,9 +90,21 @@ def _leads_back(file: File, draft: Draft) -> bool:
     return False
 
 
-def load(file: File, draft: Draft) -> None:
+def _runs_again(node: s.Node, draft: Draft) -> bool:
+    """Return whether a ``dofile`` is not the only one of its file here: what it gives is new."""
+    if not isinstance(node, s.Call) or draft.types.dotted(node.function) not in _RUN:
+        return False
+    calls = [c for c in s.walk(draft.file.block) if isinstance(c, s.Call)]
+    runs = (c for c in calls if draft.types.dotted(c.function) in _RUN)
+    file = draft.types.file_of(node)
+    return bool(draft.loops) or sum(draft.types.file_of(c) is file for c in runs) > 1
+
+
+def load(file: File, node: s.Call, draft: Draft) -> None:
     """Load a file for what it does."""
-    if only_defines(file, draft.types):
+    if _runs_again(node, draft):
+        draft.page.write(f'lua.run_again("{file.module}")')
+    elif only_defines(file, draft.types):
         draft.loaded.add(file.module)
     else:
         draft.page.write(f'importlib.import_module("{file.module}")')

@@ -181,7 +181,7 @@ def do(node: s.Do, draft: Draft) -> None:
         draft.is_seeded = True
     loaded = draft.types.file_of(call) if path in LOADERS else None
     if loaded is not None:
-        load(loaded, draft)
+        load(loaded, call, draft)
         return
     if (name := required(call)) in PACKAGES | {"pl", "nnx", "env", "trepl"}:
         first_nn(name, draft)

@@ -151,6 +151,27 @@ def test_names_that_change_are_told(tmp_path: Path) -> None:
     assert "random.lua becomes random_.py: Python has a module of this name" in said
 
 
+def test_dofile_runs_a_file_each_time(tmp_path: Path) -> None:
+    texts = {
+        "main.lua": "local a = dofile 'a.lua'\nlocal b = dofile 'a.lua'\na.n = 5\n"
+        "print(b.n, a == b)\nfor i = 1, 2 do\n  dofile 'g.lua'\n  local c = dofile 'c.lua'\n"
+        "  c.n = c.n + i\n  print(c.n)\nend\nprint(#G)\n",
+        "a.lua": "return {n = 1}\n",
+        "c.lua": "local C = {n = 1}\nreturn C\n",
+        "g.lua": "G = G or {}\nG[#G + 1] = 'x'\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    port(tmp_path / "main.lua", tmp_path / "out")
+    done = subprocess.run(
+        [forked_python(), str(tmp_path / "out/main.py")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "1\tfalse\n2\n3\n2\n", done.stderr
+
+
 def test_requires_inside_functions_may_go_in_circles(tmp_path: Path) -> None:
     texts = {
         "main.lua": "local a = require 'a'\nprint(a.f(3))\n",
