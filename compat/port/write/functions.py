@@ -170,7 +170,10 @@ def _parameters(node: s.Function, draft: Draft) -> str:
         or most > len(node.parameters)
         or (signature.escapes and not parts and not signature.calls)
     ):
-        taken = {*parts, *(v.python for v in draft.file.scopes.of_function[node].used)}
+        taken = {
+            *(part.split("=")[0] for part in parts),
+            *(v.python for v in draft.file.scopes.of_function[node].used),
+        }
         parts.append("*" + next(name for name in ("_", "__", "___") if name not in taken))
     bound = _bound(node, draft)
     if bound:

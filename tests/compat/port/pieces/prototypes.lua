@@ -370,3 +370,16 @@ local act = coroutine.wrap(function(some)
   while true do local r = {} some.action(r, 'x', 'v', 'w') some = coroutine.yield(r.x) end
 end)
 print(act{action = actions['set']}, act{action = actions['put']})
+-- # metamethods whose first parameter is called _
+local function class(name, super)
+   local dict = {}
+   dict.__index = dict
+   local made = {name = name, static = {}, dict = dict}
+   setmetatable(made.static, {__index = function(_, k) local v = rawget(dict, k) if v == nil and super then return super.static[k] end return v end})
+   return setmetatable(made, {__index = made.static, __newindex = function(c, k, f) c.dict[k] = f end,
+                              __call = function(c, ...) return setmetatable({...}, c.dict) end})
+end
+local A = class('A')
+function A:first() return self[1] end
+local B = class('B', A)
+print(A(3):first(), B.first == A.first, B.name, B(4)[1], A.nothing)
