@@ -292,7 +292,7 @@ class Table:
         return shortest is not None and number > shortest
 
     def has(self, number: object) -> bool:
-        """Return whether each list is made with so many entries."""
+        """Return whether each list is made with an entry under this number."""
         shortest = self._shortest()
         return isinstance(number, int) and shortest is not None and 1 <= number <= shortest
 
