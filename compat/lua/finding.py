@@ -16,6 +16,7 @@ function(name, path, yields)
          if file then
             file:close()
             path = own
+            break
          end
       end
       return assert(loadfile(path))(...)
@@ -134,12 +135,12 @@ class Packages:
         return None
 
 
-@functools.cache
 def yields(name: str) -> bool:
     """Return whether a program's own file goes before the package of this name."""
     return name.partition(".")[0] in _OTHERS
 
 
+@functools.cache
 def own_modules() -> dict[str, str]:
     """Return the files of compat/lua/modules by their names for ``require``."""
     folder = Path(__file__).parent / "modules"

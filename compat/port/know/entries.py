@@ -143,6 +143,9 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
         known.join(table.items, value)
     if value.only(Kind.NIL):
         table.uses.add("deleted")
+        falls = isinstance(key, s.Name) and key.variable in known.falling
+        if known.type(key).is_number and not (falls or isinstance(key, s.Unary)):
+            table.uses.add("sparse")  # a hole, unless it is the last
     known.changed |= len(table.keys) != before
 
 

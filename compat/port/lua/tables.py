@@ -361,7 +361,7 @@ def length(t: Any) -> Any:
 
 
 def _border(t: list[Any]) -> int:
-    """Return the length of a list that ends in None, as LuaJIT looks for it."""
+    """Return a length of a list that ends in None: behind it there is none."""
     low, high = 0, len(t)
     while high - low > 1:
         middle = (low + high) // 2

@@ -214,4 +214,6 @@ def _names(file: File) -> set[str]:
 def first_of(made: Code) -> Code:
     """Return the first of several values, ``*values``; None if there is none."""
     inner = made.text[1:]
+    if inner.endswith(",)"):
+        return Code(inner[1:-2])
     return code.call("lua.first", inner) if inner == "args" else Code(f"next(iter({inner}), None)")

@@ -46,7 +46,7 @@ def vararg(_node: s.Vararg, draft: Draft, _hint: str) -> Code:
     names = [name for name, path in chain(*loaded) if path == draft.file.path]
     home = os.path.dirname(draft.types.files[0].path)
     own = os.path.relpath(draft.file.path, home).removesuffix(".lua").replace(os.sep, ".")
-    return Code(repr(next(iter(names), own)))
+    return Code(f"*({next(iter(names), own)!r},)", spread=None)
 
 
 @expression(s.Name)

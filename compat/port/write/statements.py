@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from compat.lua.finding import own_modules
+from compat.port.know.loading import only_defines
 from compat.port.know.scopes import LOADERS, PACKAGES, SILENT, Variable
 from compat.port.know.shapes import required, tried
 from compat.port.read import syntax as s
@@ -53,18 +54,10 @@ def _declare(node: s.Local, draft: Draft) -> None:
         call = node.values[0]
         assert isinstance(call, s.Call)
         loads = replace(call, function=call.arguments[0], arguments=call.arguments[1:])
-        has_file = draft.types.file_of(loads) is not None
-        has = has_file or package in {"torch", *own_modules(), *_OF_LUA}
-        target = declared(node.names[0], draft)
-        if node.names[1].variable in draft.types.aliases:
-            draft.page.write(f"{target} = {has}", f"{package} is {'' if has else 'not '}here")
-        elif has:
-            draft.page.write(f"{target} = True")
-            _declare(replace(node, names=node.names[1:], values=[loads]), draft)
-        else:
-            told = declared(node.names[1], draft)
-            draft.page.write(f"{target}, {told} = False, \"module '{package}' not found\"")
-        return
+        file = draft.types.file_of(loads)
+        if file is None or only_defines(file, draft.types):  # else loading it may fail
+            _tried(node, loads, package, draft)
+            return
     if len(node.names) == len(node.values):
         pairs = zip(node.names, node.values, strict=True)
         keep = [(n, v) for n, v in pairs if n.variable not in draft.types.aliases]
@@ -86,6 +79,21 @@ def _declare(node: s.Local, draft: Draft) -> None:
         define_function(declared(node.names[0], draft), node.values[0], draft)
         return
     assignment([declared(n, draft) for n in node.names], list(node.names), node.values, draft)
+
+
+def _tried(node: s.Local, loads: s.Call, package: str, draft: Draft) -> None:
+    """``local ok, name = pcall(require, 'name')`` of what is there, or not."""
+    has_file = draft.types.file_of(loads) is not None
+    has = has_file or package in {"torch", *own_modules(), *_OF_LUA}
+    target = declared(node.names[0], draft)
+    if node.names[1].variable in draft.types.aliases:
+        draft.page.write(f"{target} = {has}", f"{package} is {'' if has else 'not '}here")
+    elif has:
+        draft.page.write(f"{target} = True")
+        _declare(replace(node, names=node.names[1:], values=[loads]), draft)
+    else:
+        told = declared(node.names[1], draft)
+        draft.page.write(f"{target}, {told} = False, \"module '{package}' not found\"")
 
 
 def _is_announced(name: s.Name, node: s.Local, draft: Draft) -> bool:

@@ -205,6 +205,10 @@ function Derived:show() return 'derived ' .. Base.show(self) end
 local d = Derived.new(4)
 print(d:show(), d.n, Base.new(3):show(), getmetatable(Derived).__index == Base)
 print(require('parts.named').name, require('md5').own)
+local failed, text = pcall(require, 'parts.bad')
+print(failed, type(text))
+local counted = require 'parts.counted'
+print(counted.n, counted.first, counted.second)
 """,
     "parts/Base.lua": """
 local Base = {}
@@ -215,6 +219,8 @@ function Base:show() return 'base ' .. self.n end
 return Base
 """,
     "parts/named.lua": "return {name = (...):gsub('%.named$', '') .. '!'}",
+    "parts/bad.lua": "error('boom')",
+    "parts/counted.lua": "local a, b = ... return {n = select('#', ...), first = a, second = b}",
     "md5.lua": "return {own = true}",  # torchx brings one of the name, which is not Torch7's
 }
 

@@ -814,3 +814,14 @@ local nilrow = {}
 for i = 1, 2 do nilrow[i] = {} for j = 1, 3 do nilrow[i][j] = j < 3 and j or nil end end
 print(#nilrow[1], nilrow[1][3])
 print(torch.Tensor(m):sum(), torch.Tensor(m):size(2))
+-- # nil in the middle of a list
+local d = {1, 2, 3, 4}
+d[2] = nil
+print(d[1], d[2], d[3], d[4])
+local e = {'a', 'b', 'c'}
+for i = 1, 2 do e[i] = nil end
+print(e[1], e[3])
+local f = {1, 2, 3}
+f[#f] = nil
+for i = #f, 1, -1 do f[i] = nil end
+print(#f)
