@@ -235,7 +235,7 @@ def _of_table(
     """``t[key]`` of a list or dict."""
     was_seen = draft.types.was_seen(node)
     is_nil = Kind.NIL in draft.types.type(node).atoms
-    may_miss = not is_prefix and (is_nil if was_seen else is_test)
+    may_miss = not is_prefix and (is_test or (was_seen and is_nil))
     if not (is_prefix or was_seen or may_miss):
         may_miss = (shape.is_list and "deleted" in shape.uses) or draft.types.is_past(
             node.key, shape
