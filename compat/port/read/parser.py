@@ -14,10 +14,9 @@ _LATER = {"//", "&", "|", "~", "<<", ">>"}
 
 
 def without_shell_line(source: bytes) -> bytes:
-    """Return a file whose first line, where that is for the shell, is a comment."""
-    if not source.startswith(b"#"):
-        return source
-    return b"--" + source[2 if source[:2] == b"#!" else 1 :]
+    """Return a file, as long, whose first line is blank where that is for the shell."""
+    line, end, rest = source.partition(b"\n")
+    return b" " * len(line) + end + rest if line.startswith(b"#") else source
 
 
 # Long comments, comments of one line, and strings, where no comment begins.

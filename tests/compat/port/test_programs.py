@@ -236,3 +236,10 @@ def test_classes_names_and_packages_of_several_files(
     code = command.run([str(tmp_path / "lua/main.lua")], str(tmp_path / "out"), check=[""])
     assert code == 0, capsys.readouterr().out
     assert "class Derived(Base):" in (tmp_path / "out/main.py").read_text()
+
+
+def test_a_line_for_the_shell_is_no_docstring(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    (tmp_path / "train.lua").write_text("#!/usr/bin/env th\n-- Trains it.\nprint(1)\n")
+    assert convert([tmp_path / "train.lua"])[0].text.startswith('"""Trains it."""\n')
