@@ -135,6 +135,19 @@ class Packages:
         return None
 
 
+# Packages that are no files here: the core, and those of LuaJIT.
+_BUILT_IN = {
+    *("torch", "string", "table", "math", "io", "os", "coroutine", "debug", "package", "bit"),
+    *("ffi", "jit"),
+}
+
+
+@functools.cache
+def come_along() -> frozenset[str]:
+    """Return the packages that ``require`` finds, whatever files a program has."""
+    return frozenset(own_modules()) | _BUILT_IN
+
+
 def yields(name: str) -> bool:
     """Return whether a program's own file goes before the package of this name."""
     return name.partition(".")[0] in _OTHERS

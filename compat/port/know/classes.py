@@ -55,7 +55,7 @@ def _asks_for_own(known: Inference, file: File, node: s.Node) -> bool:
 def _give_self(known: Inference, name: str, define: s.Define, klass: Class) -> None:
     """Note that a method's first parameter, an operator's both, are objects of its class."""
     is_method = define.is_method or is_self(define.function) or is_metamethod(name)
-    if name in ("__call", "__call__"):  # by what may not be known, with fewer arguments
+    if name in ("__call", "__call__"):  # Lua's and Torch7's: called with fewer arguments, too
         known.signature(define.function).calls.add(1)
     parameters = define.function.parameters
     for parameter in parameters if name in _OF_TWO else parameters[: int(is_method)]:

@@ -105,7 +105,7 @@ def believed(known: Inference, own: Type, facts: list[str]) -> Type:
             both.atoms.discard(Kind.TABLE)
         both.atoms |= own.atoms & _NO_PLAIN_TABLES
     if own.atoms & {Kind.OBJECT, Kind.CLASS}:
-        both.atoms = (both.atoms - {Kind.MODULE, Kind.OTHER}) | (
+        both.atoms = (both.atoms - {Kind.MODULE, Kind.OTHER, Kind.OBJECT}) | (
             own.atoms & {Kind.OBJECT, Kind.CLASS}
         )
     if own.atoms == {Kind.MASK} and both.atoms == {Kind.TENSOR}:

@@ -125,7 +125,7 @@ def followed(block: s.Block) -> Iterator[s.Node]:
 
 
 def _place(node: s.Node) -> object:
-    """Return a key for what holds a value."""
+    """Return what tells a place from others: its variable, or the text of an entry."""
     return node.variable if isinstance(node, s.Name) else s.describe(node)
 
 
@@ -199,6 +199,8 @@ def _conditions(block: s.Block) -> Iterator[s.Node | None]:
             conditions = [node.condition]
         elif isinstance(node, s.Unary) and node.operator == "not":
             conditions = [node.operand]
+        elif isinstance(node, s.Call) and s.describe(node.function) == "assert":
+            conditions = list(node.arguments[:1])
         elif isinstance(node, s.Binary):
             is_nil = isinstance(node.right, s.Constant) and (
                 node.right.value is None or isinstance(node.right.value, bool)
@@ -229,11 +231,6 @@ def appended(block: s.Block) -> Iterator[s.Name]:
             empty = {table for table in empty if isinstance(table, Variable)} | made
 
 
-def _table(node: s.Node) -> object:
-    """Return what tells a table from others: its variable, or the text of an entry."""
-    return node.variable if isinstance(node, s.Name) else s.describe(node)
-
-
 def _made_empty(node: s.Statement) -> set[object]:
     targets: list[Any] = []
     if isinstance(node, s.Local):
@@ -243,7 +240,7 @@ def _made_empty(node: s.Statement) -> set[object]:
     else:
         return set()
     return {
-        _table(target)
+        _place(target)
         for target, value in zip(targets, node.values, strict=False)
         if isinstance(value, s.Table) and not value.fields and "…" not in s.describe(target)
     }
@@ -258,7 +255,7 @@ def _filling(loop: s.ForRange, empty: set[object]) -> Iterator[s.Name]:
         target = node.targets[0] if isinstance(node, s.Assign) and len(node.targets) == 1 else None
         if not isinstance(target, s.Index):
             continue
-        table, key = _table(target.object), target.key
+        table, key = _place(target.object), target.key
         if not isinstance(key, s.Name) or key.variable is not loop.name.variable:
             continue
         if table in empty and table not in filled and len(key.variable.writes) == 1:

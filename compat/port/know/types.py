@@ -367,7 +367,7 @@ class Signature:
         if a is b:
             return
         if a.choices or b.choices:
-            a.choose([b])
+            (a if a.choices else b).choose([a, b])
             return
         b.into = a
         a.by_node |= b.by_node

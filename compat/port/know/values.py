@@ -30,6 +30,8 @@ def believed_type(known: Inference, node: s.Node) -> Type:
     is_test = isinstance(node, s.Call) and own.only(Kind.BOOLEAN)  # Lua gives more than true
     if facts and not is_test and not isinstance(node, (s.Constant, s.Table, s.Function)):
         own = known.believed(own, facts)
+        if node in known.conditions:  # the source knows that it may be missing
+            own = own.joined(Type(Kind.NIL))
         if (
             Kind.TABLE in own.atoms
             and own.table is None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from compat.lua.finding import own_modules, yields
+from compat.lua.finding import come_along, yields
 from compat.port.read import syntax as s
 
 _OPEN = "\0"  # in the text of an expression: what only a run tells
@@ -99,12 +98,6 @@ def templates(block: s.Block) -> list[str]:
                     if "?" in part:
                         found.append(part.lstrip("/") if part.startswith("/./") else part)
     return found
-
-
-@functools.cache
-def come_along() -> frozenset[str]:
-    """Return the packages that the Lua runtime has, whatever files there are."""
-    return frozenset(own_modules()) | {"torch", "string", "table", "math", "io", "os", "ffi", "bit"}
 
 
 @dataclass

@@ -83,7 +83,7 @@ def _called(node: s.Call, draft: Draft) -> Code:
         return functions.function(static, node, draft)
     kind = draft.types.type(node.function)
     function = draft.prefix(node.function)
-    if kind.only(Kind.TABLE, Kind.CLASS) and kind.has_meta:
+    if kind.only(Kind.TABLE, Kind.CLASS, Kind.OBJECT) and kind.has_meta:
         made = code.call("lua.call", function, *draft.arguments(node))
         return Code(made.text, spread=draft.types.count(node))
     klass = _class_of_method(node.function, draft) if node.arguments else None

@@ -256,7 +256,9 @@ def logic(node: s.Binary, draft: Draft) -> Code:
         isinstance(node.left, s.Index) and isinstance(node.left.object, s.Name)
     )
     # A run that has seen no nil does not say that there is none: a default stays.
-    is_certain = not isinstance(node.left, (s.Name, s.Index))
+    is_certain = not isinstance(node.left, (s.Name, s.Index)) and not draft.types.was_seen(
+        node.left
+    )
     if not kind.may(Kind.NIL, Kind.BOOLEAN) and is_certain:
         if node.operator == "or":
             return left
@@ -365,11 +367,8 @@ def _tested(node: s.Node, draft: Draft) -> Code:
 
 
 def _may_miss(node: s.Node, draft: Draft) -> bool:
-    """Return whether a layer may not have a field, or an entry may be past the end of its list.
-
-    No run has shown that it is there.
-    """
-    if not isinstance(node, s.Index) or draft.types.was_seen(node):
+    """Return whether a layer may not have a field, or an entry may be past the end of its list."""
+    if not isinstance(node, s.Index):
         return False
     if may_lack(node, draft):
         return True

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from compat.lua.finding import own_modules
+from compat.lua.finding import come_along
 from compat.port.know.loading import only_defines
 from compat.port.know.scopes import LOADERS, PACKAGES, SILENT, Variable
 from compat.port.know.shapes import required, tried
@@ -21,9 +21,6 @@ from compat.port.write.names import box, declared, name_of
 from compat.port.write.operators import truth
 from compat.port.write.text import may_be_nil
 
-_OF_LUA = {
-    *("string", "table", "math", "io", "os", "coroutine", "debug", "package", "bit", "ffi", "jit"),
-}
 _NOTHING = {"torch.setheaptracking", "cudnn.fastest"}
 
 
@@ -84,7 +81,7 @@ def _declare(node: s.Local, draft: Draft) -> None:
 def _tried(node: s.Local, loads: s.Call, package: str, draft: Draft) -> None:
     """``local ok, name = pcall(require, 'name')`` of what is there, or not."""
     has_file = draft.types.file_of(loads) is not None
-    has = has_file or package in {"torch", *own_modules(), *_OF_LUA}
+    has = has_file or package in come_along()
     target = declared(node.names[0], draft)
     if node.names[1].variable in draft.types.aliases:
         draft.page.write(f"{target} = {has}", f"{package} is {'' if has else 'not '}here")

@@ -118,8 +118,6 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
     path = draft.types.dotted(node.object)
     if path == "arg" and not is_test:
         made = Code(f"sys.argv[{draft.value(node.key)}]")
-        if draft.types.was_seen(node) and Kind.NIL not in draft.types.type(node).atoms:
-            return made
         return code.ternary(made, Code(f"len(sys.argv) > {draft.value(node.key)}"), NONE)
     is_package = path is not None and kind.only(Kind.PACKAGE)
     owner = Code(packages.package(str(path), draft)) if is_package else draft.prefix(node.object)

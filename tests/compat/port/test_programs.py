@@ -243,3 +243,40 @@ def test_a_line_for_the_shell_is_no_docstring(tmp_path: Path) -> None:
 
     (tmp_path / "train.lua").write_text("#!/usr/bin/env th\n-- Trains it.\nprint(1)\n")
     assert convert([tmp_path / "train.lua"])[0].text.startswith('"""Trains it."""\n')
+
+
+GUARDED = {
+    "main.lua": """
+local Counter = require 'Counter'
+local ranks = {a = 1, b = 2}
+local word = arg[1]
+print(ranks[word] or -1, Counter(4):get())
+local rank = ranks[arg[2]]
+print(pcall(function() assert(rank, {}) return rank end) == (rank ~= nil))
+local list = {10, 20, 30}
+print(tonumber(arg[3]) or 5, list[tonumber(arg[4]) or 1] or 'none')
+if not ranks[word] then print('missing') end
+print(arg[5] and tonumber(arg[5]) or 7)
+""",
+    "Counter.lua": """
+local Counter = {}
+Counter.__index = Counter
+setmetatable(Counter, {__call = function(cls, ...) return cls.new(...) end})
+function Counter.new(n) local self = setmetatable({}, Counter) self.n = n return self end
+function Counter:get() return self.n end
+return Counter
+""",
+}
+
+
+@pytest.mark.parametrize("line", ["a b 3 2 1", "q z", "a", "b a x 9"])
+def test_what_the_source_asks_for_may_be_missing_though_a_run_met_it(
+    line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from compat.port import command
+
+    for name, text in GUARDED.items():
+        (tmp_path / name).write_text(text)
+    out = tmp_path / "out"
+    code = command.run([str(tmp_path / "main.lua")], str(out), run=["a b 3 2 1"], check=[line])
+    assert code == 0, capsys.readouterr().out

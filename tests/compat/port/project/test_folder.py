@@ -46,6 +46,17 @@ def port(script: Path, out: Path, **options: object) -> str:
     return said.getvalue()
 
 
+def printed(texts: dict[str, str], folder: Path) -> str:
+    """What the draft of a program of several files prints."""
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    port(folder / "main.lua", folder / "out")
+    command = [forked_python(), str(folder / "out/main.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def test_a_program_runs_from_any_folder(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     port(source, out)
@@ -160,16 +171,7 @@ def test_dofile_runs_a_file_each_time(tmp_path: Path) -> None:
         "c.lua": "local C = {n = 1}\nreturn C\n",
         "g.lua": "G = G or {}\nG[#G + 1] = 'x'\n",
     }
-    for name, text in texts.items():
-        (tmp_path / name).write_text(text)
-    port(tmp_path / "main.lua", tmp_path / "out")
-    done = subprocess.run(
-        [forked_python(), str(tmp_path / "out/main.py")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout == "1\tfalse\n2\n3\n2\n", done.stderr
+    assert printed(texts, tmp_path) == "1\tfalse\n2\n3\n2\n"
 
 
 def test_requires_inside_functions_may_go_in_circles(tmp_path: Path) -> None:
@@ -180,13 +182,4 @@ def test_requires_inside_functions_may_go_in_circles(tmp_path: Path) -> None:
         "b.lua": "local M = {}\nfunction M.g(n) local a = require 'a' return a.h(n) end\n"
         "return M\n",
     }
-    for name, text in texts.items():
-        (tmp_path / name).write_text(text)
-    port(tmp_path / "main.lua", tmp_path / "out")
-    done = subprocess.run(
-        [forked_python(), str(tmp_path / "out/main.py")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout == "4\n", done.stderr
+    assert printed(texts, tmp_path) == "4\n"
