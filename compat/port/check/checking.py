@@ -105,7 +105,7 @@ def check(
                 )
             lines = min(len(run.stdout.splitlines()) for run in (lua, python))
             kept = language == "kept"
-            return Outcome(lines, files, difference, _ending(lua), moved, kept)
+            return Outcome(lines, files, difference, _endings(lua, python), moved, kept)
 
         python = ran("python", draft)
         found = outcome("lua")
@@ -199,6 +199,16 @@ def _ending(run: subprocess.CompletedProcess[str]) -> str:
     own = [line for line in where if "/compat/" not in line]
     place = f" ({own[-1]})" if own else ""
     return f"\n  it ended in: {lines[-1]}{place}"
+
+
+def _endings(
+    lua: subprocess.CompletedProcess[str], python: subprocess.CompletedProcess[str]
+) -> str:
+    """Return the last words of a run that failed, and the draft's if these are others."""
+    own, drafts = _ending(lua), _ending(python)
+    words = re.sub(r"^.*\.lua:\d+: ", "", own.partition("it ended in: ")[2]).strip()
+    other = drafts.replace("it ended", "the draft ended", 1)
+    return own if words in drafts else f"{own}{other}, which may be another error"
 
 
 def _places(text: str, script: Path, draft: Path) -> str:

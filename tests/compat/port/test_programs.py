@@ -280,3 +280,16 @@ def test_what_the_source_asks_for_may_be_missing_though_a_run_met_it(
     out = tmp_path / "out"
     code = command.run([str(tmp_path / "main.lua")], str(out), run=["a b 3 2 1"], check=[line])
     assert code == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("line", "is_other"), [("error('odd')", False), ("print(u.z)", True)])
+def test_a_check_shows_both_errors_where_they_differ(
+    line: str, is_other: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from compat.port import command
+
+    (tmp_path / "main.lua").write_text(f"print('start')\nlocal u\n{line}\n")
+    command.run([str(tmp_path / "main.lua")], str(tmp_path / "out"), check=[""])
+    found = capsys.readouterr().out
+    assert "  it ended in: luajit: " in found
+    assert ("  the draft ended in: TypeError: " in found) is is_other
