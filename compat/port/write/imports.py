@@ -91,13 +91,16 @@ def _leads_back(file: File, draft: Draft) -> bool:
 
 
 def _runs_again(node: s.Node, draft: Draft) -> bool:
-    """Return whether a ``dofile`` is not the only one of its file here: what it gives is new."""
+    """Return whether a ``dofile`` is not the only one of its file here, or stands in a function
+    or loop: what it gives is new.
+    """
     if not isinstance(node, s.Call) or draft.types.dotted(node.function) not in _RUN:
         return False
     calls = [c for c in s.walk(draft.file.block) if isinstance(c, s.Call)]
     runs = (c for c in calls if draft.types.dotted(c.function) in _RUN)
     file = draft.types.file_of(node)
-    return bool(draft.loops) or sum(draft.types.file_of(c) is file for c in runs) > 1
+    is_inside = bool(draft.loops) or draft.scope is not draft.file.scopes.file
+    return is_inside or sum(draft.types.file_of(c) is file for c in runs) > 1
 
 
 def load(file: File, node: s.Call, draft: Draft) -> None:

@@ -166,12 +166,14 @@ def test_dofile_runs_a_file_each_time(tmp_path: Path) -> None:
     texts = {
         "main.lua": "local a = dofile 'a.lua'\nlocal b = dofile 'a.lua'\na.n = 5\n"
         "print(b.n, a == b)\nfor i = 1, 2 do\n  dofile 'g.lua'\n  local c = dofile 'c.lua'\n"
-        "  c.n = c.n + i\n  print(c.n)\nend\nprint(#G)\n",
+        "  c.n = c.n + i\n  print(c.n)\nend\nprint(#G)\n"
+        "local function fresh() return dofile 'd.lua' end\nprint(fresh() == fresh())\n",
+        "d.lua": "return {n = 1}\n",
         "a.lua": "return {n = 1}\n",
         "c.lua": "local C = {n = 1}\nreturn C\n",
         "g.lua": "G = G or {}\nG[#G + 1] = 'x'\n",
     }
-    assert printed(texts, tmp_path) == "1\tfalse\n2\n3\n2\n"
+    assert printed(texts, tmp_path) == "1\tfalse\n2\n3\n2\nfalse\n"
 
 
 def test_requires_inside_functions_may_go_in_circles(tmp_path: Path) -> None:
