@@ -22,7 +22,7 @@ class _ByValue:
     """The handling of functions and modules, for both picklers."""
 
     def reducer_override(self, value: Any) -> Any:
-        if isinstance(value, FunctionType) and not _has_a_name(value):
+        if isinstance(value, FunctionType) and not has_a_name(value):
             return _taken_apart(value)
         if isinstance(value, ModuleType):
             return importlib.import_module, (value.__name__,)
@@ -55,7 +55,7 @@ def loads(data: bytes) -> Any:
     return pickle.loads(data)
 
 
-def _has_a_name(function: FunctionType) -> bool:
+def has_a_name(function: FunctionType) -> bool:
     """Return whether another process finds the function by its name.
 
     It does not find functions that a script, or a module that is being imported, has defined since

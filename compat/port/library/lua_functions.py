@@ -31,7 +31,7 @@ string.match         lua.match({*})#? -> s|nil
 string.gmatch        lua.gmatch({*}) -> function
 string.gsub          lua.gsub({*}) -> s,i
 string.byte          lua.byte({*})#? -> i|nil
-string.split         {1.}.split({2}) -> list of s
+string.split         lua.split({1}, {2}) -> list of s
 string.rep xx        {1.} * {2w}
 string.rep xxs       {3.}.join([{1}] * {2u})
 string.rep|sub       -> s
@@ -103,8 +103,8 @@ path.exists|isfile|isdir os.path.{name}({1}) -> b
 path.basename|dirname os.path.{name}({1}) -> s
 paths.filep          os.path.isfile({1}) -> b
 paths.dirp           os.path.isdir({1}) -> b
-paths.dirname        os.path.dirname({1}) or "." -> s
-paths.basename x     os.path.basename({1})
+paths.dirname        str(pathlib.Path({1}).parent) -> s
+paths.basename x     pathlib.Path({1}).name
 paths.basename       -> s
 paths.concat -       os.getcwd()
 paths.concat         os.path.abspath(os.path.join({*})) -> s

@@ -17,7 +17,6 @@ from compat.port.lua.calls import (
     pcall,
     require,
     run_again,
-    threads,
     xpcall,
 )
 from compat.port.lua.files import (
@@ -56,9 +55,10 @@ from compat.port.lua.numbers import (
 )
 from compat.port.lua.objects import Object
 from compat.port.lua.originals import attributes, date, lapp, random, randomseed, time, tmpname
+from compat.port.lua.pools import threads
 from compat.port.lua.printing import print
 from compat.port.lua.runtime import Storage, call_operator, package, torch
-from compat.port.lua.strings import byte, char, find, format, gmatch, gsub, match, sub
+from compat.port.lua.strings import byte, char, find, format, gmatch, gsub, match, split, sub
 from compat.port.lua.table_package import concat, insert, maxn, remove, removed, sort, unpack
 from compat.port.lua.tables import (
     Table,

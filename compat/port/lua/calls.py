@@ -23,7 +23,6 @@ from compat.port.lua.text import Error
 from compat.port.lua.values import results, truth, values
 from compat.port.write.python_names import module_name
 from compat.t7.objects import registry
-from compat.threads import Threads
 
 
 def instance(fields: dict[Any, Any], typename: str) -> Any:
@@ -214,9 +213,3 @@ def run_again(module: str, name: str = "exports") -> Any:
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
     return getattr(made, name, None)
-
-
-def threads(count: int, *init: Callable[[int], Any]) -> tuple[Threads, list[list[Any]]]:
-    """``threads.Threads``: the pool, and what its workers' last ``init`` gave."""
-    pool = Threads(int(count), *init)
-    return pool, [list(found) for found in pool.initres]

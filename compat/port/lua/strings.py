@@ -146,6 +146,16 @@ def gsub(text: Any, pattern: str, new: Any, most: float | None = None) -> tuple[
     return _text(made), count
 
 
+def split(text: str, pattern: str) -> list[str]:
+    """``s:split(pattern)`` of package xlua: no part is empty at the ends of the text."""
+    parts, begin = [], 1
+    while (found := find(text, pattern, begin)) is not None:
+        if begin > 1 or found[0] > 1:
+            parts.append(text[begin - 1 : found[0] - 1])
+        begin = found[1] + 1
+    return [*parts, text[begin - 1 :]] if begin <= len(text) else parts
+
+
 string_methods.update(
     find=find,
     match=match,
@@ -154,6 +164,7 @@ string_methods.update(
     sub=sub,
     byte=byte,
     format=format,
+    split=split,
     len=len,
     rep=lambda text, count: text * int(count),
     reverse=lambda text: text[::-1],

@@ -293,3 +293,40 @@ def test_a_check_shows_both_errors_where_they_differ(
     found = capsys.readouterr().out
     assert "  it ended in: luajit: " in found
     assert ("  the draft ended in: TypeError: " in found) is is_other
+
+
+JOBS = """
+local threads = require 'threads'
+local scale, data, runs = 1, {1, 2}, 0
+local function helper(x) return x * scale end
+seen = 'main'
+local pool = threads.Threads(1, function() require 'torch' end, function(id) seen = 'w' .. id end)
+scale, data[3] = 5, 7
+local late = torch.ones(3)
+for i = 1, 2 do
+   pool:addjob(function() late:mul(2) return scale + i, #data, helper(i), late:sum(), seen end,
+      print)
+   pool:synchronize()
+end
+scale = 9
+pool:addjob(function() runs = runs + 1 return helper(1), runs end, print)
+pool:synchronize()
+print(late:sum(), runs, seen)
+pool:terminate()
+threads.Threads.serialization('threads.sharedserialize')
+pool = threads.Threads(1, function() require 'torch' end)
+pool:addjob(function() late[2] = 42 end)
+pool:synchronize()
+print(late[2])
+pool:terminate()
+"""
+
+
+def test_variables_of_the_file_go_with_a_job_as_they_are_when_it_is_added(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from compat.port import command
+
+    (tmp_path / "main.lua").write_text(JOBS)
+    code = command.run([str(tmp_path / "main.lua")], str(tmp_path / "out"), check=[""])
+    assert code == 0, capsys.readouterr().out

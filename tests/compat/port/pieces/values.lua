@@ -825,3 +825,12 @@ local f = {1, 2, 3}
 f[#f] = nil
 for i = #f, 1, -1 do f[i] = nil end
 print(#f)
+-- # parts of texts at a pattern, names of files behind a slash
+require 'xlua'
+for _, t in ipairs{{'a b  c ', '%s+'}, {'a,b,,c,', ','}, {',a', ','}, {'', ','}, {'a||b', '|*|'}, {'a.b', '%.'}} do
+   local parts = t[1]:split(t[2])
+   print(#parts, table.concat(parts, '|'))
+end
+for _, name in ipairs{'a/', 'a/b//', 'a/b', '/a', './a', 'a.t7', ''} do
+   print(paths.basename(name), paths.dirname(name))
+end
