@@ -59,6 +59,8 @@ def class_statement(klass: Class, draft: Draft) -> None:
         package, _, inner = klass.parent.partition(".")
         if parent is None and not packages.has(package, inner):
             draft.page.mark(f"{klass.parent} is a class of no file of this program", "classes")
+        elif parent is None and package == "torch":
+            base = f"torch7.{inner}, lua.Object"
     if draft.loops:
         draft.page.mark(f"the methods of {name} name the class that the last turn made", "classes")
     if klass.is_torch and klass.methods.keys() & {"read", "write"}:
