@@ -16,6 +16,7 @@ class Object:
     typename: str
     dict_fields: tuple[str, ...] = ()  # tables by number that are dicts, in files lists
     metatable: ClassVar[dict[str, Any]]  # of the class: how it is called
+    new: ClassVar[Any]
 
     def __init__(self, **fields: Any) -> None:
         self.__dict__.update(fields)
@@ -23,6 +24,7 @@ class Object:
     def __init_subclass__(cls, typename: str | None = None) -> None:
         if typename is not None:
             cls.typename = typename
+            cls.new = vars(cls).get("new", cls)  # torch.class's constructor
             script_classes[typename] = cls
             t7.register(typename, cls)
         if cls.__hash__ is None:  # as a key it is itself, whatever __eq__ says

@@ -329,3 +329,15 @@ function L:__init(x) parent.__init(self); self.x = x end
 local p = torch.factory('nn.FromFactory')()
 print(torch.type(p), p.x, torch.type(torch.factory(torch.type(p))()))
 print(torch.factory('nn.Linear')().weight, torch.factory('no.Such'))
+-- # classes of torch by keys have a constructor, and derive from torch's own
+local Kept = torch.class('KeptByKey')
+function Kept:__init(n) self.n = n end
+local classes = {}
+classes['k' .. 1] = KeptByKey
+for name, class in pairs(classes) do print(name, class.new(3).n, class(4).n) end
+local Cmd, parent = torch.class('OwnCmdLine', 'torch.CmdLine')
+function Cmd:__init(name) parent.__init(self) self.name = name end
+function Cmd:option(key, default) parent.option(self, key, default, key .. ' of ' .. self.name) end
+local cmd = OwnCmdLine('own')
+cmd:option('-lr', 0.1)
+print(cmd:parse({'-lr', '3'}).lr, cmd.name, torch.type(cmd))
