@@ -24,7 +24,7 @@ function(name, path, yields)
 end
 """
 # What is no part of Torch7's distribution: a program's own file of the name goes first.
-_OTHERS = {"bit32", "csvigo", "display", "dpnn", "hdf5", "md5", "moses", "rnn", "torchx"}
+_OTHERS = {"bit32", "class", "csvigo", "display", "dpnn", "hdf5", "md5", "moses", "rnn", "torchx"}
 # What stands for libraries of C, also under packages that are taken from elsewhere.
 _IN_C = {"nn.THNN", "cunn.THCUNN"}
 # Packages whose classes are those of compat, as nn's are.

@@ -153,7 +153,7 @@ def _find_class(known: Inference, node: s.Statement) -> None:
     _find_parent(known, names[0] if len(names) == 1 else None, call)
     if isinstance(call, s.Call) and call.method is None and call.arguments:
         first = call.arguments[0]
-        if known.dotted(call.function) in ("torch.class", "class"):
+        if known.dotted(call.function) in ("torch.class", "class", "class.new"):
             if not isinstance(first, s.Constant) or not isinstance(first.value, str):
                 return
             parent = call.arguments[1] if len(call.arguments) > 1 else None

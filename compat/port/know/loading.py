@@ -8,7 +8,7 @@ from compat.port.know.scopes import LOADERS, Variable
 from compat.port.read import syntax as s
 
 # Functions that change nothing that others see but for what they define.
-_DEFINING = {*LOADERS, "setmetatable", "torch.class", "class", "classic.class"}
+_DEFINING = {*LOADERS, "setmetatable", "torch.class", "class", "class.new", "classic.class"}
 
 
 def only_defines(file: File, types: Inference) -> bool:

@@ -14,13 +14,13 @@ PACKAGES = {
     *("torch", "nn", "optim", "nngraph", "cutorch", "cunn", "cudnn", "image", "paths", "sys"),
     *("xlua", "graph", "rnn", "dpnn", "threads", "lfs", "cjson", "tds", "gnuplot", "hdf5"),
     *("string", "table", "math", "io", "os", "package", "coroutine", "debug", "bit", "jit", "ffi"),
-    *("path", "stringx", "tablex", "pretty", "pl", "utils", "optnet", "nccl", "dok"),
+    *("path", "stringx", "tablex", "pretty", "pl", "utils", "optnet", "nccl", "dok", "class"),
 }
 # And those that need no import in Python.
 SILENT = {"pl", "env", "trepl", "nnx", "lfs", "dok", "totem", "torchx"}
 # Functions that load a file.
 LOADERS = {"require", "dofile", "paths.dofile", "include", "torch.include"}
-KNOWN = PACKAGES | SILENT | {"lapp", "class", "argcheck"}
+KNOWN = PACKAGES | SILENT | {"lapp", "argcheck"}
 
 
 @dataclass(eq=False)

@@ -132,6 +132,8 @@ torch.isTypeOf       lua.is_type_of({1}, {2}) -> b
 torch.typename       lua.typename({1})
 torch.type           lua.type_name({1})
 torch.class          -> x
+class.type           lua.type_name({1})
+class.factory        lua.factory({1})
 ffi.copy             lua.copy_memory({*}) -> nil
 ffi.string           lua.text_at({*}) -> s
 cjson.encode s|i|I|S json.dumps({1}, separators=(",", ":"))

@@ -240,6 +240,49 @@ def test_argcheck_collects_docs_and_is_quiet_if_asked(runtime: lua.Runtime) -> N
     assert (text, passed, given) == ("Takes (a[, b]).", True, 1)
 
 
+CLASSES = """
+class = require 'class'
+A = class('A')
+function A:__init(n) self.n = n end
+function A:get() return self.n end
+B, parent = class.new('B', 'A')
+function B:__init(n) A.__init(self, n + 1) end
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("B(4):get()", 5),
+        ("A.new(2).n", 2),
+        ("class('C', 'A')(1).n == nil", True),  # a constructor is not inherited
+        ("parent == class.metatable('A') and getmetatable(B(1)) == class.metatable('B')", True),
+        ("class.type(B(1)) .. class.type(1) .. class.type({})", "Bnumbertable"),
+        (
+            "class.istype(B(1), 'A') and not class.istype(A(1), 'B') and class.istype(1, 'number')",
+            True,
+        ),
+        ("class.istype(torch.ones(1), 'torch.DoubleTensor')", True),
+        ("require('argcheck'){{name = 'a', type = 'A'}, call = A.get}(B(1))", 2),
+        ("class.factory('B').n == nil and class.metatable('Z') == nil", True),
+    ],
+)
+def test_package_class(runtime: lua.Runtime, expression: str, value: object) -> None:
+    runtime.execute(CLASSES)
+    assert runtime.eval(expression) == value
+
+
+def test_package_class_refuses_what_exists_and_what_does_not(runtime: lua.Runtime) -> None:
+    runtime.execute(CLASSES)
+    for line, error in {
+        "class('A')": "already exists",
+        "class('D', 'Nope')": "parent class <Nope> does not exist",
+        "class.factory('Nope')": "unknown class <Nope>",
+    }.items():
+        with pytest.raises(lua.LuaError, match=error):
+            runtime.execute(line)
+
+
 def test_an_object_that_lua_has_let_go_of_is_not_taken_for_another(runtime: lua.Runtime) -> None:
     class Kept:
         pass

@@ -341,3 +341,13 @@ function Cmd:option(key, default) parent.option(self, key, default, key .. ' of 
 local cmd = OwnCmdLine('own')
 cmd:option('-lr', 0.1)
 print(cmd:parse({'-lr', '3'}).lr, cmd.name, torch.type(cmd))
+-- # classes of package class
+local class = require 'class'
+local A = class('PackageA')
+function A:__init(n) self.n = n end
+function A:get() return self.n end
+local B = class.new('PackageB', 'PackageA')
+function B:__init(n) A.__init(self, n + 1) self.tag = 'b' end
+A.static = 5
+local b = B(4)
+print(b:get(), b.tag, class.type(b), B.new(1).n, class.type(1), b.static)
