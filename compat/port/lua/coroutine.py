@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 from typing import Any
 
+from compat.port.lua.calls import call
 from compat.port.lua.errors import value_of
 from compat.port.lua.text import Error
 
@@ -59,7 +60,7 @@ def _work(
 ) -> None:
     _here.given, _here.gave, _here.owner = given, gave, owner
     try:
-        gave.put(("dead", _values(function(*_passed()))))
+        gave.put(("dead", _values(call(function, *_passed()))))
     except _Abandoned:
         pass
     except BaseException as problem:  # also ``os.exit``'s

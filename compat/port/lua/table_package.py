@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from compat.port.lua import kinds
-from compat.port.lua.tables import index, length, need_table, pairs, put
+from compat.port.lua.tables import index, length, need_table, pairs, put, rawget, rawset
 from compat.port.lua.text import Error, tostring
 from compat.port.lua.values import first, results, truth
 
@@ -44,8 +44,8 @@ def insert(t: Any, *args: Any) -> None:
     n = length(t)
     place = n + 1 if len(args) == 1 else int(args[0])
     for i in range(n, place - 1, -1):
-        t[i + 1] = t[i]
-    t[place] = args[-1]
+        rawset(t, i + 1, rawget(t, i))
+    rawset(t, place, args[-1])
 
 
 def remove(t: Any, place: int | None = None) -> Any:
@@ -59,10 +59,9 @@ def remove(t: Any, place: int | None = None) -> Any:
     start = n if place is None else int(place)
     if not 1 <= start <= n:
         return None
-    found = t[start]
-    for i in range(start, n):
-        t[i] = t[i + 1]
-    del t[n]
+    found = rawget(t, start)
+    for i in range(start, n + 1):
+        rawset(t, i, rawget(t, i + 1))
     return found
 
 
