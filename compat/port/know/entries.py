@@ -76,6 +76,8 @@ def _made(known: Inference, node: s.Table) -> Type:
                 kinds = [known.type(entry.value)]
             for kind in kinds:
                 known.join(root.items, kind)
+                if Kind.NIL in kind.atoms and not isinstance(entry.value, s.Constant):
+                    root.uses.add("lacking")
             if i == len(node.fields) - 1 and any(Kind.NIL in kind.atoms for kind in kinds):
                 root.uses.add("nil at its end")
         else:
@@ -144,6 +146,8 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
         elif kind.atoms:
             table.keys.add("other")
         known.join(table.items, value)
+    if Kind.NIL in value.atoms and not value.only(Kind.NIL):
+        table.uses.add("lacking")  # Python keeps the None
     if value.only(Kind.NIL):
         table.uses.add("deleted")
         falls = isinstance(key, s.Name) and key.variable in known.falling

@@ -432,8 +432,16 @@ def entry_after(t: Any, key: Any = None) -> tuple[Any, ...]:
     return found if found[0] is not None else (None,)
 
 
+def item_after(t: Any, i: int) -> tuple[Any, ...]:
+    """Return what the function that ``ipairs`` gives has for a number: the next and its value."""
+    found = index(t, i + 1)
+    return () if found is None else (i + 1, found)
+
+
 def iterate(count: int, function: Any, state: Any = None, control: Any = None) -> Iterator[Any]:
     """``for … in function, state, control``: what the function gives until that is nil."""
+    if function in (next, entry_after) and control is None:
+        function = pairs(state)
     if isinstance(function, Iterator):
         yield from (adjust(v, count) if count > 1 else first(v) for v in function)
         return

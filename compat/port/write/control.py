@@ -219,7 +219,8 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
     if kind.only(Kind.SIZES):
         return code.call("enumerate", owner, "1")
     is_dict = plain and shape is not None and shape.is_dict and bool(shape.keys or shape.names)
-    if path == "pairs" and (is_dict or kind.only(Kind.OPTIONS)):
+    is_full = shape is None or "lacking" not in shape.uses
+    if path == "pairs" and ((is_dict and is_full) or kind.only(Kind.OPTIONS)):
         no_key = no_key and is_dict
         if no_key:
             del names[0]

@@ -6,6 +6,7 @@ from compat.port.know.files import File
 from compat.port.know.loading import only_defines
 from compat.port.know.scopes import RUN
 from compat.port.know.shapes import own_returns, required
+from compat.port.know.types import Kind
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
@@ -102,13 +103,35 @@ def _runs_again(node: s.Node, draft: Draft) -> bool:
     if not isinstance(node, s.Call) or draft.types.dotted(node.function) not in RUN:
         return False
     file = draft.types.file_of(node)
-    if file is None or all(isinstance(part, s.Define) for part in file.block.statements):
+    if file is None or _is_same_each_time(file):
         return False
     is_inside = bool(draft.loops) or draft.scope is not draft.file.scopes.file
     calls = [c for c in s.walk(draft.file.block) if isinstance(c, s.Call)]
     loads = [c for c in calls if draft.types.file_of(c) is file]
     others = (f for f in draft.types.files if f is not draft.file and draft.file.shares_with(f))
     return is_inside or len(loads) > 1 or any(file.path in f.loads.values() for f in others)
+
+
+def _is_same_each_time(file: File) -> bool:
+    """Return whether all that a file makes is functions, and a table of them that it returns."""
+    shape, given = file.value.shape, {returned(file)}
+    made = [] if shape is None else [shape.items, *shape.names.values()]
+    if any(kind.atoms - {Kind.FUNCTION} for kind in made):
+        return False
+    for node in file.block.statements:
+        if isinstance(node, s.Local):
+            for name, value in zip(node.names, node.values, strict=False):
+                is_empty = isinstance(value, s.Table) and not value.fields
+                is_own = is_empty and name.variable.python in given
+                is_fixed = isinstance(value, (s.Function, s.Constant)) or required(value)
+                if len(name.variable.writes) > 1 or not (is_fixed or is_own):
+                    return False
+        elif isinstance(node, s.Assign):
+            if not all(isinstance(value, s.Function) for value in node.values):
+                return False
+        elif not (isinstance(node, (s.Define, s.Return)) or required(getattr(node, "call", node))):
+            return False
+    return True
 
 
 def load(file: File, node: s.Call, draft: Draft) -> None:
