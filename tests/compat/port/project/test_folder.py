@@ -201,6 +201,32 @@ def test_dofile_gives_all_that_a_file_returns_and_require_the_first(tmp_path: Pa
     assert printed(texts, tmp_path) == "1\tnil\tx\n4\ttwo\n2\t1\n"
 
 
+def test_coroutines_of_lua_and_of_drafts_go_through_one_another(tmp_path: Path) -> None:
+    texts = {
+        "main.lua": """
+            require 'torch'
+            local m = require 'm'
+            local function sizes(n)
+              for i = 1, n do coroutine.yield(i, m.twice(i), torch.Tensor(1):type()) end
+            end
+            for a, b, kind in m.wrap(sizes, 2) do print(a, b, kind) end
+            local co = coroutine.wrap(function() m.each(function(i) coroutine.yield(i) end) end)
+            print(m.twice(co()), m.twice(co()))
+        """,
+        "m.lua": """
+            goto start
+            ::start::
+            local m = {}
+            function m.wrap(f, n) return coroutine.wrap(f), n end
+            function m.each(f) for i = 1, 3 do f(i) end end
+            function m.twice(x) return x * 2 end
+            return m
+        """,
+    }
+    own = "torch.DoubleTensor"
+    assert printed(texts, tmp_path) == f"1\t2\t{own}\n2\t4\t{own}\n2\t4\n"
+
+
 def test_requires_inside_functions_may_go_in_circles(tmp_path: Path) -> None:
     texts = {
         "main.lua": "local a = require 'a'\nprint(a.f(3))\n",
