@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat.port.know.calls import by_name, own_event
+from compat.port.know.scopes import RUN
 from compat.port.know.shapes import is_open
 from compat.port.know.types import Kind
 from compat.port.library import function_results, results
@@ -66,6 +67,8 @@ def known_count(known: Inference, node: s.Call) -> int | None:
     if path is not None:
         if path in known.classes:
             return 1
+        if path in RUN and (file := known.file_of(node)) is not None:
+            return file.gives.count
         if path in ("unpack", "table.unpack") and len(node.arguments) == 1:
             subject = node.arguments[0]
             return known.lengths.get(subject) if isinstance(subject, s.Name) else None

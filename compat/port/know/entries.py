@@ -9,7 +9,7 @@ from compat.port.know.files import Class
 from compat.port.know.registry import expression
 from compat.port.know.scopes import FunctionScope
 from compat.port.know.shapes import counts_up, is_open
-from compat.port.know.types import OF_LUA, Kind, Signature, Table, Type, tensor
+from compat.port.know.types import NUMBERS, OF_LUA, Kind, Signature, Table, Type, tensor
 from compat.port.library import function_results, results
 from compat.port.read import syntax as s
 
@@ -76,6 +76,8 @@ def _made(known: Inference, node: s.Table) -> Type:
                 kinds = [known.type(entry.value)]
             for kind in kinds:
                 known.join(root.items, kind)
+                if Kind.NIL in kind.atoms and not isinstance(entry.value, s.Constant):
+                    root.uses.add("lacking")
             if i == len(node.fields) - 1 and any(Kind.NIL in kind.atoms for kind in kinds):
                 root.uses.add("nil at its end")
         else:
@@ -111,8 +113,11 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
         if _is_next(known, key, table):
             table.uses.add("append")
         known.join(table.key, kind)
-        if kind.atoms & {Kind.TABLE, Kind.OPTIONS} or (known.is_settled and not kind.is_known):
-            table.uses.add("meta")  # Python's dict takes no such keys
+        is_unknown = known.is_settled and not kind.is_known
+        numbers = table.key.atoms & NUMBERS or table.keys & {"int", "next", "list", "float"}
+        is_mixed = Kind.BOOLEAN in table.key.atoms and numbers
+        if kind.atoms & {Kind.TABLE, Kind.OPTIONS} or is_unknown or is_mixed:
+            table.uses.add("meta")  # Python's dict takes no tables, and True for 1
         if kind.is_number and _in_any_order(known, key):
             table.uses.add("sparse")
         if isinstance(key, s.Name) and key.variable in known.falling:
@@ -141,6 +146,8 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
         elif kind.atoms:
             table.keys.add("other")
         known.join(table.items, value)
+    if Kind.NIL in value.atoms and not value.only(Kind.NIL):
+        table.uses.add("lacking")  # Python keeps the None
     if value.only(Kind.NIL):
         table.uses.add("deleted")
         falls = isinstance(key, s.Name) and key.variable in known.falling
@@ -200,7 +207,7 @@ def _index(known: Inference, node: s.Index) -> Type:
     if path is not None and known.names_package(path):
         if path in known.classes:
             return known.class_type(known.classes[path])
-        return function_results.constant(path)
+        return known.original(path, node) or function_results.constant(path)
     owner, key = known.indexed(node), known.type(node.key)
     name = s.constant(node.key)
     if known.is_constructor(node):

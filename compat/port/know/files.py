@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from compat.port.know.scopes import Scopes, Variable
-from compat.port.know.types import Kind, Table, Type
+from compat.port.know.types import Kind, Signature, Table, Type
 from compat.port.read import syntax as s
 
 _MAKES = re.compile("_*(init|new|create|reset|build|load)", re.IGNORECASE)
@@ -85,10 +85,20 @@ class File:
     block: s.Block
     scopes: Scopes
     source: bytes
-    value: Type = field(default_factory=Type)  # what it returns
+    gives: Signature = field(default_factory=Signature)  # what it returns
     is_script: bool = False  # it starts a program; scripts do not share global variables
     loads: dict[str, str] = field(default_factory=dict)  # names in require and dofile, and paths
     is_opaque: bool = False  # it has no draft, and what it says is not known
+
+    @property
+    def value(self) -> Type:
+        """The type of what it returns, the first if that is several values."""
+        return self.gives.result(0)
+
+    @property
+    def gives_several(self) -> bool:
+        """Whether it returns several values, of which ``require`` gives the first."""
+        return max(self.gives.counts, default=0) > 1
 
     def shares_with(self, other: File) -> bool:
         """Return whether both may be parts of one program."""

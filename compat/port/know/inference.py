@@ -99,6 +99,7 @@ class Inference:
     of_tensors = values.of_tensors
     owner_of_method = values.owner_of_method
     told_by = values.told_by
+    original = values.original
     operator_of = values.operator_of
     is_layer = values.is_layer
     results = calls.results
@@ -133,6 +134,7 @@ class Inference:
         self.variables: dict[Variable, Type] = {}
         self.namesakes: set[Variable] = set()
         self.by_function: dict[s.Function, Signature] = {}
+        self.originals: dict[s.Node, Signature] = {}  # of Python's functions, as values
         self.changed = True
         self.command_line: Table | None = None
         self.seen_tables: dict[s.Node, Table] = {}
@@ -235,8 +237,9 @@ class Inference:
         for _ in range(_ROUNDS):
             self.changed = False
             for file in self._each_file():
-                self.returns = [(Signature(results=[file.value]), set())]
+                self.returns = [(file.gives, set())]
                 self.block(file.block)
+                file.gives.by_node[file.block] = self.returns[0][1] or {0}
             classes.lists_of_layers(self)
             if not self.changed:
                 break

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat.port.know.lapp import declared
-from compat.port.know.scopes import KNOWN, LOADERS
+from compat.port.know.scopes import KNOWN, LOADERS, RUN
 from compat.port.know.shapes import captures, is_open, is_self, required
 from compat.port.know.types import OF_LUA, Kind, Table, Type, tensor
 from compat.port.library import function_results
@@ -113,7 +113,9 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
     if path in ("table.remove", "unpack", "table.unpack") and arguments:
         return [shape.items if shape is not None else Type()]
     if path in LOADERS:
-        return [_required(known, node)]
+        file = known.file_of(node)
+        several = file.gives.results[1:] if file and path in RUN else []
+        return [_required(known, node), *several]
     if path == "torch.randperm" and len(arguments) == 1:
         return [tensor(["Long" if node in known.orders else "Default"], [1])]
     if path in ("lapp", "pl.lapp") and node.arguments:

@@ -20,6 +20,7 @@ PACKAGES = {
 SILENT = {"pl", "env", "trepl", "nnx", "lfs", "dok", "totem", "torchx"}
 # Functions that load a file.
 LOADERS = {"require", "dofile", "paths.dofile", "include", "torch.include"}
+RUN = {"dofile", "paths.dofile"}  # each time, and give all that it returns
 KNOWN = PACKAGES | SILENT | {"lapp", "argcheck"}
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from compat.port.know.registry import TYPES, expression
 from compat.port.know.scopes import PACKAGES
 from compat.port.know.shapes import constant
-from compat.port.know.types import NUMBERS, Kind, Type, tensor
+from compat.port.know.types import NUMBERS, Kind, Signature, Type, tensor
 from compat.port.library import function_results, results, tensors
+from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -141,8 +142,19 @@ def _name(known: Inference, node: s.Name) -> Type:
         return function_results.constant(path)
     if path is not None and path in known.classes:
         return known.class_type(known.classes[path])
+    if path is not None and (found := known.original(path, node)) is not None:
+        return found
     own = known.of(node.variable)
     return known.tested(node, own) if node in known.tests else own
+
+
+def original(known: Inference, path: str, node: s.Node) -> Type | None:
+    """Return the type of one of Python's functions as a value; None: it is no such function."""
+    rule = FUNCTIONS.of_fixed(path)
+    if rule is None:
+        return None
+    made = Signature(results=results.rule_types(rule, [], []), by_node={None: {1}})
+    return Type(Kind.FUNCTION, function=known.originals.setdefault(node, made))
 
 
 @expression(s.Function)

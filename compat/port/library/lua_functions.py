@@ -48,11 +48,12 @@ table.concat I       "".join(map(str, {1}))
 table.concat Is      {2.}.join(map(str, {1}))
 table.concat         lua.concat({*}) -> s
 table.getn           len({1}) -> i
+table.pack           lua.pack({*})
 table.maxn           lua.maxn({1})
 table.insert Lx      {1.}.append({2})
 table.insert Lxx     {1.}.insert({2i}, {3})
 table.insert         lua.insert({*}) -> nil
-table.remove         lua.remove({*})
+table.remove         lua.remove({*}) & lua.removed({*})
 tablex.insertvalues LL {1.}.extend({2})
 unpack L             *{1.}#?
 unpack               lua.unpack({*})#?
@@ -68,8 +69,8 @@ require              lua.require({1})
 error                lua.error({*}) -> nil
 assert               lua.check({*})#?
 pcall                lua.pcall({*})#?
-pairs                lua.pairs({1}) & (lua.pairs({1}), None, None) -> function,x,x
-ipairs               lua.ipairs({1}) & (lua.ipairs({1}), None, None) -> function,x,x
+pairs                lua.pairs({1}) & (lua.entry_after, {1}, None) -> function,x,x
+ipairs               lua.ipairs({1}) & (lua.item_after, {1}, 0) -> function,x,x
 getmetatable         lua.getmetatable({1})
 rawequal             lua.rawequal({*}) -> b
 rawlen               lua.length({1}) -> i

@@ -76,6 +76,14 @@ class Rules:
         """Return the rules of a name; the last is the most general one."""
         return self._rules.get(name, [])
 
+    def of_fixed(self, name: str) -> Rule | None:
+        """Return the rule of a function that is one of Python's, which takes no further arguments,
+        and gives one result.
+        """
+        rule = next(iter(self.all(name)[-1:]), None)
+        is_fixed = rule is not None and rule.function and "{*}" not in rule.text
+        return rule if rule and is_fixed and rule.result and rule.spread == 1 else None
+
     def find(self, name: str, kinds: str) -> Rule | None:
         """Return the first rule for arguments of these kinds."""
         return next((rule for rule in self.all(name) if rule.kinds.match(kinds)), None)

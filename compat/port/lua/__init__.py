@@ -59,7 +59,7 @@ from compat.port.lua.pools import threads
 from compat.port.lua.printing import print
 from compat.port.lua.runtime import Storage, call_operator, package, torch
 from compat.port.lua.strings import byte, char, find, format, gmatch, gsub, match, split, sub
-from compat.port.lua.table_package import concat, insert, maxn, remove, removed, sort, unpack
+from compat.port.lua.table_package import concat, insert, maxn, pack, remove, removed, sort, unpack
 from compat.port.lua.tables import (
     Table,
     entry_after,
@@ -67,6 +67,7 @@ from compat.port.lua.tables import (
     getmetatable,
     index,
     ipairs,
+    item_after,
     iterate,
     joined,
     length,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import inspect
 from collections.abc import Callable
-from inspect import CO_VARARGS
 from pathlib import Path
-from types import FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import torch
@@ -78,11 +78,24 @@ def call(function: Any, *args: Any) -> Any:
     if handler is not None:
         return handler(function, *args)
     inner = function.__func__ if isinstance(function, MethodType) else function
-    if isinstance(inner, FunctionType) and not inner.__code__.co_flags & CO_VARARGS:
+    if isinstance(inner, FunctionType) and not inner.__code__.co_flags & inspect.CO_VARARGS:
         most = inner.__code__.co_argcount - (inner is not function)
         optional = len(inner.__defaults__ or ())
         args = (*args[:most], *[None] * (most - optional - len(args)))
+    elif isinstance(inner, (BuiltinFunctionType, type)):
+        args = args[: _most(inner)]
     return function(*args)
+
+
+@functools.cache
+def _most(function: Any) -> int | None:
+    """Return how many arguments one of Python's functions takes, or a class; None: any number."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # not told
+        return None
+    is_any = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    return None if is_any else sum(p.kind is not p.KEYWORD_ONLY for p in parameters)
 
 
 def method(owner: Any, name: str, *args: Any) -> Any:
@@ -135,7 +148,7 @@ def check(value: Any = None, message: Any = "assertion failed!", *rest: Any) -> 
 def pcall(function: Any, *args: Any) -> tuple[Any, ...]:
     """``pcall``: True and what the function gives, or False and the error."""
     try:
-        found = _of_lua(function)(*args)
+        found = call(_of_lua(function), *args)
     except Exception as problem:
         return False, value_of(problem)
     return _succeeded(function, found)
@@ -144,7 +157,7 @@ def pcall(function: Any, *args: Any) -> tuple[Any, ...]:
 def xpcall(function: Any, handler: Any, *args: Any) -> tuple[Any, ...]:
     """``xpcall``."""
     try:
-        found = function(*args)
+        found = call(function, *args)
     except Exception as problem:
         return (False, *values(handler(value_of(problem))))
     return _succeeded(function, found)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 from typing import Any
 
+from compat.port.lua.calls import call
 from compat.port.lua.errors import value_of
 from compat.port.lua.text import Error
 
@@ -22,6 +24,7 @@ class Coroutine:
     """A function that can stop in its middle and go on later.
 
     Its thread knows the queues to and from it alone: it ends when nobody has the coroutine.
+    The thread that resumes it calls Lua for it.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -44,8 +47,11 @@ class Coroutine:
         outer = running()[0] or _program
         outer.state, self.state = "normal", "running"
         self._given.put(args)
-        self.state, found = self._gave.get()
-        outer.state = "running"
+        state, found = self._gave.get()
+        while state == "call":
+            self._given.put(_tried(functools.partial(by_the_program, found)))
+            state, found = self._gave.get()
+        outer.state, self.state = "running", state
         if isinstance(found, BaseException):
             raise found
         return tuple(found)
@@ -59,7 +65,7 @@ def _work(
 ) -> None:
     _here.given, _here.gave, _here.owner = given, gave, owner
     try:
-        gave.put(("dead", _values(function(*_passed()))))
+        gave.put(("dead", _values(call(function, *_passed()))))
     except _Abandoned:
         pass
     except BaseException as problem:  # also ``os.exit``'s
@@ -75,6 +81,24 @@ def _passed() -> tuple[Any, ...]:
 
 
 _program = Coroutine(lambda: None)
+
+
+def _tried(work: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+    try:
+        return work(), None
+    except BaseException as problem:
+        return None, problem
+
+
+def by_the_program(work: Callable[[], Any]) -> Any:
+    """Return what a call gives that the thread of the program makes, to which Lua belongs."""
+    if running()[1]:
+        return work()
+    _here.gave.put(("call", work))
+    found, problem = _passed()
+    if problem is not None:
+        raise problem
+    return found
 
 
 def _values(found: Any) -> tuple[Any, ...]:

@@ -9,15 +9,18 @@ from typing import Any
 
 import torch
 
+from compat import torch as torch7
 from compat.lua import LuaTable, Runtime
 from compat.lua.errors import LuaError
 from compat.lua.runtime import describe_error
 from compat.lua.values import LuaFunction
+from compat.port.lua import coroutine
 from compat.port.lua.errors import is_library, is_of_draft, value_at_origin, value_of
 from compat.port.lua.objects import Object
 from compat.port.lua.runtime import Original, Storage
 from compat.port.lua.tables import pairs
 from compat.port.lua.text import bytes_as_text
+from compat.port.lua.values import results, values
 from compat.random import Generator
 from compat.t7.objects import registry
 from compat.tensor_types import CUDA_TYPES, type_name
@@ -50,6 +53,31 @@ return faces
 _LEAVE_OUT = """
 function(t7)
    t7.leave_out = function(object) if t7.python_of[object] == nil then return object end end
+end
+"""
+# In a coroutine of Lua's, functions of drafts may yield; functions of Lua, step by step.
+_YIELDS = """
+function(t7, begin)
+   local direct, running, yield = t7.from_python_call, coroutine.running, coroutine.yield
+   local function go(step, is_over, ...)
+      if is_over then return ... end
+      return go(step, direct(step, yield(...)))
+   end
+   function t7.from_python_call(f, ...)
+      local own, is_program = running()
+      local step = own and not is_program and t7.call(begin, f)
+      if not step then return direct(f, ...) end
+      return go(step, direct(step, ...))
+   end
+   local create, resume, status = coroutine.create, coroutine.resume, coroutine.status
+   local function told(own, ok, ...)
+      if not ok then error((...), 0) end
+      return status(own) == 'dead', ...
+   end
+   return function(f)
+      local own = create(f)
+      return function(...) return told(own, resume(own, ...)) end
+   end
 end
 """
 _TYPES = "function(t7) t7.tells_types = false end"
@@ -113,6 +141,7 @@ class DraftRuntime(Runtime):
     """A runtime whose objects have methods in Python, and that knows the classes of drafts."""
 
     def __init__(self, default_type: str) -> None:
+        self._default = default_type
         super().__init__(default_type)
         self._classes: dict[int, type] = {}
         self._faces: dict[type, Any] = {}
@@ -127,6 +156,7 @@ class DraftRuntime(Runtime):
         self.represent(Storage, lambda storage: memory(self._t7, storage.tensor))
         self.lua.eval(_LEAVE_OUT)(self._t7)
         self.lua.eval(_TYPES)(self._t7)
+        self._stepped = self.lua.eval(_YIELDS)(self._t7, self._begin)
         self._known_faces = self.lua.execute(_FACES)
 
     def _helpers(self) -> dict[str, Callable[..., Any]]:
@@ -134,12 +164,41 @@ class DraftRuntime(Runtime):
             "make_table": lambda table: Instance(self, self._at_home(table)),
             "describe_error": self._described,
             "describe_tensor": self._describe_tensor,
-            "watched": lambda function: self.exchange.watched(self._as_called(function)),
+            "watched": self._watched,
         }
         return super()._helpers() | own
 
     def _make_function(self, function: Any, address: int) -> LuaFunction:
         return _Function(self, self._at_home(function), address)
+
+    def invoke(self, function: Any, *args: Any) -> Any:
+        """Call a function of Lua, in a coroutine of a draft as one of Lua's, which may yield."""
+        call = super().invoke
+        if self._default != (default := torch7.getdefaulttensortype()) and not self._depth:
+            self._default = default
+            self.execute("torch.setdefaulttensortype(...)", default)
+        if coroutine.running()[1]:
+            return call(function, *args)
+        step = coroutine.by_the_program(lambda: self._stepped(function))
+        while True:
+            made = coroutine.by_the_program(functools.partial(call, step, *args))
+            has_ended, *found = values(made)
+            if has_ended:
+                break
+            args = values(coroutine.yield_(*found))
+        return results(found) if found else None
+
+    def _begin(self, function: Any) -> Callable[..., Any] | None:
+        """Return a draft's function in steps, as it yields: whether it has ended, and values."""
+        if not getattr(function, "is_of_draft", False):
+            return None
+        one = coroutine.Coroutine(function)
+
+        def step(*args: Any) -> tuple[Any, ...]:
+            found = one.resume(*args)
+            return one.state == "dead", *found
+
+        return step
 
     def represent_where(self, test: Callable[[Any], bool], convert: Callable[[Any], Any]) -> None:
         """Register ``convert`` for all values of which ``test`` is true."""
@@ -160,6 +219,12 @@ class DraftRuntime(Runtime):
         if "origin" in vars(error) and is_of_draft(error):
             vars(error).update(kept=self.keep(value_at_origin(error)), traceback=None)
         return describe_error(error)
+
+    def _watched(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        made = self._as_called(function)
+        watched = self.exchange.watched(made)
+        vars(watched)["is_of_draft"] = made is not function
+        return watched
 
     def _as_called(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function of a draft as Lua calls it.

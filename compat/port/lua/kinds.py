@@ -9,7 +9,7 @@ import torch
 
 from compat import torch as torch7
 from compat.cmdline import CmdLine
-from compat.port.lua.coroutine import Coroutine
+from compat.port.lua import coroutine
 from compat.port.lua.objects import Object
 from compat.port.lua.runtime import Original, Package, Storage, original_typename
 from compat.port.lua.tensors import Pointer
@@ -21,7 +21,7 @@ from compat.timer import Timer
 _type = type
 
 
-def type(value: Any) -> str:
+def type(value: Any, *_: Any) -> str:
     """``type``."""
     if isinstance(value, torch.Tensor):
         return "userdata"
@@ -29,7 +29,7 @@ def type(value: Any) -> str:
         return "userdata"
     if isinstance(value, Pointer):
         return "cdata"
-    if isinstance(value, Coroutine):
+    if isinstance(value, coroutine.Coroutine):
         return "thread"
     name = typename(value)
     if is_of_lua(value) or isinstance(value, Package):

@@ -83,7 +83,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 add, sub_, mul, div, mod, pow = (functools.partial(_arithmetic, n) for n in _EVENTS)
 
 
-def tonumber(value: Any, base: int | None = None) -> Any:
+def tonumber(value: Any, base: int | None = None, *_: Any) -> Any:
     """``tonumber``."""
     if isinstance(value, bool) or value is None:
         return None

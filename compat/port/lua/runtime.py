@@ -106,18 +106,9 @@ class Storage:
         return found
 
 
-def draft_runtime() -> Any:
-    """Return the runtime, with the default type that is in force."""
-    made = _made()
-    default = torch7.getdefaulttensortype()
-    made.execute(
-        "if torch.getdefaulttensortype() ~= ... then torch.setdefaulttensortype(...) end", default
-    )
-    return made
-
-
 @functools.cache
-def _made() -> Any:
+def draft_runtime() -> Any:
+    """Return the runtime."""
     from compat.port.lua.embedded import DraftRuntime
     from compat.port.lua.modules import loaded
 
@@ -179,7 +170,7 @@ def called(function: Any, *args: Any) -> Any:
 def call_method(owner: Any, name: str, *args: Any) -> Any:
     """``owner:name(…)`` in Lua."""
     if name.startswith(("cuda", "getDevice")):
-        _made().require("cutorch")  # brings such methods
+        draft_runtime().require("cutorch")  # brings such methods
     return called(name, owner, *args)
 
 

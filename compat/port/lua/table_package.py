@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 from compat.port.lua import kinds
-from compat.port.lua.tables import index, length, need_table, pairs, put
+from compat.port.lua.tables import index, length, need_table, pairs, put, rawget, rawset
 from compat.port.lua.text import Error, tostring
-from compat.port.lua.values import first, results, truth
+from compat.port.lua.values import first, given, numbered, results, truth
 
 
 def unpack(t: Any, first: int = 1, last: int | None = None) -> Any:
@@ -38,14 +37,16 @@ def concat(t: Any, glue: Any = "", begin: int = 1, last: int | None = None) -> s
 def insert(t: Any, *args: Any) -> None:
     """``table.insert``."""
     need_table(t, "insert")
-    if isinstance(t, list):
+    if not 1 <= len(args) <= 2:
+        raise Error("wrong number of arguments to 'insert'")
+    if isinstance(t, list) and (len(args) == 1 or args[0] <= len(t) + 1):
         t.insert(len(t) if len(args) == 1 else int(args[0]) - 1, args[-1])
         return
     n = length(t)
     place = n + 1 if len(args) == 1 else int(args[0])
     for i in range(n, place - 1, -1):
-        t[i + 1] = t[i]
-    t[place] = args[-1]
+        rawset(t, i + 1, rawget(t, i))
+    rawset(t, place, args[-1])
 
 
 def remove(t: Any, place: int | None = None) -> Any:
@@ -59,28 +60,71 @@ def remove(t: Any, place: int | None = None) -> Any:
     start = n if place is None else int(place)
     if not 1 <= start <= n:
         return None
-    found = t[start]
-    for i in range(start, n):
-        t[i] = t[i + 1]
-    del t[n]
+    found = rawget(t, start)
+    for i in range(start, n + 1):
+        rawset(t, i, rawget(t, i + 1))
     return found
 
 
-def removed(t: Any) -> tuple[Any, ...]:
-    """Return all that ``table.remove`` gives: of an empty table nothing."""
-    return (remove(t),) if length(t) else ()
+def removed(t: Any, place: int | None = None) -> tuple[Any, ...]:
+    """Return all that ``table.remove`` gives: where there is no entry, nothing."""
+    return given(remove(t, place))
 
 
 def sort(t: Any, before: Callable[[Any, Any], Any] | None = None) -> None:
-    """``table.sort``."""
+    """``table.sort``: what is equal comes in the order that Lua's way of sorting gives it."""
     entries = [index(t, i) for i in range(1, length(t) + 1)]
-    if before is None:
-        entries.sort()
-    else:
-        entries.sort(
-            key=functools.cmp_to_key(
-                lambda a, b: -1 if truth(first(before(a, b))) else int(truth(first(before(b, a))))
-            )
-        )
-    for i, value in enumerate(entries, 1):
-        put(t, i, value)
+    try:
+        if before is None:
+            entries.sort()
+        else:
+            _sort(entries, lambda a, b: truth(first(before(a, b))), 0, len(entries) - 1)
+    finally:
+        for i, value in enumerate(entries, 1):
+            put(t, i, value)
+
+
+def _sort(a: list[Any], is_before: Callable[[Any, Any], bool], low: int, high: int) -> None:
+    """Sort a part of a list as Lua does, with the same comparisons."""
+
+    def order(i: int, k: int) -> bool:
+        if is_before(a[k], a[i]):
+            a[i], a[k] = a[k], a[i]
+            return True
+        return False
+
+    while low < high:
+        order(low, high)
+        middle = (low + high) // 2
+        if high - low > 1 and not order(low, middle):
+            order(middle, high)
+        if high - low < 3:
+            return
+        pivot = a[middle]
+        a[middle], a[high - 1] = a[high - 1], pivot
+        i, k = low, high - 1
+        while True:
+            while is_before(a[i := i + 1], pivot):
+                _need_order(i < high)
+            while is_before(pivot, a[k := k - 1]):
+                _need_order(k > low)
+            if k < i:
+                break
+            a[i], a[k] = a[k], a[i]
+        a[high - 1], a[i] = a[i], a[high - 1]
+        if i - low < high - i:
+            _sort(a, is_before, low, i - 1)
+            low = i + 1
+        else:
+            _sort(a, is_before, i + 1, high)
+            high = i - 1
+
+
+def _need_order(is_inside: bool) -> None:
+    if not is_inside:
+        raise Error("invalid order function for sorting")
+
+
+def pack(*args: Any) -> dict[Any, Any]:
+    """``table.pack``."""
+    return {"n": len(args), **numbered(1, *args)}

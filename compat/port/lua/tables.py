@@ -51,7 +51,7 @@ def equal(a: Any, b: Any) -> bool:
 
 
 class _Itself:
-    """A key that Python cannot hash: in Lua it is equal to nothing but itself."""
+    """A key that Python cannot hash, or a bool: in Lua it is equal to nothing but itself."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -64,7 +64,7 @@ class _Itself:
 
 
 def _hashed(key: Any) -> Any:
-    return _Itself(key) if type(key).__hash__ is None else key
+    return _Itself(key) if type(key).__hash__ is None or type(key) is bool else key
 
 
 class Table(dict[Any, Any]):
@@ -212,10 +212,12 @@ def without_functions(t: Any) -> Any:
 def rawset(t: Any, key: Any, value: Any) -> Any:
     """Set an entry, without asking the metatable."""
     if isinstance(t, dict):
+        if key is None or (type(key) is float and key != key):
+            raise Error(f"table index is {'nil' if key is None else 'NaN'}", 1)
         if value is None:
             t.pop(key, None)
         else:
-            dict.__setitem__(t, _hashed(key), value)
+            dict.__setitem__(t, _hashed(key) if isinstance(t, Table) else key, value)
     else:
         put(t, key, value)
     return t
@@ -430,8 +432,16 @@ def entry_after(t: Any, key: Any = None) -> tuple[Any, ...]:
     return found if found[0] is not None else (None,)
 
 
+def item_after(t: Any, i: int) -> tuple[Any, ...]:
+    """Return what the function that ``ipairs`` gives has for a number: the next and its value."""
+    found = index(t, i + 1)
+    return () if found is None else (i + 1, found)
+
+
 def iterate(count: int, function: Any, state: Any = None, control: Any = None) -> Iterator[Any]:
     """``for … in function, state, control``: what the function gives until that is nil."""
+    if function in (next, entry_after) and control is None:
+        function = pairs(state)
     if isinstance(function, Iterator):
         yield from (adjust(v, count) if count > 1 else first(v) for v in function)
         return

@@ -133,7 +133,7 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
     if not kind.only(Kind.TABLE, Kind.NIL) or shape is None or "meta" in shape.uses:
         return None
     if not shape.is_list:
-        return entry()
+        return None if Kind.NIL in key.atoms else entry()  # Python takes None for a key
     return f"{owner.atom}[{place(node.key, draft)}]" if is_there(node, draft) else None
 
 

@@ -96,7 +96,11 @@ def _called(node: s.Call, draft: Draft) -> Code:
     known = draft.types.called(node) if kind.only(Kind.FUNCTION) else []
     is_any = bool(node.arguments) and draft.types.count(node.arguments[-1]) is None
     is_entry = function.text.startswith("lua.index(")  # of what nobody knows
-    if is_entry or (is_any and (not known or _is_given(node.function, draft))):
+    if (
+        is_entry
+        or (node.arguments and _is_class_of_nn(node.function, kind, draft))
+        or (is_any and (not known or _is_given(node.function, draft)))
+    ):
         made = code.call("lua.call", function, *draft.arguments(node))
     else:
         made = code.call(function.atom, *fitting(node, known, draft))
@@ -130,6 +134,16 @@ def _is_chosen(function: s.Node, draft: Draft) -> bool:
     if not isinstance(function, s.Index) or isinstance(function.key, s.Constant):
         return False
     return draft.types.dotted(function.object) in PACKAGES
+
+
+def _is_class_of_nn(function: s.Node, kind: Type, draft: Draft) -> bool:
+    """Return whether what is called may be a class of ``nn``'s, ``nn[name]`` or an entry of a
+    table: some take fewer arguments.
+    """
+    if not isinstance(function, s.Index):
+        return False
+    is_chosen = draft.types.dotted(function.object) in ("nn", "cudnn")
+    return is_chosen or (kind.only(Kind.MODULE) and not kind.classes)
 
 
 def _new_tensor(node: s.Call, draft: Draft) -> Code | None:

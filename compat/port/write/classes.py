@@ -127,11 +127,10 @@ def _missing_at_first(klass: Class, draft: Draft) -> set[str]:
     base = klass
     while base.parent in draft.types.classes:
         base = draft.types.classes[base.parent]
-    if base.parent is None and not any(
+    of_objects = base.parent is not None or any(
         isinstance(n, s.Call) and n.method is not None and draft.types.class_of(n.function) is klass
         for n in s.walk(draft.file.block)
-    ):
-        return set()
+    )
     package, _, name = (base.parent or "").partition(".")
     above = packages.found(package, name) if packages.has(package, name) else None
     return {
@@ -139,7 +138,10 @@ def _missing_at_first(klass: Class, draft: Draft) -> set[str]:
         for index in tested(draft.file.block)
         if isinstance(index.key, s.Constant)
         and is_name(index.key.value)
-        and (_is_of(index.object, klass, draft) or draft.types.class_of(index.object) is klass)
+        and (
+            draft.types.class_of(index.object) is klass
+            or (of_objects and _is_of(index.object, klass, draft))
+        )
         and not _has_field(above, str(index.key.value))
         and index.key.value not in klass.methods
         and not _is_set_at_first(str(index.key.value), klass, draft)

@@ -219,7 +219,8 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
     if kind.only(Kind.SIZES):
         return code.call("enumerate", owner, "1")
     is_dict = plain and shape is not None and shape.is_dict and bool(shape.keys or shape.names)
-    if path == "pairs" and (is_dict or kind.only(Kind.OPTIONS)):
+    is_full = shape is None or "lacking" not in shape.uses
+    if path == "pairs" and ((is_dict and is_full) or kind.only(Kind.OPTIONS)):
         no_key = no_key and is_dict
         if no_key:
             del names[0]
@@ -239,19 +240,24 @@ def return_(node: s.Return, draft: Draft) -> None:
     if draft.scope is draft.file.scopes.file:
         _file_result(node, draft)
         return
-    count = draft.result_count
     if not node.values:
-        nothing = ", ".join(["None"] * max(count, 1))
-        draft.page.write("return ()" if draft.gives_any else f"return {nothing if count else ''}")
+        nothing = ", ".join(["None"] * max(draft.result_count, 1))
+        text = nothing if draft.result_count else ""
+        draft.page.write("return ()" if draft.gives_any else f"return {text}")
         return
+    draft.page.write(f"return {_results(node, draft)}")
+
+
+def _results(node: s.Return, draft: Draft) -> str:
+    """Return all that it gives, as many values as the function gives elsewhere."""
+    count = draft.result_count
     last = node.values[-1]
     own = draft.types.count(last)
     if len(node.values) > 1:
         values = [m.text for m in draft.values(node.values)]
         missing = 0 if values[-1].startswith("*") else count - len(node.values) + 1 - (own or 1)
         text = ", ".join(values + ["None"] * missing)
-        draft.page.write(f"return {text if count != 1 else f'lua.first(({text}))'}")
-        return
+        return text if count != 1 else f"lua.first(({text}))"
     made = draft.any(last, "f")
     if made.tells:
         draft.tell()
@@ -270,7 +276,7 @@ def return_(node: s.Return, draft: Draft) -> None:
     elif own == 0 and isinstance(last, s.Call) and count == 0:
         draft.page.write(text)
         text = "()" if draft.gives_any else ""
-    draft.page.write(f"return {text}")
+    return text
 
 
 def _file_result(node: s.Return, draft: Draft) -> None:
@@ -282,7 +288,9 @@ def _file_result(node: s.Return, draft: Draft) -> None:
         return
     if node.values:
         draft.exports = "exports"
-        made = draft.value(node.values[0], "exports").text
+        is_one = not draft.file.gives_several
+        draft.result_count = draft.file.gives.count or 0
+        made = draft.value(only, "exports").text if is_one and only else _results(node, draft)
         if made != "exports":
             draft.page.write(f"exports = {made}")
     else:

@@ -158,6 +158,8 @@ def _parameters(node: s.Function, draft: Draft) -> str:
             or (i >= 3 and draft.klass is not None and draft.klass.parent is not None)
             or (i >= 1 and (is_free or node in draft.patches))
         )
+        if optional and len(name.variable.writes) == 1:
+            draft.lacking.add(name.variable)
         python = name.variable.python
         if python in {later.variable.python for later in node.parameters[i + 1 :]}:
             python = f"{python}_{i + 1}"  # the last of a name counts

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from compat.port.know.files import File
 from compat.port.know.loading import only_defines
+from compat.port.know.scopes import RUN
 from compat.port.know.shapes import own_returns, required
+from compat.port.know.types import Kind
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import NONE, Draft
 
-_RUN = {"dofile", "paths.dofile"}
 _BRING_NN = {"nn", "nngraph", "cunn", "rnn", "dpnn", "cudnn", "nnx"}
 
 
@@ -22,7 +23,9 @@ def import_as(node: s.Local, draft: Draft) -> bool:
     call = node.values[0]
     file = draft.types.file_of(call) if isinstance(call, s.Call) else None
     result = returned(file) if file is not None and required(call) is not None else None
-    if file is None or result is None or len(variable.writes) != 1 or _runs_again(call, draft):
+    if file is None or result is None or file.gives_several:
+        return False
+    if len(variable.writes) != 1 or _runs_again(call, draft):
         return False
     bring(file, result, str(variable.python), draft)
     return True
@@ -60,8 +63,10 @@ def imported(node: s.Call, draft: Draft) -> Code:
     file = draft.types.file_of(node)
     assert file is not None
     result = returned(file)
+    count = draft.types.known_count(node) if file.gives_several else 1
     if _runs_again(node, draft):
-        return code.call("lua.run_again", f'"{file.module}"', f'"{result or "exports"}"')
+        made = code.call("lua.run_again", f'"{file.module}"', f'"{result or "exports"}"')
+        return Code(made.text, spread=count)
     if result is None:
         draft.page.write(f'importlib.import_module("{file.module}")')
         return NONE
@@ -73,7 +78,8 @@ def imported(node: s.Call, draft: Draft) -> Code:
     if result == "exports" or is_taken or other:
         name = f"{own}_{result}" if result == "exports" or other else f"{own}_"
     bring(file, result, name, draft)
-    return Code(name)
+    is_first = file.gives_several and draft.types.dotted(node.function) not in RUN
+    return code.call("lua.first", name) if is_first else Code(name, spread=count)
 
 
 def _leads_back(file: File, draft: Draft) -> bool:
@@ -91,16 +97,41 @@ def _leads_back(file: File, draft: Draft) -> bool:
 
 
 def _runs_again(node: s.Node, draft: Draft) -> bool:
-    """Return whether a ``dofile`` is not the only one of its file here, or stands in a function
-    or loop: what it gives is new.
+    """Return whether a ``dofile`` is not all that loads its file, or stands in a function or loop:
+    what it gives is new. Functions alone are the same each time.
     """
-    if not isinstance(node, s.Call) or draft.types.dotted(node.function) not in _RUN:
+    if not isinstance(node, s.Call) or draft.types.dotted(node.function) not in RUN:
         return False
-    calls = [c for c in s.walk(draft.file.block) if isinstance(c, s.Call)]
-    runs = (c for c in calls if draft.types.dotted(c.function) in _RUN)
     file = draft.types.file_of(node)
+    if file is None or _is_same_each_time(file):
+        return False
     is_inside = bool(draft.loops) or draft.scope is not draft.file.scopes.file
-    return is_inside or sum(draft.types.file_of(c) is file for c in runs) > 1
+    calls = [c for c in s.walk(draft.file.block) if isinstance(c, s.Call)]
+    loads = [c for c in calls if draft.types.file_of(c) is file]
+    others = (f for f in draft.types.files if f is not draft.file and draft.file.shares_with(f))
+    return is_inside or len(loads) > 1 or any(file.path in f.loads.values() for f in others)
+
+
+def _is_same_each_time(file: File) -> bool:
+    """Return whether all that a file makes is functions, and a table of them that it returns."""
+    shape, given = file.value.shape, {returned(file)}
+    made = [] if shape is None else [shape.items, *shape.names.values()]
+    if any(kind.atoms - {Kind.FUNCTION} for kind in made):
+        return False
+    for node in file.block.statements:
+        if isinstance(node, s.Local):
+            for name, value in zip(node.names, node.values, strict=False):
+                is_empty = isinstance(value, s.Table) and not value.fields
+                is_own = is_empty and name.variable.python in given
+                is_fixed = isinstance(value, (s.Function, s.Constant)) or required(value)
+                if len(name.variable.writes) > 1 or not (is_fixed or is_own):
+                    return False
+        elif isinstance(node, s.Assign):
+            if not all(isinstance(value, s.Function) for value in node.values):
+                return False
+        elif not (isinstance(node, (s.Define, s.Return)) or required(getattr(node, "call", node))):
+            return False
+    return True
 
 
 def load(file: File, node: s.Call, draft: Draft) -> None:

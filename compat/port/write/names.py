@@ -9,6 +9,7 @@ from typing import Any
 
 from compat.port.know.scopes import Variable
 from compat.port.library import packages
+from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
@@ -54,15 +55,27 @@ def variable(node: s.Name, draft: Draft, _hint: str) -> Code:
     """Return a variable, or a package or class."""
     path = draft.types.dotted(node)
     if path is not None:
-        return path_value(path, draft)
+        return path_value(path, node, draft)
     made = Code(name_of(node, draft))
     return code.shifted(made, 1) if node.variable.zero_based else made
 
 
-def path_value(path: str, draft: Draft) -> Code:
-    """Return a function or package as a value."""
+def path_value(path: str, node: s.Node, draft: Draft) -> Code:
+    """Return a function or package as a value; one of Python's functions takes no more than it
+    needs.
+    """
     klass = draft.types.classes.get(path)
-    return packages.value(path, draft) if klass is None else Code(class_name(klass, draft))
+    if klass is not None:
+        return Code(class_name(klass, draft))
+    made = packages.value(path, draft)
+    signature, rule = draft.types.originals.get(node), FUNCTIONS.of_fixed(path)
+    if signature is None or rule is None or made.text.startswith("lua."):
+        return made
+    taken = rule.text.count("{")
+    if max(signature.root().calls, default=0) <= taken:
+        return made
+    names = ", ".join("xyz"[:taken])
+    return Code(f"lambda {names}, *_: {made}({names})", code.LAMBDA)
 
 
 def name_of(node: s.Name, draft: Draft) -> str:

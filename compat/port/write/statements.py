@@ -31,7 +31,9 @@ def local(node: s.Local, draft: Draft) -> None:
     only = node.names[0].variable
     if len(node.names) == len(node.values) == len(only.writes) == 1:
         made = Code(draft.page.lines[-1].text) if draft.page.lines else Code("")
-        if isinstance(node.values[0], s.Index) and may_be_nil(node.values[0], made, draft):
+        if isinstance(node.values[0], (s.Index, s.Call)) and may_be_nil(
+            node.values[0], made, draft
+        ):
             draft.lacking.add(only)
     box(node.names, draft)
 

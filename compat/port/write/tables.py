@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.port.know.shapes import counts_up, is_name, is_open, is_self
-from compat.port.know.types import Kind, Table, Type
+from compat.port.know.types import NUMBERS, Kind, Table, Type
 from compat.port.library import packages
 from compat.port.library.results import METHODS
 from compat.port.read import syntax as s
@@ -49,8 +49,11 @@ def items(node: s.Table, shape: Table, hint: str, draft: Draft) -> Code:
     """Return a dict."""
     items = []
     number = 0
-    keys = [draft.types.type(f.key) for f in node.fields if f.key is not None]
-    is_hashed = not any(kind.atoms & {Kind.TABLE, Kind.OPTIONS} for kind in keys)
+    keys = Type()
+    for entry in node.fields:
+        keys.join(draft.types.type(entry.key) if entry.key is not None else Type(Kind.INT))
+    is_mixed = Kind.BOOLEAN in keys.atoms and keys.atoms & NUMBERS
+    is_hashed = not (keys.atoms & {Kind.TABLE, Kind.OPTIONS} or is_mixed)
     form = "{}: {}" if is_hashed else "({}, {})"
     for i, entry in enumerate(node.fields):
         if entry.key is None:
@@ -109,7 +112,7 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
     is_prefix, draft.is_prefix = draft.is_prefix, False
     path = draft.types.dotted(node)
     if path is not None and draft.types.names_package(path):
-        return path_value(path, draft)
+        return path_value(path, node, draft)
     if draft.types.is_constructor(node):
         return draft.value(node.object)
     kind = draft.types.indexed(node)

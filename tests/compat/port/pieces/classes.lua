@@ -351,3 +351,20 @@ function B:__init(n) A.__init(self, n + 1) self.tag = 'b' end
 A.static = 5
 local b = B(4)
 print(b:get(), b.tag, class.type(b), B.new(1).n, class.type(1), b.static)
+-- # objects that are lists, with functions of tables
+local List = {}
+List.__index = List
+setmetatable(List, {__call = function(class, t) return setmetatable(t or {}, class) end})
+function List:push(v) table.insert(self, v) return self end
+function List:first(v) table.insert(self, 1, v) return self end
+function List:pop(i) return table.remove(self, i) end
+function List:map(f) local r = List() for i, v in ipairs(self) do r[i] = f(v) end return r end
+local l = List{3}:push(1):push('x'):first(0)
+print(#l, l:pop(), l:pop(1), #l, l[1], l[2], l[3])
+print(table.concat(l:map(function(v) return v * 2 end), ','), List():pop())
+-- # a field of a module that is asked for before it is there
+local util = {}
+function util.scaled(x) return x * (util.scale or 1) end
+print(util.scaled(2))
+util.scale = 3
+print(util.scaled(2))

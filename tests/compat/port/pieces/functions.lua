@@ -271,3 +271,17 @@ outer = coroutine.create(function()
 end)
 coroutine.resume(outer)
 print(coroutine.status(outer), coroutine.resume(outer))
+-- # functions of Lua's with more than they take
+local function map(f, t) local r = {} for i, v in ipairs(t) do r[i] = f(v, i) end return unpack(r) end
+print(map(math.floor, {1.5, 2.5}), map(string.len, {'a', 'bc'}))
+print(map(tostring, {1, true}), map(type, {1, true}), map(string.upper, {'a', 'b'}))
+print(math.floor(3.7, 2), tonumber('10', 10, 3), ('ab'):upper(1))
+local chosen = {floor = math.floor, len = string.len}
+for _, name in ipairs{'floor'} do print(chosen[name](2.5, 1)) end
+local function call(f, ...) return f(...) end
+print(call(math.floor, 2.5, 9), call(math.max, 1, 5))
+-- # functions that are given less, by pcall and coroutines
+local function nothing() end
+print(pcall(function(a) return a == nil end, nothing()))
+print(coroutine.wrap(function(a, b) return a, b end)(1))
+print(coroutine.resume(coroutine.create(function(a) return a end), 1, 2))

@@ -403,3 +403,7 @@ local y = torch.ones(6, 2)
 m:forward(y)
 print(m:backward(y, torch.ones(6, 3)):sum(), m.gradWeight:sum())
 print(m:backward(x, g):sum(), m.gradInput:dim(), m.gradWeight:sum())
+-- # classes from a table, or by their names, with more than they take
+local layers = {nn.Tanh, nn.Linear}
+for i = 1, #layers do print(torch.type(layers[i](2, 2))) end
+for _, name in ipairs{'Sigmoid', 'Identity'} do print(torch.type(nn[name](3))) end

@@ -834,3 +834,43 @@ end
 for _, name in ipairs{'a/', 'a/b//', 'a/b', '/a', './a', 'a.t7', ''} do
    print(paths.basename(name), paths.dirname(name))
 end
+-- # true and 1 are two keys
+local t = {'one', [true] = 'yes', [false] = 'no', [0] = 'zero'}
+t[true] = nil
+print(t[1], t[true], t[false], t[0])
+local seen = {}
+local function mark(k) if seen[k] then return false end seen[k] = true return true end
+print(mark(1), mark(true), mark(1.0), mark('1'), mark(0), mark(false))
+-- # a key that is nil or no number
+local t, key = {}, nil
+print((pcall(function() t[key] = 1 end)), t[key], (pcall(rawset, t, 0 / 0, 1)), next(t))
+-- # entries that a function may not give
+local function maybe(x) if x > 1 then return x end end
+local t = {a = 1, b = maybe(0), c = maybe(2)}
+t.d = maybe(0)
+local n = 0
+for _ in pairs(t) do n = n + 1 end
+print(n)
+-- # what comes from a table that is empty, as text
+local q = {}
+local v = table.remove(q)
+print(v)
+print(table.remove(q, 1))
+local function told(x) return 'x is ' .. tostring(x) end
+print(told(), told(1))
+-- # table.sort leaves what is equal where Lua's way of sorting does
+local w = {}
+for i = 1, 20 do w[i] = {name = 'w' .. i, n = i % 4} end
+table.sort(w, function(a, b) return a.n > b.n end)
+for _, v in ipairs(w) do io.write(v.name, ' ') end
+print(pcall(table.sort, {5, 3, 1, 4, 2}, function() return true end))
+-- # the three values of ipairs and pairs
+local t = {'a', 'b'}
+local f, s, c = ipairs(t)
+print(s == t, c, f(s, c))
+print(f(t, 1))
+local step, table_, key = pairs{x = 1}
+print(step(table_, key))
+local function each(list) return ipairs(list) end
+for i, v in each{'p', 'q'} do io.write(i, v, ' ') end
+for k, v in next, {y = 2} do print(k, v) end

@@ -176,6 +176,57 @@ def test_dofile_runs_a_file_each_time(tmp_path: Path) -> None:
     assert printed(texts, tmp_path) == "1\tfalse\n2\n3\n2\nfalse\n"
 
 
+def test_dofile_in_several_files_runs_each_time_where_that_can_be_seen(tmp_path: Path) -> None:
+    texts = {
+        "main.lua": "local a, b = require 'a', require 'b'\nprint(a(2), b(3))\n",
+        "a.lua": "local util = dofile 'util.lua'\nlocal n = dofile 'count.lua'\n"
+        "return function(x) return util.twice(n(x)) end\n",
+        "util.lua": "local util = {}\nfunction util.twice(x) return x * 2 end\nreturn util\n",
+        "count.lua": "local n = 0\nreturn function(x) n = n + 1 return x + n end\n",
+    }
+    texts["b.lua"] = texts["a.lua"]
+    assert printed(texts, tmp_path) == "6\t8\n"
+    draft = (tmp_path / "out" / "a.py").read_text()
+    assert "from util import util" in draft
+    assert 'lua.run_again("count"' in draft
+
+
+def test_dofile_gives_all_that_a_file_returns_and_require_the_first(tmp_path: Path) -> None:
+    texts = {
+        "main.lua": "print(dofile 'v.lua')\nlocal a, b = dofile 'w.lua'\nprint(a(3), b)\n"
+        "local t = {dofile 'w.lua'}\nprint(#t, require 'v')\n",
+        "v.lua": "return 1, nil, 'x'\n",
+        "w.lua": "local function f(x) return x + 1 end\nreturn f, 'two'\n",
+    }
+    assert printed(texts, tmp_path) == "1\tnil\tx\n4\ttwo\n2\t1\n"
+
+
+def test_coroutines_of_lua_and_of_drafts_go_through_one_another(tmp_path: Path) -> None:
+    texts = {
+        "main.lua": """
+            require 'torch'
+            local m = require 'm'
+            local function sizes(n)
+              for i = 1, n do coroutine.yield(i, m.twice(i), torch.Tensor(1):type()) end
+            end
+            for a, b, kind in m.wrap(sizes, 2) do print(a, b, kind) end
+            local co = coroutine.wrap(function() m.each(function(i) coroutine.yield(i) end) end)
+            print(m.twice(co()), m.twice(co()))
+        """,
+        "m.lua": """
+            goto start
+            ::start::
+            local m = {}
+            function m.wrap(f, n) return coroutine.wrap(f), n end
+            function m.each(f) for i = 1, 3 do f(i) end end
+            function m.twice(x) return x * 2 end
+            return m
+        """,
+    }
+    own = "torch.DoubleTensor"
+    assert printed(texts, tmp_path) == f"1\t2\t{own}\n2\t4\t{own}\n2\t4\n"
+
+
 def test_requires_inside_functions_may_go_in_circles(tmp_path: Path) -> None:
     texts = {
         "main.lua": "local a = require 'a'\nprint(a.f(3))\n",
