@@ -18,6 +18,8 @@ from typing import Any
 
 import torch
 
+from compat.lua import Runtime
+from compat.lua.kernels import reductions
 from compat.random import Generator, default_generator
 
 _SEED = 5489_2017
@@ -36,7 +38,6 @@ function require(name)
    if state and is_free() then torch.setRNGState(state) end
    return found
 end
-torch['_t7'].leave_numbers_to_pytorch()  -- as the draft does
 function os.time(moment) return moment and now(moment) or seconds() end
 function os.date(form, moment) return date(form or '%c', moment or seconds()) end
 """
@@ -72,15 +73,15 @@ def _seed_alike() -> None:
     torch.manual_seed(_SEED)
     # A number that one thread sets holds for all, from some moment on, and rounds sums otherwise.
     torch.set_num_threads = lambda nthreads: None
+    # The Lua runtime computes as drafts do, the one behind a draft, too.
+    reductions.in_double = False
+    Runtime.at_start.append(lambda it: it.execute("torch._t7.leave_numbers_to_pytorch()"))
 
 
 def _lua(arguments: list[str], overwrites: bool) -> int:
-    from compat.lua import Runtime
     from compat.lua.command import main
-    from compat.lua.kernels import reductions
 
-    Runtime.reuses_buffers, reductions.in_double = overwrites, False
-
+    Runtime.reuses_buffers = overwrites
     seconds = _Clock()
     Runtime.at_start.append(lambda runtime: runtime.execute(_IN_LUA, _SEED, seconds))
     return main(arguments)
