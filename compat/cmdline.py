@@ -322,7 +322,7 @@ def log(
     print(f"[program started on {now()}]")
     print("[command line arguments]")
     for key, value in (params or {}).items():
-        print(key, str(value).lower() if isinstance(value, bool) else value, sep="\t")
+        print(key, _lua_text(value) if isinstance(value, (bool, float)) else value, sep="\t")
     print("[----------------------]")
     return made
 

@@ -173,7 +173,7 @@ def test_log_copies_what_is_printed(
 ) -> None:
     stdout = sys.stdout
     file = tmp_path / "runs" / "1" / "log"
-    with cmd.log(str(file), {"lr": 0.1}):
+    with cmd.log(str(file), {"lr": 0.1, "decay": 0.0, "fast": True}):
         print("step", 1, end="")
         print(" done")
         print("no end", end="")
@@ -184,6 +184,8 @@ def test_log_copies_what_is_printed(
     assert lines[1:] == [
         "[command line arguments]",
         "lr\t0.1",
+        "decay\t0",
+        "fast\ttrue",
         "[----------------------]",
         "step 1 done",
         "no end",

@@ -20,8 +20,9 @@ def dimension(a: Tensor, d: int, argument: int = 2, text: str = "dimension {} ou
     return d - 1
 
 
-# Torch7 adds floats up in double precision; a comparison with PyTorch's own sums does not.
-sums_in_double = True
+# Torch7 adds floats up in double precision; a comparison with PyTorch's own sums does so along no
+# dimension. (Drafts sum all of a FloatTensor's elements up as Torch7 does.)
+in_double = True
 _INVALID = "invalid dimension {}"
 
 
@@ -30,15 +31,17 @@ def _wide(a: Tensor) -> torch.dtype:
     return torch.float64 if a.is_floating_point() else torch.int64
 
 
+def _along(a: Tensor) -> torch.dtype:
+    """Return the type in which sums along a dimension are made."""
+    return _wide(a) if in_double or not a.is_floating_point() else a.dtype
+
+
 def sumall(a: Tensor) -> Any:
     return torch.sum(a, dtype=_wide(a)).item()
 
 
 def sum(a: Tensor, d: int) -> Tensor:
-    d = dimension(a, d)
-    if a.dtype == torch.float64 or (a.is_floating_point() and not sums_in_double):
-        return torch.sum(a, d, keepdim=True)
-    return torch.sum(a, d, keepdim=True, dtype=_wide(a)).to(a.dtype)
+    return torch.sum(a, dimension(a, d), keepdim=True, dtype=_along(a)).to(a.dtype)
 
 
 def prodall(a: Tensor) -> Any:
@@ -46,7 +49,7 @@ def prodall(a: Tensor) -> Any:
 
 
 def prod(a: Tensor, d: int) -> Tensor:
-    return torch.prod(a, dimension(a, d), keepdim=True, dtype=_wide(a)).to(a.dtype)
+    return torch.prod(a, dimension(a, d), keepdim=True, dtype=_along(a)).to(a.dtype)
 
 
 def _some(a: Tensor, text: str = "tensor must have one dimension") -> Tensor:
@@ -79,7 +82,7 @@ def meanall(a: Tensor) -> float:
 
 def mean(a: Tensor, d: int) -> Tensor:
     d = dimension(a, d, 2, _INVALID)
-    return torch.mean(a, d, keepdim=True, dtype=torch.float64).to(a.dtype)
+    return torch.mean(a, d, keepdim=True, dtype=_along(a)).to(a.dtype)
 
 
 def varall(a: Tensor, biased: bool) -> float:
@@ -107,10 +110,14 @@ def _variance(a: Tensor, d: int, biased: bool) -> Tensor:
 
 
 def var(a: Tensor, d: int, biased: bool) -> Tensor:
+    if not in_double:
+        return torch.var(a, dimension(a, d, 3, _INVALID), unbiased=not biased, keepdim=True)
     return _variance(a, d, biased).to(a.dtype)
 
 
 def std(a: Tensor, d: int, biased: bool) -> Tensor:
+    if not in_double:
+        return torch.std(a, dimension(a, d, 3, _INVALID), unbiased=not biased, keepdim=True)
     return _variance(a, d, biased).sqrt().to(a.dtype)
 
 
@@ -127,6 +134,8 @@ def normall(a: Tensor, p: float) -> float:
 
 def norm(a: Tensor, p: float, d: int) -> Tensor:
     d = dimension(a, d, 3, _INVALID)
+    if not in_double:
+        return torch.norm(a, p, d, keepdim=True)
     b = a.double()
     if p == 0:
         return (b != 0).sum(d, keepdim=True).to(a.dtype)
@@ -136,6 +145,8 @@ def norm(a: Tensor, p: float, d: int) -> Tensor:
 
 
 def dist(a: Tensor, b: Tensor, p: float) -> float:
+    if not in_double:
+        return torch.dist(a, b, p).item()
     return (
         (a.flatten() - b.flatten()).abs().pow(p).double().sum().pow(1 / p if p else math.inf).item()
     )

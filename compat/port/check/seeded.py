@@ -3,8 +3,8 @@
 ``python -m compat.port.check.seeded lua script.lua arguments…``, ``… python draft.py arguments…``
 and ``… kept script.lua …``, which is Lua where no pass of a net overwrites what an earlier one
 gave: what Torch7 takes from the operating system, the seeds of generators, is here counted from a
-fixed number, and the first time that ``os.time`` or ``os.date`` tells is the same. PyTorch computes
-in both.
+fixed number, the first time that ``os.time`` or ``os.date`` tells is the same, and a folder's
+entries come in the order of their names. PyTorch computes in both.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from typing import Any
 
 import torch
 
+from compat.lua import Runtime
+from compat.lua.kernels import reductions
 from compat.random import Generator, default_generator
 
 _SEED = 5489_2017
@@ -36,7 +38,6 @@ function require(name)
    if state and is_free() then torch.setRNGState(state) end
    return found
 end
-torch['_t7'].leave_numbers_to_pytorch()  -- as the draft does
 function os.time(moment) return moment and now(moment) or seconds() end
 function os.date(form, moment) return date(form or '%c', moment or seconds()) end
 """
@@ -65,20 +66,22 @@ def _seed_alike() -> None:
         self.manualSeed(number)
         return number
 
+    in_any_order = os.listdir
+    os.listdir = lambda path=None: sorted(in_any_order(path))  # type: ignore[assignment]
     Generator.seed = seed  # type: ignore[method-assign]
     default_generator.seed()
     torch.manual_seed(_SEED)
     # A number that one thread sets holds for all, from some moment on, and rounds sums otherwise.
     torch.set_num_threads = lambda nthreads: None
+    # The Lua runtime computes as drafts do, the one behind a draft, too.
+    reductions.in_double = False
+    Runtime.at_start.append(lambda it: it.execute("torch._t7.leave_numbers_to_pytorch()"))
 
 
 def _lua(arguments: list[str], overwrites: bool) -> int:
-    from compat.lua import Runtime
     from compat.lua.command import main
-    from compat.lua.kernels import reductions
 
-    Runtime.reuses_buffers, reductions.sums_in_double = overwrites, False
-
+    Runtime.reuses_buffers = overwrites
     seconds = _Clock()
     Runtime.at_start.append(lambda runtime: runtime.execute(_IN_LUA, _SEED, seconds))
     return main(arguments)

@@ -199,6 +199,8 @@ def methods(known: Inference, owner: Type, name: str) -> list[tuple[Type, Signat
     found: dict[s.Define, tuple[Type, Signature]] = {}
     for klass in known.classes_of(owner):
         define = klass.method(name, known.classes)
+        if define is None and name == "forward" and klass.is_layer(known.classes):
+            define = klass.method("updateOutput", known.classes)
         if define is not None and define not in found:
             found[define] = klass.object, known.signature(define.function).root()
     if len(found) == 1:

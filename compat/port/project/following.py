@@ -61,11 +61,11 @@ def follow(
     if folder is None:
         search.home = _home(first, search)
     sources: dict[Path, Source] = {}
-    left = []
+    left: dict[Path, str] = {}
     waiting = list(named)
     while waiting := waiting or _named_anywhere(sources, search):
         path = waiting.pop(0)
-        if path in sources:
+        if path in sources or path in left:
             continue
         shown = _shown(path, search.home)
         source = first if path == first.path else read(path, shown)
@@ -74,18 +74,20 @@ def follow(
         if source.problem is not None and path in named:
             if path not in from_folders:
                 raise PortError(source.problem)
-            left.append(source.problem)
+            left[path] = source.problem
             continue
         sources[path] = source
         search.templates += [t for t in templates(source.block) if t not in search.templates]
         waiting += _loaded(source, search)
     if not sources:
-        raise PortError(left[0])
+        raise PortError(next(iter(left.values())))
     folders = [search.home, *(path.parent for path in sources)]
     root = Path(os.path.commonpath(folders))
     found = [sources[path] for path in named if path in sources]
     found += [source for path, source in sources.items() if path not in named]
-    return Program(search.home, root, found, len([p for p in named if p in sources]), left)
+    return Program(
+        search.home, root, found, len([p for p in named if p in sources]), [*left.values()]
+    )
 
 
 def _named(paths: Sequence[str | os.PathLike[str]]) -> tuple[list[Path], set[Path]]:
@@ -152,15 +154,16 @@ def _named_anywhere(sources: Mapping[Path, Source], search: Places) -> list[Path
     """Return the files that a name means of which nothing is known, ``dofile(opt.model)``: what
     the texts of all files name.
     """
-    texts = [text for source in sources.values() for text in _texts(source)]
-    found = (
-        path
+    texts = list(dict.fromkeys(text for source in sources.values() for text in _texts(source)))
+    asked = {
+        (load.how, source.path.parent): (load, source.path)
         for source in sources.values()
         for load in loads(source.block)
         if load.is_open
-        for path in search.like(load, source.path, texts)
-    )
-    return [path for path in dict.fromkeys(found) if path not in sources]
+    }
+    found = (path for load, asking in asked.values() for path in search.like(load, asking, texts))
+    tried = {*sources, *search.given}
+    return [path for path in dict.fromkeys(found) if path not in tried]
 
 
 def _texts(source: Source) -> list[str]:

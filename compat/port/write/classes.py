@@ -202,8 +202,7 @@ def name_of_method(name: str, klass: Class, draft: Draft) -> str:
 
 def _method(method: str, define: s.Define, klass: Class, draft: Draft) -> None:
     function = define.function
-    if klass.parent:
-        called_by_nn(method, function, draft)
+    called_by_nn(method, klass.parent, function, draft)
     name = name_of_method(method, klass, draft)
     if is_maker(define):
         scope, own = draft.file.scopes.of_function[function], function.parameters[0].variable

@@ -18,10 +18,10 @@ from compat.port.write.in_lua import in_lua
 from compat.port.write.names import global_name, name_of
 from compat.port.write.python_names import python_name
 
-# How many arguments nn gives methods.
+# How many arguments nn gives methods, self among them.
 _GIVEN = {
-    **dict.fromkeys(("accGradParameters", "backward", "accUpdateGradParameters"), 3),
-    **{"updateOutput": 1, "updateGradInput": 2, "type": 2},
+    **dict.fromkeys(("accGradParameters", "backward", "accUpdateGradParameters"), 4),
+    **{"updateOutput": 2, "updateGradInput": 3, "type": 3},
 }
 _SCALED = ("accGradParameters", "backward")  # whose last argument may be a scale, in nn 1
 _LONGEST = 72  # of what a lambda computes
@@ -46,8 +46,8 @@ def define(node: s.Define, draft: Draft) -> None:
         return
     assert isinstance(target, s.Index)
     name = str(target.key.value) if isinstance(target.key, s.Constant) else "f"
-    if (klass := draft.types.class_of(target.object)) is not None and klass.parent:
-        called_by_nn(name, function, draft)
+    if (klass := draft.types.class_of(target.object)) is not None:
+        called_by_nn(name, klass.parent, function, draft)
     place = target_of(target, draft)
     inner = _free_name(name, draft)
     if draft.types.dotted(target.object) is not None:
@@ -61,9 +61,10 @@ def define(node: s.Define, draft: Draft) -> None:
         draft.page.write(f"{place} = {made}")
 
 
-def called_by_nn(name: str, node: s.Function, draft: Draft) -> None:
+def called_by_nn(name: str, parent: str | None, node: s.Function, draft: Draft) -> None:
     """Let a method of a layer take all that ``nn`` gives it, though its function names less."""
-    if len(node.parameters) < _GIVEN.get(name, 0):
+    has_target = name == "updateOutput" and (parent or "").endswith("Criterion")
+    if parent and len(node.parameters) < _GIVEN.get(name, 0) + has_target:
         draft.types.signature(node).root().is_hook = True
 
 

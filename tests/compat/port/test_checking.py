@@ -124,6 +124,39 @@ def test_programs_that_set_no_seed_draw_the_same_numbers(tmp_path: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.needs("lupa")
+def test_folders_and_sums_of_floats_are_alike_in_both(tmp_path: Path) -> None:
+    script, draft = tmp_path / "a.lua", tmp_path / "a.py"
+    for i in range(40):
+        (tmp_path / f"{i * 7 % 40:02}.png").touch()
+    script.write_text(
+        """local lfs = require 'lfs'
+        for name in lfs.dir('.') do if name:find('png') then io.write(name, ' ') end end
+        local x = torch.linspace(0, 1, 999):float()
+        local rows = x:view(3, 333)
+        print(x:sum(), x:mean(), x:std(), x:norm(), x:dist(x * 2), rows:sum(2)[1][1])
+        print(rows:mean(2)[2][1], rows:std(2, true)[2][1], rows:norm(2, 2)[2][1], rows:var(2)[2][1])
+        """
+    )
+    draft.write_text(
+        """import torch
+from compat.port import lua
+for name in lua.files("."):
+    if "png" in name:
+        print(name, end=" ")
+x = torch.linspace(0, 1, 999, dtype=torch.float64).float()
+rows = x.view(3, 333)
+y = x.double()
+first = y.sum(), y.mean(), y.std(), y.norm(), x.dist(x * 2), rows.sum(1)[0]
+lua.print(*(one.item() for one in first))
+several = rows.mean(1), rows.std(1, unbiased=False), rows.norm(2, 1), rows.var(1)
+lua.print(*(one[1].item() for one in several))
+"""
+    )
+    assert checking.check(script, draft) == checking.Outcome(2, [], None)
+
+
+@pytest.mark.slow
+@pytest.mark.needs("lupa")
 def test_both_programs_really_run(tmp_path: Path) -> None:
     script, draft = tmp_path / "train.lua", tmp_path / "train.py"
     script.write_text("print(arg[1], 1 / 3)\ntorch.save('x.t7', torch.ones(2))\n")

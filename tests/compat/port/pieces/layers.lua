@@ -407,3 +407,21 @@ print(m:backward(x, g):sum(), m.gradInput:dim(), m.gradWeight:sum())
 local layers = {nn.Tanh, nn.Linear}
 for i = 1, #layers do print(torch.type(layers[i](2, 2))) end
 for _, name in ipairs{'Sigmoid', 'Identity'} do print(torch.type(nn[name](3))) end
+
+-- # methods of layers and criterions that leave out what nn gives them
+require 'nn'
+local L, parent = torch.class('nn.Drop1', 'nn.Module')
+function L:__init() parent.__init(self) end
+function L:updateOutput(input) self.output = input return self.output end
+function L:updateGradInput(input) self.gradInput = input return self.gradInput end
+function L:accGradParameters(input, gradOutput) self.seen = true end
+function L:type(t) self.kind = t return parent.type(self, t) end
+local C = torch.class('nn.Flat', 'nn.Criterion')
+function C:updateOutput(input) self.output = input:sum() return self.output end
+function C:updateGradInput(input) self.gradInput = input:clone():fill(1) return self.gradInput end
+local l, c, x = nn.Drop1(), nn.Flat(), torch.ones(2)
+local net = nn.Sequential():add(l)
+print(l:forward(x):sum(), net:forward(x):sum(), net:backward(x, x):sum(), l.seen)
+print(c:forward(x), c:backward(x):sum(), c:forward(x, x), c:backward(x, x):sum())
+net:float()
+print(l.kind, torch.std(torch.range(1, 4), 1, true)[1] == math.sqrt(1.25))

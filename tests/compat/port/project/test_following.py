@@ -163,6 +163,15 @@ def test_files_of_a_folder_that_are_no_lua_are_told_and_left_out(tmp_path: Path)
         follow([tmp_path / "bad.lua"])
 
 
+def test_a_name_that_only_a_run_knows_may_mean_a_file_that_is_left_out(tmp_path: Path) -> None:
+    from compat.port.project.following import follow
+
+    program(tmp_path, main="opt = {model = 'bad'}\nrequire(opt.model)", bad="local x = = 1")
+    made = follow([tmp_path])
+    assert [source.path.name for source in made.sources] == ["main.lua"]
+    assert len(made.left) == 1
+
+
 def test_a_loaded_file_that_is_no_lua_fails_when_it_is_loaded(tmp_path: Path) -> None:
     from compat.port.program import convert
 
