@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.port.know.lapp import declared
 from compat.port.know.scopes import KNOWN, LOADERS, RUN
 from compat.port.know.shapes import captures, is_open, is_self, required
-from compat.port.know.types import OF_LUA, Kind, Table, Type, tensor
+from compat.port.know.types import OF_LUA, Kind, Table, Type, list_of, tensor
 from compat.port.library import function_results
 from compat.port.library.results import has_size_1
 from compat.port.read import syntax as s
@@ -152,6 +152,10 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
     if path.startswith("optim.") and len(arguments) > 1 and arguments[0].signature:
         known.join(arguments[0].signature.parameter(0), tensor())
         arguments[0].signature.calls.add(1)
+    if path in ("threads", "threads.Threads"):
+        last = arguments[-1].signature if len(arguments) > 1 else None
+        given = Type() if last is None else last.result(0)
+        return [Type(Kind.MODULE), list_of(list_of(given))]
     made = function_results.function(path, node, arguments)
     if made and has_size_1(path, node):
         made[0].thin = True

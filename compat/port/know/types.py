@@ -337,6 +337,11 @@ class Table:
         return not self.is_list and self.klass is None
 
 
+def list_of(kind: Type) -> Type:
+    """Return a list of entries of this type."""
+    return Type(Kind.TABLE, table=Table(keys={"list"}, items=kind))
+
+
 @dataclass(eq=False)
 class Signature:
     """Functions that meet in one variable: what they take and give."""

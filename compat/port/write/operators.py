@@ -313,10 +313,22 @@ def cases_of(node: s.Binary, draft: Draft) -> list[tuple[s.Node, s.Node]]:
         case = case.inner if isinstance(case, s.Paren) else case
         if not isinstance(case, s.Binary) or case.operator != "and":
             return []
-        if draft.types.type(case.right).may(Kind.NIL, Kind.BOOLEAN):
+        kind = draft.types.type(case.right)
+        if kind.may(Kind.NIL, Kind.BOOLEAN) and not _is_computed(case.right):
             return []
         found.append((case.left, case.right))
     return found
+
+
+def _is_computed(node: s.Node) -> bool:
+    """Return whether an expression gives neither nil nor false, whatever its operands are."""
+    if isinstance(node, s.Paren):
+        return _is_computed(node.inner)
+    if isinstance(node, s.Unary):
+        return node.operator != "not"
+    if isinstance(node, s.Binary):
+        return node.operator in ("+", "-", "*", "/", "%", "^", "..")
+    return isinstance(node, (s.Table, s.Function))
 
 
 def truth(node: s.Node, draft: Draft) -> Code:

@@ -874,3 +874,8 @@ print(step(table_, key))
 local function each(list) return ipairs(list) end
 for i, v in each{'p', 'q'} do io.write(i, v, ' ') end
 for k, v in next, {y = 2} do print(k, v) end
+-- # what is computed is neither nil nor false, whatever it is made of
+local function next_epoch(kept, given) return kept and kept.epoch + 1 or given end
+print(next_epoch({epoch = 3}, 1), next_epoch(nil, 1), next_epoch(false, false))
+local function shown(t) return t and 'has ' .. t.name or t == nil and -1 or {} end
+print(shown{name = 'x'}, shown(nil), type(shown(false)))
