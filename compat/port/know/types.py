@@ -278,6 +278,11 @@ class Table:
         return "options" in self.root().uses
 
     @property
+    def is_either(self) -> bool:
+        """Whether it comes from elsewhere, a dict, or a list with other keys beside it."""
+        return "either" in self.uses and not self.made
+
+    @property
     def is_own_meta(self) -> bool:
         """Whether it is a ``lua.Table``: it has a metatable, and the program makes it."""
         return "meta" in self.uses and bool(self.made) and "loaded" not in self.uses

@@ -21,6 +21,9 @@ class File:
         self.stream = stream
         self._bytes = getattr(stream, "buffer", stream)
 
+    def __str__(self) -> str:
+        return f"file (0x{id(self):08x})"
+
     def write(self, *args: Any) -> File:
         """Write strings and numbers."""
         self._bytes.write("".join(map(tostring, args)).encode("utf-8", "surrogateescape"))

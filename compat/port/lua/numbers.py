@@ -50,6 +50,15 @@ def modulo(a: Any, b: Any) -> Any:
     return math.nan if b == 0 else a % b
 
 
+def power(a: Any, b: Any) -> Any:
+    """``a ^ b`` of numbers, of negative ones, too."""
+    try:
+        found = a**b
+    except (OverflowError, ZeroDivisionError):
+        return math.inf
+    return math.nan if isinstance(found, complex) else found
+
+
 _EVENTS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "mod": "%", "pow": "^"}
 
 
@@ -76,7 +85,7 @@ def _number(text: str) -> Any:
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": divided, "mod": modulo,
-    "pow": operator.pow,
+    "pow": power,
 }  # fmt: skip
 
 

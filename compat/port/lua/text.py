@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import sys
 from typing import Any
 
@@ -72,7 +71,7 @@ def text(value: Any) -> str:
 
 def _shown(value: float) -> str:
     if value != value:
-        return "nan" if math.copysign(1, value) > 0 else "-nan"
+        return "nan"
     if isinstance(value, int) and abs(value) < 10**14:
         return str(value)
     return format(float(value), ".14g")

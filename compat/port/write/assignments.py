@@ -132,6 +132,8 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
         return entry()
     if not kind.only(Kind.TABLE, Kind.NIL) or shape is None or "meta" in shape.uses:
         return None
+    if shape.is_either:
+        return None
     if not shape.is_list:
         return None if Kind.NIL in key.atoms else entry()  # Python takes None for a key
     return f"{owner.atom}[{place(node.key, draft)}]" if is_there(node, draft) else None
@@ -257,6 +259,8 @@ def _delete(target: s.Index, draft: Draft) -> bool:
     """``t[key] = nil``."""
     kind = draft.types.type(target.object)
     if not kind.only(Kind.TABLE) or kind.shape is None or "meta" in kind.shape.uses:
+        return False
+    if kind.shape.is_either:
         return False
     owner = draft.value(target.object)
     if kind.shape.is_list:

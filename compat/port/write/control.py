@@ -207,6 +207,7 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
         owner = Code(owner.text[5:-1])
     no_key = not node.names[0].variable.reads and len(node.names) == 2
     plain = shape is not None and kind.only(Kind.TABLE) and "meta" not in shape.uses
+    plain = plain and shape is not None and not shape.is_either
     last = table.fields[-1].value if isinstance(table, s.Table) and table.fields else table
     has_holes = shape is not None and (Kind.NIL in shape.items.atoms or isinstance(last, s.Vararg))
     if plain and shape is not None and shape.is_list and not has_holes:

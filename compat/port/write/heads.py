@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from compat.port.read.syntax import PortError
 
@@ -22,10 +23,16 @@ IMPORTS = {
 }  # fmt: skip
 
 
+# Functions that have no value for some numbers, in Python alone.
+_PARTIAL = re.compile(r"\bmath\.(sqrt|exp|log|log10|acos|asin|fmod)\((?![\d.]+\))")
+
+
 def head(text: str, brings_cunn: bool, modules: set[str]) -> str:
     """Return the imports of a draft; ``modules`` are those of other files of the program."""
     used = _names(text) & set(IMPORTS)
     lines = [*(IMPORTS[name] for name in used), *modules]
+    if "math" in used and _PARTIAL.search(text):
+        lines[lines.index(IMPORTS["math"])] = "from compat.port.lua import math"
     if brings_cunn or "nn.DataParallelTable" in text:
         lines = [line for line in lines if line != IMPORTS["dptable"]]
         lines.append(f"{IMPORTS['dptable']}  # noqa: F401, brings nn.DataParallelTable")

@@ -92,8 +92,10 @@ def arithmetic(
     if left.is_number and right.is_number:
         if operator in "/%" and may_be_zero(node.right, draft):
             return code.call("lua.divided" if operator == "/" else "lua.modulo", a, b)
-        if operator == "^":
-            return code.binary(a, "**", b)
+        if operator == "^":  # of a negative one Python gives a complex number
+            base = s.constant(node.left)
+            is_real = right.is_int or (isinstance(base, (int, float)) and base > 0)
+            return code.binary(a, "**", b) if is_real else code.call("lua.pow", a, b)
         return code.binary(a, operator, b)
     is_floating = all(
         not k.is_tensor or k.dtypes <= FLOATING | {"?", "Default"} for k in (left, right)

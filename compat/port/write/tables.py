@@ -243,7 +243,7 @@ def _of_table(
         )
     if shape.is_own_meta:
         return Code(f"{owner.atom}[{draft.value(node.key)}]")
-    if "meta" in shape.uses:
+    if "meta" in shape.uses or shape.is_either:
         return None
     key_kind = draft.types.type(node.key)
     if shape.is_list and key_kind.is_number:

@@ -879,3 +879,13 @@ local function next_epoch(kept, given) return kept and kept.epoch + 1 or given e
 print(next_epoch({epoch = 3}, 1), next_epoch(nil, 1), next_epoch(false, false))
 local function shown(t) return t and 'has ' .. t.name or t == nil and -1 or {} end
 print(shown{name = 'x'}, shown(nil), type(shown(false)))
+-- # numbers for which Python's functions have no value
+local function entropy(p) local h = 0 for _, v in ipairs(p) do h = h - v * math.log(v) end return h end
+print(entropy{0.5, 0.5}, entropy{0, 1}, math.log(0), math.log10(0))
+local function f(x, y) return math.exp(x), math.sqrt(y), y ^ 0.5, math.pow(y, 1 / 3), y ^ 2 end
+print(f(800, -4))
+print(f(1, 4))
+local x = 1 / 0
+print(math.floor(x), math.fmod(5, 0), math.acos(2), -x, x - x, (pcall(math.sqrt, -1)))
+local fs = {math.sqrt, math.floor}
+print(fs[1](-1), fs[2](2.5), math.log(8, 2))
