@@ -825,3 +825,6 @@ local f = {1, 2, 3}
 f[#f] = nil
 for i = #f, 1, -1 do f[i] = nil end
 print(#f)
+-- # what is left of a division by a fraction
+local x, t = 1, {0.5, 1.5}
+print(x % 0.1, 0.3 % 0.1, -1 % 0.3, t[2] % t[1], 10 % (9 / 2), 10 % math.pi, 1e17 % math.pi)
