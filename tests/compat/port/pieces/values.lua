@@ -889,3 +889,6 @@ local x = 1 / 0
 print(math.floor(x), math.fmod(5, 0), math.acos(2), -x, x - x, (pcall(math.sqrt, -1)))
 local fs = {math.sqrt, math.floor}
 print(fs[1](-1), fs[2](2.5), math.log(8, 2))
+-- # what is left of a division by a fraction
+local x, t = 1, {0.5, 1.5}
+print(x % 0.1, 0.3 % 0.1, -1 % 0.3, t[2] % t[1], 10 % (9 / 2), 10 % math.pi, 1e17 % math.pi)
