@@ -15,13 +15,15 @@ getParameters -> t1d,t1d; parameters -> list of t,list of t; findModules -> list
 type|string -> s; size -> i; batchAdd|updateValids|writeObject|option|text|argument|log -> nil
 zeroGradParameters|updateParameters|setNames|style|plot|addjob|synchronize|dojob -> nil
 terminate|append -> nil; time|binary|share|read|setChunked|setDeflate|resume|stop|reset -> m
-remember|forget -> m; readObject|storage|loss -> x; parse -> options; hasjob|acceptsjob -> b
+remember|forget -> m; readObject|storage|loss -> x; parse -> options
+hasjob|acceptsjob|haserror -> b
 listModules -> list of m; get -> m|nil; partial|all -> t; dataspaceSize -> list of i
 add|insert|float|double|cuda|half|training|evaluate|clearState|clone|setMode|noBias|replace -> =
 apply|annotate|setNumInputDims|ceil|floor|sharedClone|threads|fastMode|setTarget -> =
 """)
 _FIELDS = Rules("""
-weight|bias|gradWeight|gradBias -> t; modules|children -> list of m; train|inplace -> b
+weight|bias|gradWeight|gradBias|running_mean|running_var -> t
+modules|children -> list of m; train|inplace -> b
 real|user|sys|totalValid|averageValid|p -> n
 """)
 _ELSEWHERE = {"cl"}  # what moves tensors to devices that are not here
