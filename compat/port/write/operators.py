@@ -269,8 +269,9 @@ def logic(node: s.Binary, draft: Draft) -> Code:
         owner = draft.types.type(node.left.object)
         if owner.only(Kind.TABLE) and kind.atoms - {Kind.NIL} and not kind.may(Kind.BOOLEAN):
             return Code(f"{default[1]}, {right})")
-    if kind.atoms - {Kind.NIL} and not kind.may(Kind.BOOLEAN) and simple and not is_past:
-        given = is_given(node.left, draft)
+    given = is_given(node.left, draft)
+    is_there = kind.atoms - {Kind.NIL} and not kind.may(Kind.BOOLEAN)
+    if given is not None or (is_there and simple and not is_past):
         if given is not None:
             left = Code(left.text.partition(" if ")[0])
         test = given or code.binary(left, "is not", NONE)

@@ -119,6 +119,8 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
     if kind.only(Kind.NIL):
         kind = kind.without(Kind.NIL)  # it is not always
     path = draft.types.dotted(node.object)
+    if path == "arg" and s.constant(node.key) == 0:
+        return Code("sys.argv[0]")
     if path == "arg" and not is_test:
         made = Code(f"sys.argv[{draft.value(node.key)}]")
         return code.ternary(made, Code(f"len(sys.argv) > {draft.value(node.key)}"), NONE)

@@ -874,3 +874,7 @@ print(step(table_, key))
 local function each(list) return ipairs(list) end
 for i, v in each{'p', 'q'} do io.write(i, v, ' ') end
 for k, v in next, {y = 2} do print(k, v) end
+
+-- # what LuaJIT has, and what it has not
+print(jit ~= nil, math.type and 2, string.pack and 3)
+print(jit and 1 or 2)
