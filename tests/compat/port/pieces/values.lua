@@ -878,3 +878,24 @@ for k, v in next, {y = 2} do print(k, v) end
 -- # what LuaJIT has, and what it has not
 print(jit ~= nil, math.type and 2, string.pack and 3)
 print(jit and 1 or 2)
+
+-- # table.sort leaves equal entries in Lua's order
+for n = 1, 40 do
+  local rows, order = {}, {}
+  for i = 1, n do rows[i] = {id = i, key = (i * 7 + n) % 5} end
+  table.sort(rows, function(a, b) return a.key < b.key end)
+  for i, row in ipairs(rows) do order[i] = row.id end
+  print(table.concat(order, ' '))
+end
+print(pcall(table.sort, {3, 1, 2, 5, 4}, function(a, b) return true end))
+
+-- # what ... gives is not all of a kind
+local function keep(...) return {...} end
+local items = {keep(torch.ones(2), 2, false), keep(torch.zeros(2), 3, true)}
+for _, e in ipairs(items) do
+  local s, a = torch.zeros(2), torch.zeros(1)
+  s:copy(e[1])
+  a[1] = e[2]
+  print(s[1], a[1], e[3] and 1 or 0)
+  if e[3] then print('done') end
+end
