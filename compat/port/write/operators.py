@@ -151,6 +151,8 @@ def equality(node: s.Binary, draft: Draft) -> Code:
         for n in (left, right)
     )
     nothing = isinstance(right, s.Constant) and right.value is None
+    if nothing and _are_parameters(left, draft):
+        return code.negated(a) if positive else code.binary(code.call("len", a), ">", Code("0"))
     if nothing:
         a = parameters_or_nil(left, draft) or _tested(left, draft)
     a = dims_beside(left, "==", right, draft) or a
@@ -205,6 +207,11 @@ def parameters_or_nil(node: s.Node, draft: Draft) -> Code | None:
     if not draft.types.type(node.function).only(Kind.MODULE):
         return None
     return code.call("lua.parameters", draft.prefix(node.function))
+
+
+def _are_parameters(node: s.Node, draft: Draft) -> bool:
+    """Return whether a variable has a layer's parameters: in Lua nil where there are none."""
+    return isinstance(node, s.Name) and node.variable in draft.parameter_lists
 
 
 def is_given(node: s.Node, draft: Draft) -> Code | None:
@@ -338,6 +345,8 @@ def truth(node: s.Node, draft: Draft) -> Code:
         return code.binary(parameters, "is not", NONE)
     if (given := is_given(node, draft)) is not None:
         return given
+    if _are_parameters(node, draft):
+        return draft.value(node)
     condition = strings.condition(node, draft) if isinstance(node, s.Call) else None
     if condition is not None:
         return condition

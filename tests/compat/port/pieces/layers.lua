@@ -425,3 +425,31 @@ print(l:forward(x):sum(), net:forward(x):sum(), net:backward(x, x):sum(), l.seen
 print(c:forward(x), c:backward(x):sum(), c:forward(x, x), c:backward(x, x):sum())
 net:float()
 print(l.kind, torch.std(torch.range(1, 4), 1, true)[1] == math.sqrt(1.25))
+
+-- # train is nil until the net is told
+local Noise, parent = torch.class('nn.MyNoise', 'nn.Module')
+function Noise:__init(p) parent.__init(self) self.p = p end
+function Noise:updateOutput(x)
+  if self.train then self.output = x + self.p else self.output = x end
+  return self.output
+end
+function Noise:updateGradInput(x, g) self.gradInput = g return g end
+local net = nn.Sequential():add(nn.MyNoise(1))
+local x = torch.ones(2)
+print(net:forward(x):sum())
+net:training() print(net:forward(x):sum())
+net:evaluate() print(net:forward(x):sum())
+local D, dp = torch.class('nn.MyDrop', 'nn.Dropout')
+function D:updateOutput(x) if self.train then return x * 2 end return x end
+print(nn.MyDrop(0.5):forward(x):sum())
+
+-- # a layer without parameters gives nil
+local net = nn.Sequential():add(nn.Linear(2, 2)):add(nn.Tanh())
+local n = 0
+for i, m in ipairs(net.modules) do
+  local p, g = m:parameters()
+  if p then n = n + 1 end
+  local q = m:parameters()
+  print(q and #q or 'none', p == nil)
+end
+print(n)
