@@ -119,6 +119,8 @@ def known_count(known: Inference, node: s.Call) -> int | None:
     if methods := known.methods(owner, node.method):
         counts = {signature.count for _, signature in methods}
         return counts.pop() if len(counts) == 1 else None
+    if Kind.MODULE in owner.atoms and owner.only(Kind.MODULE, Kind.OBJECT, Kind.NIL):
+        return results.module_count(str(node.method))
     if owner.shape is not None:
         signature = owner.shape.name(node.method).signature
         if signature is not None and signature.nodes:

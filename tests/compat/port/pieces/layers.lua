@@ -453,3 +453,23 @@ for i, m in ipairs(net.modules) do
   print(q and #q or 'none', p == nil)
 end
 print(n)
+
+-- # what may be a layer of the script's or of nn's gives one value, whatever other classes give
+local L, parent = torch.class('MyCell', 'nn.Module')
+function L:__init(D) parent.__init(self) self.D = D end
+function L:updateOutput(x) self.output = {x * 2, x} return self.output end
+local function clones(proto, T)
+  local out = {}
+  for t = 1, T do out[t] = t == 1 and proto or proto:clone('weight') end
+  return out
+end
+local U = {}
+U.__index = U
+function U.new(D) local self = setmetatable({}, U) self.cells = clones(MyCell(D), 2) return self end
+function U:forward(x, y) local h = self.cells[1]:forward(x) return h[1], y end
+local u = U.new(2)
+local crits = clones(nn.MSECriterion(), 2)
+local h, y = u:forward(torch.ones(2), torch.zeros(2))
+local loss = 0
+for t = 1, 2 do loss = loss + crits[t]:forward(h, y) end
+print(loss)

@@ -899,3 +899,23 @@ for _, e in ipairs(items) do
   print(s[1], a[1], e[3] and 1 or 0)
   if e[3] then print('done') end
 end
+
+-- # what is nil is no entry of a dict
+local function f(o) return o.x or 5 end
+print(f{x = 3}, f{y = 1})
+local function g(o) return o.z or 7 end
+local t = {y = 2}
+t.z = t.y == 3 and 9 or nil
+print(g(t))
+for k, v in pairs(t) do print(k, v) end
+local n = 0
+for k in pairs(t) do n = n + 1 end
+print(n)
+local function maybe(i) if i > 1 then return i end end
+local u = {}
+for i = 1, 3 do u['k' .. i] = maybe(i) end
+local m = 0
+for k, v in pairs(u) do m = m + 1 end
+print(m, u.k1 or 'none')
+local w = {a = maybe(0), b = maybe(2)}
+print(w.a or 'no', w['a'] or 'nope')
