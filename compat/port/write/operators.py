@@ -11,7 +11,7 @@ from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import NONE, Draft, expression
 from compat.port.write.places import dims
-from compat.port.write.tables import index, may_lack
+from compat.port.write.tables import index, made_nil, may_lack
 from compat.port.write.text import concatenation
 from compat.port.write.zeros import may_be_zero
 
@@ -275,7 +275,8 @@ def logic(node: s.Binary, draft: Draft) -> Code:
     if default and node.operator == "or" and isinstance(node.left, s.Index) and is_cheap(right):
         owner = draft.types.type(node.left.object)
         is_there = kind.atoms - {Kind.NIL} and not kind.may(Kind.BOOLEAN)
-        if owner.only(Kind.TABLE) and is_there and not _is_made_nil(node.left, owner, draft):
+        is_nil = s.constant(node.left.key) in made_nil(owner, draft)
+        if owner.only(Kind.TABLE) and is_there and not is_nil:
             return Code(f"{default[1]}, {right})")
     given = is_given(node.left, draft)
     is_there = kind.atoms - {Kind.NIL} and not kind.may(Kind.BOOLEAN)
@@ -297,14 +298,6 @@ def logic(node: s.Binary, draft: Draft) -> Code:
         if not is_cheap(right)
         else code.call(name, left, right)
     )
-
-
-def _is_made_nil(node: s.Index, owner: Type, draft: Draft) -> bool:
-    """Return whether a table is made with an entry that may be nil, which Python's dict has."""
-    fields = (f for made in (owner.shape.made if owner.shape else ()) for f in made.fields)
-    name = s.constant(node.key)
-    kinds = (draft.types.type(f.value) for f in fields if f.key and s.constant(f.key) == name)
-    return name is not None and any(Kind.NIL in kind.atoms for kind in kinds)
 
 
 def _may_be_anything(node: s.Node, draft: Draft) -> bool:

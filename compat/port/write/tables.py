@@ -279,3 +279,11 @@ def is_length_of(key: s.Node, owner: s.Node) -> bool:
         and isinstance(owner, s.Name)
         and key.operand.variable is owner.variable
     )
+
+
+def made_nil(owner: Type, draft: Draft) -> set[object]:
+    """Return the keys that a table is made with and that may be nil; Python's dict has them."""
+    fields = [f for made in (owner.shape.made if owner.shape else ()) for f in made.fields]
+    return {
+        s.constant(f.key) for f in fields if f.key and Kind.NIL in draft.types.type(f.value).atoms
+    }

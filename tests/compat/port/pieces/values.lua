@@ -919,3 +919,6 @@ for k, v in pairs(u) do m = m + 1 end
 print(m, u.k1 or 'none')
 local w = {a = maybe(0), b = maybe(2)}
 print(w.a or 'no', w['a'] or 'nope')
+local c = 0
+for k, v in pairs(w) do c = c + v end
+print(c)
