@@ -475,12 +475,12 @@ for t = 1, 2 do loss = loss + crits[t]:forward(h, y) end
 print(loss)
 
 -- # what layers and criterions give, beside a class that is none
-local L, parent = torch.class('MyCell', 'nn.Module')
+local L, parent = torch.class('OwnCell', 'nn.Module')
 function L:__init(D) parent.__init(self) self.weight, self.gradWeight = torch.ones(D), torch.zeros(D) end
 function L:updateOutput(x) self.output = x * 2 return self.output end
 local U = {}
 U.__index = U
-function U.new(D) return setmetatable({cell = MyCell(D)}, U) end
+function U.new(D) return setmetatable({cell = OwnCell(D)}, U) end
 function U:forward(x, y) return self.cell:forward(x), y end
 local u = U.new(2)
 print(u.cell:parameters()[1]:sum(), #u.cell:parameters())

@@ -922,3 +922,7 @@ print(w.a or 'no', w['a'] or 'nope')
 local c = 0
 for k, v in pairs(w) do c = c + v end
 print(c)
+
+-- # sort downwards
+local v, i = torch.Tensor{3, 1, 2}:sort(true)
+print(v[1], i[1], i[3], (torch.sort(torch.Tensor{{1, 5}, {4, 2}}, true))[2][1])
