@@ -14,7 +14,7 @@ from compat.port.check.copies import FOLDER, copied, copy_of
 from compat.port.program import make, planned, started, summary
 from compat.port.project import status
 from compat.port.project.drafting import Made
-from compat.port.project.folder import targets, write
+from compat.port.project.folder import refuse, targets, write
 from compat.port.project.following import follow
 from compat.port.project.modules import place
 from compat.port.read.syntax import PortError
@@ -68,6 +68,9 @@ def run(
     if keep and (run or not checks):
         raise PortError("--keep takes drafts as they are: it needs --check, and no --run")
     program = follow(files, path)
+    refuse(program, out, force, keep)
+    for words in checks:
+        started(program, words)
     if keep:
         made = planned(program)
         paths = targets(made, out)
@@ -86,12 +89,18 @@ def run(
         say(f"{printable(target)}: what was there is {printable(old.name)}")
     for target, new in written.kept.items():
         say(f"{printable(target)} was edited and stays; the new draft is {printable(new.name)}")
-    _tell(made)
+    if written.lost:
+        shown = " ".join(f"--run {shlex.quote(line)}" for line in written.lost)
+        say(f"The drafts before had the types of a run, these have not; to have them: {shown}")
+    _tell(made, seconds)
     return _compared(made, written.files, checks, ignore, seconds, tolerance)
 
 
-def _tell(made: Made) -> None:
+def _tell(made: Made, seconds: float | None) -> None:
     """Say what is called otherwise, what cannot be read, and what stayed open."""
+    for words in made.ended:
+        shown = printable(shlex.join(words))
+        say(f'--run "{shown}" was ended after {seconds:g} seconds; what it met by then counts')
     for reason in made.program.left:
         say(f"{printable(reason)}; it is left out")
     for source, reason in made.renamed.items():
@@ -121,7 +130,7 @@ def _compared(
     program = made.program
     with tempfile.TemporaryDirectory(prefix=FOLDER) as place:
         for words in checks:
-            number, arguments = started([one.source for one in made.files], words)
+            number, arguments = started(program, words)
             outcome = checking.check(
                 made.files[number].source, paths[number], arguments,
                 tolerance=tolerance, ignore=ignore, seconds=seconds, place=place,

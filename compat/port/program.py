@@ -11,14 +11,13 @@ from pathlib import Path
 from compat.port.know.files import File
 from compat.port.know.inference import Inference
 from compat.port.know.scopes import Scopes, Variable
-from compat.port.know.shapes import loads_by_name
 from compat.port.know.snake_case import rename
 from compat.port.know.trace import Facts, traced
 from compat.port.project.drafting import Converted, Made, convert_file
-from compat.port.project.following import Program, follow
+from compat.port.project.following import Program, follow, starts
 from compat.port.project.modules import module_names
+from compat.port.project.places import loads
 from compat.port.project.sources import LONGEST, Source
-from compat.port.read import syntax as s
 from compat.port.read.parser import parse
 from compat.port.read.syntax import PortError
 from compat.port.write import layout
@@ -59,14 +58,17 @@ def make(
         PortError: the script fails in a run.
     """
     layout.need_ruff()
-    lines = [started([source.path for source in program.sources], words) for words in runs]
+    lines = [started(program, words) for words in runs]
     files, renamed = _files(program, {number for number, _ in lines})
     facts: Facts = {}
+    ended: list[Sequence[str]] = []
     for number, arguments in lines:
-        seen, problem = traced(files, arguments, folder, seconds, number)
+        seen, problem, is_ended = traced(files, arguments, folder, seconds, number)
         if problem is not None:
             hint = f"; paths begin in {program.home}" if _OPENS.search(problem) else ""
-            raise PortError(f"the script fails in its run: {problem}{hint}")
+            raise PortError(f"the script fails in its run: {problem.rstrip(':')}{hint}")
+        if is_ended:
+            ended.append(arguments)
         for place, kinds in seen.items():
             facts[place] = sorted({*facts.get(place, ()), *kinds})
     reasons = {source.path: _reason(source) for source in program.sources}
@@ -85,7 +87,7 @@ def make(
     texts = layout.laid_out({one.module: one.text for one in made})
     for one in made:
         one.text = texts[one.module]
-    return Made(program, made, renamed)
+    return Made(program, made, renamed, runs, ended)
 
 
 def planned(program: Program) -> Made:
@@ -161,15 +163,9 @@ def _scripts(program: Program) -> set[int]:
     loads.
     """
     sources = program.sources
-    if any(loads_by_name(source.block) for source in sources):
+    if any(load.is_open for source in sources for load in loads(source.block)):
         return {0}
-    loaded = {path for source in sources for path in source.loads.values()}
-    found = {0}
-    for number, source in enumerate(sources[: program.named]):
-        last = source.block.statements[-1] if source.block.statements else None
-        if source.path not in loaded and not isinstance(last, (s.Return, type(None))):
-            found.add(number)
-    return found
+    return {0, *(n for n, one in enumerate(sources[: program.named]) if starts(one, sources))}
 
 
 def _inferred(files: list[File], facts: Facts, reasons: dict[Path, str]) -> Inference:
@@ -194,14 +190,21 @@ def _inferred(files: list[File], facts: Facts, reasons: dict[Path, str]) -> Infe
             file.scopes = Scopes(file.block, file.scopes.globals)
 
 
-def started(paths: Sequence[Path], words: Sequence[str]) -> tuple[int, Sequence[str]]:
+def started(program: Program, words: Sequence[str]) -> tuple[int, Sequence[str]]:
     """Return which of the files a command line starts, and with what arguments: ``sample.lua -n
     3``.
+
+    Raises:
+        PortError: it names none of them, and a folder has several.
     """
     if words and words[0].endswith(".lua"):
-        for number, path in enumerate(paths):
-            if path.resolve() == Path(words[0]).resolve():
+        named = [Path(words[0]).resolve(), (program.home / words[0]).resolve()]
+        for number, source in enumerate(program.sources):
+            if source.path.resolve() in named:
                 return number, words[1:]
+    if len(program.starting) > 1:
+        shown = ", ".join(str(path.relative_to(program.home)) for path in program.starting[:5])
+        raise PortError(f"the folder has several scripts; name one before its arguments: {shown}")
     return 0, words
 
 

@@ -225,7 +225,7 @@ end
 function t7.encoded(...)
    local out, m = {}, 0
    for i = 1, select('#', ...) do m = encode(out, m, (select(i, ...))) end
-   return unpack(out, 1, m)
+   return send_first(out, m)
 end
 
 -- Faces ---------------------------------------------------------------------------------------------------

@@ -175,7 +175,7 @@ class Criterion(Batched, Convertible):
             return self._empty()
         return [self._empty().new_zeros(1) for _ in range(self._entries)]
 
-    def clone(self: C) -> C:
+    def clone(self: C, *_: object) -> C:
         """Return a deep copy."""
         return copy.deepcopy(self)
 

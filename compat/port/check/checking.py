@@ -105,7 +105,11 @@ def check(
                 )
             lines = min(len(run.stdout.splitlines()) for run in (lua, python))
             kept = language == "kept"
-            return Outcome(lines, files, difference, _endings(lua, python), moved, kept)
+            ending = _endings(lua, python)
+            for run, name in ((lua, script.name), (python, draft.name)):
+                if run.returncode == ENDED:
+                    ending += f"; {name} was ended after {seconds:g} seconds"
+            return Outcome(lines, files, difference, ending, moved, kept)
 
         python = ran("python", draft)
         found = outcome("lua")
@@ -117,7 +121,8 @@ def check(
                 (root / "kept").rename(root / "lua")
         shutil.rmtree(root / "kept", ignore_errors=True)
         if found.difference is None and not found.lines and not found.files:
-            why = f"; {found.ending.strip()}" if found.ending else ""
+            ending = found.ending.strip("; \n")
+            why = f"; {ending}" if ending else ""
             raise PortError(f"{script.name} prints and saves nothing to compare{why}")
         return found
 
@@ -191,7 +196,7 @@ def _without(text: str, changing: Iterable[tuple[re.Pattern[str], str]]) -> str:
 def _ending(run: subprocess.CompletedProcess[str]) -> str:
     """Return the last words of a run that failed, and the line of the draft where."""
     lines = said(run)
-    if not run.returncode or not lines:
+    if run.returncode in (0, ENDED) or not lines:
         return ""
     if "stack traceback:" in lines[1:]:  # Lua's, which comes after the message
         lines = lines[: lines.index("stack traceback:", 1)]

@@ -46,7 +46,7 @@ class Sampler(threading.Thread):
             self._start = self._start or time.monotonic()
             self._counts[where] += 1
             if self._seconds and time.monotonic() - self._start > self._seconds:
-                self.save("")
+                self.save("the time was up")
                 os._exit(0)
 
     def _where(self, frame: FrameType | None) -> str | None:

@@ -29,16 +29,21 @@ def count(known: Inference, node: s.Node) -> int | None:
     return found
 
 
-def own_count(known: Inference, name: str) -> int | None:
+def own_count(known: Inference, name: str, of_layers: bool = False) -> int | None:
     """Return how many values the program's own functions of a name give; None: it has none.
 
-    -1 where they give different numbers, or that is open.
+    -1 where they give different numbers, or that is open. ``of_layers``: not those of classes that
+    are none.
     """
-    if name not in known.own_methods:
+    found = set(known.own_methods.get(name, ()))
+    for klass in known.classes.values() if of_layers else ():
+        if name in klass.methods and not klass.is_layer(known.classes):
+            found.discard(klass.methods[name].function)
+    if not found:
         return None
-    counts = {known.signature(function).root().count for function in known.own_methods[name]}
-    found = counts.pop() if len(counts) == 1 else None
-    return -1 if found is None else found
+    counts = {known.signature(function).root().count for function in found}
+    count = counts.pop() if len(counts) == 1 else None
+    return -1 if count is None else count
 
 
 def _count_by_name(known: Inference, node: s.Call) -> int | None:
@@ -114,11 +119,14 @@ def known_count(known: Inference, node: s.Call) -> int | None:
         first = node.arguments[0] if node.arguments else None
         if node.method == "split" and isinstance(first, s.Constant):  # of a node of nngraph's
             return first.value if isinstance(first.value, int) else None
-        found, theirs = results.module_count(node.method), known.own_count(node.method)
+        found, theirs = results.module_count(node.method), known.own_count(node.method, True)
         return found if theirs in (None, found) or owner.classes else None
     if methods := known.methods(owner, node.method):
         counts = {signature.count for _, signature in methods}
         return counts.pop() if len(counts) == 1 else None
+    is_layer = any(klass.is_layer(known.classes) for klass in known.classes_of(owner))
+    if owner.only(Kind.MODULE, Kind.OBJECT, Kind.NIL) and (is_layer or Kind.MODULE in owner.atoms):
+        return results.module_count(str(node.method))
     if owner.shape is not None:
         signature = owner.shape.name(node.method).signature
         if signature is not None and signature.nodes:

@@ -79,7 +79,8 @@ def things(known: Inference) -> Things:
     found: Things = {}
 
     def thing(node: s.Node) -> Thing:
-        return found.setdefault(key(known, node), Thing(known.stored(node)))
+        own = None if _is_fixed(node) else known.stored(node)
+        return found.setdefault(key(known, node), Thing(own))
 
     for node in nodes(known):
         if isinstance(node, s.Call) and node.method is not None:
@@ -104,7 +105,7 @@ def _list() -> Type:
 
 def key(known: Inference, node: s.Node) -> object:
     """Return a key for a thing: where its type is kept; all entries of a tensor are one."""
-    own = known.stored(node)
+    own = None if _is_fixed(node) else known.stored(node)
     if own is not None:
         return own
     if is_entry(known, node):
@@ -112,6 +113,13 @@ def key(known: Inference, node: s.Node) -> object:
         return "entries", key(known, node.object)
     name = s.describe(node)
     return node if "…" in name else (known.file.path, name)
+
+
+def _is_fixed(node: s.Node) -> bool:
+    """Return whether an expression is an entry under a fixed number: others may be of another
+    kind.
+    """
+    return isinstance(node, s.Index) and isinstance(s.constant(node.key), (int, float))
 
 
 def is_entry(known: Inference, node: s.Node) -> bool:

@@ -85,8 +85,11 @@ def _loaded(known: Inference, things: Things) -> bool:
             _take(known, kind, Type(Kind.TABLE, table=tables[kind]))
             found = True
         if kind in tables:
-            is_word = isinstance(s.constant(node.key), str)
-            tables[kind].root().keys.add("name" if is_word else "list")
+            by = known.type(node.key)
+            if by.is_string and not isinstance(node.key, s.Constant):
+                tables[kind].root().uses.add("dynamic")
+            if by.atoms:
+                tables[kind].root().keys.add("name" if by.is_string else "list")
         inner = known.stored(node)
         if inner is not None and not inner.atoms and not inner.classes:
             inner.classes.add("loaded")

@@ -22,6 +22,7 @@ from compat.port.read.parser import without_shell_line
 
 _PER_FILE = 1_000_000
 _GRACE = 30  # seconds to start, and to end a loop without values
+_TIME_IS_UP = 124  # the exit code of a run that was ended, as of the command timeout
 
 Facts = dict[tuple[str, int, int], list[str]]  # what ``traced`` sees, and where
 
@@ -295,7 +296,7 @@ def traced(
     folder: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
     script: int = 0,
-) -> tuple[Facts, str | None]:
+) -> tuple[Facts, str | None, bool]:
     """Run a file, ``script`` is its number, in ``folder``, and see what all of them compute with.
 
     A run that takes more than ``seconds`` is ended, and what it has seen by then counts.
@@ -303,7 +304,7 @@ def traced(
     Returns:
         What was seen: at (path, start, end) kinds of values, at (path, -start, end) numbers of
         results, at (path, start, -end) of a key what was written under it. And the error that the
-        script ended in, None if it did not.
+        script ended in, None if it did not, and whether its time was up.
     """
     marks = [_Marks(file, i * _PER_FILE) for i, file in enumerate(files)]
     with tempfile.TemporaryDirectory() as place:
@@ -319,14 +320,14 @@ def traced(
         longest = None if seconds is None else seconds + _GRACE
         done = run("know.trace", str(given), folder=folder, seconds=longest)
         if done.returncode == ENDED:
-            return {}, f"it did not end in {seconds:g} seconds, and could not be asked to"
+            return {}, f"it did not end in {seconds:g} seconds, and could not be asked to", True
         out = Path(place, "out")
         lines = out.read_text("latin-1").splitlines() if out.exists() else []
     problem = None
-    if done.returncode:
+    if done.returncode not in (0, _TIME_IS_UP):
         lines_said = said(done) or [f"it ends with {done.returncode}"]
         problem = next((line for line in lines_said if ".lua:" in line), lines_said[-1])
-    return _facts(marks, lines), problem
+    return _facts(marks, lines), problem, done.returncode == _TIME_IS_UP
 
 
 def _facts(marks: Sequence[_Marks], lines: Iterable[str]) -> Facts:
@@ -364,7 +365,7 @@ def _main(given: str) -> int:
 
     def stop() -> None:
         save()
-        os._exit(0)
+        os._exit(_TIME_IS_UP)
 
     Runtime.at_start.append(
         lambda runtime: runtime.execute(RECORDER, instrumented, program["deadline"], stop, tell)

@@ -16,9 +16,11 @@ def require(node: s.Call, draft: Draft) -> Code | None:
         return imported(node, draft)
     name = node.arguments[0]
     if isinstance(name, s.Constant) and isinstance(name.value, str):
-        draft.page.mark(f"{name.value} is no file of this program", "packages")
+        draft.page.mark(f"{code.text_of(name.value)} is no file of this program", "packages")
         return code.call("lua.require", code.string(name.value))
-    return code.call("lua.dofile", draft.value(node.arguments[0]), "__package__")
+    is_required = draft.types.dotted(node.function) == "require"
+    how = "lua.require" if is_required else "lua.dofile"
+    return code.call(how, draft.value(node.arguments[0]), "__package__")
 
 
 def load(node: s.Call, draft: Draft) -> Code | None:

@@ -72,8 +72,9 @@ def method(node: s.Call, draft: Draft) -> Code:
         made = code.call(f"{owner.atom}.{method_name(name)}", *arguments)
         if results.gives_total(kind, name):
             return replace(made, every=f"({made}, {owner.atom}.total_weight_tensor.item())")
-        is_own = klass is not None or name in draft.types.own_methods
-        count = draft.types.own_count(name) if count is None and is_own else count
+        theirs = draft.types.own_count(name, of_layers=kind.only(Kind.MODULE))
+        is_own = klass is not None or theirs is not None
+        count = theirs if count is None and is_own else count
         count = None if count == -1 else count
         return Code(made.text, spread=count if count is not None or is_own else 1)
     if kind.only(Kind.STORAGE) and name in ("size", "fill", "totable") and len(node.arguments) < 2:

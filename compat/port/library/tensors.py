@@ -63,6 +63,7 @@ median|mode n        {0.}.{name}({1d}, keepdim=True) -> t=,index
 sort                 {0.}.sort() -> t=,index
 sort n               {0.}.sort({1d}) -> t=,index
 sort nb              {0.}.sort({1d}, descending={2}) -> t=,index
+sort b               {0.}.sort(descending={1}) -> t=,index
 topk n|nnb|nnbb      lua.method({0}, "topk", {*}) -> t=,tLong
 cumsum|cumprod       {0.}.{name}(0) -> t=
 cumsum|cumprod n     {0.}.{name}({1d}) -> t=
@@ -181,6 +182,7 @@ max|min|median|mode tn {1.}.{name}({2d}, keepdim=True) -> t1,index
 sort t               torch.sort({1}) -> t1,index
 sort tn              torch.sort({1}, {2d}) -> t1,index
 sort tnb             torch.sort({1}, {2d}, descending={3}) -> t1,index
+sort tb              torch.sort({1}, descending={2}) -> t1,index
 topk tn|tnnb|tnnbb   lua.torch.topk({*}) -> t1,tLong
 cumsum|cumprod t     {1.}.{name}(0) -> t1
 cumsum|cumprod tn    {1.}.{name}({2d}) -> t1

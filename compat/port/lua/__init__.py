@@ -16,7 +16,6 @@ from compat.port.lua.calls import (
     method,
     pcall,
     require,
-    run_again,
     xpcall,
 )
 from compat.port.lua.files import (
@@ -39,7 +38,15 @@ from compat.port.lua.files import (
     write,
 )
 from compat.port.lua.kinds import is_type_of, type, type_name, typename
-from compat.port.lua.modules import function, loadstring, main, module, named, torch_class
+from compat.port.lua.modules import (
+    function,
+    loadstring,
+    main,
+    module,
+    named,
+    run_again,
+    torch_class,
+)
 from compat.port.lua.numbers import (
     add,
     div,

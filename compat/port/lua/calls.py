@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import inspect
+import os
 from collections.abc import Callable
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
@@ -15,7 +17,7 @@ import torch
 from compat.nn.core.node import Node
 from compat.port.lua.errors import is_library, value_of
 from compat.port.lua.kinds import typename
-from compat.port.lua.modules import module
+from compat.port.lua.modules import given, module
 from compat.port.lua.objects import script_classes
 from compat.port.lua.runtime import Original, Storage, call_method, method_of, package
 from compat.port.lua.tables import index, length, metamethod
@@ -172,7 +174,7 @@ def _of_lua(function: Any) -> Any:
     owner, name = getattr(function, "__self__", None), getattr(function, "__name__", None)
     if isinstance(function, functools.partial) and function.func is call_method:
         owner, name = function.args
-    elif package_name not in ("compat", "math") or name is None:
+    elif package_name not in ("compat", "math") or name is None or function is dofile:
         return function
     if owner is not None and not isinstance(owner, ModuleType):  # as of what C defines
         is_checked = isinstance(owner, Original) or place in ("nn", "optim")
@@ -192,37 +194,40 @@ def _succeeded(function: Any, found: Any) -> tuple[Any, ...]:
     return (True,) if gives_nothing else (True, *values(found))
 
 
-def require(name: str) -> Any:
-    """Return a package of Lua, in the Lua runtime."""
-    return package("_G").require(name)
+def require(name: str, *beside: str | None) -> Any:
+    """Return a package of Lua, in the Lua runtime. With ``beside``, the package of the file that
+    asks, what the draft of a Lua file returns.
+    """
+    if not beside:
+        return package("_G").require(name)
+    found = _draft(name, *beside)
+    return _in_lua(name, "require") if found is None else given(found, "exports")
 
 
 def dofile(path: str, beside: str | None = None) -> Any:
-    """Return what the draft of a Lua file has returned; ``beside``: the package of the file that
-    asks.
+    """Return what the draft of a Lua file returns when it runs now; ``beside``: the package of
+    the file that asks.
 
     A file that has none is run in Lua, with the global variables of the drafts.
     """
-    words = path.removesuffix(".lua").removeprefix("./").replace("/", ".")
+    found = _draft(path, beside)
+    return _in_lua(path, "dofile") if found is None else given(found, "exports", is_run=True)
+
+
+def _draft(path: str, beside: str | None) -> str | None:
+    """Return the module of the draft of a Lua file."""
+    own = os.path.relpath(path) if os.path.isabs(path) else path
+    words = own.removesuffix(".lua").removeprefix("./").replace("/", ".").strip(".")
     name = ".".join(module_name(word, not i)[0] for i, word in enumerate(words.split(".")))
     for known in ([f"{beside}.{name}"] if beside else []) + [name, f"{name}.init"]:
-        try:
-            return getattr(importlib.import_module(known), "exports", None)
-        except ModuleNotFoundError as error:
-            if error.name is None or not f"{known}.".startswith(f"{error.name}."):
-                raise
+        with contextlib.suppress(ModuleNotFoundError):
+            if importlib.util.find_spec(known) is not None:
+                return known
+    return None
+
+
+def _in_lua(path: str, how: str) -> Any:
     for file in (Path(path), Path(f"{path}.lua"), Path(f"{path.replace('.', '/')}.lua")):
         if file.is_file():
             return module(file.name, str(file))
-    return require(path)
-
-
-def run_again(module: str, name: str = "exports") -> Any:
-    """Return what the draft of a Lua file returns each time it runs: ``dofile`` of one that runs
-    more than once.
-    """
-    spec = importlib.util.find_spec(module)
-    assert spec is not None and spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return getattr(made, name, None)
+    return getattr(package("_G"), how)(path)

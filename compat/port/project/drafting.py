@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -49,11 +50,15 @@ class Made:
         program: its files.
         files: the drafts, in their order.
         renamed: the files whose modules are called otherwise, and why.
+        runs: the command lines that told types.
+        ended: those of them whose time was up.
     """
 
     program: Program
     files: list[Converted]
     renamed: dict[Path, str] = field(default_factory=dict)
+    runs: Sequence[Sequence[str]] = ()
+    ended: list[Sequence[str]] = field(default_factory=list)
 
 
 def convert_file(

@@ -10,6 +10,7 @@ import hashlib
 import itertools
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from compat.port.project.drafting import Made
+from compat.port.project.following import Program
 from compat.port.project.modules import place
 from compat.port.project.pages import pyproject, readme
 from compat.port.read.syntax import PortError
@@ -40,26 +42,58 @@ class Written:
         files: the drafts, in the order of the program's files.
         aside: where what was there before is now, by what was written in its place.
         kept: edited files that were left as they are, with what they would be now.
+        lost: the runs that told the types of the drafts before, where no run told these.
     """
 
     files: list[Path]
     aside: dict[Path, Path] = field(default_factory=dict)
     kept: dict[Path, Path] = field(default_factory=dict)
+    lost: list[str] = field(default_factory=list)
+
+
+def refuse(
+    program: Program, out: str | os.PathLike[str] | None, force: bool = False, keep: bool = False
+) -> None:
+    """Say before anything runs what ``write`` cannot do; ``keep``: nothing will be written.
+
+    Raises:
+        PortError: ``out`` is one file for several drafts, or has files, cannot be written to, or
+            a draft would take the place of its Lua.
+    """
+    sources, root = program.sources, Path(out) if out is not None else program.root
+    is_one = _is_file(out)
+    if is_one and len(sources) > 1:
+        raise PortError(f"{out} is one file, and there are {len(sources)} drafts: name a folder")
+    if keep:
+        return
+    beside = [root.absolute()] if is_one else [] if out else [source.path for source in sources]
+    for source in sources:
+        if source.path.suffix == ".py" and source.path in beside:
+            raise PortError(f"the draft of {source.path} would take its place; -o names a folder")
+    place = root.absolute().parent if is_one else root.absolute()
+    place = next(path for path in (place, *place.parents) if path.exists())
+    if not place.is_dir():
+        raise PortError(f"{place if place != root.absolute() else root} is a file; name a folder")
+    if not (is_one or out is None or force) and root.is_dir() and any(root.iterdir()):
+        raise PortError(
+            f"{root} has files; name a new folder, or give --force, which leaves edited files alone"
+        )
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise PortError(f"{place} cannot be written to: no permission; -o names another folder")
+    manifest(root)
+
+
+def _is_file(out: str | os.PathLike[str] | None) -> bool:
+    """Return whether ``out`` is a file and not a folder."""
+    return out is not None and Path(out).suffix == ".py" and not Path(out).is_dir()
 
 
 def targets(made: Made, out: str | os.PathLike[str] | None) -> list[Path]:
     """Return where drafts go: into the folder ``out``; one into the file ``out``, if that ends
     in ``.py``. Without ``out`` each goes beside its Lua file.
-
-    Raises:
-        PortError: ``out`` is one file for several drafts.
     """
-    files, root = made.files, Path(out) if out is not None else made.program.root
-    if out is not None and root.suffix == ".py" and not root.is_dir():
-        if len(files) > 1:
-            raise PortError(f"{out} is one file, and there are {len(files)} drafts: name a folder")
-        return [root]
-    return [root / place(one.module) for one in files]
+    root = Path(out) if out is not None else made.program.root
+    return [root] if _is_file(out) else [root / place(one.module) for one in made.files]
 
 
 def write(made: Made, out: str | os.PathLike[str] | None, force: bool = False) -> Written:
@@ -75,11 +109,12 @@ def write(made: Made, out: str | os.PathLike[str] | None, force: bool = False) -
         PortError: the folder has files, or cannot be written to, or ``out`` is one file for
             several drafts.
     """
+    refuse(made.program, out, force)
     paths = targets(made, out)
     try:
-        if out is None or (Path(out).suffix == ".py" and not Path(out).is_dir()):
+        if out is None or _is_file(out):
             return _beside(made, paths, None if out is not None else made.program.root)
-        return _folder(made, paths, Path(out), force)
+        return _folder(made, paths, Path(out))
     except OSError as error:
         where = error.filename or out or made.program.root
         raise PortError(f"{where} cannot be written: {error.strerror}") from None
@@ -105,15 +140,9 @@ def _free(path: Path) -> Path:
     return next(p for p in (path.with_name(path.name + end) for end in ends) if not p.exists())
 
 
-def _folder(made: Made, paths: list[Path], root: Path, force: bool) -> Written:
-    if root.exists() and not root.is_dir():
-        raise PortError(f"{root} is a file; name a folder")
-    if not force and root.is_dir() and any(root.iterdir()):
-        raise PortError(
-            f"{root} has files; name a new folder, or give --force, which leaves edited files alone"
-        )
-    before = manifest(root)
-    known: Mapping[str, str] = before["hashes"] if before else {}
+def _folder(made: Made, paths: list[Path], root: Path) -> Written:
+    before = manifest(root) or {}
+    known: Mapping[str, str] = before.get("hashes", {})
     texts: dict[str, str | bytes] = {
         path.relative_to(root).as_posix(): one.text
         for path, one in zip(paths, made.files, strict=True)
@@ -124,7 +153,7 @@ def _folder(made: Made, paths: list[Path], root: Path, force: bool) -> Written:
             lua = path.with_name(one.source.name).relative_to(root).as_posix()
             texts[lua] = one.source.read_bytes()
     texts |= {"README.md": readme(made, root.name), "pyproject.toml": pyproject(made, root.name)}
-    found = Written(paths)
+    found = Written(paths, lost=[] if made.runs else before.get("runs", []))
     hashes: dict[str, str] = {}
     for name, text in texts.items():
         data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
@@ -171,7 +200,7 @@ def manifest(root: Path) -> dict[str, Any] | None:
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
-        raise PortError(f"{path} cannot be read: it is no JSON") from None
+        raise PortError(f"{path} cannot be read: it is no JSON; a new folder is accepted") from None
     wrong = _wrong(found)
     if wrong:
         raise PortError(f"{path}: {wrong} is not what port writes; a new folder is accepted")
@@ -191,6 +220,9 @@ def _wrong(found: Any) -> str:
             return f"module of file {number}"
         if not {"in_lua", "script"} <= entry.keys():
             return f"file {number}"
+    runs = found.get("runs", [])
+    if not isinstance(runs, list) or not all(isinstance(line, str) for line in runs):
+        return "runs"
     if not isinstance(hashes, dict) or not all(isinstance(v, str) for v in hashes.values()):
         return "hashes"
     for name in hashes:
@@ -221,7 +253,8 @@ def _manifest(made: Made, hashes: Mapping[str, str]) -> str:
         for name, path in source.loads.items():
             if path in modules:
                 names.setdefault(name, [modules[path].module, modules[path].gives or ""])
-    whole = {"version": 1, "files": files, "names": names, "hashes": dict(hashes)}
+    runs = [shlex.join(words) for words in made.runs]
+    whole = {"version": 1, "runs": runs, "files": files, "names": names, "hashes": dict(hashes)}
     return json.dumps(whole, indent=1) + "\n"
 
 

@@ -13,7 +13,7 @@ from compat.port.project.sources import Source, read
 from compat.port.read import syntax as s
 from compat.port.read.syntax import PortError
 
-_NAME = re.compile(r"[\w./ -]{1,200}")
+_NAME = re.compile(r"[\w./ \x80-\xff-]{1,200}")
 _UP = 3  # folders above a script's that it may run in
 
 
@@ -27,6 +27,7 @@ class Program:
         sources: the files, the script first.
         named: how many of them were named; the others are loaded by these.
         left: what was named by a folder and cannot be read, and why.
+        starting: the scripts of a folder, which a run may mean.
     """
 
     home: Path
@@ -34,6 +35,7 @@ class Program:
     sources: list[Source]
     named: int
     left: list[str] = field(default_factory=list)
+    starting: list[Path] = field(default_factory=list)
 
 
 def follow(
@@ -50,7 +52,6 @@ def follow(
         PortError: a path is missing, is no file or cannot be read as Lua, or a folder has none.
     """
     named, from_folders = _named(paths)
-    first = read(named[0], str(paths[0] if named[0] not in from_folders else named[0]))
     folder = Path(paths[0]) if Path(paths[0]).is_dir() else None
     of_lua = os.environ.get("LUA_PATH", "").split(";")
     search = Places(
@@ -59,16 +60,25 @@ def follow(
         [_template(place) for place in (*places, *of_lua) if place],
     )
     if folder is None:
+        first = read(named[0], str(paths[0]))
         search.home = _home(first, search)
     sources: dict[Path, Source] = {}
     left: dict[Path, str] = {}
     waiting = list(named)
-    while waiting := waiting or _named_anywhere(sources, search):
+    tried: set[Path] = set()
+    while waiting := waiting or _named_anywhere(sources, search, tried):
         path = waiting.pop(0)
-        if path in sources or path in left:
+        if path in tried:
             continue
+        tried.add(path)
         shown = _shown(path, search.home)
-        source = first if path == first.path else read(path, shown)
+        try:
+            source = first if folder is None and path == first.path else read(path, shown)
+        except PortError as error:
+            if path not in from_folders or "tree-sitter" in str(error):
+                raise
+            left[path] = str(error)
+            continue
         if source.problem is not None and not source.text.strip() and path not in named:
             source.problem = None  # what an empty file does is nothing
         if source.problem is not None and path in named:
@@ -85,9 +95,25 @@ def follow(
     root = Path(os.path.commonpath(folders))
     found = [sources[path] for path in named if path in sources]
     found += [source for path, source in sources.items() if path not in named]
+    starting = []
+    if folder is not None:  # what starts comes first
+        found = sorted(found, key=lambda source: not starts(source, [*sources.values()]))
+        starting = [source.path for source in found if starts(source, found)]
     return Program(
-        search.home, root, found, len([p for p in named if p in sources]), [*left.values()]
+        search.home,
+        root,
+        found,
+        len([p for p in named if p in sources]),
+        [*left.values()],
+        starting,
     )
+
+
+def starts(source: Source, sources: Sequence[Source]) -> bool:
+    """Return whether a file starts a program: no other loads it, and it returns nothing."""
+    loaded = {path for one in sources for path in (*one.loads.values(), *one.maybe)}
+    last = source.block.statements[-1] if source.block.statements else None
+    return source.path not in loaded and not isinstance(last, (s.Return, type(None)))
 
 
 def _named(paths: Sequence[str | os.PathLike[str]]) -> tuple[list[Path], set[Path]]:
@@ -99,6 +125,8 @@ def _named(paths: Sequence[str | os.PathLike[str]]) -> tuple[list[Path], set[Pat
     for given in map(Path, paths):
         whole = Path(os.path.abspath(given))
         if given.is_dir():
+            if not os.access(whole, os.R_OK | os.X_OK):
+                raise PortError(f"{given} cannot be read: no permission")
             inside = lua_below(whole)
             if not inside:
                 raise PortError(f"{given} has no .lua files")
@@ -146,13 +174,13 @@ def _loaded(source: Source, search: Places) -> list[Path]:
                 source.loads[load.name] = path
                 found.append(path)
         else:
-            found += search.like(load, source.path, _texts(source))
-    return found
+            source.maybe |= {*search.like(load, source.path, _texts(source))}
+    return [*found, *sorted(source.maybe)]
 
 
-def _named_anywhere(sources: Mapping[Path, Source], search: Places) -> list[Path]:
-    """Return the files that a name means of which nothing is known, ``dofile(opt.model)``: what
-    the texts of all files name.
+def _named_anywhere(sources: Mapping[Path, Source], search: Places, tried: set[Path]) -> list[Path]:
+    """Return the other files that a name means of which nothing is known, ``dofile(opt.model)``:
+    what the texts of all files name.
     """
     texts = list(dict.fromkeys(text for source in sources.values() for text in _texts(source)))
     asked = {
@@ -162,7 +190,6 @@ def _named_anywhere(sources: Mapping[Path, Source], search: Places) -> list[Path
         if load.is_open
     }
     found = (path for load, asking in asked.values() for path in search.like(load, asking, texts))
-    tried = {*sources, *search.given}
     return [path for path in dict.fromkeys(found) if path not in tried]
 
 

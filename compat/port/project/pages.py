@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 from compat.port.project.drafting import Made
 from compat.port.project.modules import place
@@ -15,20 +16,21 @@ def readme(made: Made, name: str) -> str:
     parts = sum(len(one.functions) for one in made.files)
     data = [one.source.name for one in made.files if one.in_lua == "data"]
     marks = sum(len(one.report.marks) for one in made.files)
-    script = scripts[0] if scripts else str(place(made.files[0].module))
+    script = shlex.quote(f"{name}/{scripts[0] if scripts else place(made.files[0].module)}")
     stays = _listed(whole) or "no file"
     lines = [
         f"# {name}",
         "",
         f"A draft in Python of a Lua program, by `dptable port`. Scripts: {_listed(scripts)}.",
         "",
-        f"- Run: `python {name}/{script}`, with the options of the Lua script, from any folder.",
+        f"- Run: `python {script}`, with the options of the Lua script, from any folder.",
         "- Needs: `pip install 'dptable[lua]'`; see `pyproject.toml`.",
         "- Data: paths begin in the folder where you are, as they did in Lua.",
         f"- Marks: {marks}; `grep -rn '# port:' .` shows them, and docs/porting.md of dptable has "
         "a paragraph about each kind.",
         f"- Still Lua: {stays}{f', and {parts} functions' if parts else ''}"
-        f"{f'; data: {_listed(data)}' if data else ''}. `dptable port --status {name}` counts.",
+        f"{f'; data: {_listed(data)}' if data else ''}. "
+        f"`dptable port --status {shlex.quote(name)}` counts.",
         "- `port.json` says which files are as they were written: `--force` writes these anew.",
     ]
     return "\n".join(lines) + "\n"

@@ -38,8 +38,13 @@ class Load:
     @property
     def plain(self) -> str:
         """The name as a path without its ending."""
-        name = self.name.removeprefix("./").removesuffix(".lua")
+        name = _path(self.name).removeprefix("./").removesuffix(".lua")
         return name.replace(".", "/") if self.how == "require" else name
+
+
+def _path(name: str) -> str:
+    """Return a name in the text of a file, whose letters are bytes, as a path."""
+    return os.fsdecode(name.encode("latin-1", "replace"))
 
 
 def dotted(node: s.Node) -> str:
@@ -116,7 +121,7 @@ class Places:
 
     def find(self, load: Load, asking: Path) -> Path | None:
         """Return the file that a call with a constant name means; None: none of the program's."""
-        name = load.name.strip()
+        name = _path(load.name).strip()
         if not name:
             return None
         if load.how == "require" and name in come_along():

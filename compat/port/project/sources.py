@@ -30,6 +30,7 @@ class Source:
         is_data: it only gives a large table.
         length: how many lines it has, if these are too many for a draft.
         loads: what its ``require`` and ``dofile`` name, and the files that these are.
+        maybe: the files that it may load by names that are computed.
     """
 
     path: Path
@@ -39,6 +40,7 @@ class Source:
     is_data: bool = False
     length: int = 0
     loads: dict[str, Path] = field(default_factory=dict)
+    maybe: set[Path] = field(default_factory=set)
 
 
 def read(path: Path, named: str) -> Source:

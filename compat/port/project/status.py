@@ -26,12 +26,14 @@ class Status:
 
     Attributes:
         files: how many files of Lua it was.
-        in_lua: of these, those that Lua still runs.
+        missing: of these, those that are not there.
+        in_lua: those that Lua still runs.
         functions: functions that Lua still runs, ``file.py: name``.
         marks: how many marks each file has.
     """
 
     files: int
+    missing: list[str] = field(default_factory=list)
     in_lua: list[str] = field(default_factory=list)
     functions: list[str] = field(default_factory=list)
     marks: dict[str, int] = field(default_factory=dict)
@@ -46,12 +48,16 @@ def status(folder: str | os.PathLike[str]) -> Status:
     root = Path(folder)
     known = manifest(root)
     if known is None:
-        raise PortError(f"{root} has no port.json; a folder that port has written is accepted")
+        what = "has no port.json" if root.is_dir() else "is no folder"
+        raise PortError(f"{root} {what}; a folder that port has written is accepted")
     found = Status(len(known["files"]))
     for entry in known["files"]:
         path = root / place(entry["module"])
         name = path.relative_to(root).as_posix()
-        text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+        if not path.is_file():
+            found.missing.append(name)
+            continue
+        text = path.read_text(encoding="utf-8", errors="replace")
         if re.search(r"\blua\.(module|main)\(", text) and entry["in_lua"] != "data":
             found.in_lua.append(name)
         count = text.count("lua.function(")
@@ -66,8 +72,10 @@ def status(folder: str | os.PathLike[str]) -> Status:
 def show(folder: str, runs: Sequence[Sequence[str]], seconds: float | None) -> int:
     """Say what is still Lua, and how much of the time of runs that is. Returns the exit code."""
     found = status(folder)
-    drafted = found.files - len(found.in_lua)
+    drafted = found.files - len(found.in_lua) - len(found.missing)
     say(f"{drafted} of {found.files} files are Python.")
+    for name in found.missing:
+        say(f"not there any more: {printable(name)}")
     for name in found.in_lua:
         say(f"still Lua: {printable(name)}")
     for name in found.functions:

@@ -6,7 +6,7 @@ import ast
 import re
 
 from compat.port.know.shapes import is_name, is_open, is_self
-from compat.port.know.types import Kind
+from compat.port.know.types import Kind, Type
 from compat.port.library import packages, rules
 from compat.port.library.results import METHODS
 from compat.port.read import syntax as s
@@ -176,7 +176,19 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     for extra in values[1:]:
         draft.page.write(draft.value(extra).text)
     draft.page.resolve(draft.how(target.object))
+    if _may_delete(value_node, kind, draft):
+        draft.page.write(
+            f"lua.put({draft.value(target.object)}, {draft.value(target.key)}, {made})"
+        )
+        return
     store_code(target, bound(made, target, draft) if is_bound else made, draft)
+
+
+def _may_delete(value: s.Node, kind: Type, draft: Draft) -> bool:
+    """Return whether what a dict is given may be nil: then it has no entry."""
+    given, shape = draft.types.type(value), kind.shape
+    is_dict = kind.only(Kind.TABLE, Kind.NIL) and shape is not None and shape.is_dict
+    return is_dict and Kind.NIL in given.atoms and not given.only(Kind.NIL)
 
 
 def bound(function: Code, target: s.Index, draft: Draft) -> Code:

@@ -219,5 +219,7 @@ def _has_field(cls: Any, name: str) -> bool:
     """Return whether objects of a class, if one is known, have a field of that name from the
     beginning.
     """
+    if name == "train" and cls is not None:  # in Lua nil until the net is told, but for some
+        return "train" in cls.__init__.__code__.co_names
     told = (name in vars(base).get("__annotations__", ()) for base in getattr(cls, "__mro__", ()))
     return hasattr(cls, name) or any(told)

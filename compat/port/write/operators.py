@@ -11,7 +11,7 @@ from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import NONE, Draft, expression
 from compat.port.write.places import dims
-from compat.port.write.tables import index, may_lack
+from compat.port.write.tables import index, made_nil, may_lack
 from compat.port.write.text import concatenation
 from compat.port.write.zeros import may_be_zero
 
@@ -154,6 +154,8 @@ def equality(node: s.Binary, draft: Draft) -> Code:
         for n in (left, right)
     )
     nothing = isinstance(right, s.Constant) and right.value is None
+    if nothing and _are_parameters(left, draft):
+        return code.negated(a) if positive else code.binary(code.call("len", a), ">", Code("0"))
     if nothing:
         a = parameters_or_nil(left, draft) or _tested(left, draft)
     a = dims_beside(left, "==", right, draft) or a
@@ -208,6 +210,11 @@ def parameters_or_nil(node: s.Node, draft: Draft) -> Code | None:
     if not draft.types.type(node.function).only(Kind.MODULE):
         return None
     return code.call("lua.parameters", draft.prefix(node.function))
+
+
+def _are_parameters(node: s.Node, draft: Draft) -> bool:
+    """Return whether a variable has a layer's parameters: in Lua nil where there are none."""
+    return isinstance(node, s.Name) and node.variable in draft.parameter_lists
 
 
 def is_given(node: s.Node, draft: Draft) -> Code | None:
@@ -270,10 +277,13 @@ def logic(node: s.Binary, draft: Draft) -> Code:
     default = re.fullmatch(r"(.+\.get\([\w.\"]+)\)", left.text)
     if default and node.operator == "or" and isinstance(node.left, s.Index) and is_cheap(right):
         owner = draft.types.type(node.left.object)
-        if owner.only(Kind.TABLE) and kind.atoms - {Kind.NIL} and not kind.may(Kind.BOOLEAN):
+        is_there = kind.atoms - {Kind.NIL} and not kind.may(Kind.BOOLEAN)
+        is_nil = s.constant(node.left.key) in made_nil(owner, draft)
+        if owner.only(Kind.TABLE) and is_there and not is_nil:
             return Code(f"{default[1]}, {right})")
-    if kind.atoms - {Kind.NIL} and not kind.may(Kind.BOOLEAN) and simple and not is_past:
-        given = is_given(node.left, draft)
+    given = is_given(node.left, draft)
+    is_there = kind.atoms - {Kind.NIL} and not kind.may(Kind.BOOLEAN)
+    if given is not None or (is_there and simple and not is_past):
         if given is not None:
             left = Code(left.text.partition(" if ")[0])
         test = given or code.binary(left, "is not", NONE)
@@ -352,6 +362,8 @@ def truth(node: s.Node, draft: Draft) -> Code:
         return code.binary(parameters, "is not", NONE)
     if (given := is_given(node, draft)) is not None:
         return given
+    if _are_parameters(node, draft):
+        return draft.value(node)
     condition = strings.condition(node, draft) if isinstance(node, s.Call) else None
     if condition is not None:
         return condition

@@ -119,6 +119,8 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
     if kind.only(Kind.NIL):
         kind = kind.without(Kind.NIL)  # it is not always
     path = draft.types.dotted(node.object)
+    if path == "arg" and s.constant(node.key) == 0:
+        return Code("sys.argv[0]")
     if path == "arg" and not is_test:
         made = Code(f"sys.argv[{draft.value(node.key)}]")
         return code.ternary(made, Code(f"len(sys.argv) > {draft.value(node.key)}"), NONE)
@@ -277,3 +279,11 @@ def is_length_of(key: s.Node, owner: s.Node) -> bool:
         and isinstance(owner, s.Name)
         and key.operand.variable is owner.variable
     )
+
+
+def made_nil(owner: Type, draft: Draft) -> set[object]:
+    """Return the keys that a table is made with and that may be nil; Python's dict has them."""
+    fields = [f for made in (owner.shape.made if owner.shape else ()) for f in made.fields]
+    return {
+        s.constant(f.key) for f in fields if f.key and Kind.NIL in draft.types.type(f.value).atoms
+    }

@@ -69,7 +69,9 @@ def _shown(node: s.Node, function: str, draft: Draft) -> tuple[str, str]:
 
 def may_be_nil(node: s.Node, made: Code, draft: Draft) -> bool:
     """Return whether a value may be missing, though its type does not say so."""
-    if re.search(r"\.get\([^()]*\)$| else None$|(^|= )lua\.(index|remove|first)\(.*\)$", made.text):
+    if re.search(
+        r"\.get\([^()]*\)$| else None$|(^|= )lua\.(index|remove|first|both)\(.*\)$", made.text
+    ):
         return True
     if draft.types.was_seen(node):
         return False

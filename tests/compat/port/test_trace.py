@@ -36,7 +36,7 @@ def test_kinds_counts_and_writes_are_noted(tmp_path: Path) -> None:
     path.write_text(SCRIPT)
     source = path.read_bytes()
     block = parse(source, str(path))
-    facts, problem = traced([File(str(path), "script", block, Scopes(block, {}), source)], [])
+    facts, problem, _ = traced([File(str(path), "script", block, Scopes(block, {}), source)], [])
     assert problem is None
 
     def seen(text: str, before: str = "") -> list[str] | None:

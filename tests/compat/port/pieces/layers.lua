@@ -425,3 +425,65 @@ print(l:forward(x):sum(), net:forward(x):sum(), net:backward(x, x):sum(), l.seen
 print(c:forward(x), c:backward(x):sum(), c:forward(x, x), c:backward(x, x):sum())
 net:float()
 print(l.kind, torch.std(torch.range(1, 4), 1, true)[1] == math.sqrt(1.25))
+
+-- # train is nil until the net is told
+local Noise, parent = torch.class('nn.MyNoise', 'nn.Module')
+function Noise:__init(p) parent.__init(self) self.p = p end
+function Noise:updateOutput(x)
+  if self.train then self.output = x + self.p else self.output = x end
+  return self.output
+end
+function Noise:updateGradInput(x, g) self.gradInput = g return g end
+local net = nn.Sequential():add(nn.MyNoise(1))
+local x = torch.ones(2)
+print(net:forward(x):sum())
+net:training() print(net:forward(x):sum())
+net:evaluate() print(net:forward(x):sum())
+local D, dp = torch.class('nn.MyDrop', 'nn.Dropout')
+function D:updateOutput(x) if self.train then return x * 2 end return x end
+print(nn.MyDrop(0.5):forward(x):sum())
+
+-- # a layer without parameters gives nil
+local net = nn.Sequential():add(nn.Linear(2, 2)):add(nn.Tanh())
+local n = 0
+for i, m in ipairs(net.modules) do
+  local p, g = m:parameters()
+  if p then n = n + 1 end
+  local q = m:parameters()
+  print(q and #q or 'none', p == nil)
+end
+print(n)
+
+-- # what may be a layer of the script's or of nn's gives one value, whatever other classes give
+local L, parent = torch.class('MyCell', 'nn.Module')
+function L:__init(D) parent.__init(self) self.D = D end
+function L:updateOutput(x) self.output = {x * 2, x} return self.output end
+local function clones(proto, T)
+  local out = {}
+  for t = 1, T do out[t] = t == 1 and proto or proto:clone('weight') end
+  return out
+end
+local U = {}
+U.__index = U
+function U.new(D) local self = setmetatable({}, U) self.cells = clones(MyCell(D), 2) return self end
+function U:forward(x, y) local h = self.cells[1]:forward(x) return h[1], y end
+local u = U.new(2)
+local crits = clones(nn.MSECriterion(), 2)
+local h, y = u:forward(torch.ones(2), torch.zeros(2))
+local loss = 0
+for t = 1, 2 do loss = loss + crits[t]:forward(h, y) end
+print(loss)
+
+-- # what layers and criterions give, beside a class that is none
+local L, parent = torch.class('OwnCell', 'nn.Module')
+function L:__init(D) parent.__init(self) self.weight, self.gradWeight = torch.ones(D), torch.zeros(D) end
+function L:updateOutput(x) self.output = x * 2 return self.output end
+local U = {}
+U.__index = U
+function U.new(D) return setmetatable({cell = OwnCell(D)}, U) end
+function U:forward(x, y) return self.cell:forward(x), y end
+local u = U.new(2)
+print(u.cell:parameters()[1]:sum(), #u.cell:parameters())
+local crit = {nn.MSECriterion(), nn.AbsCriterion()}
+local h, y = u:forward(torch.ones(2), torch.zeros(2))
+for t = 1, 2 do print(crit[t]:forward(h, y) + 1) end

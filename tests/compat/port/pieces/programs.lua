@@ -157,3 +157,19 @@ else
   settings.ids = {}
 end
 print(#settings.ids, settings.ids[2], settings.seed)
+
+-- # a table of a file by words that are computed
+local path = os.tmpname()
+torch.save(path, {vocab = {a = 1, b = 2}, opt = {size = 3}})
+local function sample(path)
+  local checkpoint = torch.load(path)
+  local vocab = checkpoint.vocab
+  local ivocab = {}
+  for c, i in pairs(vocab) do ivocab[i] = c end
+  for c in ('abba'):gmatch '.' do
+    local p = torch.Tensor{vocab[c]}
+    io.write(ivocab[p[1]], ' ')
+  end
+  print()
+end
+sample(path)

@@ -892,3 +892,55 @@ print(fs[1](-1), fs[2](2.5), math.log(8, 2))
 -- # what is left of a division by a fraction
 local x, t = 1, {0.5, 1.5}
 print(x % 0.1, 0.3 % 0.1, -1 % 0.3, t[2] % t[1], 10 % (9 / 2), 10 % math.pi, 1e17 % math.pi)
+
+-- # what LuaJIT has, and what it has not
+print(jit ~= nil, math.type and 2, string.pack and 3)
+print(jit and 1 or 2)
+
+-- # table.sort leaves equal entries in Lua's order
+for n = 1, 40 do
+  local rows, order = {}, {}
+  for i = 1, n do rows[i] = {id = i, key = (i * 7 + n) % 5} end
+  table.sort(rows, function(a, b) return a.key < b.key end)
+  for i, row in ipairs(rows) do order[i] = row.id end
+  print(table.concat(order, ' '))
+end
+print(pcall(table.sort, {3, 1, 2, 5, 4}, function(a, b) return true end))
+
+-- # what ... gives is not all of a kind
+local function keep(...) return {...} end
+local items = {keep(torch.ones(2), 2, false), keep(torch.zeros(2), 3, true)}
+for _, e in ipairs(items) do
+  local s, a = torch.zeros(2), torch.zeros(1)
+  s:copy(e[1])
+  a[1] = e[2]
+  print(s[1], a[1], e[3] and 1 or 0)
+  if e[3] then print('done') end
+end
+
+-- # what is nil is no entry of a dict
+local function f(o) return o.x or 5 end
+print(f{x = 3}, f{y = 1})
+local function g(o) return o.z or 7 end
+local t = {y = 2}
+t.z = t.y == 3 and 9 or nil
+print(g(t))
+for k, v in pairs(t) do print(k, v) end
+local n = 0
+for k in pairs(t) do n = n + 1 end
+print(n)
+local function maybe(i) if i > 1 then return i end end
+local u = {}
+for i = 1, 3 do u['k' .. i] = maybe(i) end
+local m = 0
+for k, v in pairs(u) do m = m + 1 end
+print(m, u.k1 or 'none')
+local w = {a = maybe(0), b = maybe(2)}
+print(w.a or 'no', w['a'] or 'nope')
+local c = 0
+for k, v in pairs(w) do c = c + v end
+print(c)
+
+-- # sort downwards
+local v, i = torch.Tensor{3, 1, 2}:sort(true)
+print(v[1], i[1], i[3], (torch.sort(torch.Tensor{{1, 5}, {4, 2}}, true))[2][1])

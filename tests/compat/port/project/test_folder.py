@@ -151,7 +151,9 @@ def test_a_folder_without_permission(source: Path, tmp_path: Path) -> None:
     from compat.port.read.syntax import PortError
 
     (tmp_path / "closed").mkdir(mode=0o500)
-    with pytest.raises(PortError, match=r"cannot be written: Permission denied"):
+    with pytest.raises(
+        PortError, match=r"cannot be written to: no permission; -o names another folder"
+    ):
         port(source / "train.lua", tmp_path / "closed/out")
 
 
@@ -236,3 +238,99 @@ def test_requires_inside_functions_may_go_in_circles(tmp_path: Path) -> None:
         "return M\n",
     }
     assert printed(texts, tmp_path) == "4\n"
+
+
+def test_dofile_of_a_computed_name_runs_a_file_each_time(tmp_path: Path) -> None:
+    texts = {
+        "main.lua": "local function load(name) return dofile(name .. '.lua') end\n"
+        "local a, b = load('one'), load('one')\na.x = 5\nprint(b.x, count)\n"
+        "local ok, c = pcall(dofile, 'one.lua')\nprint(ok, c.x, count)\n"
+        "print(arg[0] ~= nil and 1, arg[1] or 2)\n"
+        "local name = 'm'\nlocal m = require(name)\nm.v = 5\nprint(require('m').v)\n",
+        "one.lua": "count = (count or 0) + 1\nreturn {x = 1}\n",
+        "m.lua": "return {v = 1}\n",
+    }
+    assert printed(texts, tmp_path) == "1\t2\ntrue\t1\t3\n1\t2\n5\n"
+
+
+def test_large_data_comes_whole(tmp_path: Path) -> None:
+    rows = "".join(f"  {{id = {i}, name = 'row {i}'}},\n" for i in range(9_000))
+    texts = {
+        "main.lua": "local d = require 'd'\nprint(#d, d[9000].id)\n",
+        "d.lua": f"return {{\n{rows}}}\n",
+    }
+    assert printed(texts, tmp_path) == "9000\t8999\n"
+
+
+def test_what_cannot_be_written_is_refused_before_the_run(tmp_path: Path) -> None:
+    from compat.port.read.syntax import PortError
+
+    (tmp_path / "main.lua").write_text("dofile 'conf.py'\nerror('it ran')\n")
+    (tmp_path / "conf.py").write_text("n = 1\n")
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken/x").touch()
+    for out, reason in {
+        "taken": "has files",
+        "conf.py/x": "is a file",
+        "one.py": "is one file, and there are 2",
+    }.items():
+        with pytest.raises(PortError, match=reason):
+            port(tmp_path / "main.lua", tmp_path / out, run=[""])
+    with pytest.raises(PortError, match="it ran"):
+        port(tmp_path / "main.lua", tmp_path / "out", run=[""])
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_draft_takes_the_place_of_its_lua(tmp_path: Path) -> None:
+    from compat.port import command
+    from compat.port.read.syntax import PortError
+
+    (tmp_path / "main.lua").write_text("dofile 'conf.py'\n")
+    (tmp_path / "conf.py").write_text("n = 1\n")
+    with pytest.raises(PortError, match=r"the draft of .*conf\.py would take its place"):
+        command.run([str(tmp_path / "main.lua")])
+    assert (tmp_path / "conf.py").read_text() == "n = 1\n"
+
+
+def test_what_a_run_told_is_not_lost_in_silence(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    port(source / "train.lua", out, run=["-n '1 2'"])
+    again = port(source / "train.lua", out, run=["-n 2"], force=True)
+    assert "the types of a run" not in again
+    said = port(source / "train.lua", out, force=True)
+    assert "The drafts before had the types of a run, these have not" in said
+    assert "--run '-n 2'" in said
+
+
+def test_files_that_are_gone_are_told(source: Path, tmp_path: Path) -> None:
+    from compat.port.project.status import status
+
+    port(source / "train.lua", tmp_path / "out")
+    (tmp_path / "out/lib/part.py").unlink()
+    assert status(tmp_path / "out").missing == ["lib/part.py"]
+
+
+def test_a_run_that_was_ended_is_told(tmp_path: Path) -> None:
+    (tmp_path / "main.lua").write_text("print(1)\nlocal i = 0\nwhile true do i = i + 1 end\n")
+    options = {"run": ["-n 1"], "check": [""], "seconds": 2.0, "ignore": ".*"}
+    said = port(tmp_path / "main.lua", tmp_path / "out", **options)
+    assert '--run "-n 1" was ended after 2 seconds; what it met by then counts' in said
+    assert "main.lua was ended after 2 seconds" in said
+
+
+def test_a_folder_starts_with_a_script_that_nothing_loads(tmp_path: Path) -> None:
+    from compat.port.read.syntax import PortError
+
+    texts = {
+        "a_conf.lua": "size = 3\n",
+        "b_conf.lua": "size = 4\n",
+        "main.lua": "print(pcall(dofile, (arg[1] or 'a') .. '_conf.lua'))\nprint(size)\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    out = tmp_path / "out"
+    assert "The same" in port(tmp_path, out, run=[""], check=["", "main.lua b"])
+    assert "Scripts: `main.py`." in (out / "README.md").read_text()
+    (tmp_path / "other.lua").write_text("print(1)\n")
+    with pytest.raises(PortError, match=r"several scripts; name one .*: main\.lua, other\.lua"):
+        port(tmp_path, tmp_path / "more", run=[""])

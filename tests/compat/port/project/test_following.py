@@ -54,6 +54,11 @@ def test_ways_to_load_a_file(text: str, tmp_path: Path) -> None:
     assert found(script) == ["main.lua", "lib/part.lua"]
 
 
+def test_names_of_files_are_in_utf_8(tmp_path: Path) -> None:
+    script = program(tmp_path, main="require 'été.modèle'", été__modèle="return 1")
+    assert found(script) == ["main.lua", "été/modèle.lua"]
+
+
 def test_what_is_loaded_loads_others_also_in_circles(tmp_path: Path) -> None:
     script = program(
         tmp_path,
