@@ -425,3 +425,10 @@ print(l:forward(x):sum(), net:forward(x):sum(), net:backward(x, x):sum(), l.seen
 print(c:forward(x), c:backward(x):sum(), c:forward(x, x), c:backward(x, x):sum())
 net:float()
 print(l.kind, torch.std(torch.range(1, 4), 1, true)[1] == math.sqrt(1.25))
+-- # modules past the end of a net
+local net = nn.Sequential():add(nn.Tanh()):add(nn.Sigmoid())
+local i = 1
+while net:get(i) do i = i + 1 end
+local last = net:get(7)
+if not last then last = net:get(2) end
+print(i, net:get(3) == nil, torch.type(last))
