@@ -145,6 +145,14 @@ def tested_later(block: s.Block) -> set[s.Node]:
     return {value for variable, value in found if variable in asked and isinstance(value, s.Index)}
 
 
+def tested_modules(block: s.Block) -> Iterator[s.Call]:
+    """Yield the calls ``net:get(i)`` that are conditions: there may be no such module."""
+    asked = [*_conditions(block)]
+    names = {node.variable for node in asked if isinstance(node, s.Name)}
+    asked += [value for variable, value in sources(block) if variable in names]
+    yield from (node for node in asked if isinstance(node, s.Call) and node.method == "get")
+
+
 def passed_past(block: s.Block) -> Iterator[s.Node]:
     """Yield the computed keys of entries that are given back, printed or compared, which Lua does
     where there is none; not those of loops that end with the same table.

@@ -7,6 +7,7 @@ from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
+from compat.port.write.python_names import method_name
 
 
 def assert_(node: s.Call, draft: Draft) -> Code | None:
@@ -41,7 +42,8 @@ def _bound(node: s.Call, draft: Draft) -> list[Code] | None:
     if s.describe(function.object) != s.describe(arguments[0]):
         return None
     rest = s.Call(node.function, arguments[1:], None)
-    return [Code(draft.value(function).text.removesuffix(".__func__")), *draft.arguments(rest)]
+    made = f"{draft.value(function.object).atom}.{method_name(str(function.key.value))}"
+    return [Code(made), *draft.arguments(rest)]
 
 
 def xpcall(node: s.Call, draft: Draft) -> Code:

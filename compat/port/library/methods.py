@@ -135,7 +135,7 @@ def _misses(node: s.Call, draft: Draft) -> bool:
     """
     place = node.arguments[0]
     was_nil = draft.types.was_seen(node) and Kind.NIL in draft.types.type(node).atoms
-    return was_nil or s.is_negative(place)
+    return was_nil or node in draft.types.conditions or s.is_negative(place)
 
 
 def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:

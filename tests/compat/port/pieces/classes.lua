@@ -368,3 +368,12 @@ function util.scaled(x) return x * (util.scale or 1) end
 print(util.scaled(2))
 util.scale = 3
 print(util.scaled(2))
+-- # methods of objects that pcall calls
+local C = {}
+C.__index = C
+function C.new() return setmetatable({n = 0}, C) end
+function C:add(x) if x < 0 then error('negative', 0) end self.n = self.n + x return self.n end
+local c = C.new()
+print(pcall(c.add, c, 1), c.n)
+print(pcall(C.add, c, -1))
+print(pcall(c.add, c, 5))

@@ -487,3 +487,10 @@ print(u.cell:parameters()[1]:sum(), #u.cell:parameters())
 local crit = {nn.MSECriterion(), nn.AbsCriterion()}
 local h, y = u:forward(torch.ones(2), torch.zeros(2))
 for t = 1, 2 do print(crit[t]:forward(h, y) + 1) end
+-- # modules past the end of a net
+local net = nn.Sequential():add(nn.Tanh()):add(nn.Sigmoid())
+local i = 1
+while net:get(i) do i = i + 1 end
+local last = net:get(7)
+if not last then last = net:get(2) end
+print(i, net:get(3) == nil, torch.type(last))
