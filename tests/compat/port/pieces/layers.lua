@@ -494,3 +494,17 @@ while net:get(i) do i = i + 1 end
 local last = net:get(7)
 if not last then last = net:get(2) end
 print(i, net:get(3) == nil, torch.type(last))
+-- # tables of a net's inputs that are filled in any order
+require 'nn'
+local at, n = {}, 0
+for _, name in ipairs{'x', 'y'} do n = n + 1 at[name] = n end
+local net = nn.ParallelTable():add(nn.Identity()):add(nn.MulConstant(2))
+local input = {}
+for t = 1, 2 do
+  input[t] = {}
+  input[t][at['y']] = torch.ones(2):mul(t)
+  input[t][at['x']] = torch.ones(2)
+  local out = net:forward(input[t])
+  local g = net:backward(input[t], out)
+  print(out[1]:sum(), out[2]:sum(), #out, g[1]:sum(), g[2]:sum())
+end
