@@ -105,6 +105,7 @@ from compat.port.lua.values import (
     numbered,
     results,
     select,
+    trimmed,
     truth,
     values,
 )
