@@ -264,6 +264,8 @@ def call(known: Inference, signature: Signature | None, arguments: list[Type]) -
         return joined([known.call(one, arguments) for one in signature.choices])
     signature.calls.add(len(arguments))
     takes = max((len(f.parameters) for f in signature.nodes), default=len(arguments))
+    if not signature.gets_nil and any(Kind.NIL in kind.atoms for kind in arguments[takes:]):
+        signature.gets_nil = known.changed = True
     for i, kind in enumerate(arguments if signature.nodes else ()):  # a tensor's new has none
         if i < takes or kind.signature is None:
             known.join(signature.parameter(i), kind)

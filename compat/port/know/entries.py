@@ -78,6 +78,8 @@ def _made(known: Inference, node: s.Table) -> Type:
                 known.join(root.items, kind)
                 if Kind.NIL in kind.atoms and not isinstance(entry.value, s.Constant):
                     root.uses.add("lacking")
+            if isinstance(entry.value, s.Vararg) and known.returns[-1][0].root().gets_nil:
+                root.uses.add("trimmed")
             if i == len(node.fields) - 1 and any(Kind.NIL in kind.atoms for kind in kinds):
                 root.uses.add("nil at its end")
         else:

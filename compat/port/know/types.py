@@ -366,6 +366,7 @@ class Signature:
     is_hook: bool = False  # called by nn, with all the arguments that it has for such a method
     is_tried: bool = False  # called by pcall, which gives on what it gives
     is_job: bool = False  # called when a thread has done its work, in any order
+    gets_nil: bool = False  # for ``...``, at times
     spreads: bool = False  # whether somebody takes all results, however many there are
     choices: list[Signature] = field(default_factory=list)  # it is one of these, which stay apart
 
@@ -390,6 +391,7 @@ class Signature:
         a.calls |= b.calls
         a.escapes |= b.escapes
         a.spreads |= b.spreads
+        a.gets_nil |= b.gets_nil
         a.is_tried |= b.is_tried
         a.is_job |= b.is_job
         a.is_hook |= b.is_hook

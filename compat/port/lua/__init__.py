@@ -112,6 +112,7 @@ from compat.port.lua.values import (
     numbered,
     results,
     select,
+    trimmed,
     truth,
     values,
 )

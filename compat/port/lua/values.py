@@ -55,6 +55,13 @@ class Steps(Iterator[Any]):
         return next(self.found, ())
 
 
+def trimmed(found: list[Any]) -> list[Any]:
+    """Return a list of ``...``, which has no nil at its end."""
+    while found and found[-1] is None:
+        found.pop()
+    return found
+
+
 def given(value: Any) -> tuple[Any, ...]:
     """Return what a call gives that may give nothing, which is None in Python."""
     return () if value is None else (value,)

@@ -41,7 +41,10 @@ def table(node: s.Table, draft: Draft, hint: str) -> Code:
         values = [f.value for f in node.fields]
         while values and isinstance(values[-1], s.Constant) and values[-1].value is None:
             values.pop()  # a nil at the end is no entry
-        return bracketed("[", node, values, "]", hint, draft)
+        made = bracketed("[", node, values, "]", hint, draft)
+        ends_open = any(isinstance(value, s.Vararg) for value in values[-1:])
+        is_trimmed = ends_open and "trimmed" in shape.uses
+        return code.call("lua.trimmed", made) if is_trimmed else made
     return items(node, shape, hint, draft)
 
 

@@ -285,3 +285,10 @@ local function nothing() end
 print(pcall(function(a) return a == nil end, nothing()))
 print(coroutine.wrap(function(a, b) return a, b end)(1))
 print(coroutine.resume(coroutine.create(function(a) return a end), 1, 2))
+-- # nil at the end of what a function is given
+local function count(...) local a = {...} if #a == 1 then return 'one' end return #a end
+local function last(...) local a = {...} a[#a + 1] = 'end' return a[#a - 1], #{...} end
+local opt
+print(count(1, opt), count(opt), count(), count(1, 2), last('a', nil))
+local function all(...) local n = 0 for _ in ipairs{...} do n = n + 1 end return n end
+print(all(1, 2, opt), select('#', 1, opt))
