@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from compat.port.know.inference import Inference
 
 
+_OWN_ACCESS = {"__index", "__newindex"}
+
+
 def find_prototypes(known: Inference) -> None:
     """Find the tables of a program that are no classes of Python's.
 
@@ -64,6 +67,7 @@ class _Look:
         found |= (
             self.classes - self.methods.keys() - {v for v, base, _ in self._metatables() if base}
         )
+        found |= {owner for owner, own in self.methods.items() if own.keys() & _OWN_ACCESS}
         classes = self.classes | self.methods.keys()
         while (
             others := {

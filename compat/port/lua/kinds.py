@@ -32,7 +32,7 @@ def type(value: Any, *_: Any) -> str:
     if isinstance(value, coroutine.Coroutine):
         return "thread"
     name = typename(value)
-    if is_of_lua(value) or isinstance(value, Package):
+    if is_of_lua(value) or isinstance(value, (Package, dict)):
         return "table"
     if isinstance(value, Object) or name is not None:
         return "userdata" if name is not None and name.endswith("Storage") else "table"
@@ -51,8 +51,8 @@ def typename(value: Any) -> str | None:
         return "torch.LongStorage"
     if isinstance(value, Storage):
         return tensor_type(value.tensor).replace("Tensor", "Storage")
-    if isinstance(value, Object):
-        return getattr(_type(value), "typename", None)
+    if isinstance(value, (Object, dict)):
+        return getattr(_type(value), "typename", None)  # a table's own fields tell nothing
     if isinstance(value, Original) or is_of_lua(value):
         return original_typename(value)
     if isinstance(value, (Timer, CmdLine, Generator)):

@@ -46,8 +46,10 @@ def divided(a: Any, b: Any) -> Any:
 
 
 def modulo(a: Any, b: Any) -> Any:
-    """``a % b`` of numbers, of zero too."""
-    return math.nan if b == 0 else a % b
+    """``a % b`` of numbers, of zero too; rounded as Lua's ``a - floor(a / b) * b``."""
+    if b == 0:
+        return math.nan
+    return a % b if b % 1 == 0 else a - a / b // 1 * b
 
 
 _EVENTS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "mod": "%", "pow": "^"}

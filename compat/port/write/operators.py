@@ -90,7 +90,8 @@ def arithmetic(
     if draft.types.operator_of(operator, left, right) is not None:
         return code.binary(a, _PYTHON.get(operator, operator), b)
     if left.is_number and right.is_number:
-        if operator in "/%" and may_be_zero(node.right, draft):
+        is_inexact = operator == "%" and right.only(Kind.FLOAT)
+        if is_inexact or (operator in "/%" and may_be_zero(node.right, draft)):
             return code.call("lua.divided" if operator == "/" else "lua.modulo", a, b)
         if operator == "^":
             return code.binary(a, "**", b)

@@ -383,3 +383,22 @@ local A = class('A')
 function A:first() return self[1] end
 local B = class('B', A)
 print(A(3):first(), B.first == A.first, B.name, B(4)[1], A.nothing)
+-- # a metatable that reads and writes by functions, which know few names
+local Meta = {}
+function Meta.__call(self, ...) return self:make(...) end
+function Meta.__index(self, name)
+  local own = rawget(self, 'methods')
+  if own[name] ~= nil then return own[name] end
+  error(tostring(name) .. ' is no method')
+end
+function Meta.__newindex(self, name, value) rawset(rawget(self, 'methods'), name, value) end
+Meta.is_class = true
+local function new(name)
+  local c = {}
+  rawset(c, 'methods', {make = function(self, last) return name .. last end})
+  return setmetatable(c, Meta)
+end
+local C = new('a')
+function C:f(x) return x * 2 end
+print(type(C), getmetatable(C).is_class, C('b'), C:f(4), pcall(function() return C.other end) == false)
+print(C.f == rawget(C, 'methods').f, rawget(C, 'f'))

@@ -874,3 +874,6 @@ print(step(table_, key))
 local function each(list) return ipairs(list) end
 for i, v in each{'p', 'q'} do io.write(i, v, ' ') end
 for k, v in next, {y = 2} do print(k, v) end
+-- # what is left of a division by a fraction
+local x, t = 1, {0.5, 1.5}
+print(x % 0.1, 0.3 % 0.1, -1 % 0.3, t[2] % t[1], 10 % (9 / 2), 10 % math.pi, 1e17 % math.pi)
