@@ -151,6 +151,7 @@ class Inference:
         self.sources: dict[Variable, list[s.Node]] = {}
         self.returns: list[tuple[Signature, set[int]]] = []  # of the functions around
         self.appended: set[s.Name] = set()  # keys that a loop fills a new table with
+        self.given_owner: set[object] = set()  # f of ``x.f(x, …)``
         self.own_methods: dict[object, list[s.Function]] = {}  # in tables and classes, by name
         self.firsts: dict[Variable, int] = {}  # what loops count from
         self.lasts: dict[Variable, int] = {}  # and to
@@ -210,6 +211,9 @@ class Inference:
         for call in calls_in(block):
             path = self.dotted(call.function)
             self.loads_files |= path == "torch.load"
+            if isinstance(called := call.function, s.Index) and call.arguments:
+                if s.describe(call.arguments[0]) == s.describe(called.object):
+                    self.given_owner.add(s.constant(called.key))
             if path == "torch.setdefaulttensortype" and call.arguments:
                 self.may_be_float |= s.constant(call.arguments[0]) != "torch.DoubleTensor"
         kinds, lengths = narrowed(block)

@@ -318,6 +318,11 @@ class Table:
         return shortest is not None and max(self.leaps) > shortest + 1
 
     @property
+    def is_numbered(self) -> bool:
+        """Whether it is a dict with whole numbers for keys, and nothing else."""
+        return not self.is_list and self.keys - {"empty"} == {"int"}
+
+    @property
     def is_list(self) -> bool:
         """Whether a list of Python holds it: keys from 1 on, without holes."""
         keys = self.keys - {"empty"}

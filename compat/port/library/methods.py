@@ -60,6 +60,13 @@ def method(node: s.Call, draft: Draft) -> Code:
         count = draft.types.count(node)
         known = draft.types.called(node) if klass is not None or kind.only(Kind.OBJECT) else []
         arguments = fitting(node, known, draft, own=1)
+        if kind.only(Kind.MODULE) and name in _PASSES:
+            arguments = [
+                Code(f"[entry for _, entry in lua.ipairs({made})]")
+                if _is_numbered(a, draft)
+                else made
+                for a, made in zip(node.arguments, arguments, strict=False)
+            ]
         itself = klass if kind.only(Kind.CLASS) else None
         if getattr(getattr(node.function, "variable", None), "is_class", False) and kind.shape:
             itself = kind.shape.klass
@@ -109,6 +116,12 @@ def method(node: s.Call, draft: Draft) -> Code:
         return Code(made.text, spread=results.module_count(name) or draft.types.count(node))
     made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
     return Code(made.text, spread=draft.types.count(node))
+
+
+def _is_numbered(node: s.Node, draft: Draft) -> bool:
+    """Return whether a table whose keys are numbers, which are computed, is a dict of Python's."""
+    kind = draft.types.type(node)
+    return kind.only(Kind.TABLE) and kind.shape is not None and kind.shape.is_numbered
 
 
 def _is_of_lua_alone(kind: Type, name: str, draft: Draft) -> bool:
@@ -184,6 +197,7 @@ def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
     return Code(made.text, spread=draft.types.count(node))
 
 
+_PASSES = ("forward", "backward", "updateOutput", "updateGradInput")  # which take lists
 _ALIKE = {"clone", "float", "double", "half"}  # written alike of all that has them
 _VIEWS = {"t", "transpose", "narrow", "sub", "view", "expand", "permute", "unfold"}
 

@@ -199,8 +199,12 @@ def _is_method(target: s.Index, value: s.Node, draft: Draft) -> bool:
         kind = draft.types.type(value)
         is_function = not isinstance(value, s.Index) and kind.may(Kind.FUNCTION)
         return str(s.constant(target.key)) in METHODS and is_function
-    signature = draft.types.type(value).signature if owner.only(Kind.OBJECT) else None
+    kind = draft.types.type(value)
+    is_told = isinstance(target.key, s.Constant) or kind.only(Kind.FUNCTION)
+    signature = kind.signature if owner.only(Kind.OBJECT) and is_told else None
     if signature is None or owner.shape is None or isinstance(value, s.Index):
+        return False
+    if s.constant(target.key) in draft.types.given_owner:
         return False
     return bool(signature.nodes) and all(map(is_self, signature.nodes))
 

@@ -368,3 +368,17 @@ function util.scaled(x) return x * (util.scale or 1) end
 print(util.scaled(2))
 util.scale = 3
 print(util.scaled(2))
+-- # functions in fields of an object, called with it or given it; entries under names
+local A = torch.class('Actor')
+function A:__init(o)
+  self.shoot = o.shoot or self.miss
+  self.rest = o.rest or self.sleep
+  for name, range in pairs(o.ranges) do self[name] = range:clone() end
+  self.found = self.shoot(self, 2) .. self:rest()
+  self.made = {shoot = self.miss}
+end
+function A:miss(n) return 'miss' .. n .. self.size[1] end
+function A.sleep(self) return 'sleep' .. self.size[2] end
+local a = Actor{ranges = {size = torch.Tensor{3, 4}}}
+print(a.found, a.shoot(a, 5), a:rest(), a.made.shoot(a, 1))
+print(Actor{ranges = {size = torch.Tensor{1, 2}}, shoot = function(self, n) return n + self.size[2] end}.found)

@@ -425,3 +425,18 @@ print(l:forward(x):sum(), net:forward(x):sum(), net:backward(x, x):sum(), l.seen
 print(c:forward(x), c:backward(x):sum(), c:forward(x, x), c:backward(x, x):sum())
 net:float()
 print(l.kind, torch.std(torch.range(1, 4), 1, true)[1] == math.sqrt(1.25))
+
+-- # tables of a net's inputs that are filled in any order
+require 'nn'
+local at, n = {}, 0
+for _, name in ipairs{'x', 'y'} do n = n + 1 at[name] = n end
+local net = nn.ParallelTable():add(nn.Identity()):add(nn.MulConstant(2))
+local input = {}
+for t = 1, 2 do
+  input[t] = {}
+  input[t][at['y']] = torch.ones(2):mul(t)
+  input[t][at['x']] = torch.ones(2)
+  local out = net:forward(input[t])
+  local g = net:backward(input[t], out)
+  print(out[1]:sum(), out[2]:sum(), #out, g[1]:sum(), g[2]:sum())
+end
