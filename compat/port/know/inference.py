@@ -212,11 +212,8 @@ class Inference:
         for call in calls_in(block):
             path = self.dotted(call.function)
             self.loads_files |= path == "torch.load"
-            if (
-                isinstance(called := call.function, s.Index)
-                and call.arguments
-                and s.describe(call.arguments[0]) == s.describe(called.object)
-            ):
+            called, first = call.function, [s.describe(node) for node in call.arguments[:1]]
+            if isinstance(called, s.Index) and first == [s.describe(called.object)]:
                 self.given_owner.add(s.constant(called.key))
             if path == "torch.setdefaulttensortype" and call.arguments:
                 self.may_be_float |= s.constant(call.arguments[0]) != "torch.DoubleTensor"
