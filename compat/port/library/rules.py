@@ -40,6 +40,14 @@ _LAID_OUT = {
     *("eq", "ne", "lt", "le", "gt", "ge", *tensors.WITH_RESULT),
 }
 _ASKS_LAYOUT = re.compile(rb":(isContiguous|stride|storage|data|view|viewAs)\(")
+_ON_GPU = re.compile(rb":cuda\(|Cuda")
+_TO_CPU = {"float", "double", "half", "long", "int", "short", "byte", "char"}
+_MOVING = {None, "cuda", "type", "typeAs", *_TO_CPU}
+# These make tensors on the CPU.
+_MAKERS = {
+    *("Tensor", "zeros", "ones", "rand", "randn", "range", "randperm", "linspace", "logspace"),
+    *("eye"),
+}
 # As many elements will do for Torch7; PyTorch needs shapes that fit.
 _ELEMENTWISE = {
     *("copy", "add", "csub", "cmul", "cdiv", "addcmul", "addcdiv", "cmax", "cmin", "cpow"),
@@ -78,6 +86,8 @@ def apply(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
             if rule.name in _OF_MASKS and (made := draft.any(node)).mask:
                 return made.mask
             made = draft.prefix(node)
+            if rule.name == "cuda" and made.text.endswith(".cpu()"):
+                made = Code(made.text.removesuffix(".cpu()"))
             return dense(made, node, draft).atom if is_new else made.atom
         if (
             rule.name in _SIZED
@@ -184,7 +194,41 @@ def _text(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
     may_be_float = dtypes <= {"Float", *others}
     if may_be_float and rule.result == "n" and rule.name in _SUMS:
         return re.sub(r"^\{([01])\.\}", r"{\1.}.double()", rule.text)
+    if rule.name in _TO_CPU and owner is not None and not arguments and _may_be_away(owner, draft):
+        return f"{rule.text}.cpu()"  # Torch7's types without Cuda are those of the CPU
     return rule.text.replace(".float().to(", ".to(") if dtypes == {"Float"} else rule.text
+
+
+def _may_be_away(node: s.Node, draft: Draft) -> bool:
+    """Return whether a tensor may be on a GPU: the program has some there, and does not make this
+    one on the CPU.
+    """
+    if not any(_ON_GPU.search(file.source) for file in draft.types.files):
+        return False
+    root = _root(node)
+    made = draft.types.sources.get(root.variable, [root]) if isinstance(root, s.Name) else [root]
+    return not all(_is_made_on_cpu(_root(value), draft) for value in made)
+
+
+def _root(node: s.Node) -> s.Node:
+    """Return what methods are called of and entries are taken from, up to what may move it."""
+    while True:
+        if isinstance(node, s.Paren):
+            node = node.inner
+        elif isinstance(node, s.Index):
+            node = node.object
+        elif isinstance(node, s.Call) and node.method not in _MOVING:
+            node = node.function
+        else:
+            return node
+
+
+def _is_made_on_cpu(node: s.Node, draft: Draft) -> bool:
+    if not isinstance(node, s.Call) or node.method is not None:
+        return isinstance(node, s.Call) and node.method in _TO_CPU
+    path = draft.types.dotted(node.function)
+    package, _, name = (path or "").partition(".")
+    return package == "image" or (package == "torch" and (path in CPU_TYPES or name in _MAKERS))
 
 
 def item(made: Code, node: s.Node, draft: Draft) -> Code:

@@ -535,6 +535,22 @@ def test_a_parent_that_a_function_inside_a_method_calls_is_named(
     assert python == lua == "3\n"
 
 
+MOVED = """
+local net = nn.Linear(2, 2)%s
+local out = net:forward(torch.ones(1, 2)%s)
+local o = out:float()
+print(o:long():sum(), out:double():sum(), torch.range(1, 3):long():sum())
+print(out:float()%s:sum())
+"""
+
+
+def test_types_of_the_cpu_bring_tensors_of_a_gpu_there(draft: Callable[[str], str]) -> None:
+    made = draft(MOVED % ((":cuda()",) * 3))
+    assert "o = out.float().cpu()\n" in made and "out.double().cpu().sum()" in made
+    assert made.count(".cpu()") == 2, made  # what is on the CPU stays, and what goes back needs not
+    assert ".cpu()" not in draft(MOVED % (("",) * 3))
+
+
 def test_no_rule_stands_behind_one_for_the_same_arguments() -> None:
     from compat.port.library import results, tensors
     from compat.port.library.lua_functions import FUNCTIONS
