@@ -29,7 +29,6 @@ LATE = {
     "compat/notebook.py": "the page, where a notebook shows a value",
     "compat/port/write/imports.py": "nobody: the drafts that it writes do",
     "compat/port/library/packages.py": "the packages whose names scripts use",
-    "compat/port/lua/calls.py": "the files whose names scripts compute",
     "compat/port/lua/modules.py": "the drafts that a file in Lua loads",
     "compat/lua/runtime.py": "what Lua code of this package asks for",
     "compat/lua/state.py": "the Luas that lupa has",
