@@ -204,6 +204,8 @@ def _binary(known: Inference, node: s.Binary) -> Type:
         return joined
     if operator == "or":
         chosen = node.left.inner if isinstance(node.left, s.Paren) else node.left
+        if isinstance(chosen, s.Index) and (shape := known.indexed(chosen).shape) is not None:
+            shape.uses.add("default")
         if isinstance(chosen, s.Binary) and chosen.operator == "and":
             left = known.type(chosen.right)  # what is false is not what it gives
         joined = left.without(Kind.NIL)

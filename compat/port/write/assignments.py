@@ -185,9 +185,12 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
 
 
 def _may_delete(value: s.Node, kind: Type, draft: Draft) -> bool:
-    """Return whether what a dict is given may be nil: then it has no entry."""
+    """Return whether what a dict is given may be nil: then it has no entry, for which somebody
+    has a default.
+    """
     given, shape = draft.types.type(value), kind.shape
     is_dict = kind.only(Kind.TABLE, Kind.NIL) and shape is not None and shape.is_dict
+    is_dict = is_dict and shape is not None and "default" in shape.uses
     return is_dict and Kind.NIL in given.atoms and not given.only(Kind.NIL)
 
 
