@@ -106,8 +106,8 @@ path.exists|isfile|isdir os.path.{name}({1}) -> b
 path.basename|dirname os.path.{name}({1}) -> s
 paths.filep          os.path.isfile({1}) -> b
 paths.dirp           os.path.isdir({1}) -> b
-paths.dirname        str(pathlib.Path({1}).parent) -> s
-paths.basename x     pathlib.Path({1}).name
+paths.dirname        os.path.dirname({1.}.rstrip("/")) or "." -> s
+paths.basename x     os.path.basename({1.}.rstrip("/"))
 paths.basename       -> s
 paths.concat -       os.getcwd()
 paths.concat         os.path.abspath(os.path.join({*})) -> s

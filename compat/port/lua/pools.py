@@ -1,4 +1,8 @@
-"""Pools of threads for drafts: the file's local variables go with a job, as upvalues do in Lua."""
+"""Pools of threads for drafts: the file's variables go with a job, as upvalues do in Lua.
+
+Those that jobs set are each worker's own, as Lua's global variables are; a local variable that a
+job sets would be set anew by each job in Lua.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from collections.abc import Callable
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from compat.port.lua.calls import call
 from compat.port.lua.kinds import is_of_lua
 from compat.threads import Threads
 from compat.threads.serialization import has_a_name
@@ -20,23 +25,25 @@ class _Job:
     def __init__(self, function: FunctionType, own: set[str]) -> None:
         self.function = function
         self.variables: dict[str, Any] = {}
+        self.own: dict[str, Any] = {}  # for a worker that has none yet
         found = [function]
         for each in found:  # grows
             read, stored = _globals(each.__code__)
             own |= stored
             given = function.__globals__
-            for name in (read & given.keys()) - own - self.variables.keys():
+            for name in read & given.keys() - self.variables.keys():
                 value = given[name]
                 if isinstance(value, (ModuleType, type, Threads)) or is_of_lua(value):
                     continue
                 if not isinstance(value, FunctionType) or not has_a_name(value):
-                    self.variables[name] = value
+                    (self.own if name in own else self.variables)[name] = value
                 if isinstance(value, FunctionType) and value.__globals__ is given:
-                    found.append(value)
+                    found += [value] * (value not in found)
 
     def __call__(self, *args: Any) -> Any:
-        vars(sys.modules[self.function.__module__]).update(self.variables)
-        return self.function(*args)
+        module = vars(sys.modules[self.function.__module__])
+        module.update({**self.own, **module, **self.variables})
+        return call(self.function, *args)
 
 
 @functools.cache
@@ -63,10 +70,12 @@ class _Pool(Threads):
     def addjob(self, *arguments: Any) -> None:
         place = int(self.specific())
         job = arguments[place] if len(arguments) > place else None
+        end = arguments[place + 1] if len(arguments) > place + 1 else None
         if isinstance(job, FunctionType):
-            packed = _Job(job, self._own)
-            arguments = (*arguments[:place], packed, *arguments[place + 1 :])
-        super().addjob(*arguments)
+            job = _Job(job, self._own)
+        if callable(end):
+            end = functools.partial(call, end)  # which takes nil for what the job did not give
+        super().addjob(*arguments[:place], job, end, *arguments[place + 2 :])
 
 
 def threads(count: int, *init: Callable[[int], Any]) -> tuple[Threads, list[list[Any]]]:

@@ -61,6 +61,8 @@ def _of_parent(node: s.Call, draft: Draft) -> str | None:
 def _called(node: s.Call, draft: Draft) -> Code:
     """Return a call of anything else, which may give any number of results."""
     if node.method is not None:
+        if node.method == "addjob":
+            _note_what_jobs_set(node, draft)
         return methods.method(node, draft)
     if node.arguments and is_open(node.arguments[-1]) and draft.types.takes_all(node):
         note_results(node.arguments[-1], draft)
@@ -107,6 +109,16 @@ def _called(node: s.Call, draft: Draft) -> Code:
     if _is_chosen(node.function, draft):
         return Code(made.text, spread=None)
     return Code(made.text, spread=draft.types.count(node) if not kind.only(Kind.CLASS) else 1)
+
+
+def _note_what_jobs_set(node: s.Call, draft: Draft) -> None:
+    job = next((a for a in node.arguments if isinstance(a, s.Function)), None)
+    for assignment in s.walk(job) if job is not None else ():
+        for target in assignment.targets if isinstance(assignment, s.Assign) else ():
+            variable = target.variable if isinstance(target, s.Name) else None
+            if variable is not None and variable.scope is not None and not variable.scope.node:
+                reason = f"each job of Torch7's sets a copy of its own of {variable.id}"
+                draft.page.mark(reason, "globals")
 
 
 def _is_given(function: s.Node, draft: Draft) -> bool:

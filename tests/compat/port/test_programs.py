@@ -309,7 +309,11 @@ for i = 1, 2 do
    pool:synchronize()
 end
 scale = 9
-pool:addjob(function() runs = runs + 1 return helper(1), runs end, print)
+local function fact(n) if n < 2 then return 1 end return n * fact(n - 1) end
+local after = 3
+pool:addjob(function() runs = runs + 1 return helper(1), runs, fact(after) end, print)
+pool:synchronize()
+pool:addjob(function(a, b) return a, b end, function(a, b, c) print(a, b, c) end, 1)
 pool:synchronize()
 print(late:sum(), runs, seen)
 pool:terminate()

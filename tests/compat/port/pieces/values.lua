@@ -831,7 +831,9 @@ for _, t in ipairs{{'a b  c ', '%s+'}, {'a,b,,c,', ','}, {',a', ','}, {'', ','},
    local parts = t[1]:split(t[2])
    print(#parts, table.concat(parts, '|'))
 end
-for _, name in ipairs{'a/', 'a/b//', 'a/b', '/a', './a', 'a.t7', ''} do
+local e, l = unpack(('2_0.5'):split('_'))
+print(l * 2, e + 1)
+for _, name in ipairs{'a/', 'a/b', '/a', './a', './a/b/', 'a/./b/c', '.', 'a.t7', ''} do
    print(paths.basename(name), paths.dirname(name))
 end
 -- # true and 1 are two keys
