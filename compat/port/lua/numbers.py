@@ -56,8 +56,10 @@ def power(a: Any, b: Any) -> Any:
     """``a ^ b`` of numbers, of negative ones, too."""
     try:
         found = a**b
+        if isinstance(found, int):
+            float(found)  # is there a number as large?
     except (OverflowError, ZeroDivisionError):
-        return math.inf
+        return -math.inf if a < 0 and b % 2 == 1 else math.inf
     return math.nan if isinstance(found, complex) else found
 
 

@@ -1,7 +1,7 @@
 """Pools of threads for drafts: the file's variables go with a job, as upvalues do in Lua.
 
-Those that jobs set are each worker's own, as Lua's global variables are; a local variable that a
-job sets would be set anew by each job in Lua.
+A variable that a job sets is its worker's own, as Lua's global variables are; of a local variable
+each job of Lua's sets a copy, which the draft marks.
 """
 
 from __future__ import annotations
