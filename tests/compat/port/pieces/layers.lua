@@ -506,5 +506,6 @@ for t = 1, 2 do
   input[t][at['x']] = torch.ones(2)
   local out = net:forward(input[t])
   local g = net:backward(input[t], out)
+  net:accGradParameters(input[t], out, 2)
   print(out[1]:sum(), out[2]:sum(), #out, g[1]:sum(), g[2]:sum())
 end
