@@ -454,6 +454,21 @@ for i, m in ipairs(net.modules) do
 end
 print(n)
 
+-- # a net without parameters gives empty tables; so does a layer of the script's that says so
+local L, parent = torch.class('nn.NoneOfIts', 'nn.Module')
+function L:parameters() return {}, {} end
+local ps, gs = nn.Sequential():add(nn.ReLU()):parameters()
+if ps == nil then print('none') else print('some', #ps) end
+if ps then print('yes') else print('no') end
+local r = nn.ReLU()
+r.parameters = function() end
+for _, m in ipairs{nn.Sequential(), nn.ReLU(), nn.Linear(2, 2), nn.NoneOfIts(), r} do
+  if m:parameters() then print('has') end
+  if m:parameters() == nil then print('has none') end
+  local p, g = m:parameters()
+  if p then print(#p, #g) end
+end
+
 -- # what may be a layer of the script's or of nn's gives one value, whatever other classes give
 local L, parent = torch.class('MyCell', 'nn.Module')
 function L:__init(D) parent.__init(self) self.D = D end
