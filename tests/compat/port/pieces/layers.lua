@@ -407,6 +407,9 @@ print(m:backward(x, g):sum(), m.gradInput:dim(), m.gradWeight:sum())
 local layers = {nn.Tanh, nn.Linear}
 for i = 1, #layers do print(torch.type(layers[i](2, 2))) end
 for _, name in ipairs{'Sigmoid', 'Identity'} do print(torch.type(nn[name](3))) end
+local acts = {elu = nn.ELU, tanh = nn.Tanh}
+local function make(k) local act = acts[k] return act(1, true) end
+for _, k in ipairs{'elu', 'tanh'} do print(torch.type(acts[k](1, true)), torch.type(make(k))) end
 
 -- # methods of layers and criterions that leave out what nn gives them
 require 'nn'
