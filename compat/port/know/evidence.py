@@ -24,7 +24,7 @@ _WITH_FIELDS = (Kind.TABLE, Kind.OPTIONS, Kind.OBJECT, Kind.CLASS, Kind.MODULE, 
 _WITH_ENTRIES = (Kind.TABLE, Kind.TENSOR, Kind.STORAGE, Kind.SIZES, Kind.OBJECT, Kind.POINTER)
 _LETTERS = {"t": Kind.TENSOR, "n": Kind.NUMBER, "s": Kind.STRING, "l": Kind.TABLE}
 TOLD = {Kind.TENSOR, Kind.NUMBER, Kind.STRING, Kind.TABLE, Kind.MODULE, Kind.OBJECT}
-_PASSES = {"forward", "backward", "updateOutput", "updateGradInput", "accGradParameters"}
+PASSES = {"forward", "backward", "updateOutput", "updateGradInput", "accGradParameters"}
 _OF_LAYERS = ("updateOutput", "updateGradInput", "accGradParameters", "forward")
 _ARITHMETIC = {"+", "-", "*", "/", "%", "^", "<", ">", "<=", ">="}
 _OF_DIMENSIONS = {"size", "select", "narrow", "stride"}  # which they are given first
@@ -184,7 +184,7 @@ def _of_method(known: Inference, node: s.Call) -> Iterator[tuple[s.Node, Type]]:
     first = s.constant(node.arguments[0]) if node.arguments else None
     if node.method in _OF_DIMENSIONS and isinstance(first, int) and first > 1:
         yield _entry_of(node.function), tensor()
-    if node.method in _PASSES:
+    if node.method in PASSES:
         yield from ((part, Type(Kind.TENSOR, Kind.TABLE)) for part in node.arguments
                     if isinstance(part, s.Index))  # fmt: skip
         return

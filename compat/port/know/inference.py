@@ -34,8 +34,8 @@ from compat.port.know.shapes import (
     passed_past,
     sources,
     tested,
+    tested_calls,
     tested_later,
-    tested_modules,
 )
 from compat.port.know.shapes import calls as calls_in
 from compat.port.know.types import Kind, Signature, Table, Type
@@ -225,7 +225,7 @@ class Inference:
         self.followed |= set(followed(block))
         self.last_added |= last_added(block)
         self.passed_past |= set(passed_past(block))
-        self.conditions |= {*tested(block), *tested_later(block), *tested_modules(block)}
+        self.conditions |= {*tested(block), *tested_later(block), *tested_calls(block)}
         for name, function in functions_in(block):
             self.own_methods.setdefault(name, []).append(function)
         for node in s.walk(block):

@@ -145,12 +145,16 @@ def tested_later(block: s.Block) -> set[s.Node]:
     return {value for variable, value in found if variable in asked and isinstance(value, s.Index)}
 
 
-def tested_modules(block: s.Block) -> Iterator[s.Call]:
-    """Yield the calls ``net:get(i)`` that are conditions: there may be no such module."""
+def tested_calls(block: s.Block) -> Iterator[s.Call]:
+    """Yield the calls ``net:get(i)`` and ``net:parameters()`` that are conditions: there may be
+    none.
+    """
     asked = [*_conditions(block)]
     names = {node.variable for node in asked if isinstance(node, s.Name)}
     asked += [value for variable, value in sources(block) if variable in names]
-    yield from (node for node in asked if isinstance(node, s.Call) and node.method == "get")
+    for node in asked:
+        if isinstance(node, s.Call) and node.method in ("get", "parameters"):
+            yield node
 
 
 def passed_past(block: s.Block) -> Iterator[s.Node]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from compat.port.know.evidence import PASSES
 from compat.port.know.shapes import is_maker
 from compat.port.know.types import Kind, Type
 from compat.port.library import packages, results, rules, tensors
@@ -60,7 +61,7 @@ def method(node: s.Call, draft: Draft) -> Code:
         count = draft.types.count(node)
         known = draft.types.called(node) if klass is not None or kind.only(Kind.OBJECT) else []
         arguments = fitting(node, known, draft, own=1)
-        if kind.only(Kind.MODULE) and name in _PASSES:
+        if kind.only(Kind.MODULE) and name in PASSES:
             arguments = [
                 Code(f"[entry for _, entry in lua.ipairs({made})]")
                 if _is_numbered(a, draft)
@@ -73,9 +74,12 @@ def method(node: s.Call, draft: Draft) -> Code:
         define = None if itself is None else itself.method(name, draft.types.classes)
         if define is not None and not is_maker(define):
             arguments = [owner, *arguments]  # Python gives its class to no function
-        elif itself is None and {Kind.CLASS, Kind.OBJECT} <= kind.atoms:
+        elif itself is None and (
+            {Kind.CLASS, Kind.OBJECT} <= kind.atoms
+            or (kind.may(Kind.OBJECT) and name in draft.types.given_owner)
+        ):  # an object's class it is not given, nor its object a function in a field
             made = code.call("lua.method", owner, f'"{name}"', *arguments)
-            return Code(made.text, spread=count)  # an object's class it is not given
+            return Code(made.text, spread=count)
         made = code.call(f"{owner.atom}.{method_name(name)}", *arguments)
         if results.gives_total(kind, name):
             return replace(made, every=f"({made}, {owner.atom}.total_weight_tensor.item())")
@@ -83,6 +87,9 @@ def method(node: s.Call, draft: Draft) -> Code:
         is_own = klass is not None or theirs is not None
         count = theirs if count is None and is_own else count
         count = None if count == -1 else count
+        is_tested = name == "parameters" and count == 2 and node in draft.types.conditions
+        if is_tested and (kind.may(Kind.MODULE) or not known):
+            made = code.call("lua.parameters", owner)
         return Code(made.text, spread=count if count is not None or is_own else 1)
     if kind.only(Kind.STORAGE) and name in ("size", "fill", "totable") and len(node.arguments) < 2:
         return code.call(f"{owner.atom}.{name}", *draft.arguments(node))
@@ -198,7 +205,6 @@ def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
     return Code(made.text, spread=draft.types.count(node))
 
 
-_PASSES = ("forward", "backward", "updateOutput", "updateGradInput")  # which take lists
 _ALIKE = {"clone", "float", "double", "half"}  # written alike of all that has them
 _VIEWS = {"t", "transpose", "narrow", "sub", "view", "expand", "permute", "unfold"}
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from compat import cutorch
-from compat.nn import Container, Module
+from compat.nn import Module
 from compat.port.lua.runtime import (
     Original,
     Storage,
@@ -155,12 +155,11 @@ def same(a: torch.Tensor, b: torch.Tensor) -> bool:
     )
 
 
-def parameters(module: Module) -> list[torch.Tensor] | None:
-    """Return the first of ``module:parameters()``: of a module that is no container None for
-    none.
-    """
-    found: list[torch.Tensor] = module.parameters()[0]
-    return found if found or isinstance(module, Container) else None
+def parameters(module: Module) -> tuple[list[torch.Tensor] | None, list[torch.Tensor] | None]:
+    """``module:parameters()``: nothing of a layer that has none and no such method of its own."""
+    is_own = type(module).parameters is not Module.parameters
+    made = module.parameters()
+    return made if made and (is_own or made[0]) else (None, None)
 
 
 def item(x: torch.Tensor) -> Any:

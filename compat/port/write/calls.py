@@ -150,12 +150,17 @@ def _is_chosen(function: s.Node, draft: Draft) -> bool:
 
 def _is_class_of_nn(function: s.Node, kind: Type, draft: Draft) -> bool:
     """Return whether what is called may be a class of ``nn``'s, ``nn[name]`` or an entry of a
-    table: some take fewer arguments.
+    table, also from a variable: some take fewer arguments.
     """
+    if isinstance(function, s.Name):
+        values = draft.types.sources.get(function.variable, [])
+        chosen = [v for v in values if isinstance(v, s.Index) and s.constant(v.key) is None]
+        return any(_is_class_of_nn(value, kind, draft) for value in chosen)
     if not isinstance(function, s.Index):
         return False
     is_chosen = draft.types.dotted(function.object) in ("nn", "cudnn")
-    return is_chosen or (kind.only(Kind.MODULE) and not kind.classes)
+    is_module = kind.only(Kind.MODULE, Kind.NIL) and Kind.MODULE in kind.atoms
+    return is_chosen or (is_module and not kind.classes)
 
 
 def _new_tensor(node: s.Call, draft: Draft) -> Code | None:

@@ -18,8 +18,7 @@ from compat.port.know.kept_results import kept_between_steps
 from compat.port.know.loop_variables import box
 from compat.port.know.narrowing import present
 from compat.port.know.scopes import FunctionScope, Variable
-from compat.port.know.shapes import is_open, sources, tested_later
-from compat.port.know.types import Kind
+from compat.port.know.shapes import is_open, tested_later
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
@@ -74,14 +73,6 @@ class Draft:
         self.kept = kept_between_steps(file, types)
         self.existing = overwritten(file, types)
         self.tested_later = tested_later(file.block)
-        self.parameter_lists = {
-            variable
-            for variable, value in sources(file.block)
-            if isinstance(value, s.Call)
-            and value.method == "parameters"
-            and types.type(value.function).only(Kind.MODULE)
-            and len(variable.writes) == 1
-        }
         self.flattened_again = flattened_again(file, types)
         box(file, types)
         types.file = file

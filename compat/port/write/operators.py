@@ -154,10 +154,8 @@ def equality(node: s.Binary, draft: Draft) -> Code:
         for n in (left, right)
     )
     nothing = isinstance(right, s.Constant) and right.value is None
-    if nothing and _are_parameters(left, draft):
-        return code.negated(a) if positive else code.binary(code.call("len", a), ">", Code("0"))
     if nothing:
-        a = parameters_or_nil(left, draft) or _tested(left, draft)
+        a = _tested(left, draft)
     a = dims_beside(left, "==", right, draft) or a
 
     def by(function: str) -> Code:
@@ -201,20 +199,6 @@ def _is_literal(node: s.Node) -> bool:
 def _mixes(kind: Type, other: Type) -> bool:
     """Return whether a boolean may meet a number."""
     return Kind.BOOLEAN in kind.atoms and bool(other.atoms & NUMBERS)
-
-
-def parameters_or_nil(node: s.Node, draft: Draft) -> Code | None:
-    """``module:parameters()`` where it matters whether there are any."""
-    if not isinstance(node, s.Call) or node.method != "parameters":
-        return None
-    if not draft.types.type(node.function).only(Kind.MODULE):
-        return None
-    return code.call("lua.parameters", draft.prefix(node.function))
-
-
-def _are_parameters(node: s.Node, draft: Draft) -> bool:
-    """Return whether a variable has a layer's parameters: in Lua nil where there are none."""
-    return isinstance(node, s.Name) and node.variable in draft.parameter_lists
 
 
 def is_given(node: s.Node, draft: Draft) -> Code | None:
@@ -357,13 +341,8 @@ def truth(node: s.Node, draft: Draft) -> Code:
             return draft.value(node)
     if isinstance(node, s.Constant):
         return Code(repr(node.value is not None and node.value is not False))
-    parameters = parameters_or_nil(node, draft)
-    if parameters is not None:
-        return code.binary(parameters, "is not", NONE)
     if (given := is_given(node, draft)) is not None:
         return given
-    if _are_parameters(node, draft):
-        return draft.value(node)
     condition = strings.condition(node, draft) if isinstance(node, s.Call) else None
     if condition is not None:
         return condition

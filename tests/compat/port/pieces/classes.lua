@@ -391,3 +391,10 @@ function A.sleep(self) return 'sleep' .. self.size[2] end
 local a = Actor{ranges = {size = torch.Tensor{3, 4}}}
 print(a.found, a.shoot(a, 5), a:rest(), a.made.shoot(a, 1))
 print(Actor{ranges = {size = torch.Tensor{1, 2}}, shoot = function(self, n) return n + self.size[2] end}.found)
+-- # a function in a field that is called both ways; a method that is, too
+local A = torch.class('Both')
+function A:__init() self.v = 1 end
+function A:go(n) return self.v + n end
+local a = Both()
+a.cb = function(self, n) return self.v + (n or 10) end
+print(a:cb(), a.cb(a), a:cb(3), a.cb(a, 4), a:go(1), a.go(a, 2))

@@ -407,6 +407,9 @@ print(m:backward(x, g):sum(), m.gradInput:dim(), m.gradWeight:sum())
 local layers = {nn.Tanh, nn.Linear}
 for i = 1, #layers do print(torch.type(layers[i](2, 2))) end
 for _, name in ipairs{'Sigmoid', 'Identity'} do print(torch.type(nn[name](3))) end
+local acts = {elu = nn.ELU, tanh = nn.Tanh}
+local function make(k) local act = acts[k] return act(1, true) end
+for _, k in ipairs{'elu', 'tanh'} do print(torch.type(acts[k](1, true)), torch.type(make(k))) end
 
 -- # methods of layers and criterions that leave out what nn gives them
 require 'nn'
@@ -453,6 +456,21 @@ for i, m in ipairs(net.modules) do
   print(q and #q or 'none', p == nil)
 end
 print(n)
+
+-- # a net without parameters gives empty tables; so does a layer of the script's that says so
+local L, parent = torch.class('nn.NoneOfIts', 'nn.Module')
+function L:parameters() return {}, {} end
+local ps, gs = nn.Sequential():add(nn.ReLU()):parameters()
+if ps == nil then print('none') else print('some', #ps) end
+if ps then print('yes') else print('no') end
+local r = nn.ReLU()
+r.parameters = function() end
+for _, m in ipairs{nn.Sequential(), nn.ReLU(), nn.Linear(2, 2), nn.NoneOfIts(), r} do
+  if m:parameters() then print('has') end
+  if m:parameters() == nil then print('has none') end
+  local p, g = m:parameters()
+  if p then print(#p, #g) end
+end
 
 -- # what may be a layer of the script's or of nn's gives one value, whatever other classes give
 local L, parent = torch.class('MyCell', 'nn.Module')
@@ -506,5 +524,6 @@ for t = 1, 2 do
   input[t][at['x']] = torch.ones(2)
   local out = net:forward(input[t])
   local g = net:backward(input[t], out)
+  net:accGradParameters(input[t], out, 2)
   print(out[1]:sum(), out[2]:sum(), #out, g[1]:sum(), g[2]:sum())
 end
