@@ -103,7 +103,7 @@ def _runs_again(node: s.Node, draft: Draft) -> bool:
     if not isinstance(node, s.Call) or draft.types.dotted(node.function) not in RUN:
         return False
     file = draft.types.file_of(node)
-    if file is None or _is_same_each_time(file):
+    if file is None or _is_same_each_time(file, draft):
         return False
     is_inside = bool(draft.loops) or draft.scope is not draft.file.scopes.file
     calls = [c for c in s.walk(draft.file.block) if isinstance(c, s.Call)]
@@ -112,11 +112,13 @@ def _runs_again(node: s.Node, draft: Draft) -> bool:
     return is_inside or len(loads) > 1 or any(file.path in f.loads.values() for f in others)
 
 
-def _is_same_each_time(file: File) -> bool:
-    """Return whether all that a file makes is functions, and a table of them that it returns."""
+def _is_same_each_time(file: File, draft: Draft) -> bool:
+    """Return whether all that a file makes is functions, and a table of them that it returns, and
+    nobody changes a variable or field of it later.
+    """
     shape, given = file.value.shape, {returned(file)}
     made = [] if shape is None else [shape.items, *shape.names.values()]
-    if any(kind.atoms - {Kind.FUNCTION} for kind in made):
+    if any(kind.atoms - {Kind.FUNCTION} for kind in made) or _is_changed(file, draft):
         return False
     for node in file.block.statements:
         if isinstance(node, s.Local):
@@ -124,7 +126,7 @@ def _is_same_each_time(file: File) -> bool:
                 is_empty = isinstance(value, s.Table) and not value.fields
                 is_own = is_empty and name.variable.python in given
                 is_fixed = isinstance(value, (s.Function, s.Constant)) or required(value)
-                if len(name.variable.writes) > 1 or not (is_fixed or is_own):
+                if not (is_fixed or is_own):
                     return False
         elif isinstance(node, s.Assign):
             if not all(isinstance(value, s.Function) for value in node.values):
@@ -132,6 +134,23 @@ def _is_same_each_time(file: File) -> bool:
         elif not (isinstance(node, (s.Define, s.Return)) or required(getattr(node, "call", node))):
             return False
     return True
+
+
+def _is_changed(file: File, draft: Draft) -> bool:
+    """Return whether a function sets a variable of a file, or anybody else a field of what it
+    returns.
+    """
+    writes = (scope for v in file.scopes.file.variables for _, scope in v.writes)
+    if any(scope is not file.scopes.file for scope in writes):
+        return True
+    shape = file.value.shape
+    for node in (node for other in draft.types.files for node in s.walk(other.block)):
+        targets = node.targets if isinstance(node, s.Assign) else [getattr(node, "target", None)]
+        owners = [target.object for target in targets if isinstance(target, s.Index)]
+        is_later = node not in file.block.statements and shape is not None
+        if is_later and any(draft.types.type(owner).shape is shape for owner in owners):
+            return True
+    return False
 
 
 def load(file: File, node: s.Call, draft: Draft) -> None:

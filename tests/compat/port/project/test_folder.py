@@ -193,6 +193,23 @@ def test_dofile_in_several_files_runs_each_time_where_that_can_be_seen(tmp_path:
     assert 'lua.run_again("count"' in draft
 
 
+def test_dofile_runs_a_file_each_time_if_what_it_makes_is_changed_later(tmp_path: Path) -> None:
+    texts = {
+        "main.lua": "local a, b = dofile 'n.lua', dofile 'n.lua'\n"
+        "print(a.inc(), a.inc(), b.inc())\n"
+        "local c, d = dofile 'f.lua', dofile 'f.lua'\nc.f = function() return 2 end\n"
+        "print(c.f(), d.f())\nlocal e, g = dofile 'g.lua', dofile 'g.lua'\n"
+        "e.set()\nprint(e.get(), g.get())\n",
+        "n.lua": "local M = {}\nlocal n\nfunction M.inc() n = (n or 0) + 1 return n end\n"
+        "return M\n",
+        "f.lua": "local M = {}\nfunction M.f() return 1 end\nreturn M\n",
+        "g.lua": "local M = {}\nlocal function f() return 1 end\n"
+        "function M.set() f = function() return 2 end end\nfunction M.get() return f() end\n"
+        "return M\n",
+    }
+    assert printed(texts, tmp_path) == "1\t2\t1\n2\t1\n2\t1\n"
+
+
 def test_dofile_gives_all_that_a_file_returns_and_require_the_first(tmp_path: Path) -> None:
     texts = {
         "main.lua": "print(dofile 'v.lua')\nlocal a, b = dofile 'w.lua'\nprint(a(3), b)\n"
