@@ -10,7 +10,7 @@ from compat.port.know.types import Kind
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
-from compat.port.write.draft import NONE, Draft
+from compat.port.write.draft import Draft
 
 _BRING_NN = {"nn", "nngraph", "cunn", "rnn", "dpnn", "cudnn", "nnx"}
 
@@ -63,13 +63,14 @@ def imported(node: s.Call, draft: Draft) -> Code:
     file = draft.types.file_of(node)
     assert file is not None
     result = returned(file)
-    count = draft.types.known_count(node) if file.gives_several else 1
+    is_run = draft.types.dotted(node.function) in RUN
+    count = draft.types.known_count(node) if is_run and (file.gives_several or not result) else 1
     if _runs_again(node, draft):
         made = code.call("lua.run_again", f'"{file.module}"', f'"{result or "exports"}"')
-        return Code(made.text, spread=count)
+        return Code(made.text, spread=count or None)
     if result is None:
         draft.page.write(f'importlib.import_module("{file.module}")')
-        return NONE
+        return Code("None", spread=0) if is_run else Code("True")
     name = result
     taken = {v.python for v in draft.visible()} | {v.id for v in file.scopes.globals.values()}
     own = file.module.replace(".", "_")
@@ -78,7 +79,7 @@ def imported(node: s.Call, draft: Draft) -> Code:
     if result == "exports" or is_taken or other:
         name = f"{own}_{result}" if result == "exports" or other else f"{own}_"
     bring(file, result, name, draft)
-    is_first = file.gives_several and draft.types.dotted(node.function) not in RUN
+    is_first = file.gives_several and not is_run
     return code.call("lua.first", name) if is_first else Code(name, spread=count)
 
 

@@ -220,6 +220,25 @@ def test_dofile_gives_all_that_a_file_returns_and_require_the_first(tmp_path: Pa
     assert printed(texts, tmp_path) == "1\tnil\tx\n4\ttwo\n2\t1\n"
 
 
+def test_a_file_gives_all_values_or_none_however_it_is_asked_for(tmp_path: Path) -> None:
+    texts = {
+        "main.lua": "local n = 'two'\nprint(select('#', dofile(n .. '.lua')))\n"
+        "local r = require(n)\nprint(r.x, (require(n)).x)\nprint(select(2, dofile(n .. '.lua')))\n"
+        "print(loadstring(\"return select('#', dofile('two.lua')), dofile('two.lua').x\")())\n"
+        "print(loadstring(\"return require('two').x, select('#', require('two'))\")())\n"
+        "print(loadstring(\"return require('none'), select('#', dofile('none.lua'))\")())\n"
+        "local a = dofile('two.lua')\nprint(a.x, select('#', dofile('none.lua')))\n"
+        "print(require 'none', type(package.loaded['two']))\n"
+        "print(select('#', dofile('only.lua')))\nn = 'none'\nprint(require(n))\n",
+        "two.lua": "return {x = 1}, 'second'\n",
+        "none.lua": "local x = 1\n",
+        "only.lua": "local x = 1\n",
+    }
+    assert printed(texts, tmp_path) == (
+        "2\n1\t1\nsecond\n2\t1\n1\t1\ntrue\t0\n1\t0\ntrue\ttable\n0\ntrue\n"
+    )
+
+
 def test_coroutines_of_lua_and_of_drafts_go_through_one_another(tmp_path: Path) -> None:
     texts = {
         "main.lua": """
