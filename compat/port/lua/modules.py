@@ -356,7 +356,7 @@ def _find_draft(name: str, is_required: bool) -> Any:
 def given(module: str, name: str, is_run: bool = False) -> Any:
     """Return what the draft of a Lua file returns; ``is_run``: it runs, also if it has before."""
     if is_run and module in sys.modules:
-        return run_again(module, name)
+        return run_again(module, name, ())
     return getattr(importlib.import_module(module), name, ())
 
 
@@ -366,15 +366,15 @@ def kept(found: Any) -> Any:
     return True if value is None else value
 
 
-def run_again(module: str, name: str = "exports") -> Any:
+def run_again(module: str, name: str = "exports", missing: Any = None) -> Any:
     """Return what the draft of a Lua file returns each time it runs: ``dofile`` of one that runs
-    more than once.
+    more than once; ``missing``, if it returns nothing.
     """
     spec = importlib.util.find_spec(module)
     assert spec is not None and spec.loader is not None
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
-    return getattr(made, name, ())
+    return getattr(made, name, missing)
 
 
 def loaded(name: Any) -> Any:

@@ -64,10 +64,13 @@ def imported(node: s.Call, draft: Draft) -> Code:
     assert file is not None
     result = returned(file)
     is_run = draft.types.dotted(node.function) in RUN
-    count = draft.types.known_count(node) if is_run and (file.gives_several or not result) else 1
+    is_one = file.gives.counts <= {1} and result is not None
+    count = draft.types.known_count(node) if is_run and not is_one else 1
     if _runs_again(node, draft):
-        made = code.call("lua.run_again", f'"{file.module}"', f'"{result or "exports"}"')
-        return Code(made.text, spread=count or None)
+        missing = ["()"] if count is None else []
+        name = f'"{result or "exports"}"'
+        made = code.call("lua.run_again", f'"{file.module}"', name, *missing)
+        return Code(made.text, spread=count)
     if result is None:
         draft.page.write(f'importlib.import_module("{file.module}")')
         return Code("None", spread=0) if is_run else Code("True")
