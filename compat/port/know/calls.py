@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from compat.port.know import library_calls
 from compat.port.know.files import Class
+from compat.port.know.scopes import RUN
 from compat.port.know.shapes import chain_root, is_open, own_returns
 from compat.port.know.types import NUMBERS, Kind, Signature, Table, Type
 from compat.port.library import results as given
@@ -217,6 +218,9 @@ def spread_out(known: Inference, node: s.Node) -> None:
     if path in ("pcall", "xpcall") and node.arguments:
         tried = known.type(node.arguments[0]).signature
         signatures = [] if tried is None else [tried]
+    if path in RUN:
+        file = known.file_of(node)
+        signatures = [f.gives for f in ([file] if file else known.files_like(node))]
     is_any = len({signature.count for signature in signatures}) > 1
     for signature in signatures:
         known.changed |= not signature.spreads or is_any > signature.is_tried

@@ -72,8 +72,10 @@ def known_count(known: Inference, node: s.Call) -> int | None:
     if path is not None:
         if path in known.classes:
             return 1
-        if path in RUN and (file := known.file_of(node)) is not None:
-            return file.gives.count
+        if path in RUN:
+            file = known.file_of(node)
+            counts = {f.gives.count for f in ([file] if file else known.files_like(node))}
+            return counts.pop() if len(counts) == 1 else None
         if path in ("unpack", "table.unpack") and len(node.arguments) == 1:
             subject = node.arguments[0]
             return known.lengths.get(subject) if isinstance(subject, s.Name) else None

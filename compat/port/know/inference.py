@@ -31,6 +31,7 @@ from compat.port.know.shapes import (
     functions_in,
     last_added,
     loads_by_name,
+    may_end,
     passed_past,
     sources,
     tested,
@@ -244,6 +245,9 @@ class Inference:
             for file in self._each_file():
                 self.returns = [(file.gives, set())]
                 self.block(file.block)
+                if self.returns[0][1] and may_end(file.block):
+                    self.returns[0][1].add(0)
+                    self.join(file.gives.result(0), Type(Kind.NIL))
                 file.gives.by_node[file.block] = self.returns[0][1] or {0}
             classes.lists_of_layers(self)
             if not self.changed:

@@ -18,9 +18,10 @@ def require(node: s.Call, draft: Draft) -> Code | None:
     if isinstance(name, s.Constant) and isinstance(name.value, str):
         draft.page.mark(f"{code.text_of(name.value)} is no file of this program", "packages")
         return code.call("lua.require", code.string(name.value))
-    is_required = draft.types.dotted(node.function) == "require"
-    how = "lua.require" if is_required else "lua.dofile"
-    return code.call(how, draft.value(node.arguments[0]), "__package__")
+    if draft.types.dotted(node.function) == "require":
+        return code.call("lua.require", draft.value(name), "__package__")
+    made = code.call("lua.dofile", draft.value(name), "__package__")
+    return Code(made.text, spread=draft.types.count(node))
 
 
 def load(node: s.Call, draft: Draft) -> Code | None:

@@ -17,7 +17,7 @@ import torch
 from compat.nn.core.node import Node
 from compat.port.lua.errors import is_library, value_of
 from compat.port.lua.kinds import typename
-from compat.port.lua.modules import given, module
+from compat.port.lua.modules import given, kept, module
 from compat.port.lua.objects import script_classes
 from compat.port.lua.runtime import Original, Storage, call_method, method_of, package
 from compat.port.lua.tables import index, length, metamethod
@@ -201,7 +201,7 @@ def require(name: str, *beside: str | None) -> Any:
     if not beside:
         return package("_G").require(name)
     found = _draft(name, *beside)
-    return _in_lua(name, "require") if found is None else given(found, "exports")
+    return kept(_in_lua(name, "require") if found is None else given(found, "exports"))
 
 
 def dofile(path: str, beside: str | None = None) -> Any:

@@ -20,7 +20,7 @@ from compat import torch as torch7
 from compat.port.lua.kinds import is_of_lua
 from compat.port.lua.objects import Object
 from compat.port.lua.runtime import called, draft_runtime, function_of
-from compat.port.lua.values import results
+from compat.port.lua.values import first, results, values
 
 MANIFEST = "port.json"
 PACKAGES = {"nn", "optim", "cunn", "cudnn", "cutorch", "nngraph", "rnn"}
@@ -80,15 +80,13 @@ table.insert(package.loaders, 1, function(name)
 end)
 local paths = require 'paths'
 local dofile_, paths_dofile = dofile, paths.dofile
-function dofile(path)
-   local found, value = find(path, false)
-   if found then return value end
-   return dofile_(path)
+local function chosen(other, path, depth, found, ...)
+   if found then return ... end
+   return other(path, depth)
 end
-function paths.dofile(path, ...)
-   local found, value = find(path, false)
-   if found then return value end
-   return paths_dofile(path, ...)
+function dofile(path) return chosen(dofile_, path, nil, find(path, false)) end
+function paths.dofile(path, depth)
+   return chosen(paths_dofile, path, depth, find(path, false))
 end
 """
 # Classes of drafts are where Lua looks for them.
@@ -352,29 +350,35 @@ def _find_draft(name: str, is_required: bool) -> Any:
     entry = _place(name, is_required)
     if entry is None:
         return False
-    return results((True, given(entry[0], entry[1], is_run=not is_required)))
+    return results((True, *values(given(entry[0], entry[1], is_run=not is_required))))
 
 
 def given(module: str, name: str, is_run: bool = False) -> Any:
     """Return what the draft of a Lua file returns; ``is_run``: it runs, also if it has before."""
     if is_run and module in sys.modules:
-        return run_again(module, name)
-    return getattr(importlib.import_module(module), name, None)
+        return run_again(module, name, ())
+    return getattr(importlib.import_module(module), name, ())
 
 
-def run_again(module: str, name: str = "exports") -> Any:
+def kept(found: Any) -> Any:
+    """Return what ``require`` keeps of what a file returns: the first value, or true."""
+    value = first(found)
+    return True if value is None else value
+
+
+def run_again(module: str, name: str = "exports", missing: Any = None) -> Any:
     """Return what the draft of a Lua file returns each time it runs: ``dofile`` of one that runs
-    more than once.
+    more than once; ``missing``, if it returns nothing.
     """
     spec = importlib.util.find_spec(module)
     assert spec is not None and spec.loader is not None
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
-    return getattr(made, name, None)
+    return getattr(made, name, missing)
 
 
 def loaded(name: Any) -> Any:
     """``package.loaded[name]`` of a file of the program; None if it was not loaded."""
     entry = _place(name, True) if isinstance(name, str) else None
     made = sys.modules.get(entry[0]) if entry else None
-    return None if entry is None or made is None else getattr(made, entry[1], True)
+    return None if entry is None or made is None else kept(getattr(made, entry[1], ()))

@@ -10,7 +10,7 @@ from compat.port.know.types import Kind
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
-from compat.port.write.draft import NONE, Draft
+from compat.port.write.draft import Draft
 
 _BRING_NN = {"nn", "nngraph", "cunn", "rnn", "dpnn", "cudnn", "nnx"}
 
@@ -63,13 +63,17 @@ def imported(node: s.Call, draft: Draft) -> Code:
     file = draft.types.file_of(node)
     assert file is not None
     result = returned(file)
-    count = draft.types.known_count(node) if file.gives_several else 1
+    is_run = draft.types.dotted(node.function) in RUN
+    is_one = file.gives.counts <= {1} and result is not None
+    count = draft.types.known_count(node) if is_run and not is_one else 1
     if _runs_again(node, draft):
-        made = code.call("lua.run_again", f'"{file.module}"', f'"{result or "exports"}"')
+        missing = ["()"] if count is None else []
+        name = f'"{result or "exports"}"'
+        made = code.call("lua.run_again", f'"{file.module}"', name, *missing)
         return Code(made.text, spread=count)
     if result is None:
         draft.page.write(f'importlib.import_module("{file.module}")')
-        return NONE
+        return Code("None", spread=0) if is_run else Code("True")
     name = result
     taken = {v.python for v in draft.visible()} | {v.id for v in file.scopes.globals.values()}
     own = file.module.replace(".", "_")
@@ -78,7 +82,7 @@ def imported(node: s.Call, draft: Draft) -> Code:
     if result == "exports" or is_taken or other:
         name = f"{own}_{result}" if result == "exports" or other else f"{own}_"
     bring(file, result, name, draft)
-    is_first = file.gives_several and draft.types.dotted(node.function) not in RUN
+    is_first = file.gives_several and not is_run
     return code.call("lua.first", name) if is_first else Code(name, spread=count)
 
 
@@ -103,7 +107,7 @@ def _runs_again(node: s.Node, draft: Draft) -> bool:
     if not isinstance(node, s.Call) or draft.types.dotted(node.function) not in RUN:
         return False
     file = draft.types.file_of(node)
-    if file is None or _is_same_each_time(file):
+    if file is None or _is_same_each_time(file, draft):
         return False
     is_inside = bool(draft.loops) or draft.scope is not draft.file.scopes.file
     calls = [c for c in s.walk(draft.file.block) if isinstance(c, s.Call)]
@@ -112,11 +116,13 @@ def _runs_again(node: s.Node, draft: Draft) -> bool:
     return is_inside or len(loads) > 1 or any(file.path in f.loads.values() for f in others)
 
 
-def _is_same_each_time(file: File) -> bool:
-    """Return whether all that a file makes is functions, and a table of them that it returns."""
+def _is_same_each_time(file: File, draft: Draft) -> bool:
+    """Return whether all that a file makes is functions, and a table of them that it returns, and
+    nobody changes a variable or field of it later.
+    """
     shape, given = file.value.shape, {returned(file)}
     made = [] if shape is None else [shape.items, *shape.names.values()]
-    if any(kind.atoms - {Kind.FUNCTION} for kind in made):
+    if any(kind.atoms - {Kind.FUNCTION} for kind in made) or _is_changed(file, draft):
         return False
     for node in file.block.statements:
         if isinstance(node, s.Local):
@@ -124,7 +130,7 @@ def _is_same_each_time(file: File) -> bool:
                 is_empty = isinstance(value, s.Table) and not value.fields
                 is_own = is_empty and name.variable.python in given
                 is_fixed = isinstance(value, (s.Function, s.Constant)) or required(value)
-                if len(name.variable.writes) > 1 or not (is_fixed or is_own):
+                if not (is_fixed or is_own):
                     return False
         elif isinstance(node, s.Assign):
             if not all(isinstance(value, s.Function) for value in node.values):
@@ -132,6 +138,23 @@ def _is_same_each_time(file: File) -> bool:
         elif not (isinstance(node, (s.Define, s.Return)) or required(getattr(node, "call", node))):
             return False
     return True
+
+
+def _is_changed(file: File, draft: Draft) -> bool:
+    """Return whether a function sets a variable of a file, or anybody else a field of what it
+    returns.
+    """
+    writes = (scope for v in file.scopes.file.variables for _, scope in v.writes)
+    if any(scope is not file.scopes.file for scope in writes):
+        return True
+    shape = file.value.shape
+    for node in (node for other in draft.types.files for node in s.walk(other.block)):
+        targets = node.targets if isinstance(node, s.Assign) else [getattr(node, "target", None)]
+        owners = [target.object for target in targets if isinstance(target, s.Index)]
+        is_later = node not in file.block.statements and shape is not None
+        if is_later and any(draft.types.type(owner).shape is shape for owner in owners):
+            return True
+    return False
 
 
 def load(file: File, node: s.Call, draft: Draft) -> None:

@@ -193,6 +193,23 @@ def test_dofile_in_several_files_runs_each_time_where_that_can_be_seen(tmp_path:
     assert 'lua.run_again("count"' in draft
 
 
+def test_dofile_runs_a_file_each_time_if_what_it_makes_is_changed_later(tmp_path: Path) -> None:
+    texts = {
+        "main.lua": "local a, b = dofile 'n.lua', dofile 'n.lua'\n"
+        "print(a.inc(), a.inc(), b.inc())\n"
+        "local c, d = dofile 'f.lua', dofile 'f.lua'\nc.f = function() return 2 end\n"
+        "print(c.f(), d.f())\nlocal e, g = dofile 'g.lua', dofile 'g.lua'\n"
+        "e.set()\nprint(e.get(), g.get())\n",
+        "n.lua": "local M = {}\nlocal n\nfunction M.inc() n = (n or 0) + 1 return n end\n"
+        "return M\n",
+        "f.lua": "local M = {}\nfunction M.f() return 1 end\nreturn M\n",
+        "g.lua": "local M = {}\nlocal function f() return 1 end\n"
+        "function M.set() f = function() return 2 end end\nfunction M.get() return f() end\n"
+        "return M\n",
+    }
+    assert printed(texts, tmp_path) == "1\t2\t1\n2\t1\n2\t1\n"
+
+
 def test_dofile_gives_all_that_a_file_returns_and_require_the_first(tmp_path: Path) -> None:
     texts = {
         "main.lua": "print(dofile 'v.lua')\nlocal a, b = dofile 'w.lua'\nprint(a(3), b)\n"
@@ -201,6 +218,36 @@ def test_dofile_gives_all_that_a_file_returns_and_require_the_first(tmp_path: Pa
         "w.lua": "local function f(x) return x + 1 end\nreturn f, 'two'\n",
     }
     assert printed(texts, tmp_path) == "1\tnil\tx\n4\ttwo\n2\t1\n"
+
+
+def test_a_file_gives_all_values_or_none_however_it_is_asked_for(tmp_path: Path) -> None:
+    texts = {
+        "main.lua": "local n = 'two'\nprint(select('#', dofile(n .. '.lua')))\n"
+        "local r = require(n)\nprint(r.x, (require(n)).x)\nprint(select(2, dofile(n .. '.lua')))\n"
+        "print(loadstring(\"return select('#', dofile('two.lua')), dofile('two.lua').x\")())\n"
+        "print(loadstring(\"return require('two').x, select('#', require('two'))\")())\n"
+        "print(loadstring(\"return require('none'), select('#', dofile('none.lua'))\")())\n"
+        "local a = dofile('two.lua')\nprint(a.x, select('#', dofile('none.lua')))\n"
+        "print(require 'none', type(package.loaded['two']))\n"
+        "print(select('#', dofile('only.lua')))\nn = 'none'\nprint(require(n))\n",
+        "two.lua": "return {x = 1}, 'second'\n",
+        "none.lua": "local x = 1\n",
+        "only.lua": "local x = 1\n",
+    }
+    assert printed(texts, tmp_path) == (
+        "2\n1\t1\nsecond\n2\t1\n1\t1\ntrue\t0\n1\t0\ntrue\ttable\n0\ntrue\n"
+    )
+
+
+def test_a_file_may_give_more_or_fewer_values_each_time(tmp_path: Path) -> None:
+    texts = {
+        "main.lua": "print(dofile 'v.lua')\nflag = true\nprint(dofile 'v.lua')\n"
+        "print(select('#', dofile 'u.lua'))\nflag = nil\nprint(select('#', dofile 'u.lua'))\n"
+        "local x = dofile 'u.lua'\nprint(x)\n",
+        "v.lua": "if flag then return 1 end\nreturn nil, 2\n",
+        "u.lua": "if flag then return 1 end\n",
+    }
+    assert printed(texts, tmp_path) == "nil\t2\n1\n1\n0\nnil\n"
 
 
 def test_coroutines_of_lua_and_of_drafts_go_through_one_another(tmp_path: Path) -> None:
