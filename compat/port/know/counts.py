@@ -74,8 +74,10 @@ def known_count(known: Inference, node: s.Call) -> int | None:
             return 1
         if path in RUN:
             file = known.file_of(node)
-            counts = {f.gives.count for f in ([file] if file else known.files_like(node))}
-            return counts.pop() if len(counts) == 1 else None
+            if file is not None:
+                return file.gives.count
+            numbers = {count for like in known.files_like(node) for count in like.gives.counts}
+            return max(numbers) if len(numbers) == 1 and min(numbers) > 0 else None
         if path in ("unpack", "table.unpack") and len(node.arguments) == 1:
             subject = node.arguments[0]
             return known.lengths.get(subject) if isinstance(subject, s.Name) else None

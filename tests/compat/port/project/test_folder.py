@@ -243,11 +243,14 @@ def test_a_file_may_give_more_or_fewer_values_each_time(tmp_path: Path) -> None:
     texts = {
         "main.lua": "print(dofile 'v.lua')\nflag = true\nprint(dofile 'v.lua')\n"
         "print(select('#', dofile 'u.lua'))\nflag = nil\nprint(select('#', dofile 'u.lua'))\n"
-        "local x = dofile 'u.lua'\nprint(x)\n",
+        "local x = dofile 'u.lua'\nprint(x)\nlocal n = 'u'\n"
+        "x = dofile(n .. '.lua')\nprint(x)\nn = 'n'\nlocal y = dofile(n .. '.lua')\nprint(y)\n"
+        "if false then dofile 'n.lua' end\n",
+        "n.lua": "flag = 1\n",
         "v.lua": "if flag then return 1 end\nreturn nil, 2\n",
         "u.lua": "if flag then return 1 end\n",
     }
-    assert printed(texts, tmp_path) == "nil\t2\n1\n1\n0\nnil\n"
+    assert printed(texts, tmp_path) == "nil\t2\n1\n1\n0\nnil\nnil\nnil\n"
 
 
 def test_coroutines_of_lua_and_of_drafts_go_through_one_another(tmp_path: Path) -> None:
