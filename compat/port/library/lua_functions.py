@@ -137,6 +137,7 @@ torch.type           lua.type_name({1})
 torch.class          -> x
 class.type           lua.type_name({1})
 class.factory        lua.factory({1})
+class.istype         lua.istype({1}, {2}) -> b
 ffi.copy             lua.copy_memory({*}) -> nil
 ffi.string           lua.text_at({*}) -> s
 cjson.encode s|i|I|S json.dumps({1}, separators=(",", ":"))

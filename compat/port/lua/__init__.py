@@ -37,7 +37,7 @@ from compat.port.lua.files import (
     tried,
     write,
 )
-from compat.port.lua.kinds import is_type_of, type, type_name, typename
+from compat.port.lua.kinds import is_type_of, istype, type, type_name, typename
 from compat.port.lua.modules import (
     function,
     loadstring,

@@ -82,6 +82,11 @@ def is_type_of(value: Any, name: Any) -> bool:
     )
 
 
+def istype(value: Any, name: str) -> bool:
+    """``istype`` of package class: of a class, or Lua's own type."""
+    return type_name(value) == name or is_type_of(value, name)
+
+
 def _entry_name(kind: Any) -> str | None:
     entry = registry.find_class(kind)
     return entry.typename if entry else None

@@ -90,6 +90,12 @@ def class_statement(klass: Class, draft: Draft) -> None:
             draft.hoisted.add(define)
             draft.page.comments([c for c in define.before if c is not None])
             _method(method, define, klass, draft)
+        if klass.is_torch and klass.parent and "__init" not in klass.methods:
+            made = next(n for n in s.walk(klass.node) if isinstance(n, s.Call))
+            if draft.types.dotted(made.function) != "torch.class":  # package class
+                draft.page.write("def __init__(self, *_):")
+                with draft.page.indented():
+                    draft.page.write("pass", "a constructor is not inherited")
     draft.klass = outer
     if klass.holder is not None:
         plain = klass.name.rpartition(".")[2]

@@ -351,6 +351,8 @@ function B:__init(n) A.__init(self, n + 1) self.tag = 'b' end
 A.static = 5
 local b = B(4)
 print(b:get(), b.tag, class.type(b), B.new(1).n, class.type(1), b.static)
+local C = class('PackageC', 'PackageA')
+print(C(4).n, class.istype(b, 'PackageA'), class.istype(3, 'number'), class.istype(A(1), 'PackageB'))
 -- # objects that are lists, with functions of tables
 local List = {}
 List.__index = List
