@@ -28,7 +28,7 @@ def readme(made: Made, name: str) -> str:
         "- Data: paths begin in the folder where you are, as they did in Lua.",
         f"- Marks: {marks}; `grep -rn '# port:' .` shows them, and docs/porting.md of dptable has "
         "a paragraph about each kind.",
-        f"- Still Lua: {stays}{f', and {parts} functions' if parts else ''}"
+        f"- Still Lua: {stays}{f', and functions: {parts}' if parts else ''}"
         f"{f'; data: {_listed(data)}' if data else ''}. "
         f"`dptable port --status {shlex.quote(name)}` counts.",
         "- `port.json` says which files are as they were written: `--force` writes these anew.",

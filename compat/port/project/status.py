@@ -81,7 +81,7 @@ def show(folder: str, runs: Sequence[Sequence[str]], seconds: float | None) -> i
     for name in found.functions:
         say(f"functions that are still Lua: {printable(name)}")
     total = sum(found.marks.values())
-    say(f"{total} marks" + (":" if total else "."))
+    say(f"{total} mark{'s' * (total != 1)}" + (":" if total else "."))
     for name, count in sorted(found.marks.items(), key=lambda pair: -pair[1]):
         say(f"  {printable(name)}: {count}")
     for words in runs:
