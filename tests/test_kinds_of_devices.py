@@ -14,6 +14,7 @@ CUDAS = {
     "compat/torch_internals.py": "the version of its driver",
     "compat/port/know/flattened_again.py": "the name of a Torch7 method",
     "compat/port/library/results.py": "the name of a Torch7 method",
+    "compat/port/library/rules.py": "the name of a Torch7 method",
     "compat/port/lua/runtime.py": "the names of Torch7 methods",
     "dptable/container/cuda_recorder.py": "its graphs",
     "dptable/devices.py": "what NVML says, by CUDA's numbers",
