@@ -45,8 +45,8 @@ _TO_CPU = {"float", "double", "half", "long", "int", "short", "byte", "char"}
 _MOVING = {None, "cuda", "type", "typeAs", *_TO_CPU}
 # These make tensors on the CPU.
 _MAKERS = {
-    *("Tensor", "zeros", "ones", "rand", "randn", "range", "randperm", "linspace", "logspace"),
-    *("eye"),
+    *("Tensor", "zeros", "ones", "eye", "rand", "randn"),
+    *("range", "randperm", "linspace", "logspace"),
 }
 # As many elements will do for Torch7; PyTorch needs shapes that fit.
 _ELEMENTWISE = {

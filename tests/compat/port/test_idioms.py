@@ -539,7 +539,7 @@ MOVED = """
 local net = nn.Linear(2, 2)%s
 local out = net:forward(torch.ones(1, 2)%s)
 local o = out:float()
-print(o:long():sum(), out:double():sum(), torch.range(1, 3):long():sum())
+print(o:long():sum(), out:double():sum(), torch.range(1, 3):long():sum(), torch.eye(2):int():sum())
 print(out:float()%s:sum())
 """
 
