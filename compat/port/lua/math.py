@@ -3,36 +3,42 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from math import *  # noqa: F403
-from math import acos as _acos
-from math import asin as _asin
-from math import ceil as _ceil
-from math import exp as _exp
-from math import floor as _floor
-from math import fmod as _fmod
-from math import inf, nan
-from math import log as _log
-from math import log10 as _log10
-from math import sqrt as _sqrt
+import math
+from typing import Any
+
+from compat.port.lua.numbers import divided
 
 
-def _given(function: Callable[..., float], *args: float) -> float:
+def _given(name: str, *args: float) -> float:
     try:
-        return function(*args)
+        found: float = getattr(math, name)(*args)
     except OverflowError:
-        return inf
+        return math.inf
     except ValueError:
-        return -inf if args[0] == 0 and function in (_log, _log10) else nan
+        return -math.inf if args[0] == 0 and name in ("log", "log10") else math.nan
+    return found
 
 
-acos, asin, exp, fmod, log, log10, sqrt = (
-    functools.partial(_given, f) for f in (_acos, _asin, _exp, _fmod, _log, _log10, _sqrt)
+acos, asin, cos, exp, fmod, log10, sin, sqrt, tan = (
+    functools.partial(_given, name)
+    for name in ("acos", "asin", "cos", "exp", "fmod", "log10", "sin", "sqrt", "tan")
 )
 
 
-def _whole(function: Callable[[float], int], x: float) -> float:
-    return function(x) if abs(x) < inf else x
+def log(x: float, base: float | None = None) -> float:
+    """``math.log``: a quotient of two logarithms, as Lua's."""
+    return _given("log", x) if base is None else divided(_given("log", x), _given("log", base))
 
 
-ceil, floor = (functools.partial(_whole, f) for f in (_ceil, _floor))  # type: ignore[assignment]
+def floor(x: float) -> float:
+    """``math.floor``, of infinities and nan, too."""
+    return math.floor(x) if abs(x) < math.inf else x
+
+
+def ceil(x: float) -> float:
+    """``math.ceil``, of infinities and nan, too."""
+    return math.ceil(x) if abs(x) < math.inf else x
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(math, name)

@@ -24,7 +24,10 @@ IMPORTS = {
 
 
 # Functions that have no value for some numbers, in Python alone.
-_PARTIAL = re.compile(r"\bmath\.(sqrt|exp|log|log10|acos|asin|fmod)\((?![\d.]+\))")
+_PARTIAL = re.compile(
+    r"\bmath\.(sqrt|exp|log|log10|acos|asin|fmod|sin|cos|tan)\b(?!\([\d.]+\))"
+    r"|\bmath\.(floor|ceil)\((math\.inf|lua\.divided)\b"
+)
 
 
 def head(text: str, brings_cunn: bool, modules: set[str]) -> str:
