@@ -104,9 +104,12 @@ def kind(path: str) -> str | None:
 
 
 def names(path: str) -> tuple[Any, ...]:
-    """Return the entries of a folder with ``.`` and ``..``, or None, message and number."""
+    """Return the entries of a folder, by name, with ``.`` and ``..``, or None, message and number.
+
+    Torch7 gives them in the order of the file system.
+    """
     try:
-        return ([".", "..", *map(_text, os.listdir(_bytes(path)))],)
+        return ([".", "..", *map(_text, sorted(os.listdir(_bytes(path))))],)
     except OSError as error:
         return None, f"cannot open {path}: {error.strerror}", error.errno
 

@@ -3,8 +3,8 @@
 ``python -m compat.port.check.seeded lua script.lua arguments…``, ``… python draft.py arguments…``
 and ``… kept script.lua …``, which is Lua where no pass of a net overwrites what an earlier one
 gave: what Torch7 takes from the operating system, the seeds of generators, is here counted from a
-fixed number, the first time that ``os.time`` or ``os.date`` tells is the same, and a folder's
-entries come in the order of their names. PyTorch computes in both.
+fixed number, and the first time that ``os.time`` or ``os.date`` tells is the same. PyTorch computes
+in both.
 """
 
 from __future__ import annotations
@@ -66,8 +66,6 @@ def _seed_alike() -> None:
         self.manualSeed(number)
         return number
 
-    in_any_order = os.listdir
-    os.listdir = lambda path=None: sorted(in_any_order(path))  # type: ignore[assignment]
     Generator.seed = seed  # type: ignore[method-assign]
     default_generator.seed()
     torch.manual_seed(_SEED)
