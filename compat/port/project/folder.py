@@ -218,7 +218,7 @@ def _wrong(found: Any) -> str:
         module = entry.get("module") if isinstance(entry, dict) else None
         if not isinstance(module, str) or not all(map(str.isidentifier, module.split("."))):
             return f"module of file {number}"
-        if not {"in_lua", "script"} <= entry.keys():
+        if not {"in_lua", "lua", "script"} <= entry.keys():
             return f"file {number}"
     runs = found.get("runs", [])
     if not isinstance(runs, list) or not all(isinstance(line, str) for line in runs):

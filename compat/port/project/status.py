@@ -93,10 +93,11 @@ def _share(root: Path, words: Sequence[str], seconds: float | None) -> str:
     """Return how much of a run's time Lua takes."""
     known = manifest(root)
     assert known is not None
-    scripts = [str(place(entry["module"])) for entry in known["files"] if entry["script"]]
-    script, arguments = scripts[0] if scripts else "", list(words)
-    if arguments and arguments[0].endswith(".py"):
-        script = arguments.pop(0).removeprefix(f"{root}/")
+    scripts = {e["lua"]: str(place(e["module"])) for e in known["files"] if e["script"]}
+    script, arguments = next(iter(scripts.values()), ""), list(words)
+    if arguments and arguments[0].endswith((".py", ".lua")):
+        named = arguments.pop(0).removeprefix(f"{root}/")
+        script = scripts.get(named, named)
     if not (root / script).is_file() or not script:
         raise PortError(f"{root / script} does not exist; the script to run is named first")
     with tempfile.TemporaryDirectory() as folder:

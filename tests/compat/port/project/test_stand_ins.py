@@ -176,6 +176,20 @@ def test_the_share_of_time_in_lua_is_measured(
     assert shares[0] > 90 and shares[1] < 10
 
 
+def test_a_status_runs_the_script_that_is_named_as_in_lua(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from compat.port import command
+
+    scripts, out = [tmp_path / name for name in ("sample.lua", "train.lua")], tmp_path / "out"
+    for script in scripts:
+        script.write_text("print(arg[1])\n")
+    command.run([str(script) for script in scripts], str(out))
+    command.run([str(out)], show_status=True, run=["train.lua 3", "sample.py"])
+    told = [line.split(":")[0] for line in capsys.readouterr().out.splitlines() if "run in" in line]
+    assert told == ["train.py", "sample.py"]
+
+
 def test_a_function_that_python_cannot_say_stays_lua(tmp_path: Path) -> None:
     from compat.port.program import convert
 
