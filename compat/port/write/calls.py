@@ -112,13 +112,25 @@ def _called(node: s.Call, draft: Draft) -> Code:
 
 
 def _note_what_jobs_set(node: s.Call, draft: Draft) -> None:
-    job = next((a for a in node.arguments if isinstance(a, s.Function)), None)
-    for assignment in s.walk(job) if job is not None else ():
-        for target in assignment.targets if isinstance(assignment, s.Assign) else ():
-            variable = target.variable if isinstance(target, s.Name) else None
-            if variable is not None and variable.scope is not None and not variable.scope.node:
-                reason = f"each job of Torch7's sets a copy of its own of {variable.id}"
-                draft.page.mark(reason, "globals")
+    """Mark a job that sets a local variable of the file, itself or by what it calls."""
+    first = node.arguments[0] if node.arguments else None
+    is_number = first is not None and draft.types.type(first).is_number  # of the worker
+    waiting = node.arguments[int(is_number) :][:1]
+    seen: set[s.Node] = set()
+    while waiting:
+        part = waiting.pop()
+        if part in seen:
+            continue
+        seen.add(part)
+        signature = draft.types.type(part).signature
+        waiting += [] if signature is None else signature.nodes
+        waiting += [call.function for call in s.walk(part) if isinstance(call, s.Call)]
+        for assignment in s.walk(part):
+            for target in assignment.targets if isinstance(assignment, s.Assign) else ():
+                variable = target.variable if isinstance(target, s.Name) else None
+                if variable is not None and variable.scope is not None and not variable.scope.node:
+                    reason = f"each job of Torch7's sets a copy of its own of {variable.id}"
+                    draft.page.mark(reason, "globals")
 
 
 def _is_given(function: s.Node, draft: Draft) -> bool:

@@ -87,3 +87,22 @@ def _in_lua(path: Path, text: str) -> None:
 
 def _in_python(path: Path, text: str) -> None:
     exec(compile(text, "piece.py", "exec"), {"__name__": "__main__"})
+
+
+@pytest.fixture
+def agree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Path]:
+    """Assert that a program's Lua, ``main.lua``, and its draft do the same; the draft's folder."""
+
+    def made(texts: dict[str, str], check: str = "", run: str | None = None) -> Path:
+        from compat.port import command
+
+        for name, text in texts.items():
+            (tmp_path / "lua" / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / "lua" / name).write_text(text)
+        runs = [] if run is None else [run]
+        script, out = tmp_path / "lua" / "main.lua", tmp_path / "out"
+        code = command.run([str(script)], str(out), run=runs, check=[check])
+        assert code == 0, capsys.readouterr().out
+        return out
+
+    return made

@@ -225,17 +225,8 @@ return Base
 }
 
 
-def test_classes_names_and_packages_of_several_files(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from compat.port import command
-
-    for name, text in PARTS.items():
-        (tmp_path / "lua" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "lua" / name).write_text(text)
-    code = command.run([str(tmp_path / "lua/main.lua")], str(tmp_path / "out"), check=[""])
-    assert code == 0, capsys.readouterr().out
-    assert "class Derived(Base):" in (tmp_path / "out/main.py").read_text()
+def test_classes_names_and_packages_of_several_files(agree: Callable[..., Path]) -> None:
+    assert "class Derived(Base):" in (agree(PARTS) / "main.py").read_text()
 
 
 def test_a_line_for_the_shell_is_no_docstring(tmp_path: Path) -> None:
@@ -271,15 +262,9 @@ return Counter
 
 @pytest.mark.parametrize("line", ["a b 3 2 1", "q z", "a", "b a x 9"])
 def test_what_the_source_asks_for_may_be_missing_though_a_run_met_it(
-    line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    line: str, agree: Callable[..., Path]
 ) -> None:
-    from compat.port import command
-
-    for name, text in GUARDED.items():
-        (tmp_path / name).write_text(text)
-    out = tmp_path / "out"
-    code = command.run([str(tmp_path / "main.lua")], str(out), run=["a b 3 2 1"], check=[line])
-    assert code == 0, capsys.readouterr().out
+    agree(GUARDED, line, run="a b 3 2 1")
 
 
 @pytest.mark.parametrize(("line", "is_other"), [("error('odd')", False), ("print(u.z)", True)])
@@ -327,10 +312,21 @@ pool:terminate()
 
 
 def test_variables_of_the_file_go_with_a_job_as_they_are_when_it_is_added(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    agree: Callable[..., Path],
 ) -> None:
-    from compat.port import command
+    draft = (agree({"main.lua": JOBS}) / "main.py").read_text()
+    assert draft.count("sets a copy of its own of runs") == 1
 
-    (tmp_path / "main.lua").write_text(JOBS)
-    code = command.run([str(tmp_path / "main.lua")], str(tmp_path / "out"), check=[""])
-    assert code == 0, capsys.readouterr().out
+
+@pytest.mark.parametrize("job", ["bump", "function() return bump() end"])
+def test_a_job_that_sets_a_variable_of_the_file_by_what_it_calls_is_marked(
+    job: str, tmp_path: Path
+) -> None:
+    from compat.port.program import convert
+
+    (tmp_path / "main.lua").write_text(
+        "local pool = require('threads').Threads(1)\nlocal n = 1\n"
+        "local function bump() n = n + 1 return n end\n"
+        f"pool:addjob({job}, print)\npool:synchronize()\n"
+    )
+    assert "sets a copy of its own of n " in convert([tmp_path / "main.lua"])[0].text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -101,15 +102,7 @@ return Layer
 
 
 @pytest.mark.parametrize("line", ["", "x"])
-def test_a_file_may_return_before_its_end(
-    line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from compat.port import command
-
-    for name, text in EARLY.items():
-        (tmp_path / name).write_text(text)
-    out = tmp_path / "out"
-    code = command.run([str(tmp_path / "main.lua")], str(out), check=[line])
-    assert code == 0, capsys.readouterr().out
+def test_a_file_may_return_before_its_end(line: str, agree: Callable[..., Path]) -> None:
+    out = agree(EARLY, line)
     # Python loads a file once: whether it was loaded before is no question.
     assert "if" not in (out / "Layer.py").read_text().split("as in Lua")[-1]
