@@ -176,7 +176,7 @@ class Criterion(Batched, Convertible):
         return [self._empty().new_zeros(1) for _ in range(self._entries)]
 
     def clone(self: C, *_: object) -> C:
-        """Return a deep copy."""
+        """Return a deep copy; names of what to share are ignored, as in Torch7."""
         return copy.deepcopy(self)
 
     def __repr__(self) -> str:

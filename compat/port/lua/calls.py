@@ -17,7 +17,7 @@ import torch
 from compat.nn.core.node import Node
 from compat.port.lua.errors import is_library, value_of
 from compat.port.lua.kinds import typename
-from compat.port.lua.modules import given, kept, module
+from compat.port.lua.modules import kept, module, returned_by
 from compat.port.lua.objects import script_classes
 from compat.port.lua.runtime import Original, Storage, call_method, method_of, package
 from compat.port.lua.tables import index, length, metamethod
@@ -89,7 +89,6 @@ def call(function: Any, *args: Any) -> Any:
     return function(*args)
 
 
-@functools.cache
 def _most(function: Any) -> int | None:
     """Return how many arguments one of Python's functions takes, or a class; None: any number."""
     try:
@@ -201,7 +200,7 @@ def require(name: str, *beside: str | None) -> Any:
     if not beside:
         return package("_G").require(name)
     found = _draft(name, *beside)
-    return kept(_in_lua(name, "require") if found is None else given(found, "exports"))
+    return kept(_in_lua(name, "require") if found is None else returned_by(found, "exports"))
 
 
 def dofile(path: str, beside: str | None = None) -> Any:
@@ -211,7 +210,7 @@ def dofile(path: str, beside: str | None = None) -> Any:
     A file that has none is run in Lua, with the global variables of the drafts.
     """
     found = _draft(path, beside)
-    return _in_lua(path, "dofile") if found is None else given(found, "exports", is_run=True)
+    return _in_lua(path, "dofile") if found is None else returned_by(found, "exports", is_run=True)
 
 
 def _draft(path: str, beside: str | None) -> str | None:

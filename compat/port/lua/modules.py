@@ -350,10 +350,10 @@ def _find_draft(name: str, is_required: bool) -> Any:
     entry = _place(name, is_required)
     if entry is None:
         return False
-    return results((True, *values(given(entry[0], entry[1], is_run=not is_required))))
+    return results((True, *values(returned_by(entry[0], entry[1], is_run=not is_required))))
 
 
-def given(module: str, name: str, is_run: bool = False) -> Any:
+def returned_by(module: str, name: str, is_run: bool = False) -> Any:
     """Return what the draft of a Lua file returns; ``is_run``: it runs, also if it has before."""
     if is_run and module in sys.modules:
         return run_again(module, name, ())

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch as _torch
 
+from compat import nn
 from compat import torch as torch7
 
 # Before the results it tells which of them are storages, which come as tensors.
@@ -239,7 +240,11 @@ class Package:
             raise AttributeError(name)
         if self.__name__ == "torch" and name.startswith("Cuda"):
             draft_runtime().require("cutorch")
-        found, is_open = function_of(_ENTRY % self._found())(name)
+        look = function_of(_ENTRY % self._found())
+        found, is_open = look(name)
+        if found is None and self.__name__ == "nn" and hasattr(nn, name):
+            draft_runtime().require("rnn")  # brings classes of its own and of dpnn's
+            found, is_open = look(name)
         return _Function(found) if callable(found) and not is_open else found
 
     def _found(self) -> str:

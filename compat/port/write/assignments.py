@@ -188,10 +188,11 @@ def _may_delete(value: s.Node, kind: Type, draft: Draft) -> bool:
     """Return whether what a dict is given may be nil: then it has no entry, for which somebody
     has a default.
     """
-    given, shape = draft.types.type(value), kind.shape
-    is_dict = kind.only(Kind.TABLE, Kind.NIL) and shape is not None and shape.is_dict
-    is_dict = is_dict and shape is not None and "default" in shape.uses
-    return is_dict and Kind.NIL in given.atoms and not given.only(Kind.NIL)
+    shape = kind.shape if kind.only(Kind.TABLE, Kind.NIL) else None
+    if shape is None or not shape.is_dict or "default" not in shape.uses:
+        return False
+    given = draft.types.type(value)
+    return Kind.NIL in given.atoms and not given.only(Kind.NIL)
 
 
 def bound(function: Code, target: s.Index, draft: Draft) -> Code:

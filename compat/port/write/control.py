@@ -206,11 +206,11 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
     if is_split and owner.text.startswith("list("):
         owner = Code(owner.text[5:-1])
     no_key = not node.names[0].variable.reads and len(node.names) == 2
-    plain = shape is not None and kind.only(Kind.TABLE) and "meta" not in shape.uses
-    plain = plain and shape is not None and not shape.is_either
+    is_plain = shape is not None and "meta" not in shape.uses and not shape.is_either
+    plain = shape if is_plain and kind.only(Kind.TABLE) else None
     last = table.fields[-1].value if isinstance(table, s.Table) and table.fields else table
     has_holes = shape is not None and (Kind.NIL in shape.items.atoms or isinstance(last, s.Vararg))
-    if plain and shape is not None and shape.is_list and not has_holes:
+    if plain is not None and plain.is_list and not has_holes:
         if no_key:
             del names[0]
             return owner
@@ -219,7 +219,7 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
         return code.call("enumerate", owner, "1")
     if kind.only(Kind.SIZES):
         return code.call("enumerate", owner, "1")
-    is_dict = plain and shape is not None and shape.is_dict and bool(shape.keys or shape.names)
+    is_dict = plain is not None and plain.is_dict and bool(plain.keys or plain.names)
     is_full = shape is None or "lacking" not in shape.uses
     if path == "pairs" and ((is_dict and is_full) or kind.only(Kind.OPTIONS)):
         no_key = no_key and is_dict
