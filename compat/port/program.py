@@ -66,7 +66,8 @@ def make(
         seen, problem, is_ended = traced(files, arguments, folder, seconds, number)
         if problem is not None:
             hint = f"; paths begin in {program.home}" if _OPENS.search(problem) else ""
-            raise PortError(f"the script fails in its run: {problem.rstrip(':')}{hint}")
+            told = f"{problem.rstrip(':')}{hint}; nothing is written (without --run a draft is)"
+            raise PortError(f"the script fails in its run: {told}")
         if is_ended:
             ended.append(arguments)
         for place, kinds in seen.items():
