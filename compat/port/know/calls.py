@@ -49,7 +49,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             return known.call(event, [callee, *arguments])
         if Kind.CLASS in callee.atoms and (classes := known.classes_of(callee)):
             return joined([construct(known, klass, arguments) for klass in classes])
-        if callee.atoms - {Kind.NIL} == {Kind.MODULE}:
+        if known.makes_node(callee):
             return given.of_object(callee, len(arguments))
         klass = known.seen_class(known.facts.get((known.file.path, node.start, node.end), []))
         if callee.signature is None and klass is not None:

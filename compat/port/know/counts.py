@@ -92,7 +92,7 @@ def known_count(known: Inference, node: s.Call) -> int | None:
         event = event or own_event(known, "__call", callee)
         if event is not None:
             return event.count
-        if callee.atoms - {Kind.NIL} == {Kind.MODULE}:
+        if known.makes_node(callee):
             return results.count_of_object(callee, len(node.arguments))
         if callee.atoms & {Kind.CLASS, Kind.MODULE}:
             return 1

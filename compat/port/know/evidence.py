@@ -138,6 +138,9 @@ def _asked(known: Inference, node: s.Node) -> Iterator[tuple[s.Node, Type]]:
     if isinstance(node, s.Binary) and node.operator == "..":
         yield from ((part, Type(Kind.NUMBER, Kind.STRING)) for part in (node.left, node.right)
                     if isinstance(part, s.Index))  # fmt: skip
+    elif isinstance(node, s.Binary) and node.operator == "or":
+        if isinstance(node.left, (s.Name, s.Index)):
+            yield from ((node.left, left) for left in _like(known.type(node.right)))
     elif isinstance(node, s.Index):
         yield from _of_index(known, node)
     elif isinstance(node, s.Call) and node.method is not None:
@@ -148,8 +151,18 @@ def _asked(known: Inference, node: s.Node) -> Iterator[tuple[s.Node, Type]]:
             yield node.arguments[0], _list()
         elif path == "pairs":
             yield node.arguments[0], Type(*_WITH_FIELDS, *_WITH_ENTRIES)
+        elif path.startswith("image.") and path[6:] in function_results.OF_IMAGES:
+            yield node.arguments[0], tensor()
         elif path.startswith("torch.") and path != "torch.pow":  # which takes a number first, too
             yield from _of_arguments(known, node, path[6:], is_function=True)
+
+
+def _like(default: Type) -> Iterator[Type]:
+    """Yield what has such a default: a number, a string or a tensor, too."""
+    kinds = (Kind.NUMBER, default.is_number), (Kind.STRING, default.is_string)
+    yield from (Type(kind) for kind, is_one in kinds if is_one)
+    if default.is_tensor:
+        yield tensor()
 
 
 def _of_index(known: Inference, node: s.Index) -> Iterator[tuple[s.Node, Type]]:

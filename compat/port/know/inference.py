@@ -104,6 +104,7 @@ class Inference:
     original = values.original
     operator_of = values.operator_of
     is_layer = values.is_layer
+    makes_node = values.makes_node
     results = calls.results
     all_results = calls.all_results
     call = calls.call

@@ -238,6 +238,11 @@ def is_layer(known: Inference, kind: Type) -> bool:
     return Kind.OBJECT not in kind.atoms or (klass is not None and klass.is_layer(known.classes))
 
 
+def makes_node(known: Inference, called: Type) -> bool:
+    """Return whether what is called is a module, which gives a node of a graph."""
+    return called.atoms - {Kind.NIL} == {Kind.MODULE} or known.is_layer(called.without(Kind.NIL))
+
+
 def _arithmetic(known: Inference, operator: str, left: Type, right: Type) -> Type:
     define = known.operator_of(operator, left, right)
     if define is not None:

@@ -18,6 +18,13 @@ OF_NUMBERS = {
     "torch.bernoulli",
     "torch.manualSeed",
 }
+# Functions of image that take an image first; Torch7's may take the result's before.
+OF_IMAGES = {
+    *("crop", "translate", "scale", "warp", "affinetransform", "rotate", "polar", "logpolar"),
+    *("hflip", "vflip", "flip", "convolve", "lcn", "compress", "drawText", "drawRect", "histogram"),
+    *("rgb2lab", "lab2rgb", "rgb2yuv", "yuv2rgb", "rgb2y", "rgb2hsl", "hsl2rgb", "rgb2hsv"),
+    *("hsv2rgb", "rgb2nrgb", "y2jet"),
+}
 _OF_THREE = {"lbfgs", "cg", "asgd", "cmaes", "checkgrad"}  # methods of optim
 
 

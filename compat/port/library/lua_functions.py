@@ -168,7 +168,8 @@ hdf5.open|DataSetOptions -> m
 hdf5.HDF5File.open   -> m
 image.load           -> t3d
 image.scale|crop|hflip|vflip|rotate|rgb2yuv|gaussian|gaussian1D|toDisplayTensor|translate -> t
-image.minmax|lena|rgb2y|y2jet|warp -> t
+image.minmax|lena|rgb2y|y2jet|warp|convolve|lcn|polar|logpolar|rgb2lab|lab2rgb|yuv2rgb -> t
+image.rgb2hsl|hsl2rgb|rgb2hsv|hsv2rgb|rgb2nrgb|drawText|drawRect|flip -> t
 image.save           -> nil
 """  # noqa: E501, a rule is a line
 FUNCTIONS = Rules(_LINES, default="x*")

@@ -178,6 +178,8 @@ def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
         rule = results.method_rule(name, kinds)
         if name == "select" and kind.dims == {1}:
             rule = None
+        if name == "topk" and s.constant(node.arguments[-1]) is not True:
+            rule = None  # those that are not sorted have an order of Torch7's own
         if name in tensors.GIVE_THEIR_LAST and node is not draft.asked:
             rule = None
         if rule is not None and rule.result == "=" and _overlaps(node, draft):

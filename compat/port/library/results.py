@@ -24,6 +24,7 @@ apply|annotate|setNumInputDims|ceil|floor|sharedClone|threads|fastMode|setTarget
 _FIELDS = Rules("""
 weight|bias|gradWeight|gradBias|running_mean|running_var -> t
 modules|children -> list of m; train|inplace -> b
+forwardnodes|backwardnodes -> list of node
 real|user|sys|totalValid|averageValid|p -> n
 """)
 _ELSEWHERE = {"cl"}  # what moves tensors to devices that are not here
@@ -157,8 +158,9 @@ def type_named(word: str, operands: list[Type], is_method: bool) -> Type:
         return Type(Kind.TABLE, table=Table(keys={"list"}, items=made))
     elif word == "options":
         return Type(Kind.OPTIONS, table=Table(uses={"options"}))
-    elif word == "loaded":
-        made.classes = {"loaded"}
+    elif word in ("loaded", "node"):
+        made = Type(Kind.MODULE) if word == "node" else made
+        made.classes = {"nngraph.Node" if word == "node" else word}
     elif word == "index":
         return tensor(["Long"], first.dims)
     elif word == "t=":
@@ -233,6 +235,8 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
     """Return the types of what a method of an object of compat's gives."""
     if name == "type" and arguments and owner.only(Kind.MODULE):
         return [owner]  # moved to that type; without an argument it tells its own
+    if name == "split":  # of a node, into as many as anybody takes
+        return [type_named("node", [], False)] * 16
     if rules := _METHODS.all(name):
         return rule_types(rules[0], [owner], [])
     known = next(iter(owner.classes)) if len(owner.classes) == 1 else ""
@@ -294,7 +298,7 @@ def of_object(owner: Type, count: int) -> list[Type]:
     A criterion gives what both its passes give, all else a node of a graph.
     """
     if count_of_object(owner, count) == 1:
-        return [Type(Kind.MODULE)]
+        return [type_named("node", [], False)]
     if not owner.classes:
         return [Type()]
     return [Type(Kind.FLOAT), _result(owner)]

@@ -64,7 +64,8 @@ sort                 {0.}.sort() -> t=,index
 sort n               {0.}.sort({1d}) -> t=,index
 sort nb              {0.}.sort({1d}, descending={2}) -> t=,index
 sort b               {0.}.sort(descending={1}) -> t=,index
-topk n|nnb|nnbb      lua.method({0}, "topk", {*}) -> t=,tLong
+topk n|nn|nnb        lua.method({0}, "topk", {*}) -> t=,tLong
+topk nnbb            {0.}.topk({1}, {2d}, {3}) -> t=,index
 cumsum|cumprod       {0.}.{name}(0) -> t=
 cumsum|cumprod n     {0.}.{name}({1d}) -> t=
 eq|ne|lt|le|gt|ge n|t {0.}.{name}({1}) -> mask

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from compat.port.know.types import FLOATING, NUMBERS, Kind, Type
 from compat.port.library import rules, strings
@@ -233,6 +234,10 @@ def memory(node: s.Node, draft: Draft) -> Code | None:
 
 def logic(node: s.Binary, draft: Draft) -> Code:
     """``and`` and ``or``."""
+    first = node.left
+    if node.operator == "or" and isinstance(first, s.Binary) and first.operator == "and":
+        if isinstance(first.left, s.Name) and s.describe(first.left) == s.describe(first.right):
+            node = replace(node, left=first.left)  # x and x or y
     cases = cases_of(node, draft) if node.operator == "or" else []
     if cases:
         made = draft.value(node.right)
