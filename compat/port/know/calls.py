@@ -114,6 +114,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         return joined([known.call(own, [whose, *arguments]) for whose, own in methods])
     if owner.shape is not None:
         kind = known.entry(owner, owner.shape, s.Constant(node.method))
+        if known.is_layer(owner) and not kind.atoms:  # a method of nn.Module's
+            return given.module_method(owner, node.method, arguments)
         _note_open(node, kind.signature, 1)
         return known.call(kind.signature, [owner, *arguments])
     if node.method == "size" and not arguments and "size" not in known.own_methods:

@@ -13,6 +13,7 @@ from compat.port.write.python_names import python_name
 PACKAGES = {
     *("torch", "nn", "optim", "nngraph", "cutorch", "cunn", "cudnn", "image", "paths", "sys"),
     *("xlua", "graph", "rnn", "dpnn", "threads", "lfs", "cjson", "tds", "gnuplot", "hdf5"),
+    "loadcaffe",
     *("string", "table", "math", "io", "os", "package", "coroutine", "debug", "bit", "jit", "ffi"),
     *("path", "stringx", "tablex", "pretty", "pl", "utils", "optnet", "nccl", "dok", "class"),
 }

@@ -164,6 +164,7 @@ xlua.formatTime      -> s
 cutorch.getDeviceCount|getDevice -> i
 cutorch.setDevice|synchronize|manualSeed|manualSeedAll -> nil
 cutorch.getMemoryUsage -> i,i
+loadcaffe.load       -> m
 hdf5.open|DataSetOptions -> m
 hdf5.HDF5File.open   -> m
 image.load           -> t3d

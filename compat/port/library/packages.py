@@ -31,7 +31,9 @@ _VALUES = {
     "ffi.os": "lua.SYSTEM",
     "cjson.null": "None",
 }
-PYTHON = {"nn", "optim", "cudnn", "cutorch", "xlua", "image", "hdf5", "nngraph", "graph"}
+PYTHON = {
+    *("nn", "optim", "cudnn", "cutorch", "xlua", "image", "hdf5", "nngraph", "graph", "loadcaffe"),
+}
 
 
 _LUA = {

@@ -233,7 +233,7 @@ def method_rule(name: str, arguments: list[Type]) -> Rule | None:
 
 def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
     """Return the types of what a method of an object of compat's gives."""
-    if name == "type" and arguments and owner.only(Kind.MODULE):
+    if name == "type" and arguments:
         return [owner]  # moved to that type; without an argument it tells its own
     if name == "split":  # of a node, into as many as anybody takes
         return [type_named("node", [], False)] * 16

@@ -45,8 +45,8 @@ def pyproject(made: Made, name: str) -> str:
     """``pyproject.toml``, with what the program imports."""
     extras = ["lua"]
     texts = "\n".join(one.text for one in made.files)
-    for extra, word in (("image", "import image"), ("hdf5", "import hdf5")):
-        if word in texts:
+    for extra, module in (("image", "image"), ("hdf5", "hdf5"), ("caffe", "loadcaffe")):
+        if re.search(rf"\bimport (\w+, )*{module}\b", texts):
             extras.append(extra)
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._") or "program"
     return (
