@@ -73,6 +73,7 @@ class Inference:
 
     # What there is to ask, each from the file that knows it.
     dotted = names.dotted
+    chosen = names.chosen
     names_package = names.names_package
     class_of = names.class_of
     classes_of = names.classes_of

@@ -111,6 +111,16 @@ def dotted(known: Inference, node: s.Node) -> str | None:
     return None
 
 
+def chosen(known: Inference, node: s.Node) -> str | None:
+    """``nn.Linear`` for ``backend.Linear`` where ``backend`` is ``nn`` or ``cudnn``."""
+    if not isinstance(node, s.Index) or not isinstance(node.object, s.Name):
+        return None
+    variable, name = node.object.variable, s.constant(node.key)
+    paths = known.alias_paths.get(variable, [])
+    is_either = set(paths) == {"nn", "cudnn"} and len(paths) == len(variable.writes)
+    return f"nn.{name}" if is_either and is_name(name) else None
+
+
 def names_package(known: Inference, path: str) -> bool:
     """Return whether a path begins with the name of a package."""
     head = path.split(".")[0]

@@ -45,6 +45,10 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
 }
 
 
+# Functions that fail when the first thing that they are given is nil, as Python's do.
+_OF_NO_NIL = ("table.", "string.", "stringx.", "unpack")
+
+
 def function(path: str, node: s.Call, draft: Draft) -> Code:
     """``path(arguments)``."""
     if path in draft.types.replaced and holder(path.rpartition(".")[0], draft):
@@ -55,7 +59,10 @@ def function(path: str, node: s.Call, draft: Draft) -> Code:
         made = special(node, draft)
         if made is not None:
             return made
-    kinds = "".join(results.exact_kind(draft.types.type(a)) for a in node.arguments)
+    given = [draft.types.type(a) for a in node.arguments]
+    if given and path.startswith(_OF_NO_NIL):
+        given[0] = draft.types.owner(node.arguments[0])
+    kinds = "".join(map(results.exact_kind, given))
     rule = FUNCTIONS.find(path, kinds)
     if rule is not None and rule.text:
         if rule.statement and draft.asked is node:

@@ -55,6 +55,8 @@ def length(operand: Code, kind: Type, node: s.Unary, draft: Draft) -> Code:
         return code.call("len", operand)
     if kind.is_list(Kind.NIL) and kind.shape and "nil at its end" not in kind.shape.uses:
         return code.call("len", operand)
+    if kind.only(Kind.MODULE):
+        return code.call("len", operand)
     if not kind.atoms:
         draft.unknown(node.operand, "lengths")
     return code.call("lua.length", operand)
