@@ -20,7 +20,9 @@ _OF_TWO = {"__add", "__sub", "__eq", "__lt", "__le"}
 
 def find_classes(known: Inference, file: File) -> None:
     """Find classes and their methods: the first of a name that stands in the class's own block."""
+    indexed = set(map(own_index, s.walk(file.block)))
     for block in [n for n in s.walk(file.block) if isinstance(n, s.Block)]:
+        block.statements = [n for made in block.statements for n in _apart(known, made, indexed)]
         for statement in block.statements:
             _find_class(known, statement)
         own = set(block.statements)
@@ -37,6 +39,32 @@ def find_classes(known: Inference, file: File) -> None:
                 _give_self(known, name, define, klass)
     statements = file.block.statements
     file.block.statements = [n for n in statements if not _asks_for_own(known, file, n)]
+
+
+def _apart(known: Inference, node: s.Statement, indexed: set[Variable | None]) -> list[s.Statement]:
+    """Return the statement, or of ``local C = {n = 0}``, which makes a class, one for the class and
+    those for its fields; also of ``setmetatable({n = 0}, …)``.
+    """
+    target: s.Node | None = node.names[0] if isinstance(node, s.Local) else None
+    target = node.targets[0] if isinstance(node, s.Assign) else target
+    table = node.values[0] if isinstance(node, (s.Local, s.Assign)) and node.values else None
+    if isinstance(table, s.Call) and known.dotted(table.function) == "setmetatable":
+        table = table.arguments[0]
+    if not isinstance(target, s.Name) or not isinstance(table, s.Table):
+        return [node]
+    if target.variable not in indexed or not _may_be_class(known, target.variable):
+        return [node]
+    statements, count = [node], 0
+    for field in table.fields:
+        count += field.key is None
+        key = s.Constant(count) if field.key is None else field.key
+        name = s.Name(target.id, target.variable, target.is_global)
+        comments: list[str | None] = [*field.comments]
+        made = s.Assign([s.Index(name, key)], [field.value], before=comments)
+        made.line, made.start, made.end = node.line, field.value.start, field.value.end
+        statements.append(made)
+    table.fields = []
+    return statements
 
 
 def _asks_for_own(known: Inference, file: File, node: s.Node) -> bool:
@@ -174,13 +202,18 @@ def _find_class(known: Inference, node: s.Statement) -> None:
     own = own_index(node)
     if (
         own is not None
-        and len(own.writes) == 1
-        and not own.is_parameter  # a prototype, of which objects are made
-        and own not in known.prototypes
+        and _may_be_class(known, own)
         and all(klass.variable is not own for klass in known.classes.values())
     ):
         assert isinstance(node, s.Assign)
         _add_class(known, node.values[0], node)
+
+
+def _may_be_class(known: Inference, own: Variable) -> bool:
+    """Return whether X of ``X.__index = X`` is a class of Python's: no prototype, of which objects
+    are made.
+    """
+    return len(own.writes) == 1 and not own.is_parameter and own not in known.prototypes
 
 
 def _holder(known: Inference, name: str) -> s.Node | None:

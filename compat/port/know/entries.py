@@ -322,13 +322,19 @@ def is_past(known: Inference, key: s.Node, shape: Table) -> bool:
 
 
 def _inherit(known: Inference, klass: Class, name: str) -> None:
-    """Give a field one type in a class and in its bases."""
-    parent = known.classes.get(klass.parent or "")
-    while parent is not None:
-        own, theirs = klass.instance.name(name), parent.instance.name(name)
+    """Give a field one type in objects of a class, in those of its bases, and in these classes."""
+    own, base = klass.instance.name(name), known.classes.get(klass.parent or "")
+    others = [klass.members.name(name)] if name in klass.members.root().names else []
+    while base is not None:
+        members = base.members.root()
+        others += [
+            base.instance.name(name),
+            *([members.name(name)] if name in members.names else []),
+        ]
+        base = known.classes.get(base.parent or "")
+    for theirs in others:
         known.join(own, theirs)
         known.join(theirs, own)
-        parent = known.classes.get(parent.parent or "")
 
 
 def any_entry(shape: Table) -> Type:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from compat.port.know.files import File
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import calls, defined, is_maker, sources
+from compat.port.know.shapes import calls, defined, is_maker, is_name, sources
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ class _Look:
             self.classes - self.methods.keys() - {v for v, base, _ in self._metatables() if base}
         )
         found |= {owner for owner, own in self.methods.items() if own.keys() & _OWN_ACCESS}
+        found |= {v for v, made in self.sources if v in self.classes and _has_numbers(made)}
         classes = self.classes | self.methods.keys()
         while (
             others := {
@@ -165,6 +166,12 @@ def given_by(file: File | None) -> s.Name | None:
 def names(node: s.Node, variable: Variable) -> bool:
     """Return whether an expression is a variable."""
     return isinstance(node, s.Name) and node.variable is variable
+
+
+def _has_numbers(made: s.Node) -> bool:
+    """Return whether a table is made with entries that no class of Python's has."""
+    fields = made.fields if isinstance(made, s.Table) else []
+    return not all(is_name(s.constant(field.key)) for field in fields)
 
 
 def own_index(node: s.Node) -> Variable | None:

@@ -18,8 +18,8 @@ IMPORTS = {
     "dptable": "import dptable",
     "Threads": "from compat.threads import Threads",
     **{name: f"from compat import {name}" for name in (
-        "cmdline", "cudnn", "cutorch", "graph", "hdf5", "image", "loadcaffe", "nn", "nngraph", "optim",
-        "random", "t7", "xlua")},
+        "cmdline", "cudnn", "cutorch", "graph", "hdf5", "image", "loadcaffe", "nn", "nngraph",
+        "optim", "random", "t7", "xlua")},
 }  # fmt: skip
 
 

@@ -400,3 +400,73 @@ function A:go(n) return self.v + n end
 local a = Both()
 a.cb = function(self, n) return self.v + (n or 10) end
 print(a:cb(), a.cb(a), a:cb(3), a.cb(a, 4), a:go(1), a.go(a, 2))
+-- # classes made of tables that have fields
+local Account = {balance = 0, log = {}, limit = 10 * 3,
+  describe = function(self) return 'account ' .. self.balance end,
+  'first'}
+Account.__index = Account
+function Account.new(o) return setmetatable(o or {}, Account) end
+function Account:deposit(v) self.balance = self.balance + v; self.log[#self.log + 1] = v end
+local a, b = Account.new(), Account.new{balance = 5}
+a:deposit(3) b:deposit(4)
+print(a.balance, b.balance, #a.log, Account.balance, a.limit, b:describe(), Account[1])
+Shape = {sides = 4, kinds = {square = 'yes'}}
+Shape.__index = Shape
+function Shape.make(n) local s = {} setmetatable(s, Shape) if n then s.sides = n end return s end
+function Shape:count() return self.sides * 2 end
+print(Shape.make():count(), Shape.make(3):count(), Shape.kinds.square)
+local function build()
+  local T = {scale = 2}
+  T.__index = T
+  function T.new(x) return setmetatable({x = x}, T) end
+  function T:get() return self.x * self.scale end
+  return T
+end
+print(build().new(4):get())
+-- # classes with fields that derive, and functions in fields
+local Base = {log = {}, kind = 'base', count = 0}
+Base.__index = Base
+function Base.new(o) o = o or {} return setmetatable(o, Base) end
+function Base:note(v) self.log[#self.log + 1] = v; Base.count = Base.count + 1; return self end
+local Sub = setmetatable({kind = 'sub', extra = {1, 2, 3}}, {__index = Base})
+Sub.__index = Sub
+function Sub.new() return setmetatable({}, Sub) end
+function Sub:total() local n = 0 for _, v in ipairs(self.extra) do n = n + v end return n + #self.log end
+local a, b = Base.new(), Sub.new()
+a:note('x'):note('y') b:note('z')
+print(a.kind, b.kind, #a.log, b.log[3], Base.count, b:total(), Sub.count)
+local U = { funcs = {}, version = 1, names = {"a", "b"}, opts = {lr = 0.1} }
+U.__index = U
+function U.new(v) return setmetatable({_val = v}, U) end
+function U.funcs.each(x) return x + 1 end
+function U.funcs.twice(x) return U.funcs.each(U.funcs.each(x)) end
+function U:value() return self._val * self.opts.lr end
+U.alias = U.funcs.each
+print(U.funcs.each(3), U.version, #U.names, U.names[2], U.alias(2))
+print(U.new(3):value(), U.funcs.twice(1))
+for k, f in pairs(U.funcs) do U[k] = f end
+print(U.twice(5))
+-- # a logger's class, which is called
+local Logger = {
+  -- what is shown
+  level = 2,
+  names = {'debug', 'info', 'warn'},
+  lines = {},
+}
+Logger.__index = Logger
+setmetatable(Logger, {__call = function(cls, level) local o = setmetatable({}, cls) o.level = level or cls.level return o end})
+function Logger:log(level, ...)
+  if level < self.level then return false end
+  local text = self.names[level] .. ': ' .. table.concat({...}, ' ')
+  table.insert(self.lines, text)
+  return true
+end
+local l, m = Logger(), Logger(3)
+print(l:log(1, 'a'), l:log(2, 'b', 'c'), m:log(2, 'd'), m:log(3, 'e'))
+print(#Logger.lines, Logger.lines[2], l.level, m.level)
+for name, v in pairs({x = l.level}) do print(name, v) end
+local Vec = {__type = 'vec'}
+Vec.__index = Vec
+Vec.__add = function(a, b) return Vec.new(a.x + b.x) end
+function Vec.new(x) return setmetatable({x = x}, Vec) end
+print((Vec.new(1) + Vec.new(2)).x, Vec.new(1).__type)
