@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from compat.port.polish import conditions, docstrings, files, loops, nothing, options, tables
+from compat.port.polish import (
+    classes,
+    conditions,
+    docstrings,
+    files,
+    loops,
+    nothing,
+    options,
+    tables,
+)
 from compat.port.polish.source import changed
 
 _RULES = [
     nothing.declared,
     options.by_argparse,
+    classes.fields,
     tables.filled,
     tables.comprehensions,
     tables.extended,

@@ -21,6 +21,14 @@ CHANGED = [
     ("d = {}\nfor i in y:\n    d[i] = 1", "d = {i: 1 for i in y}"),
     ("d = {}\nfor a, b in e:\n    d[a] = b", "d = dict(e)"),
     ("for i in y:\n    x.append(i)", "x.extend(y)"),
+    # Classes
+    (
+        "class C:\n    def f(self):\n        pass\n\n\n# some\nC.n = 0\nC.t = []\nC.m = -1  # less",
+        "class C:\n    # some\n    n = 0\n    m = -1  # less\n\n    def f(self):\n        pass\n"
+        "\n\nC.t = []",
+    ),
+    ("class C:\n    n = None\n\n\nC.n = 2\nx = 1", "class C:\n    n = 2\n\n\nx = 1"),
+    ("class C:\n    pass\n\n\nC.n = 2\nC.n = 3", "class C:\n    n = 2\n\n\nC.n = 3"),
     # Loops
     ("for i in range(len(y)):\n    print(y[i])", "for entry in y:\n    print(entry)"),
     ("for i in range(len(words)):\n    print(words[i])", "for word in words:\n    print(word)"),
