@@ -39,6 +39,7 @@ class _Look:
         for file in known.files:
             known.file = file
             _split(known, file)
+            _derive(known, file)
             self._read(file)
 
     def _read(self, file: File) -> None:
@@ -154,6 +155,63 @@ def _split(known: Inference, file: File) -> None:
                 node.values, call.arguments[0] = [made], s.Name(name.id, name.variable)
                 after = s.Do(call, line=node.line, start=node.start, end=node.end)
                 block.statements.insert(block.statements.index(node) + 1, after)
+
+
+def _derive(known: Inference, file: File) -> None:
+    """Make objects that are given copies of a table's functions, ``for k, v in pairs(C) do self[k]
+    = v end``, objects of a class.
+    """
+    for block in [n for n in s.walk(file.block) if isinstance(n, s.Block)]:
+        for i, node in enumerate(block.statements):
+            found = _copied(known, block.statements[i - 1], node) if i else None
+            if found is None or not _has_functions_only(file, found[0].variable):
+                continue
+            table, target = found
+            function = Variable("setmetatable", None, python="setmetatable")
+            function = file.scopes.globals.setdefault(function.id, function)
+            call = s.Call(s.Name(function.id, function), [target, table])
+            block.statements[i] = s.Do(call, line=node.line, start=node.start, end=node.end)
+            made = next(filter(lambda n: _declares(n, table.variable), file.block.statements))
+            index = s.Assign([s.Index(table, s.Constant("__index"))], [table], line=made.line)
+            file.block.statements.insert(file.block.statements.index(made) + 1, index)
+
+
+def _declares(node: s.Statement, variable: Variable) -> bool:
+    """Return whether a statement makes a variable an empty table."""
+    made = node.values[0] if isinstance(node, s.Local) and len(node.values) == 1 else None
+    is_empty = isinstance(made, s.Table) and not made.fields
+    return isinstance(node, s.Local) and is_empty and node.names[0].variable is variable
+
+
+def _copied(
+    known: Inference, before: s.Statement, node: s.Statement
+) -> tuple[s.Name, s.Name] | None:
+    """Return C and self of ``local self = {}`` and ``for k, v in pairs(C) do self[k] = v end``."""
+    made = before.values[0] if isinstance(before, s.Local) and before.values else None
+    if not isinstance(made, s.Table) or made.fields or not isinstance(node, s.ForEach):
+        return None
+    call, only = node.values[0], node.body.statements
+    if not isinstance(call, s.Call) or known.dotted(call.function) != "pairs" or len(only) != 1:
+        return None
+    put, source = only[0], call.arguments[0]
+    target = put.targets[0] if isinstance(put, s.Assign) else None
+    if not isinstance(target, s.Index) or not isinstance(source, s.Name) or len(node.names) < 2:
+        return None
+    assert isinstance(before, s.Local) and isinstance(put, s.Assign)
+    is_copy = (
+        names(target.object, before.names[0].variable)
+        and names(target.key, node.names[0].variable)
+        and names(put.values[0], node.names[1].variable)
+    )
+    return (source, before.names[0]) if is_copy else None
+
+
+def _has_functions_only(file: File, variable: Variable) -> bool:
+    """Return whether a table of a file's is made empty, and given functions and nothing else."""
+    put = (n.targets[0] for n in s.walk(file.block) if isinstance(n, s.Assign))
+    is_put = any(isinstance(n, s.Index) and names(n.object, variable) for n in put)
+    is_made = any(_declares(node, variable) for node in file.block.statements)
+    return is_made and len(variable.writes) == 1 and not is_put
 
 
 def given_by(file: File | None) -> s.Name | None:

@@ -308,7 +308,12 @@ class _Reader:
         return operator
 
     def _e_binary_expression(self, node: Any) -> Node:
-        return s.Binary(self._operator(node), self.part(node, "left"), self.part(node, "right"))
+        operator, left = self._operator(node), self.part(node, "left")
+        if operator == "or" and isinstance(left, s.Binary) and left.operator == "and":
+            first, second = left.left, left.right
+            if isinstance(first, s.Name) and isinstance(second, s.Name) and first.id == second.id:
+                left = first  # x and x or y
+        return s.Binary(operator, left, self.part(node, "right"))
 
     def _e_unary_expression(self, node: Any) -> Node:
         return s.Unary(self._operator(node), self.part(node, "operand"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from compat.port.know.types import FLOATING, NUMBERS, Kind, Type
 from compat.port.library import rules, strings
@@ -236,10 +235,6 @@ def memory(node: s.Node, draft: Draft) -> Code | None:
 
 def logic(node: s.Binary, draft: Draft) -> Code:
     """``and`` and ``or``."""
-    first = node.left if node.operator == "or" else None
-    if isinstance(first, s.Binary) and first.operator == "and" and isinstance(first.left, s.Name):
-        is_same = s.describe(first.left) == s.describe(first.right)
-        node = replace(node, left=first.left) if is_same else node  # x and x or y
     cases = cases_of(node, draft) if node.operator == "or" else []
     if cases:
         made = draft.value(node.right)

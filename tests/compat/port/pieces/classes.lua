@@ -470,3 +470,29 @@ Vec.__index = Vec
 Vec.__add = function(a, b) return Vec.new(a.x + b.x) end
 function Vec.new(x) return setmetatable({x = x}, Vec) end
 print((Vec.new(1) + Vec.new(2)).x, Vec.new(1).__type)
+-- # objects that get copies of a table's functions
+local data = {}
+local result = {}
+function data.new(n, opt_)
+   opt_ = opt_ or {}
+   local self = {}
+   for k, v in pairs(data) do self[k] = v end
+   if n > 6 then n = 6 end
+   self._n = n
+   self.opt = opt_
+   return self
+end
+function data._push(x) result[1] = x end
+function data:getBatch()
+   self._push(self._n)
+   local res = result[1]
+   result[1] = nil
+   return torch.ones(res, 2), self.opt.name
+end
+function data:size() return self._n end
+local DataLoader = data
+local d = DataLoader.new(8, {name = 'x'})
+local x, name = d:getBatch()
+print(d:size(), x:sum(), name)
+for i = 1, math.min(d:size(), 3) do io.write(i, ' ') end
+print()
