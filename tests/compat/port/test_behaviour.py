@@ -298,6 +298,41 @@ PIECES = {
         local b = {a, x - nn.Linear(2, 3)} - nn.CAddTable()
         print(nn.gModule({x}, {b}):forward(torch.ones(2)):sum())
     """,
+    "graphs: nodes of own layers, parts of a node, forwardnodes, the largest of a row": """
+        require 'nngraph'
+        local hot, parent = torch.class('OneHot', 'nn.Module')
+        function hot:__init(outputSize)
+          parent.__init(self)
+          self.outputSize = outputSize
+          self._eye = torch.eye(outputSize)
+        end
+        function hot:updateOutput(input)
+          self.output:resize(input:size(1), self.outputSize):zero()
+          self.output:copy(self._eye:index(1, input:long()))
+          return self.output
+        end
+        local function lstm(n)
+          local input = nn.Identity()()
+          local x = OneHot(n)(input)
+          local i2h = nn.Linear(n, 4 * n)(x):annotate{name='i2h'}
+          local reshaped = nn.Reshape(4, n)(i2h)
+          local n1, n2, n3, n4 = nn.SplitTable(2)(reshaped):split(4)
+          local g = nn.CMulTable()({nn.Sigmoid()(n1), nn.Tanh()(n2)})
+          local h = nn.CAddTable()({g, nn.CMulTable()({n3, n4})})
+          return nn.gModule({input}, {h})
+        end
+        torch.manualSeed(1)
+        local net = lstm(3)
+        for _, node in ipairs(net.forwardnodes) do
+          if node.data.annotations.name == 'i2h' then
+            print('setting', node.data.annotations.name)
+            node.data.module.bias[{{1, 3}}]:fill(1)
+          end
+        end
+        print(net:forward(torch.Tensor{1, 3, 2}):sum())
+        local values, places = torch.Tensor{{1, 5, 3, 2}, {4, 3, 2, 1}}:topk(2, 2, true, true)
+        print(values:sum(), places[1][1], places[1][2], places[2][1])
+    """,
     "nets on GPUs, which may be CPUs": """
         require 'cunn'
         local Turn, parent = torch.class('nn.Turn', 'nn.Module')
