@@ -10,7 +10,7 @@ from compat.port.read import syntax as s
 
 # What the answers of ``type`` leave of the possibilities.
 LEAVES = {
-    Kind.TABLE: {Kind.TABLE, Kind.OPTIONS, Kind.OBJECT},
+    Kind.TABLE: {Kind.TABLE, Kind.OPTIONS, Kind.OBJECT, Kind.CLASS, Kind.MODULE},
     Kind.NUMBER: set(NUMBERS),
     Kind.STRING: {Kind.STRING},
     Kind.FUNCTION: {Kind.FUNCTION},

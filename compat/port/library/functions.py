@@ -30,6 +30,7 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
     "string.gsub": strings.gsub,
     "table.remove": values.remove,
     "rawequal": values.rawequal,
+    "torch.type": values.type_,
     "select": values.select,
     "assert": errors.assert_,
     "pcall": errors.pcall,

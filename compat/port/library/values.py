@@ -65,6 +65,12 @@ def select(node: s.Call, draft: Draft) -> Code | None:
     return None
 
 
+def type_(node: s.Call, draft: Draft) -> Code | None:
+    """``torch.type`` of a module."""
+    is_module = draft.types.type(node.arguments[0]).only(Kind.MODULE)
+    return code.call("torch7.type", *draft.arguments(node)) if is_module else None
+
+
 def rawequal(node: s.Call, _draft: Draft) -> Code | None:
     """``rawequal``: Torch7's ``contiguous`` gives another object, PyTorch's the tensor itself."""
     is_new = any(isinstance(a, s.Call) and a.method == "contiguous" for a in node.arguments)

@@ -352,7 +352,7 @@ def length(t: Any) -> Any:
         return t.size()
     if (handler := metamethod(t, "__len")) is not None:
         return first(handler(t))
-    if isinstance(t, Object) and not hasattr(t, "__len__"):
+    if kinds.type(t) == "table" and not hasattr(t, "__len__"):
         t = vars(t)
     if isinstance(t, dict):
         n = 0

@@ -43,6 +43,9 @@ def dimensions(node: s.Node, draft: Draft) -> Code | None:
     return code.call("lua.dim", draft.value(node.function)) if may_be_empty else None
 
 
+_MEASURED = {"nn.Sequential", "nn.ConcatTable", "nn.ParallelTable", "nn.Concat", "nn.Parallel"}
+
+
 def length(operand: Code, kind: Type, node: s.Unary, draft: Draft) -> Code:
     """``#``."""
     draft.page.resolve(draft.how(node.operand) if kind.atoms else "open")
@@ -54,7 +57,7 @@ def length(operand: Code, kind: Type, node: s.Unary, draft: Draft) -> Code:
         return code.call("len", operand)
     if kind.is_list(Kind.NIL) and kind.shape and "nil at its end" not in kind.shape.uses:
         return code.call("len", operand)
-    if kind.only(Kind.MODULE):
+    if kind.only(Kind.MODULE) and kind.classes <= _MEASURED and kind.classes:
         return code.call("len", operand)
     if not kind.atoms:
         draft.unknown(node.operand, "lengths")
@@ -138,6 +141,8 @@ def equality(node: s.Binary, draft: Draft) -> Code:
         return code.call("isinstance", draft.value(call.arguments[0]), "list")
     if isinstance(left, s.Constant) and not isinstance(right, s.Constant):
         left, right = right, left
+    if (test := _type_test(left, s.constant(right), draft)) is not None:
+        return test if positive else code.negated(test)
     kind, other = draft.types.type(left), draft.types.type(right)
     memories = [memory(left, draft), memory(right, draft)]
     if memories[0] is not None and memories[1] is not None:
@@ -181,6 +186,28 @@ def equality(node: s.Binary, draft: Draft) -> Code:
     if kind.only(*same) and other.only(*same) and not kind.has_meta:
         return _identity(node, a, b)
     return by("lua.equal")
+
+
+_PLAIN = {Kind.NIL, Kind.STRING, Kind.BOOLEAN, Kind.TABLE, Kind.TENSOR, Kind.MASK, *NUMBERS}
+
+
+def _type_test(call: s.Node, name: object, draft: Draft) -> Code | None:
+    """``type(x) == 'string'``, where Python can ask the same."""
+    path = draft.types.dotted(call.function) if isinstance(call, s.Call) else None
+    if not isinstance(call, s.Call) or path not in ("type", "torch.type"):
+        return None
+    if call.method is not None or len(call.arguments) != 1 or not isinstance(name, str):
+        return None
+    kind, subject = draft.types.type(call.arguments[0]), _tested(call.arguments[0], draft)
+    if path == "torch.type" and "." in name:
+        return code.binary(code.call("torch7.type", subject), "==", Code(f'"{name}"'))
+    python = {"string": "str", "boolean": "bool"}.get(name)
+    if name == "number" and kind.is_known and Kind.BOOLEAN not in kind.atoms:
+        python = "(int, float)"
+    is_plain = kind.is_known and kind.atoms <= _PLAIN and not kind.has_meta
+    if name == "table" and is_plain and kind.shape is not None and kind.shape.klass is None:
+        python = "list" if kind.shape.is_list else "(list, dict)"
+    return None if python is None else code.call("isinstance", subject, python)
 
 
 def _identity(node: s.Binary, a: Code, b: Code) -> Code:

@@ -954,3 +954,24 @@ local exp = math.exp
 print(exp(1000), math.sin(math.huge), math.log(8, 1), math.log(0, 0.5), math.floor(math.huge), math.ceil(-math.huge))
 local zero = 0
 print(math.floor(1 / zero), math.log(zero), math.sqrt(-1), math.cos(zero), math.log(8, 2))
+-- # what a value is: its type
+require 'nn'
+local function show(x)
+  if type(x) == 'string' then return 's' .. x
+  elseif type(x) == 'number' then return x + 1
+  elseif type(x) == 'table' then return #x
+  elseif type(x) == 'boolean' then return x and 'yes' or 'no'
+  elseif type(x) == 'nil' then return 'nil'
+  elseif torch.type(x) == 'nn.Linear' then return 'linear'
+  else return torch.type(x) end
+end
+print(show('a'), show(2), show{1, 2}, show(true), show(nil), show(nn.Linear(2, 2)), show(torch.ones(2)), show(nn.Tanh()))
+local function each(t) for i, v in ipairs(t) do if type(v) ~= 'table' then io.write(v, ' ') else each(v) end end end
+each{1, {2, {3}}, 4} print()
+local opt = {a = 'x', n = 3}
+for _, k in ipairs{'a', 'n', 'q'} do io.write(tostring(type(opt[k]) == 'string'), ' ', tostring(type(opt[k]) == 'number'), ' ') end
+print()
+local net = nn.Sequential():add(nn.Linear(2, 3)):add(nn.Tanh()):add(nn.ParallelTable())
+for i = 1, 3 do local m = net:get(i) print(torch.type(m), torch.type(m) == 'nn.Tanh', torch.type(m):find('Linear') ~= nil) end
+local x = torch.type(torch.ones(2)) == 'torch.DoubleTensor'
+print(x, torch.type(3) == 'number', type(torch.ones(1)) == 'table', type(nn.Linear(1, 1)) == 'table')
