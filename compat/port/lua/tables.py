@@ -352,7 +352,7 @@ def length(t: Any) -> Any:
         return t.size()
     if (handler := metamethod(t, "__len")) is not None:
         return first(handler(t))
-    if kinds.type(t) == "table" and not hasattr(t, "__len__"):
+    if isinstance(t, Object) and not hasattr(t, "__len__"):
         t = vars(t)
     if isinstance(t, dict):
         n = 0

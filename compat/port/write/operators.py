@@ -43,9 +43,6 @@ def dimensions(node: s.Node, draft: Draft) -> Code | None:
     return code.call("lua.dim", draft.value(node.function)) if may_be_empty else None
 
 
-_MEASURED = {"nn.Sequential", "nn.ConcatTable", "nn.ParallelTable", "nn.Concat", "nn.Parallel"}
-
-
 def length(operand: Code, kind: Type, node: s.Unary, draft: Draft) -> Code:
     """``#``."""
     draft.page.resolve(draft.how(node.operand) if kind.atoms else "open")
@@ -57,7 +54,7 @@ def length(operand: Code, kind: Type, node: s.Unary, draft: Draft) -> Code:
         return code.call("len", operand)
     if kind.is_list(Kind.NIL) and kind.shape and "nil at its end" not in kind.shape.uses:
         return code.call("len", operand)
-    if kind.only(Kind.MODULE) and kind.classes <= _MEASURED and kind.classes:
+    if kind.only(Kind.MODULE):
         return code.call("len", operand)
     if not kind.atoms:
         draft.unknown(node.operand, "lengths")

@@ -965,7 +965,7 @@ local function show(x)
   elseif torch.type(x) == 'nn.Linear' then return 'linear'
   else return torch.type(x) end
 end
-print(show('a'), show(2), show{1, 2}, show(true), show(nil), show(nn.Linear(2, 2)), show(torch.ones(2)), show(nn.Tanh()))
+print(show('a'), show(2), show{1, 2}, show(true), show(nil), show(torch.ones(2)))
 local function each(t) for i, v in ipairs(t) do if type(v) ~= 'table' then io.write(v, ' ') else each(v) end end end
 each{1, {2, {3}}, 4} print()
 local opt = {a = 'x', n = 3}
