@@ -125,29 +125,22 @@ def _dict_fields(klass: Class, draft: Draft) -> list[str]:
 
 
 def _missing_at_first(klass: Class, draft: Draft) -> set[str]:
-    """Return the fields that the program asks for before they are set; in Lua they are nil then.
-
-    Objects of classes that derive from no layer give None for any, but not the classes, of which
-    methods may be called, too.
+    """Return the fields that the program asks for before they are set; in Lua they are nil then,
+    and in classes that derive from no layer, too.
     """
     base = klass
     while base.parent in draft.types.classes:
         base = draft.types.classes[base.parent]
-    of_objects = base.parent is not None or any(
-        isinstance(n, s.Call) and n.method is not None and draft.types.class_of(n.function) is klass
-        for n in s.walk(draft.file.block)
-    )
-    package, _, name = (base.parent or "").partition(".")
+    if base.parent is None:
+        return set()
+    package, _, name = base.parent.partition(".")
     above = packages.found(package, name) if packages.has(package, name) else None
     return {
         str(index.key.value)
         for index in tested(draft.file.block)
         if isinstance(index.key, s.Constant)
         and is_name(index.key.value)
-        and (
-            draft.types.class_of(index.object) is klass
-            or (of_objects and _is_of(index.object, klass, draft))
-        )
+        and (draft.types.class_of(index.object) is klass or _is_of(index.object, klass, draft))
         and not _has_field(above, str(index.key.value))
         and index.key.value not in klass.methods
         and not _is_set_at_first(str(index.key.value), klass, draft)

@@ -400,3 +400,14 @@ function A:go(n) return self.v + n end
 local a = Both()
 a.cb = function(self, n) return self.v + (n or 10) end
 print(a:cb(), a.cb(a), a:cb(3), a.cb(a, 4), a:go(1), a.go(a, 2))
+
+-- # a class has no field that nobody set
+local A = torch.class('A')
+function A:__init() self.a = 1 end
+local B = torch.class('B', 'A')
+B.x = 3
+local C = {}
+C.__index = C
+function C.new() return setmetatable({}, C) end
+for _, c in ipairs{A, B} do print(c.x or 'none') end
+print(A.x, C.x, B.x, A.y, C.new().x)

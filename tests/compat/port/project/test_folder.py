@@ -303,6 +303,21 @@ def test_dofile_of_a_computed_name_runs_a_file_each_time(tmp_path: Path) -> None
     assert printed(texts, tmp_path) == "1\t2\ntrue\t1\t3\n1\t2\n5\n"
 
 
+def test_require_of_a_computed_name_gives_one_of_several_classes(tmp_path: Path) -> None:
+    texts = {
+        "main.lua": "require 'torch'\nfor _, name in ipairs{'one', 'two'} do\n"
+        "  local task = require('task_' .. name)\n  local config = task.CONFIG or {}\n"
+        "  print(task:make(5), config.a)\nend\n",
+        "task.lua": "local Task = torch.class('Task')\n"
+        "function Task:make(n) return self:name() .. n .. (self.x or 'nix') end\nreturn Task\n",
+        "task_one.lua": "require 'task'\nlocal One = torch.class('One', 'Task')\n"
+        "function One:name() return 'one' end\nOne.CONFIG = {a = 1}\nreturn One\n",
+        "task_two.lua": "require 'task'\nlocal Two = torch.class('Two', 'Task')\n"
+        "function Two:name() return 'two' end\nreturn Two\n",
+    }
+    assert printed(texts, tmp_path) == "one5nix\t1\ntwo5nix\tnil\n"
+
+
 def test_large_data_comes_whole(tmp_path: Path) -> None:
     rows = "".join(f"  {{id = {i}, name = 'row {i}'}},\n" for i in range(9_000))
     texts = {
