@@ -411,3 +411,19 @@ C.__index = C
 function C.new() return setmetatable({}, C) end
 for _, c in ipairs{A, B} do print(c.x or 'none') end
 print(A.x, C.x, B.x, A.y, C.new().x)
+
+-- # classes as values: a method that is called of one gets it as self
+local acts = {}
+local Act = torch.class('acts.Act', acts)
+function Act:name() return self.title or 'none' end
+local Get = torch.class('acts.Get', 'acts.Act', acts)
+function Get:perform(world, a) return world.name .. 'get' .. a .. self:name() end
+local Drop = torch.class('acts.Drop', 'acts.Act', acts)
+function Drop:perform(world, a) return world.name .. 'drop' .. a .. self:name() end
+acts.Get.title = 'got'
+local actions = {get = acts.Get, drop = acts.Drop}
+local Clause = torch.class('acts.Clause', acts)
+function Clause:__init(action, ...) self.action, self.args = action, {...} end
+function Clause:perform() return self.action:perform({name = 'w'}, unpack(self.args)) end
+print(acts.Clause(actions.get, 'tree'):perform())
+for word in string.gmatch('get drop', '%a+') do print(acts.Clause(actions[word], 'x'):perform()) end
