@@ -285,9 +285,11 @@ def test_requires_inside_functions_may_go_in_circles(tmp_path: Path) -> None:
         "a.lua": "local b = require 'b'\nlocal M = {}\nfunction M.f(n) return b.g(n) end\n"
         "function M.h(n) return n + 1 end\nreturn M\n",
         "b.lua": "local M = {}\nfunction M.g(n) local a = require 'a' return a.h(n) end\n"
-        "return M\n",
+        "function M.c(n) require 'c' return inc(n) end\nreturn M\n",
+        "c.lua": "local b = require 'b'\nfunction inc(n) return b.g(n) end\n",
     }
-    assert printed(texts, tmp_path) == "4\n"
+    texts["main.lua"] += "print(require('b').c(4))\n"
+    assert printed(texts, tmp_path) == "4\n5\n"
 
 
 def test_dofile_of_a_computed_name_runs_a_file_each_time(tmp_path: Path) -> None:
