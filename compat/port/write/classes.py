@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from compat.port.know.files import Class
@@ -125,8 +126,8 @@ def _dict_fields(klass: Class, draft: Draft) -> list[str]:
 
 
 def _missing_at_first(klass: Class, draft: Draft) -> set[str]:
-    """Return the fields that the program asks for before they are set; in Lua they are nil then,
-    and in classes that derive from no layer, too.
+    """Return the fields that the program asks for before they are set, or never sets; in Lua they
+    are nil then, and in classes that derive from no layer, too.
     """
     base = klass
     while base.parent in draft.types.classes:
@@ -137,7 +138,7 @@ def _missing_at_first(klass: Class, draft: Draft) -> set[str]:
     above = packages.found(package, name) if packages.has(package, name) else None
     return {
         str(index.key.value)
-        for index in tested(draft.file.block)
+        for index in [*tested(draft.file.block), *_never_set(draft)]
         if isinstance(index.key, s.Constant)
         and is_name(index.key.value)
         and (draft.types.class_of(index.object) is klass or _is_of(index.object, klass, draft))
@@ -145,6 +146,13 @@ def _missing_at_first(klass: Class, draft: Draft) -> set[str]:
         and index.key.value not in klass.methods
         and not _is_set_at_first(str(index.key.value), klass, draft)
     }
+
+
+def _never_set(draft: Draft) -> Iterator[s.Index]:
+    """Yield the entries of names that the program puts nothing into."""
+    for node in s.walk(draft.file.block):
+        if isinstance(node, s.Index) and s.constant(node.key) not in draft.types.set_somewhere:
+            yield node
 
 
 def _is_of(node: s.Node, klass: Class, draft: Draft) -> bool:

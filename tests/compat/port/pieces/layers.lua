@@ -527,3 +527,16 @@ for t = 1, 2 do
   net:accGradParameters(input[t], out, 2)
   print(out[1]:sum(), out[2]:sum(), #out, g[1]:sum(), g[2]:sum())
 end
+
+-- # fields of a layer that nobody sets
+require "nn"
+local L, parent = torch.class('nn.L', 'nn.Module')
+function L:__init()
+  parent.__init(self)
+  self.a = nn.Sequential()
+  self.a:add(nn.Linear(2, 2))
+  print(self.nothing, #self.a.modules)
+  self.table = {self.other, 1}
+end
+local l = nn.L()
+print(l.b, l.table[2])
