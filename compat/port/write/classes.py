@@ -69,11 +69,10 @@ def class_statement(klass: Class, draft: Draft) -> None:
     draft.page.write(f"class {name}({base}{typename}):")
     outer, draft.klass = draft.klass, klass
     with draft.page.indented():
-        by_number = _dict_fields(klass, draft)
-        if by_number:
-            names = ", ".join(f'"{name}"' for name in by_number)
-            comma = "," if len(by_number) == 1 else ""
-            draft.page.write(f"dict_fields = ({names}{comma})", "lists in files, if from 1 to n")
+        tables = _fields_in_files(klass, draft)
+        for field, names in tables.items():
+            quoted = "".join(f'"{name}", ' for name in sorted(names))
+            draft.page.write(f"{field} = ({quoted})", "lists in files, if from 1 to n")
         parent_name = klass.parent or ""
         above = packages.found(*parent_name.split(".", 1)) if "." in parent_name else None
         if getattr(above, "prints_every_module", bool)() and "__tostring__" not in klass.methods:
@@ -86,7 +85,7 @@ def class_statement(klass: Class, draft: Draft) -> None:
             default = f"lua.Object.{event}" if event in ("__str__", "__eq__") else "None"
             draft.page.write(f"{event} = {default}", "a metamethod is not inherited")
         for number, (method, define) in enumerate(klass.methods.items()):
-            if number or by_number or missing or left:
+            if number or tables or missing or left:
                 draft.page.write("")
             draft.hoisted.add(define)
             draft.page.comments([c for c in define.before if c is not None])
@@ -105,13 +104,13 @@ def class_statement(klass: Class, draft: Draft) -> None:
         draft.page.write(f"shared.{name} = {name}")
 
 
-def _dict_fields(klass: Class, draft: Draft) -> list[str]:
-    """Return fields that are dicts with numbers for keys, of a class that may be loaded from
-    files.
+def _fields_in_files(klass: Class, draft: Draft) -> dict[str, set[str]]:
+    """Return fields that are dicts with numbers for keys, and those that are a ``lua.Table``, of a
+    class that may be loaded from files.
     """
     if not klass.is_torch or not draft.types.loads_files:
-        return []
-    found = set()
+        return {}
+    found: dict[str, set[str]] = {}
     for node in s.walk(draft.file.block):
         if not isinstance(node, s.Index) or not isinstance(node.key, s.Constant):
             continue
@@ -120,9 +119,11 @@ def _dict_fields(klass: Class, draft: Draft) -> list[str]:
             continue
         kind = draft.types.type(node)
         shape = kind.shape if kind.only(Kind.TABLE, Kind.NIL) else None
-        if shape is not None and shape.is_dict and shape.keys & {"int", "list", "other"}:
-            found.add(str(node.key.value))
-    return sorted(found)
+        if shape is not None and shape.is_own_meta and not klass.is_layer(draft.types.classes):
+            found.setdefault("lua_tables", set()).add(str(node.key.value))
+        elif shape is not None and shape.is_dict and shape.keys & {"int", "list", "other"}:
+            found.setdefault("dict_fields", set()).add(str(node.key.value))
+    return found
 
 
 def _missing_at_first(klass: Class, draft: Draft) -> set[str]:

@@ -427,3 +427,20 @@ function Clause:__init(action, ...) self.action, self.args = action, {...} end
 function Clause:perform() return self.action:perform({name = 'w'}, unpack(self.args)) end
 print(acts.Clause(actions.get, 'tree'):perform())
 for word in string.gmatch('get drop', '%a+') do print(acts.Clause(actions[word], 'x'):perform()) end
+
+-- # a table with tables for keys, in an object that is saved and loaded
+local C = torch.class('Mgr')
+function C:__init() self.map, self.n = {}, 0 end
+function C:add(s)
+  if self.map[s] == nil then
+    self.n = self.n + 1
+    self.map[s] = self.n
+  end
+  return self.map[s]
+end
+local m, key, path = Mgr(), {1}, os.tmpname()
+print(m:add('a'), m:add(key), m:add(key))
+torch.save(path, {m, 5})
+local n, five = unpack(torch.load(path))
+os.remove(path)
+print(n.n, n.map.a, n:add('a'), n:add('b'), n:add(key), five)
