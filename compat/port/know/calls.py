@@ -206,7 +206,8 @@ def methods(known: Inference, owner: Type, name: str) -> list[tuple[Type, Signat
         if define is None and name == "forward" and klass.is_layer(known.classes):
             define = klass.method("updateOutput", known.classes)
         if define is not None and define not in found:
-            found[define] = klass.object, known.signature(define.function).root()
+            own = known.class_type(klass) if Kind.CLASS in owner.atoms else klass.object
+            found[define] = own, known.signature(define.function).root()
     if len(found) == 1:
         return [(owner, signature) for _, signature in found.values()]
     return list(found.values())

@@ -203,8 +203,10 @@ def _required(known: Inference, node: s.Call) -> Type:
     values = [f.value for f in known.files_like(node) if f is not known.file]
     kinds = {frozenset(value.atoms) for value in values}
     klasses = [v.shape.klass for v in values if v.shape is not None and v.only(Kind.CLASS)]
-    is_one_kind = len(kinds) == 1 and not any(klass and klass.is_torch for klass in klasses)
-    for value in values if is_one_kind else ():
+    is_of_torch = any(klass and klass.is_torch for klass in klasses)
+    if is_of_torch:  # one class or another, and no object of what it is used as
+        return Type(Kind.CLASS, Kind.OBJECT)
+    for value in values if len(kinds) == 1 else ():
         found.join(value)
     name = required(node)
     if name is not None and not values and name not in KNOWN:

@@ -136,6 +136,15 @@ def tested(block: s.Block) -> Iterator[s.Index]:
     return (node for node in _conditions(block) if isinstance(node, s.Index))
 
 
+def set_names(block: s.Block) -> Iterator[object]:
+    """Yield the names of entries that something is put into."""
+    for node in s.walk(block):
+        targets = node.targets if isinstance(node, s.Assign) else []
+        for target in [node.target] if isinstance(node, s.Define) else targets:
+            if isinstance(target, s.Index):
+                yield s.constant(target.key)
+
+
 def tested_later(block: s.Block) -> set[s.Node]:
     """Return the entries that are put into a variable that is tested: ``local v = t[i]; if v
     then``.

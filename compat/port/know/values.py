@@ -93,7 +93,8 @@ def owner_of_method(known: Inference, node: s.Call) -> Type:
         return told  # entries of a list are not all of a kind
     if told is None or not told.atoms <= kind.atoms:
         return kind
-    found = kind.without(*kind.atoms - told.atoms)
+    is_object = Kind.OBJECT in told.atoms  # or its class, which has the method, too
+    found = kind.without(*kind.atoms - told.atoms - ({Kind.CLASS} if is_object else set()))
     found.open = False
     return found
 

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import replace
 
+from compat.port.know.types import Kind
 from compat.port.library import errors, files, printing, results, rules, strings, values
 from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.library.packages import PYTHON, found, has, holder, original, value
@@ -82,23 +83,29 @@ def function(path: str, node: s.Call, draft: Draft) -> Code:
 
 def _of_package(path: str, node: s.Call, draft: Draft) -> Code:
     count = draft.types.count(node)
-    most = _most_arguments(path)
-    if most is not None and len(node.arguments) > most:  # Lua drops what is too many
-        node = replace(node, arguments=node.arguments[:most])
+    taken = _parameters(path)
+    if taken is not None and len(node.arguments) > len(taken):  # Lua drops what is too many
+        node = replace(node, arguments=node.arguments[: len(taken)])
     if path.startswith("image.") and (named := _named(node, draft)) is not None:
         return code.call(path, *named)
-    return Code(code.call(path, *draft.arguments(node)).text, spread=1 if count is None else count)
+    arguments: list[Code | str] = [*draft.arguments(node)]
+    for i, (given, parameter) in enumerate(zip(node.arguments, taken or (), strict=False)):
+        kind = draft.types.type(given)
+        is_flag = parameter.annotation == "bool"
+        if is_flag and kind.is_known and not kind.may(Kind.BOOLEAN, Kind.NIL):
+            arguments[i] = "True"  # as Lua sees numbers
+    return Code(code.call(path, *arguments).text, spread=1 if count is None else count)
 
 
-def _most_arguments(path: str) -> int | None:
-    """Return how many arguments a class of ``nn`` takes; None if that is open, or no class."""
+def _parameters(path: str) -> list[inspect.Parameter] | None:
+    """Return what a class of ``nn`` takes; None if that is open, or no class."""
     head, _, name = path.partition(".")
     made = found("nn", name) if head == "nn" else None
     if not isinstance(made, type):
         return None
     parameters = inspect.signature(made).parameters.values()
     positional = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-    return len(positional) if not any(p.kind is p.VAR_POSITIONAL for p in parameters) else None
+    return positional if not any(p.kind is p.VAR_POSITIONAL for p in parameters) else None
 
 
 def _named(node: s.Call, draft: Draft) -> list[str] | None:

@@ -75,8 +75,7 @@ def method(node: s.Call, draft: Draft) -> Code:
         if define is not None and not is_maker(define):
             arguments = [owner, *arguments]  # Python gives its class to no function
         elif itself is None and (
-            {Kind.CLASS, Kind.OBJECT} <= kind.atoms
-            or (kind.may(Kind.OBJECT) and name in draft.types.given_owner)
+            Kind.CLASS in kind.atoms or (kind.may(Kind.OBJECT) and name in draft.types.given_owner)
         ):  # an object's class it is not given, nor its object a function in a field
             made = code.call("lua.method", owner, f'"{name}"', *arguments)
             return Code(made.text, spread=count)

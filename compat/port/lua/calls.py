@@ -120,7 +120,7 @@ def method(owner: Any, name: str, *args: Any) -> Any:
     if found is None:
         _load_package_of(owner)
         return call_method(owner, name, *args)
-    if isinstance(found, FunctionType) and name in vars(owner):
+    if isinstance(found, FunctionType) and (isinstance(owner, type) or name in vars(owner)):
         return call(found, owner, *args)  # no method of its class
     if name == "split" and isinstance(owner, Node):
         return tuple(found(*args)) if args != (1,) else found(*args)

@@ -7,14 +7,24 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from compat import t7
-from compat.lua_tables import by_number
+from compat.lua_tables import by_number, items
 
 
-class Object:
+class ScriptClass(type):
+    """A class of the script: a field that was not set is None, as in Lua."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name == "typename" or (name.startswith("__") and name.endswith("__")):
+            raise AttributeError(name)
+        return None
+
+
+class Object(metaclass=ScriptClass):
     """An object of a class of the script: a field that was not set is None, as in Lua."""
 
     typename: str
     dict_fields: tuple[str, ...] = ()  # tables by number that are dicts, in files lists
+    lua_tables: tuple[str, ...] = ()  # fields that are a lua.Table, in files dicts or lists
     metatable: ClassVar[dict[str, Any]]  # of the class: how it is called
     new: ClassVar[Any]
 
@@ -33,7 +43,8 @@ class Object:
     def t7_fields(self) -> dict[str, Any]:
         """Return what is saved: all fields but functions, which a file of Python's cannot have."""
         entries = vars(self).items()
-        left_out = [n for n, v in entries if callable(v) and not hasattr(v, "typename")]
+        functions = {n for n, v in entries if callable(v) and not isinstance(v, dict)}
+        left_out = [n for n in functions if not hasattr(vars(self)[n], "typename")]
         if left_out:
             name = getattr(type(self), "typename", "object")
             warnings.warn(f"{name}: {', '.join(left_out)}: functions are not saved", stacklevel=2)
@@ -41,7 +52,11 @@ class Object:
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Have the fields of a file."""
+        from compat.port.lua.tables import Table
+
         vars(self).update({**fields, **by_number(fields, self.dict_fields)})
+        for name in filter(fields.get, self.lua_tables):
+            setattr(self, name, Table(dict(items(fields[name]))))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from compat.port.know.files import Class
@@ -68,11 +69,10 @@ def class_statement(klass: Class, draft: Draft) -> None:
     draft.page.write(f"class {name}({base}{typename}):")
     outer, draft.klass = draft.klass, klass
     with draft.page.indented():
-        by_number = _dict_fields(klass, draft)
-        if by_number:
-            names = ", ".join(f'"{name}"' for name in by_number)
-            comma = "," if len(by_number) == 1 else ""
-            draft.page.write(f"dict_fields = ({names}{comma})", "lists in files, if from 1 to n")
+        tables = _fields_in_files(klass, draft)
+        for field, names in tables.items():
+            quoted = "".join(f'"{name}", ' for name in sorted(names))
+            draft.page.write(f"{field} = ({quoted})", "lists in files, if from 1 to n")
         parent_name = klass.parent or ""
         above = packages.found(*parent_name.split(".", 1)) if "." in parent_name else None
         if getattr(above, "prints_every_module", bool)() and "__tostring__" not in klass.methods:
@@ -85,7 +85,7 @@ def class_statement(klass: Class, draft: Draft) -> None:
             default = f"lua.Object.{event}" if event in ("__str__", "__eq__") else "None"
             draft.page.write(f"{event} = {default}", "a metamethod is not inherited")
         for number, (method, define) in enumerate(klass.methods.items()):
-            if number or by_number or missing or left:
+            if number or tables or missing or left:
                 draft.page.write("")
             draft.hoisted.add(define)
             draft.page.comments([c for c in define.before if c is not None])
@@ -104,13 +104,13 @@ def class_statement(klass: Class, draft: Draft) -> None:
         draft.page.write(f"shared.{name} = {name}")
 
 
-def _dict_fields(klass: Class, draft: Draft) -> list[str]:
-    """Return fields that are dicts with numbers for keys, of a class that may be loaded from
-    files.
+def _fields_in_files(klass: Class, draft: Draft) -> dict[str, set[str]]:
+    """Return fields that are dicts with numbers for keys, and those that are a ``lua.Table``, of a
+    class that may be loaded from files.
     """
     if not klass.is_torch or not draft.types.loads_files:
-        return []
-    found = set()
+        return {}
+    found: dict[str, set[str]] = {}
     for node in s.walk(draft.file.block):
         if not isinstance(node, s.Index) or not isinstance(node.key, s.Constant):
             continue
@@ -119,39 +119,41 @@ def _dict_fields(klass: Class, draft: Draft) -> list[str]:
             continue
         kind = draft.types.type(node)
         shape = kind.shape if kind.only(Kind.TABLE, Kind.NIL) else None
-        if shape is not None and shape.is_dict and shape.keys & {"int", "list", "other"}:
-            found.add(str(node.key.value))
-    return sorted(found)
+        if shape is not None and shape.is_own_meta and not klass.is_layer(draft.types.classes):
+            found.setdefault("lua_tables", set()).add(str(node.key.value))
+        elif shape is not None and shape.is_dict and shape.keys & {"int", "list", "other"}:
+            found.setdefault("dict_fields", set()).add(str(node.key.value))
+    return found
 
 
 def _missing_at_first(klass: Class, draft: Draft) -> set[str]:
-    """Return the fields that the program asks for before they are set; in Lua they are nil then.
-
-    Objects of classes that derive from no layer give None for any, but not the classes, of which
-    methods may be called, too.
+    """Return the fields that the program asks for before they are set, or never sets; in Lua they
+    are nil then, and in classes that derive from no layer, too.
     """
     base = klass
     while base.parent in draft.types.classes:
         base = draft.types.classes[base.parent]
-    of_objects = base.parent is not None or any(
-        isinstance(n, s.Call) and n.method is not None and draft.types.class_of(n.function) is klass
-        for n in s.walk(draft.file.block)
-    )
-    package, _, name = (base.parent or "").partition(".")
+    if base.parent is None:
+        return set()
+    package, _, name = base.parent.partition(".")
     above = packages.found(package, name) if packages.has(package, name) else None
     return {
         str(index.key.value)
-        for index in tested(draft.file.block)
+        for index in [*tested(draft.file.block), *_never_set(draft)]
         if isinstance(index.key, s.Constant)
         and is_name(index.key.value)
-        and (
-            draft.types.class_of(index.object) is klass
-            or (of_objects and _is_of(index.object, klass, draft))
-        )
+        and (draft.types.class_of(index.object) is klass or _is_of(index.object, klass, draft))
         and not _has_field(above, str(index.key.value))
         and index.key.value not in klass.methods
         and not _is_set_at_first(str(index.key.value), klass, draft)
     }
+
+
+def _never_set(draft: Draft) -> Iterator[s.Index]:
+    """Yield the entries of names that the program puts nothing into."""
+    for node in s.walk(draft.file.block):
+        if isinstance(node, s.Index) and s.constant(node.key) not in draft.types.set_somewhere:
+            yield node
 
 
 def _is_of(node: s.Node, klass: Class, draft: Draft) -> bool:

@@ -37,9 +37,7 @@ def bring(file: File, name: str, known_as: str, draft: Draft) -> None:
     text = text if name == known_as else f"{text} as {known_as}"
     draft.names[known_as] = text
     is_inside = draft.scope is not draft.file.scopes.file
-    if is_inside and _leads_back(file, draft):
-        draft.page.write(text)  # when the function runs, both files are there
-    elif only_defines(file, draft.types):
+    if _is_at_top(file, draft):
         draft.modules.add(text)
     elif is_inside or draft.page.indent:
         draft.page.write(text)
@@ -84,6 +82,14 @@ def imported(node: s.Call, draft: Draft) -> Code:
     bring(file, result, name, draft)
     is_first = file.gives_several and not is_run
     return code.call("lua.first", name) if is_first else Code(name, spread=count)
+
+
+def _is_at_top(file: File, draft: Draft) -> bool:
+    """Return whether a file may be imported at the top; not one that a function loads, and that
+    loads this file: when the function runs, both are there.
+    """
+    is_inside = draft.scope is not draft.file.scopes.file
+    return only_defines(file, draft.types) and not (is_inside and _leads_back(file, draft))
 
 
 def _leads_back(file: File, draft: Draft) -> bool:
@@ -161,7 +167,7 @@ def load(file: File, node: s.Call, draft: Draft) -> None:
     """Load a file for what it does."""
     if _runs_again(node, draft):
         draft.page.write(f'lua.run_again("{file.module}")')
-    elif only_defines(file, draft.types):
+    elif _is_at_top(file, draft):
         draft.loaded.add(file.module)
     else:
         draft.page.write(f'importlib.import_module("{file.module}")')

@@ -36,6 +36,13 @@ PIECES = {
         local z = torch.Tensor():set(torch.range(1, 6):storage(), 2, size, stride)
         print(z:sum(), z:size(1))
     """,
+    "methods that have names of unittest's": """
+        local T = torch.class('Checker')
+        function T:assert(c) print('assert', c) end
+        function T:assertEquals(a, b) print(a == b) end
+        function T:run(a) self:assert(a > 2) self:assertEquals(a, 3) end
+        Checker():run(3)
+    """,
     "gsub with what is no text": """
         local n = 0
         print(('a1b22'):gsub('%d+', function(d) n = n + 1 return d * 2 end), n)

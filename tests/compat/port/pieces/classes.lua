@@ -496,3 +496,47 @@ local x, name = d:getBatch()
 print(d:size(), x:sum(), name)
 for i = 1, math.min(d:size(), 3) do io.write(i, ' ') end
 print()
+
+-- # a class has no field that nobody set
+local A = torch.class('A')
+function A:__init() self.a = 1 end
+local B = torch.class('B', 'A')
+B.x = 3
+local C = {}
+C.__index = C
+function C.new() return setmetatable({}, C) end
+for _, c in ipairs{A, B} do print(c.x or 'none') end
+print(A.x, C.x, B.x, A.y, C.new().x)
+
+-- # classes as values: a method that is called of one gets it as self
+local acts = {}
+local Act = torch.class('acts.Act', acts)
+function Act:name() return self.title or 'none' end
+local Get = torch.class('acts.Get', 'acts.Act', acts)
+function Get:perform(world, a) return world.name .. 'get' .. a .. self:name() end
+local Drop = torch.class('acts.Drop', 'acts.Act', acts)
+function Drop:perform(world, a) return world.name .. 'drop' .. a .. self:name() end
+acts.Get.title = 'got'
+local actions = {get = acts.Get, drop = acts.Drop}
+local Clause = torch.class('acts.Clause', acts)
+function Clause:__init(action, ...) self.action, self.args = action, {...} end
+function Clause:perform() return self.action:perform({name = 'w'}, unpack(self.args)) end
+print(acts.Clause(actions.get, 'tree'):perform())
+for word in string.gmatch('get drop', '%a+') do print(acts.Clause(actions[word], 'x'):perform()) end
+
+-- # a table with tables for keys, in an object that is saved and loaded
+local C = torch.class('Mgr')
+function C:__init() self.map, self.n = {}, 0 end
+function C:add(s)
+  if self.map[s] == nil then
+    self.n = self.n + 1
+    self.map[s] = self.n
+  end
+  return self.map[s]
+end
+local m, key, path = Mgr(), {1}, os.tmpname()
+print(m:add('a'), m:add(key), m:add(key))
+torch.save(path, {m, 5})
+local n, five = unpack(torch.load(path))
+os.remove(path)
+print(n.n, n.map.a, n:add('a'), n:add('b'), n:add(key), five)

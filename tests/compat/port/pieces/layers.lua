@@ -527,3 +527,38 @@ for t = 1, 2 do
   net:accGradParameters(input[t], out, 2)
   print(out[1]:sum(), out[2]:sum(), #out, g[1]:sum(), g[2]:sum())
 end
+
+-- # fields of a layer that nobody sets
+require "nn"
+local L, parent = torch.class('nn.L', 'nn.Module')
+function L:__init()
+  parent.__init(self)
+  self.a = nn.Sequential()
+  self.a:add(nn.Linear(2, 2))
+  print(self.nothing, #self.a.modules)
+  self.table = {self.other, 1}
+end
+local l = nn.L()
+print(l.b, l.table[2])
+
+-- # numbers where a layer takes true
+require 'nn'
+local x = {torch.ones(2), torch.ones(2)}
+local n = 2
+for _, add in ipairs{nn.CAddTable(n), nn.CAddTable(0), nn.CAddTable()} do print(add:forward(x)[1], x[1][1]) end
+print(nn.ReLU(1).inplace == true, nn.ReLU(nil).inplace)
+
+-- # a part of a tensor that stands in a table with tables is set: their keys are no tables
+require 'nn'
+local state, net = {}, nn.ConcatTable():add(nn.Identity()):add(nn.Identity())
+state[0] = {}
+for j = 1, 2 do state[0][j] = torch.zeros(3) end
+for step = 1, 2 do
+  local all = {torch.ones(2, 2), state[step - 1]}
+  local part = all[step]
+  if step == 1 then part[{{}, {1}}] = 5 end
+  net:forward(all)
+  local g = net:backward(all, {all, all})
+  state[step] = g[2]
+  print(all[1]:sum(), g[1]:sum(), #g[2])
+end

@@ -285,9 +285,11 @@ def test_requires_inside_functions_may_go_in_circles(tmp_path: Path) -> None:
         "a.lua": "local b = require 'b'\nlocal M = {}\nfunction M.f(n) return b.g(n) end\n"
         "function M.h(n) return n + 1 end\nreturn M\n",
         "b.lua": "local M = {}\nfunction M.g(n) local a = require 'a' return a.h(n) end\n"
-        "return M\n",
+        "function M.c(n) require 'c' return inc(n) end\nreturn M\n",
+        "c.lua": "local b = require 'b'\nfunction inc(n) return b.g(n) end\n",
     }
-    assert printed(texts, tmp_path) == "4\n"
+    texts["main.lua"] += "print(require('b').c(4))\n"
+    assert printed(texts, tmp_path) == "4\n5\n"
 
 
 def test_dofile_of_a_computed_name_runs_a_file_each_time(tmp_path: Path) -> None:
@@ -301,6 +303,21 @@ def test_dofile_of_a_computed_name_runs_a_file_each_time(tmp_path: Path) -> None
         "m.lua": "return {v = 1}\n",
     }
     assert printed(texts, tmp_path) == "1\t2\ntrue\t1\t3\n1\t2\n5\n"
+
+
+def test_require_of_a_computed_name_gives_one_of_several_classes(tmp_path: Path) -> None:
+    texts = {
+        "main.lua": "require 'torch'\nfor _, name in ipairs{'one', 'two'} do\n"
+        "  local task = require('task_' .. name)\n  local config = task.CONFIG or {}\n"
+        "  print(task:make(5), config.a)\nend\n",
+        "task.lua": "local Task = torch.class('Task')\n"
+        "function Task:make(n) return self:name() .. n .. (self.x or 'nix') end\nreturn Task\n",
+        "task_one.lua": "require 'task'\nlocal One = torch.class('One', 'Task')\n"
+        "function One:name() return 'one' end\nOne.CONFIG = {a = 1}\nreturn One\n",
+        "task_two.lua": "require 'task'\nlocal Two = torch.class('Two', 'Task')\n"
+        "function Two:name() return 'two' end\nreturn Two\n",
+    }
+    assert printed(texts, tmp_path) == "one5nix\t1\ntwo5nix\tnil\n"
 
 
 def test_large_data_comes_whole(tmp_path: Path) -> None:
