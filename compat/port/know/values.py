@@ -181,7 +181,9 @@ def _unary(known: Inference, node: s.Unary) -> Type:
         kind = known.owner(node.operand)
         if kind.shape is not None and not kind.shape.klass:
             kind.shape.uses.add("length")
-        return Type(Kind.SIZES) if kind.is_tensor else Type(Kind.INT)
+        made = Type(Kind.SIZES) if kind.is_tensor else Type(Kind.INT)
+        made.zero = True
+        return made
     return _arithmetic(known, "-", Type(Kind.INT), operand)
 
 

@@ -6,14 +6,11 @@ from compat.port.library.table import Rules
 
 _LINES = """
 math.floor t         lua.package("math").floor({1})
-math.floor s         math.floor(float({1}))
 math.floor|ceil      math.{name}({1}) -> i
 math.log xx          math.log({1}, {2}) -> n
 math.sqrt|exp|log|log10|sin|cos|tan|tanh|atan|asin|acos math.{name}({1}) -> n
 math.atan2           math.atan2({1}, {2}) -> n
 math.fmod            math.fmod({1}, {2}) -> ?
-math.pow xi          {1a} ** {2u}
-math.pow xx          lua.pow({*})
 math.pow             -> ?
 math.ldexp           -> n
 math.max|min         {name}({*}) -> ?

@@ -96,6 +96,8 @@ def arithmetic(
         if operator == "^":  # of a negative one Python gives a complex number
             base = s.constant(node.left)
             is_real = right.is_int or (isinstance(base, (int, float)) and base > 0)
+            if may_be_zero(node.left, draft):  # an error of a negative exponent
+                is_real = isinstance(s.constant(node.right), int)
             return code.binary(a, "**", b) if is_real else code.call("lua.pow", a, b)
         return code.binary(a, operator, b)
     is_floating = all(

@@ -954,3 +954,29 @@ local exp = math.exp
 print(exp(1000), math.sin(math.huge), math.log(8, 1), math.log(0, 0.5), math.floor(math.huge), math.ceil(-math.huge))
 local zero = 0
 print(math.floor(1 / zero), math.log(zero), math.sqrt(-1), math.cos(zero), math.log(8, 2))
+
+-- # zeros reach divisors and bases
+local function every(i, n) return i % n == 0 end
+print(every(10, 5), every(10, 0))
+local opt = {interval = 0, decay = 0}
+for i = 1, 2 do print(i % opt.interval == 0, i / opt.interval) end
+local names = {}
+local count = #names
+print(3 % count, 3 / count, 0 / count)
+local cmd = torch.CmdLine()
+cmd:option('-n', 0, 'none'); cmd:option('-k', 5, 'some')
+local given = cmd:parse({})
+print(10 % given.n, 10 % given.k, 10 / given.n, math.floor(10 / given.n))
+local k = -1
+print(0 ^ -1, opt.decay ^ k, 2 ^ k, math.pow(0, -2), math.pow(given.n, k), math.pow(3, 2))
+for i = 0, 2 do print(i ^ -1, i ^ k, i ^ -0.5) end
+
+-- # numbers that are texts
+print(math.sqrt('16'), math.floor('3.7'), math.max('3', 4), math.abs('-2'), math.ceil('2.1'))
+local s = '12'
+print(math.sqrt(s), math.pow(s, 2), math.log(s), math.min(s, 3), math.max(2, s))
+local a, b = ('0.5 3 abc'):match('(%S+) (%S+)')
+print(a * b, math.floor(a), math.max(a, b), math.fmod(b, 2), string.rep('x', b), ('abc'):sub(b))
+for i = 1, b do print(i) end
+local _, last, word, at = ('key = value'):find('(%w+) = ()')
+print(last, word .. '!', at + 1)
