@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _BARE = frozenset({Kind.BOOLEAN, Kind.FUNCTION, *NUMBERS})  # without entries and methods
 _EVENTS = {
     **{"+": "__add", "-": "__sub", "*": "__mul", "/": "__div", "%": "__mod", "^": "__pow"},
-    "..": "__concat",
+    **{"..": "__concat", "negative": "__unm"},
 }
 
 
@@ -184,6 +184,8 @@ def _unary(known: Inference, node: s.Unary) -> Type:
         made = Type(Kind.SIZES) if kind.is_tensor else Type(Kind.INT)
         made.zero = True
         return made
+    if known.operator_of("negative", operand) is not None:
+        return _arithmetic(known, "negative", operand, operand)
     return _arithmetic(known, "-", Type(Kind.INT), operand)
 
 

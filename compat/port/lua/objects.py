@@ -10,7 +10,15 @@ from compat import t7
 from compat.lua_tables import by_number
 
 
-class Object:
+class ScriptClass(type):
+    """A class of the script: what nothing sets in it is None, as in Lua."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name in Object.__annotations__ or (name.startswith("__") and name.endswith("__")):
+            raise AttributeError(name)
+
+
+class Object(metaclass=ScriptClass):
     """An object of a class of the script: a field that was not set is None, as in Lua."""
 
     typename: str

@@ -90,6 +90,8 @@ def arithmetic(
     if draft.types.operator_of(operator, left, right) is not None:
         return code.binary(a, _PYTHON.get(operator, operator), b)
     if left.is_number and right.is_number:
+        if operator == "%" and (rounded := _in_floats(a, node)) is not None:
+            return code.call("int", code.binary(rounded, "%", b))
         is_inexact = operator == "%" and right.only(Kind.FLOAT)
         if is_inexact or (operator in "/%" and may_be_zero(node.right, draft)):
             return code.call("lua.divided" if operator == "/" else "lua.modulo", a, b)
@@ -126,6 +128,22 @@ def arithmetic(
         either = node.left if not left.atoms else node.right
         draft.unknown(either, "operators")
     return code.call(f"lua.{names[operator]}", a, b)
+
+
+def _in_floats(made: Code, node: s.Binary) -> Code | None:
+    """Return ``x * 1103515245 + 1`` of ``(x * 1103515245 + 1) % 2^31`` with ``1103515245.0``: the
+    product may be beyond 2^53, where Lua rounds. None: it is not, as far as constants tell.
+    """
+    right = node.right
+    base, power = s.constant(right), 1
+    if isinstance(right, s.Binary) and right.operator == "^":
+        base, power = s.constant(right.left), s.constant(right.right)
+    products = [n for n in s.walk(node.left) if isinstance(n, s.Binary) and n.operator == "*"]
+    for factor in (s.constant(side) for n in products for side in (n.left, n.right)):
+        are_ints = all(isinstance(number, int) for number in (factor, base, power))
+        if are_ints and factor * base**power > 2**53:
+            return Code(re.sub(rf"\b{factor}\b", f"{factor}.0", made.text), made.level)
+    return None
 
 
 def equality(node: s.Binary, draft: Draft) -> Code:

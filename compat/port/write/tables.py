@@ -12,7 +12,7 @@ from compat.port.write.code import Code
 from compat.port.write.draft import NONE, Draft, expression
 from compat.port.write.names import class_name, path_value
 from compat.port.write.places import place
-from compat.port.write.python_names import method_name, python_attribute
+from compat.port.write.python_names import is_metamethod, method_name, python_attribute
 from compat.port.write.selections import element
 
 _METHODS_OF_DICT = set(dir(dict))
@@ -122,8 +122,8 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
     if kind.only(Kind.NIL):
         kind = kind.without(Kind.NIL)  # it is not always
     path = draft.types.dotted(node.object)
-    if path == "arg" and s.constant(node.key) == 0:
-        return Code("sys.argv[0]")
+    if path == "arg" and (s.constant(node.key) == 0 or s.is_negative(node.key)):
+        return Code("sys.argv[0]" if not s.is_negative(node.key) else "sys.executable")
     if path == "arg" and not is_test:
         made = Code(f"sys.argv[{draft.value(node.key)}]")
         return code.ternary(made, Code(f"len(sys.argv) > {draft.value(node.key)}"), NONE)
@@ -191,6 +191,9 @@ def _attribute(owner: Code, node: s.Index, draft: Draft, is_test: bool) -> Code 
         return None
     if is_test and may_lack(node, draft):
         return Code(f'getattr({owner}, "{method_name(name)}", None)')
+    is_missing = draft.types.type(node).atoms <= {Kind.NIL}
+    if name == "__index" or (is_metamethod(name) and is_missing):  # Python has one of its own
+        return None
     return Code(f"{owner.atom}.{method_name(name)}")
 
 

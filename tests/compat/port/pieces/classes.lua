@@ -400,3 +400,25 @@ function A:go(n) return self.v + n end
 local a = Both()
 a.cb = function(self, n) return self.v + (n or 10) end
 print(a:cb(), a.cb(a), a:cb(3), a.cb(a, 4), a:go(1), a.go(a, 2))
+
+-- # what a class lacks
+local A = torch.class('Lacking')
+function A:__init() self.x = 1 end
+A.kind = 'a'
+print(A.missing, A.kind)
+local B = {}
+B.__index = B
+B.__tostring = function(b) return 'B' .. b.n end
+function B.new(n) return setmetatable({n = n}, B) end
+function B:get() return self.n end
+local b = B.new(2)
+print(B.missing, B.get ~= nil, B.__eq, B.__tostring(b), getmetatable(b).__index == B)
+print(getmetatable(b).__tostring(b), getmetatable(b).__lt, getmetatable(b).zip, b.zip)
+
+-- # minus gives what its method gives
+local M = {}
+M.__index = M
+M.__unm = function(a) return 'minus ' .. a.n end
+function M.new(n) return setmetatable({n = n}, M) end
+function M:plus(n) return self.n + n end
+print(-M.new(3), #-M.new(3), M.new(3):plus(1))

@@ -980,3 +980,24 @@ print(a * b, math.floor(a), math.max(a, b), math.fmod(b, 2), string.rep('x', b),
 for i = 1, b do print(i) end
 local _, last, word, at = ('key = value'):find('(%w+) = ()')
 print(last, word .. '!', at + 1)
+
+-- # random numbers by hand, of products beyond 2^53
+local seed = 12345
+local function draw() seed = (seed * 1103515245 + 12345) % 2147483648 return seed end
+for i = 1, 3 do print(draw(), draw() % 10) end
+local state = 7
+local function uniform() state = (1103515245 * state + 12345) % 2^31 return state / 2^31 end
+for i = 1, 3 do print(uniform()) end
+local small = 42
+for i = 1, 3 do small = (small * 16807) % 2147483647 print(small) end
+
+-- # texts and folders that are empty or not there
+local stringx = require 'pl.stringx'
+print(#stringx.split('', ','), #stringx.split('a,,b', ','), #stringx.split(' a  b '))
+print(stringx.strip('--x--', '-'), stringx.strip(' x '), stringx.replace('aXbX', 'X', 'y', 1))
+print(stringx.replace('aXbX', 'X', 'y'))
+local paths = require 'paths'
+local gone = paths.dir('/nonexistent/folder')
+if gone then print('there') else print('gone') end
+for name in paths.files('/nonexistent/folder') do print(name) end
+for name in paths.iterdirs('/nonexistent/folder') do print(name) end
