@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from compat import t7
-from compat.lua_tables import by_number
+from compat.lua_tables import attribute, by_number, field
 
 
 class ScriptClass(type):
@@ -45,11 +45,12 @@ class Object(metaclass=ScriptClass):
         if left_out:
             name = getattr(type(self), "typename", "object")
             warnings.warn(f"{name}: {', '.join(left_out)}: functions are not saved", stacklevel=2)
-        return {name: value for name, value in vars(self).items() if name not in left_out}
+        return {field(name): value for name, value in entries if name not in left_out}
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Have the fields of a file."""
-        vars(self).update({**fields, **by_number(fields, self.dict_fields)})
+        fields = {**fields, **by_number(fields, self.dict_fields)}
+        vars(self).update((attribute(name), value) for name, value in fields.items())
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):

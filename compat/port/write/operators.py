@@ -270,10 +270,7 @@ def logic(node: s.Binary, draft: Draft) -> Code:
         isinstance(node.left, s.Index) and isinstance(node.left.object, s.Name)
     )
     # A run that has seen no nil does not say that there is none: a default stays.
-    is_certain = not isinstance(node.left, (s.Name, s.Index)) and not draft.types.was_seen(
-        node.left
-    )
-    if not kind.may(Kind.NIL, Kind.BOOLEAN) and is_certain:
+    if not kind.may(Kind.NIL, Kind.BOOLEAN) and _is_certain(node.left, draft):
         if node.operator == "or":
             return left
         if not any(isinstance(part, s.Call) for part in s.walk(node.left)):
@@ -305,6 +302,18 @@ def logic(node: s.Binary, draft: Draft) -> Code:
         if not is_cheap(right)
         else code.call(name, left, right)
     )
+
+
+def _is_certain(node: s.Node, draft: Draft) -> bool:
+    """Return whether an expression gives what the code says: no variable, no default that is one,
+    nothing that a run has seen.
+    """
+    if isinstance(node, s.Paren):
+        return _is_certain(node.inner, draft)
+    if isinstance(node, s.Binary) and node.operator in ("and", "or"):
+        sides = (node.right,) if node.operator == "or" else (node.left, node.right)
+        return all(_is_certain(side, draft) for side in sides)
+    return not isinstance(node, (s.Name, s.Index)) and not draft.types.was_seen(node)
 
 
 def _may_be_anything(node: s.Node, draft: Draft) -> bool:

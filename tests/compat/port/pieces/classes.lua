@@ -422,3 +422,35 @@ M.__unm = function(a) return 'minus ' .. a.n end
 function M.new(n) return setmetatable({n = n}, M) end
 function M:plus(n) return self.n + n end
 print(-M.new(3), #-M.new(3), M.new(3):plus(1))
+
+-- # fields and methods that are words of Python
+local E = torch.class('Words')
+function E:__init() self.from = 1; self['class'] = 2 end
+function E.assert(x, m) if not x then error(m, 0) end return x end
+function E:import(n) return self.from + n end
+local function look(o, k) return o[k] end
+local function set(o, k, v) o[k] = v end
+local o = _G.Words()
+print(o.from, o.class, look(o, 'from'), look(o, 'class'), o:import(4), look(E, 'assert')(6, 'x'))
+set(o, 'with', 9) set(o, 'from', 10)
+print(o.with, o.from, look(o, 'with'), look(o, 'import')(o, 1))
+local names = {}
+for k, v in pairs(o) do names[#names + 1] = k .. '=' .. v end
+table.sort(names)
+print(table.concat(names, ' '))
+local copy = torch.deserialize(torch.serialize(o))
+print(copy.from, copy:import(2))
+
+-- # a class that is made where there is torch
+local Made, parent
+if torch then
+  Made, parent = torch.class('MadeThere', 'torch.CmdLine')
+else
+  Made = {}
+end
+function Made:__init(script)
+  if torch then parent.__init(self) end
+  self.script = script
+end
+function Made:usage() return 'use of ' .. self.script end
+print(_G.MadeThere.new('x'):usage(), Made.other)
