@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NoReturn, SupportsIndex, TypeVar
@@ -10,6 +11,16 @@ from compat.notebook import drawn
 
 L = TypeVar("L", bound="List")
 T = TypeVar("T", bound="Table")
+
+
+def attribute(key: str) -> str:
+    """Return Python's name of a field: ``lambda_`` of ``lambda``, which is a word of Python's."""
+    return f"{key}_" if keyword.iskeyword(key) else key
+
+
+def field(name: str) -> str:
+    """Return the field that a name of Python's stands for."""
+    return name[:-1] if str(name)[-1:] == "_" and keyword.iskeyword(name[:-1]) else name
 
 
 class Table(dict[Any, Any]):

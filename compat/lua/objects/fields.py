@@ -8,9 +8,10 @@ from typing import Any
 
 from compat.lua.gpu_types import tell_types
 from compat.lua.objects.classes import Classes
-from compat.lua.objects.methods import BoundLuaMethod, lua_name, python_name
+from compat.lua.objects.methods import BoundLuaMethod, python_name
 from compat.lua.runtime import Runtime
 from compat.lua.values import handle
+from compat.lua_tables import field
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.files import ENGINE_FIELDS
 from compat.nn.core.module import Module
@@ -127,7 +128,7 @@ class Fields:
         if isinstance(owner, (Module, Criterion)):
             hidden = {*ENGINE_FIELDS, *owner.transient_fields, *owner.pass_fields}
             found = [
-                lua_name(name)
+                field(name)
                 for name, value in owner.__dict__.items()
                 if name not in hidden and not name.startswith("_pending_") and value is not None
             ]

@@ -7,6 +7,7 @@ from typing import Any
 
 from compat.lua.gpu_types import tell_types
 from compat.lua.values import LuaFunction, LuaSequence, LuaTable
+from compat.lua_tables import attribute
 
 # Methods of Lua's classes that Python calls by another name.
 _PYTHON_NAMES = {
@@ -15,18 +16,12 @@ _PYTHON_NAMES = {
     "__call__": "__call__",
     "__unm__": "__neg__",
     "__sub__": "__sub__",
-    "lambda": "lambda_",
 }
 
 
 def python_name(key: str) -> str:
     """Return Python's name of a field or method of Lua's."""
-    return _PYTHON_NAMES.get(key, key)
-
-
-def lua_name(name: str) -> str:
-    """Return Lua's name of a field of Python's."""
-    return "lambda" if name == "lambda_" else name
+    return _PYTHON_NAMES.get(key) or attribute(key)
 
 
 class LuaMethod:

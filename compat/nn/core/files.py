@@ -12,7 +12,7 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import given, whole
-from compat.lua_tables import List, Table, items
+from compat.lua_tables import List, Table, attribute, field, items
 from compat.nn.core import walk_limits
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.parameter import gradient_name
@@ -93,7 +93,7 @@ class Filed(Convertible, abstract=True):
     def t7_fields(self) -> dict[str, Any]:
         """Return the fields of this module for a Torch7 file."""
         fields = {
-            _torch7_name(name): value
+            field(name): value
             for name, value in self.__dict__.items()
             if not (name in ENGINE_FIELDS or name in self.pass_fields)
             and not name.startswith("_pending_")
@@ -197,8 +197,8 @@ class Filed(Convertible, abstract=True):
                         stacklevel=2,
                     )
         for name, value in fields.items():
-            if name not in ENGINE_FIELDS and not self._computes(_python_name(name)):
-                setattr(self, _python_name(name), value)
+            if name not in ENGINE_FIELDS and not self._computes(attribute(name)):
+                setattr(self, attribute(name), value)
         for name in frozen:
             setattr(self, name, None)
         for name, gradient in tables.items():
@@ -311,14 +311,6 @@ def _entries(value: Any) -> dict[Any, Any]:
     if isinstance(value, dict):
         return value
     return dict(items(value)) if isinstance(value, list) else {}
-
-
-def _torch7_name(name: str) -> str:
-    return name[:-1] if name in ("lambda_",) else name
-
-
-def _python_name(name: str) -> str:
-    return "lambda_" if name == "lambda" else name
 
 
 def sizes(given: tuple[Any, ...], name: str = "size") -> list[int]:

@@ -83,6 +83,9 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         if isinstance(given_on, s.Call) and known.dotted(given_on.function) == "torch.getmetatable":
             return [Type(Kind.MODULE)]
         return [target]
+    if path == "getmetatable" and len(arguments) == 1 and arguments[0].only(Kind.OBJECT):
+        classes = known.classes_of(arguments[0])
+        return [known.class_type(classes[0]) if len(classes) == 1 else Type()]
     if path == "torch.class" and isinstance(node.arguments[0], s.Constant):
         klass = known.classes.get(str(node.arguments[0].value))
         holder = known.type(klass.holder).shape if klass is not None and klass.holder else None

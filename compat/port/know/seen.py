@@ -78,7 +78,7 @@ def seen_class(known: Inference, facts: list[str]) -> Class | None:
 def believed(known: Inference, own: Type, facts: list[str]) -> Type:
     """Return what a run saw, put together with what the code says."""
     both = Type()
-    both.buffer = own.buffer
+    both.buffer, both.zero = own.buffer, own.zero
     for fact in facts:
         klass = known.seen_class([fact])
         both.join(seen(fact) if klass is None else klass.object)

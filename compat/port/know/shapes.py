@@ -389,7 +389,9 @@ def constant(value: Any) -> Type:
         return Type(Kind.NIL)
     if isinstance(value, bool):
         return Type(Kind.BOOLEAN)
-    return Type({int: Kind.INT, float: Kind.FLOAT, str: Kind.STRING}[type(value)])
+    made = Type({int: Kind.INT, float: Kind.FLOAT, str: Kind.STRING}[type(value)])
+    made.zero = value == 0
+    return made
 
 
 def calls(block: s.Block) -> Iterator[s.Call]:

@@ -90,7 +90,9 @@ def _for_range(known: Inference, node: s.ForRange) -> None:
     known.type(node.last)
     step = known.type(node.step) if node.step is not None else Type(Kind.INT)
     is_int = first.is_int and step.is_int
-    known.join(known.of(node.name.variable), Type(Kind.INT if is_int else Kind.NUMBER))
+    own = Type(Kind.INT if is_int else Kind.NUMBER)
+    own.zero = first.zero or s.is_negative(node.first)
+    known.join(known.of(node.name.variable), own)
 
 
 @statement(s.ForEach)

@@ -46,12 +46,13 @@ class Type:
 
     No ``atoms`` at all: nothing is known. ``open``: it may also be what nobody knows. ``buffer``:
     it may be what a module's ``forward`` gave. ``strided``: a tensor that may not be contiguous.
-    ``thin``: one that may have a dimension of size 1: the code says so, or a net gave it.
+    ``thin``: one that may have a dimension of size 1: the code says so, or a net gave it. ``zero``:
+    a number that the program sets to 0 somewhere.
     """
 
     __slots__ = (
         "atoms", "buffer", "classes", "dims", "dtypes", "function", "open", "strided", "table",
-        "thin",
+        "thin", "zero",
     )  # fmt: skip
 
     def __init__(self, *atoms: Kind, table: Table | None = None, function: Any = None) -> None:
@@ -61,7 +62,7 @@ class Type:
         self.classes: set[str] = set()
         self.table = table
         self.function: Signature | None = function
-        self.open = self.buffer = self.strided = self.thin = False
+        self.open = self.buffer = self.strided = self.thin = self.zero = False
 
     def join(self, other: Type) -> bool:
         """Add what ``other`` may be. Returns whether that is news."""
@@ -70,6 +71,7 @@ class Type:
         self.buffer |= other.buffer
         self.strided |= other.strided
         self.thin |= other.thin
+        self.zero |= other.zero
         self.atoms |= other.atoms
         self.dtypes |= other.dtypes
         self.dims |= other.dims
@@ -94,7 +96,7 @@ class Type:
         return (
             len(self.atoms), len(self.dtypes), len(self.dims), len(self.classes),
             id(self.shape), id(self.signature), self.open, self.buffer, self.strided,
-            self.thin,
+            self.thin, self.zero,
         )  # fmt: skip
 
     @property
@@ -170,7 +172,7 @@ class Type:
         copy = Type(*(self.atoms - set(atoms)), table=self.table, function=self.function)
         copy.dtypes, copy.dims, copy.classes = self.dtypes, self.dims, self.classes
         copy.open, copy.buffer = self.open, self.buffer
-        copy.strided, copy.thin = self.strided, self.thin
+        copy.strided, copy.thin, copy.zero = self.strided, self.thin, self.zero
         return copy
 
     def less(self, atoms: Set[Kind]) -> Type:

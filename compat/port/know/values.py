@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _BARE = frozenset({Kind.BOOLEAN, Kind.FUNCTION, *NUMBERS})  # without entries and methods
 _EVENTS = {
     **{"+": "__add", "-": "__sub", "*": "__mul", "/": "__div", "%": "__mod", "^": "__pow"},
-    "..": "__concat",
+    **{"..": "__concat", "negative": "__unm"},
 }
 
 
@@ -182,7 +182,11 @@ def _unary(known: Inference, node: s.Unary) -> Type:
         kind = known.owner(node.operand)
         if kind.shape is not None and not kind.shape.klass:
             kind.shape.uses.add("length")
-        return Type(Kind.SIZES) if kind.is_tensor else Type(Kind.INT)
+        made = Type(Kind.SIZES) if kind.is_tensor else Type(Kind.INT)
+        made.zero = True
+        return made
+    if known.operator_of("negative", operand) is not None:
+        return _arithmetic(known, "negative", operand, operand)
     return _arithmetic(known, "-", Type(Kind.INT), operand)
 
 

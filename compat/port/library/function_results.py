@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from compat.port.know.shapes import captures
 from compat.port.know.types import Kind, Table, Type, tensor
 from compat.port.library import tensors
@@ -94,7 +96,8 @@ def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | Non
     if path in ("math.floor", "math.ceil") and arguments and arguments[0].is_tensor:
         return [Type()]
     if (rule := FUNCTIONS.all(path)[-1:]) and rule[0].result:
-        return rule_types(rule[0], [], [])
+        own = rule_types(rule[0], [], [])
+        return _captured(own, node) if path in ("string.match", "string.find") else own
     head, _, name = path.partition(".")
     if head == "torch":
         return _torch(name, arguments)
@@ -109,6 +112,14 @@ def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | Non
     if head in ("threads", "Threads"):
         return [Type(Kind.MODULE)]
     return None
+
+
+def _captured(own: list[Type], node: s.Call) -> list[Type]:
+    """Return the types of what a pattern finds: its captures stand in for the whole, or behind."""
+    pattern = next(map(s.constant, node.arguments[node.method is None :]), None)
+    places = re.findall(r"(?<!%)\((\)?)", pattern) if isinstance(pattern, str) else []
+    found = [Type(Kind.INT if place else Kind.STRING, Kind.NIL) for place in places]
+    return found or own if len(own) == 1 else own + found
 
 
 def _date() -> Table:

@@ -26,6 +26,7 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
     "math.floor": values.floor,
     "math.max": values.extreme,
     "math.min": values.extreme,
+    "math.pow": values.power,
     "string.sub": strings.sub,
     "string.match": strings.match,
     "string.gsub": strings.gsub,
@@ -56,15 +57,19 @@ def function(path: str, node: s.Call, draft: Draft) -> Code:
     if path in draft.types.replaced and holder(path.rpartition(".")[0], draft):
         own = code.call(str(value(path, draft)), *draft.arguments(node))
         return Code(own.text, spread=draft.types.count(node))
+    if path.startswith("math."):  # strings count as numbers
+        zero, texts = s.Constant(0), [draft.types.owner(a).is_string for a in node.arguments]
+        given = zip(node.arguments, texts, strict=True)
+        node = replace(node, arguments=[s.Binary("+", a, zero) if t else a for a, t in given])
     special = _SPECIAL.get(path)
     if special is not None:
         made = special(node, draft)
         if made is not None:
             return made
-    given = [draft.types.type(a) for a in node.arguments]
-    if given and path.startswith(_OF_NO_NIL):
-        given[0] = draft.types.owner(node.arguments[0])
-    kinds = "".join(map(results.exact_kind, given))
+    types = [draft.types.type(a) for a in node.arguments]
+    if types and path.startswith(_OF_NO_NIL):
+        types[0] = draft.types.owner(node.arguments[0])
+    kinds = "".join(map(results.exact_kind, types))
     rule = FUNCTIONS.find(path, kinds)
     if rule is not None and rule.text:
         if rule.statement and draft.asked is node:

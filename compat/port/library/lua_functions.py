@@ -6,14 +6,11 @@ from compat.port.library.table import Rules
 
 _LINES = """
 math.floor t         lua.package("math").floor({1})
-math.floor s         math.floor(float({1}))
 math.floor|ceil      math.{name}({1}) -> i
 math.log xx          math.log({1}, {2}) -> n
 math.sqrt|exp|log|log10|sin|cos|tan|tanh|atan|asin|acos math.{name}({1}) -> n
 math.atan2           math.atan2({1}, {2}) -> n
 math.fmod            math.fmod({1}, {2}) -> ?
-math.pow xi          {1a} ** {2u}
-math.pow xx          lua.pow({*})
 math.pow             -> ?
 math.ldexp           -> n
 math.max|min         {name}({*}) -> ?
@@ -37,11 +34,15 @@ string.split         lua.split({1}, {2}) -> list of s
 string.rep xx        {1.} * {2w}
 string.rep xxs       {3.}.join([{1}] * {2u})
 string.rep|sub       -> s
-stringx.split        {1.}.split({2}) -> list of s
-stringx.strip        {1.}.strip() -> s
+stringx.split x      {1.}.split()
+stringx.split xx     lua.parts({1}, {2})
+stringx.split        -> list of s
+stringx.strip x      {1.}.strip()
+stringx.strip xx     {1.}.strip({2})
 stringx.startswith|endswith {1.}.{name}({2}) -> b
-stringx.replace      {1.}.replace({2}, {3}) -> s
-stringx.join|lstrip|rstrip -> s
+stringx.replace xxx  {1.}.replace({2}, {3})
+stringx.replace xxxx {1.}.replace({2}, {3}, {4w})
+stringx.join|lstrip|rstrip|strip|replace -> s
 table.sort I|N|S     {1.}.sort()
 table.sort           lua.sort({*}) -> nil
 table.concat S       "".join({1})
@@ -115,7 +116,7 @@ paths.thisfile -     os.path.abspath(__file__)
 paths.thisfile|tmpname|home -> s
 paths.extname        -> s|nil
 paths.cwd            os.getcwd() -> s
-paths.dir            lua.files({1}) -> list of s
+paths.dir            lua.dir({1}) -> list of s
 lfs.currentdir       os.getcwd() -> s
 lfs.attributes       lua.attributes({*}) -> m|nil
 sys.clock            time.time() -> n
@@ -160,6 +161,7 @@ utils.printf         -> nil
 nn.Jacobian.testIO   -> n,n
 nn.utils.recursiveAdd|recursiveCopy|recursiveResizeAs -> x,x
 xlua.progress        -> nil
+xlua.OptionParser    -> other
 xlua.formatTime      -> s
 cutorch.getDeviceCount|getDevice -> i
 cutorch.setDevice|synchronize|manualSeed|manualSeedAll -> nil

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from compat.lua_tables import attribute
 from compat.port.know.evidence import PASSES
 from compat.port.know.shapes import is_maker
 from compat.port.know.types import Kind, Type
@@ -16,7 +17,7 @@ from compat.port.write.code import Code
 from compat.port.write.draft import Draft
 from compat.port.write.operators import dimensions
 from compat.port.write.places import place, stop
-from compat.port.write.python_names import method_name, python_attribute
+from compat.port.write.python_names import method_name
 from compat.t7.objects import registry
 
 
@@ -107,7 +108,7 @@ def method(node: s.Call, draft: Draft) -> Code:
         return Code(made.text, spread=draft.types.count(node))
     has_meta = kind.only(Kind.TABLE) and kind.shape is not None and kind.shape.is_own_meta
     if has_meta and not hasattr(dict, name) and not name.startswith("__"):
-        made = code.call(f"{owner.atom}.{python_attribute(name)}", *draft.arguments(node))
+        made = code.call(f"{owner.atom}.{attribute(name)}", *draft.arguments(node))
         return Code(made.text, spread=draft.types.count(node))
     if name in _ALIKE and not node.arguments and name not in draft.types.own_methods:
         return Code(f"{owner.atom}.{name}()")

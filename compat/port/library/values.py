@@ -25,6 +25,11 @@ def floor(node: s.Call, draft: Draft) -> Code | None:
     return code.binary(draft.value(inner.left), "//", draft.value(inner.right))
 
 
+def power(node: s.Call, draft: Draft) -> Code | None:
+    """``math.pow`` is ``^``."""
+    return draft.value(s.Binary("^", *node.arguments)) if len(node.arguments) == 2 else None
+
+
 def extreme(node: s.Call, draft: Draft) -> Code | None:
     """``math.max`` and ``math.min``: of one value, Python's take what they go through."""
     function = (draft.types.dotted(node.function) or "").removeprefix("math.")

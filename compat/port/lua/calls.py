@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from compat.lua_tables import attribute
 from compat.nn.core.node import Node
 from compat.port.lua.errors import is_library, value_of
 from compat.port.lua.kinds import typename
@@ -116,7 +117,7 @@ def method(owner: Any, name: str, *args: Any) -> Any:
         return call_method(owner, name, *args)
     if owner is None:
         raise TypeError("attempt to index a nil value")
-    found = getattr(owner, name, None)
+    found = getattr(owner, attribute(name), None)
     if found is None:
         _load_package_of(owner)
         return call_method(owner, name, *args)

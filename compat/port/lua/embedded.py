@@ -14,6 +14,7 @@ from compat.lua import LuaTable, Runtime
 from compat.lua.errors import LuaError
 from compat.lua.runtime import describe_error
 from compat.lua.values import LuaFunction
+from compat.lua_tables import attribute
 from compat.port.lua import coroutine
 from compat.port.lua.errors import is_library, is_of_draft, value_at_origin, value_of
 from compat.port.lua.objects import Object
@@ -274,10 +275,12 @@ class DraftRuntime(Runtime):
         return self._faces[cls]
 
     def _attribute(self, number: int, key: Any) -> Any:
-        return getattr(self._classes[number], key, None) if isinstance(key, str) else None
+        return (
+            getattr(self._classes[number], attribute(key), None) if isinstance(key, str) else None
+        )
 
     def _assign(self, number: int, key: str, value: Any) -> None:
-        setattr(self._classes[number], key, value)
+        setattr(self._classes[number], attribute(key), value)
 
     def _entries(self, number: int) -> dict[Any, Any]:
         return dict(pairs(self._classes[number]))

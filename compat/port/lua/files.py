@@ -151,19 +151,28 @@ def must_open(path: str, mode: str = "r") -> File:
 
 
 def files(folder: str, pattern: str | None = None) -> Any:
-    """Return the names in a folder, ``.`` and ``..`` too; those that a pattern matches."""
+    """Return the names in a folder, ``.`` and ``..`` too; those that a pattern matches; none where
+    there is no such folder.
+    """
+    if not os.path.isdir(folder):
+        return []
     found = [".", "..", *sorted(os.listdir(folder))]
     return [f for f in found if pattern is None or match(f, pattern) is not None]
 
 
+def dir(folder: str) -> Any:
+    """``paths.dir``: the names in a folder; None where there is no such folder."""
+    return files(folder) or None
+
+
 def iterfiles(folder: str) -> Iterator[str]:
     """Return the names of the files in a folder."""
-    return iter(sorted(f for f in os.listdir(folder) if os.path.isfile(os.path.join(folder, f))))
+    return iter(f for f in files(folder) if os.path.isfile(os.path.join(folder, f)))
 
 
 def iterdirs(folder: str) -> Iterator[str]:
     """Return the names of the folders in a folder."""
-    return iter(sorted(f for f in os.listdir(folder) if os.path.isdir(os.path.join(folder, f))))
+    return iter(f for f in files(folder)[2:] if os.path.isdir(os.path.join(folder, f)))
 
 
 def tried(function: Callable[..., Any], *args: Any) -> tuple[Any, ...]:

@@ -142,11 +142,8 @@ class LuaClass(ScriptClass):
     """Classes of Lua as classes of Python, which others derive from; their objects are Lua's."""
 
     def __getattr__(cls, name: str) -> Any:
-        special = name.startswith("__") and name.endswith("__")
-        found = None if special else _table_of(cls)[name]
-        if found is None:
-            raise AttributeError(name)
-        return found
+        super().__getattr__(name)  # an error of Python's own names
+        return _table_of(cls)[name]
 
     def __setattr__(cls, name: str, value: Any) -> None:
         own = vars(cls).get("__table__")

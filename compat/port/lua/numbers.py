@@ -21,6 +21,7 @@ _range = range
 
 def range(first: float, last: float, step: float = 1) -> Iterator[Any]:
     """Yield the numbers of ``for i = first, last, step``."""
+    first, last, step = (tonumber(n) if isinstance(n, str) else n for n in (first, last, step))
     for name, value in (("initial value", first), ("limit", last), ("step", step)):
         if not isinstance(value, (int, float)):
             raise Error(f"'for' {name} must be a number", True)

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from compat import t7
-from compat.lua_tables import by_number, items
+from compat.lua_tables import attribute, by_number, field, items
 
 
 class ScriptClass(type):
-    """A class of the script: a field that was not set is None, as in Lua."""
+    """A class of the script: what nothing sets in it is None, as in Lua."""
 
     def __getattr__(cls, name: str) -> Any:
-        if name == "typename" or (name.startswith("__") and name.endswith("__")):
+        if name in Object.__annotations__ or (name.startswith("__") and name.endswith("__")):
             raise AttributeError(name)
         return None
 
@@ -48,15 +48,16 @@ class Object(metaclass=ScriptClass):
         if left_out:
             name = getattr(type(self), "typename", "object")
             warnings.warn(f"{name}: {', '.join(left_out)}: functions are not saved", stacklevel=2)
-        return {name: value for name, value in vars(self).items() if name not in left_out}
+        return {field(name): value for name, value in entries if name not in left_out}
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Have the fields of a file."""
         from compat.port.lua.tables import Table
 
-        vars(self).update({**fields, **by_number(fields, self.dict_fields)})
+        restored = {**fields, **by_number(fields, self.dict_fields)}
+        vars(self).update((attribute(name), value) for name, value in restored.items())
         for name in filter(fields.get, self.lua_tables):
-            setattr(self, name, Table(dict(items(fields[name]))))
+            setattr(self, attribute(name), Table(dict(items(fields[name]))))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):

@@ -156,6 +156,11 @@ def split(text: str, pattern: str) -> list[str]:
     return [*parts, text[begin - 1 :]] if begin <= len(text) else parts
 
 
+def parts(text: str, glue: str | None) -> list[str]:
+    """``stringx.split(text, glue)``: an empty text has none."""
+    return text.split(glue) if text else []
+
+
 string_methods.update(
     find=find,
     match=match,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-import keyword
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType, MethodType
 from typing import Any
 
 import torch
 
-from compat.lua_tables import List, MixedTable, items
+from compat.lua_tables import List, MixedTable, attribute, field, items
 from compat.port.lua import kinds
 from compat.port.lua.objects import Object
 from compat.port.lua.runtime import Original, Storage, called, function_of, original_entries
@@ -100,7 +99,7 @@ class Table(dict[Any, Any]):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        found = index(self, name.removesuffix("_") if keyword.iskeyword(name[:-1]) else name)
+        found = index(self, field(name))
         if found is None:
             raise AttributeError(f"attempt to call method {name!r} (a nil value)")
         return functools.partial(found, self)
@@ -193,7 +192,7 @@ def rawget(t: Any, key: Any) -> Any:
         return t.get(key)
     if isinstance(t, list):
         return _entry(t, key)
-    found = vars(t).get(key)
+    found = vars(t).get(attribute(key))
     return found.__func__ if isinstance(found, staticmethod) else found
 
 
@@ -274,7 +273,7 @@ def index(t: Any, key: Any) -> Any:
     if isinstance(t, type) and key == "__index":
         return t
     if isinstance(key, str):
-        found = getattr(t, key, None)
+        found = getattr(t, attribute(key), None)
         if isinstance(found, MethodType):
             return found.__func__  # as in Lua it is given the object
         return _private(t, key) if found is None and key.startswith("__") else found
@@ -339,7 +338,7 @@ def put(t: Any, key: Any, value: Any, pads: bool = False) -> None:
     elif t is None or isinstance(t, (bool, int, float, FunctionType)):
         raise TypeError(f"attempt to index a {kinds.type(t)} value")
     elif isinstance(key, str):
-        setattr(t, key, value)
+        setattr(t, attribute(key), value)
     elif isinstance(t, Object):
         rawset(vars(t), key, value)
     else:
@@ -385,11 +384,13 @@ def pairs(t: Any) -> Steps:
         found = original_entries(t)
     elif isinstance(t, type):
         names = [(METAMETHODS.get(name, name), name) for name in vars(t)]
-        found = [(lua, getattr(t, n)) for lua, n in names if n in METAMETHODS or n[:2] != "__"]
+        found = [
+            (field(lua), getattr(t, n)) for lua, n in names if n in METAMETHODS or n[:2] != "__"
+        ]
     elif hasattr(t, "t7_fields") and not isinstance(t, Object):
         found = list(t.t7_fields().items())
     else:
-        found = list(vars(t).items())
+        found = [(field(name), value) for name, value in vars(t).items()]
     return Steps((k, v) for k, v in found if v is not None)
 
 

@@ -131,7 +131,7 @@ class _Reader:
             if node.type != "comment":
                 statement = self.statement(node)
                 statement.before = [*waiting, *statement.before]
-                statements.append(statement)
+                statements += _chosen(statement)
                 waiting = []
                 continue
             lines = self.comment(node)
@@ -363,6 +363,17 @@ def _strays(node: Node, is_in_loop: bool) -> Iterator[s.Jump]:
     is_loop = isinstance(node, (s.While, s.Repeat, s.ForRange, s.ForEach))
     for child in node.children():
         yield from _strays(child, (is_in_loop or is_loop) and not isinstance(node, Function))
+
+
+def _chosen(node: Statement) -> list[Statement]:
+    """Return what runs of ``if torch then … else … end``: a draft has PyTorch."""
+    condition, body = node.clauses[0] if isinstance(node, s.If) else (None, None)
+    is_there = isinstance(condition, Name) and condition.id == "torch"
+    chosen = body.statements if body is not None and is_there else []
+    if not chosen or not all(isinstance(part, (s.Assign, s.Do)) for part in chosen):
+        return [node]
+    chosen[0].before = [*node.before, *chosen[0].before]
+    return chosen
 
 
 def _comment(line: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from compat.lua_tables import attribute
 from compat.port.know.files import Class
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import is_maker, is_name, is_self, tested
@@ -16,7 +17,7 @@ from compat.port.write.code import Code
 from compat.port.write.draft import Draft
 from compat.port.write.functions import called_by_nn, define_function
 from compat.port.write.names import CLASS, class_name
-from compat.port.write.python_names import is_metamethod, method_name, python_attribute
+from compat.port.write.python_names import is_metamethod, method_name
 
 
 def class_made(node: s.Statement, draft: Draft) -> Class | None:
@@ -79,7 +80,7 @@ def class_statement(klass: Class, draft: Draft) -> None:
             draft.page.write("__repr__ = nn.Module.__repr__", "it prints its name alone")
         missing = sorted(_missing_at_first(klass, draft))
         for field in missing:
-            draft.page.write(f"{python_attribute(field)} = None")
+            draft.page.write(f"{attribute(field)} = None")
         left = _left_behind(klass, draft)
         for event in left:
             default = f"lua.Object.{event}" if event in ("__str__", "__eq__") else "None"

@@ -184,7 +184,7 @@ def _iterated(node: s.ForEach, names: list[str], draft: Draft) -> Code:
             return _over_table(first.arguments[0], path, node, names, draft)
         if path in _ITERATORS or first.method in ("gmatch", "lines"):
             functions = {"paths.iterfiles": "lua.iterfiles", "paths.iterdirs": "lua.iterdirs",
-                         "paths.files": "lua.files", "lfs.dir": "lua.files"}  # fmt: skip
+                         "paths.files": "lua.files", "lfs.dir": "lua.dir"}  # fmt: skip
             if path in functions:
                 return code.call(functions[path], *draft.arguments(first))
             found = draft.value(first)

@@ -92,12 +92,16 @@ def arithmetic(
     if draft.types.operator_of(operator, left, right) is not None:
         return code.binary(a, _PYTHON.get(operator, operator), b)
     if left.is_number and right.is_number:
+        if operator == "%" and (rounded := _in_floats(a, node)) is not None:
+            return code.call("int", code.binary(rounded, "%", b))
         is_inexact = operator == "%" and right.only(Kind.FLOAT)
         if is_inexact or (operator in "/%" and may_be_zero(node.right, draft)):
             return code.call("lua.divided" if operator == "/" else "lua.modulo", a, b)
         if operator == "^":  # of a negative one Python gives a complex number
             base = s.constant(node.left)
             is_real = right.is_int or (isinstance(base, (int, float)) and base > 0)
+            if may_be_zero(node.left, draft):  # an error of a negative exponent
+                is_real = isinstance(s.constant(node.right), int)
             return code.binary(a, "**", b) if is_real else code.call("lua.pow", a, b)
         return code.binary(a, operator, b)
     is_floating = all(
@@ -126,6 +130,22 @@ def arithmetic(
         either = node.left if not left.atoms else node.right
         draft.unknown(either, "operators")
     return code.call(f"lua.{names[operator]}", a, b)
+
+
+def _in_floats(made: Code, node: s.Binary) -> Code | None:
+    """Return ``x * 1103515245 + 1`` of ``(x * 1103515245 + 1) % 2^31`` with ``1103515245.0``: the
+    product may be beyond 2^53, where Lua rounds. None: it is not, as far as constants tell.
+    """
+    right = node.right
+    base, power = s.constant(right), 1
+    if isinstance(right, s.Binary) and right.operator == "^":
+        base, power = s.constant(right.left), s.constant(right.right)
+    products = [n for n in s.walk(node.left) if isinstance(n, s.Binary) and n.operator == "*"]
+    for factor in (s.constant(side) for n in products for side in (n.left, n.right)):
+        are_ints = all(isinstance(number, int) for number in (factor, base, power))
+        if are_ints and factor * base**power > 2**53:
+            return Code(re.sub(rf"\b{factor}\b", f"{factor}.0", made.text), made.level)
+    return None
 
 
 def equality(node: s.Binary, draft: Draft) -> Code:
@@ -276,10 +296,7 @@ def logic(node: s.Binary, draft: Draft) -> Code:
         isinstance(node.left, s.Index) and isinstance(node.left.object, s.Name)
     )
     # A run that has seen no nil does not say that there is none: a default stays.
-    is_certain = not isinstance(node.left, (s.Name, s.Index)) and not draft.types.was_seen(
-        node.left
-    )
-    if not kind.may(Kind.NIL, Kind.BOOLEAN) and is_certain:
+    if not kind.may(Kind.NIL, Kind.BOOLEAN) and _is_certain(node.left, draft):
         if node.operator == "or":
             return left
         if not any(isinstance(part, s.Call) for part in s.walk(node.left)):
@@ -311,6 +328,18 @@ def logic(node: s.Binary, draft: Draft) -> Code:
         if not is_cheap(right)
         else code.call(name, left, right)
     )
+
+
+def _is_certain(node: s.Node, draft: Draft) -> bool:
+    """Return whether an expression gives what the code says: no variable, no default that is one,
+    nothing that a run has seen.
+    """
+    if isinstance(node, s.Paren):
+        return _is_certain(node.inner, draft)
+    if isinstance(node, s.Binary) and node.operator in ("and", "or"):
+        sides = (node.right,) if node.operator == "or" else (node.left, node.right)
+        return all(_is_certain(side, draft) for side in sides)
+    return not isinstance(node, (s.Name, s.Index)) and not draft.types.was_seen(node)
 
 
 def _may_be_anything(node: s.Node, draft: Draft) -> bool:

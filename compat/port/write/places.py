@@ -57,7 +57,8 @@ def whole(node: s.Node, draft: Draft) -> Code:
     """Return a number where PyTorch takes ints only."""
     made = draft.value(node)
     kind = draft.types.type(node)
-    if not kind.is_number or draft.types.is_whole(node):
+    is_text = kind.present.is_string
+    if not (kind.is_number or is_text) or draft.types.is_whole(node):
         return made
     return code.call("int", made)
 

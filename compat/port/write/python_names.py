@@ -6,6 +6,7 @@ import keyword
 import re
 import sys
 
+from compat.lua_tables import attribute
 from compat.port.write.heads import IMPORTS
 
 # What drafts import, and Python's functions that they call.
@@ -50,12 +51,7 @@ def is_metamethod(name: str) -> bool:
 
 def method_name(name: str) -> str:
     """Return a field or method of a class in Python."""
-    return _METAMETHODS.get(name) or python_attribute(name)
-
-
-def python_attribute(name: str) -> str:
-    """Return a field's name in Python."""
-    return f"{name}_" if keyword.iskeyword(name) else name
+    return _METAMETHODS.get(name) or attribute(name)
 
 
 def module_name(part: str, is_first: bool) -> tuple[str, str]:

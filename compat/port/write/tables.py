@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compat.lua_tables import attribute
 from compat.port.know.shapes import counts_up, is_name, is_open, is_self
 from compat.port.know.types import NUMBERS, Kind, Table, Type
 from compat.port.library import packages
@@ -12,7 +13,7 @@ from compat.port.write.code import Code
 from compat.port.write.draft import NONE, Draft, expression
 from compat.port.write.names import class_name, path_value
 from compat.port.write.places import place
-from compat.port.write.python_names import method_name, python_attribute
+from compat.port.write.python_names import is_metamethod, method_name
 from compat.port.write.selections import element
 
 _METHODS_OF_DICT = set(dir(dict))
@@ -31,7 +32,7 @@ def table(node: s.Table, draft: Draft, hint: str) -> Code:
         calls = shape.klass.method("__init", draft.types.classes)  # as Lua does not
         if calls is not None or not all(map(is_name, names)):
             return code.call("lua.setmetatable", items(node, shape, hint, draft), klass)
-        named = zip(map(python_attribute, map(str, names)), node.fields, strict=True)
+        named = zip(map(attribute, map(str, names)), node.fields, strict=True)
         return code.call(klass, *(f"{name}={draft.value(f.value)}" for name, f in named))
     if "meta" in shape.uses:
         return code.call("lua.Table", *([items(node, shape, hint, draft)] if node.fields else []))
@@ -122,8 +123,8 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
     if kind.only(Kind.NIL):
         kind = kind.without(Kind.NIL)  # it is not always
     path = draft.types.dotted(node.object)
-    if path == "arg" and s.constant(node.key) == 0:
-        return Code("sys.argv[0]")
+    if path == "arg" and (s.constant(node.key) == 0 or s.is_negative(node.key)):
+        return Code("sys.argv[0]" if not s.is_negative(node.key) else "sys.executable")
     if path == "arg" and not is_test:
         made = Code(f"sys.argv[{draft.value(node.key)}]")
         return code.ternary(made, Code(f"len(sys.argv) > {draft.value(node.key)}"), NONE)
@@ -141,7 +142,7 @@ def _known(
     name = s.constant(node.key)
     if kind.only(Kind.PACKAGE):
         if is_prefix and is_name(name):
-            return Code(f"{owner.atom}.{python_attribute(name)}")
+            return Code(f"{owner.atom}.{attribute(name)}")
         return code.call("getattr", owner, draft.value(node.key), *["None"] * (not is_prefix))
     if kind.is_of_lua and is_prefix and isinstance(name, str):
         return Code(f"{owner.atom}[{draft.value(node.key)}]")
@@ -181,7 +182,7 @@ def _option(owner: Code, name: str, node: s.Index, is_test: bool, draft: Draft) 
     is_declared = shape is None or name in shape.always or not shape.always
     if is_test or not is_declared or (draft.types.was_seen(node) and Kind.NIL in kind.atoms):
         return Code(f'{owner.atom}.get("{name}")')
-    return Code(f"{owner.atom}.{python_attribute(name)}")
+    return Code(f"{owner.atom}.{attribute(name)}")
 
 
 def _attribute(owner: Code, node: s.Index, draft: Draft, is_test: bool) -> Code | None:
@@ -191,6 +192,9 @@ def _attribute(owner: Code, node: s.Index, draft: Draft, is_test: bool) -> Code 
         return None
     if is_test and may_lack(node, draft):
         return Code(f'getattr({owner}, "{method_name(name)}", None)')
+    is_missing = draft.types.type(node).atoms <= {Kind.NIL}
+    if name == "__index" or (is_metamethod(name) and is_missing):  # Python has one of its own
+        return None
     return Code(f"{owner.atom}.{method_name(name)}")
 
 
@@ -217,7 +221,7 @@ def may_lack(node: s.Node, draft: Draft) -> bool:
     if klass is not None and is_layer and klass.sets_first(name, draft.types.classes):
         return False
     is_layer = is_layer or kind.only(Kind.MODULE, Kind.NIL)
-    return is_layer and not packages.has_field(python_attribute(name), kind.classes)
+    return is_layer and not packages.has_field(attribute(name), kind.classes)
 
 
 def _of_module(
@@ -227,7 +231,7 @@ def _of_module(
     name = s.constant(node.key)
     if not is_name(name):
         return None
-    kind, field = draft.types.type(node), python_attribute(name)
+    kind, field = draft.types.type(node), attribute(name)
     is_given = not is_prefix and not packages.is_field(field)
     if is_test or is_given or (draft.types.was_seen(node) and Kind.NIL in kind.atoms):
         return Code(f'getattr({owner}, "{field}", None)')

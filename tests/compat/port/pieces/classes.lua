@@ -540,3 +540,57 @@ torch.save(path, {m, 5})
 local n, five = unpack(torch.load(path))
 os.remove(path)
 print(n.n, n.map.a, n:add('a'), n:add('b'), n:add(key), five)
+
+-- # what a class lacks
+local A = torch.class('Lacking')
+function A:__init() self.x = 1 end
+A.kind = 'a'
+print(A.missing, A.kind)
+local B = {}
+B.__index = B
+B.__tostring = function(b) return 'B' .. b.n end
+function B.new(n) return setmetatable({n = n}, B) end
+function B:get() return self.n end
+local b = B.new(2)
+print(B.missing, B.get ~= nil, B.__eq, B.__tostring(b), getmetatable(b).__index == B)
+print(getmetatable(b).__tostring(b), getmetatable(b).__lt, getmetatable(b).zip, b.zip)
+
+-- # minus gives what its method gives
+local M = {}
+M.__index = M
+M.__unm = function(a) return 'minus ' .. a.n end
+function M.new(n) return setmetatable({n = n}, M) end
+function M:plus(n) return self.n + n end
+print(-M.new(3), #-M.new(3), M.new(3):plus(1))
+
+-- # fields and methods that are words of Python
+local E = torch.class('Words')
+function E:__init() self.from = 1; self['class'] = 2 end
+function E.assert(x, m) if not x then error(m, 0) end return x end
+function E:import(n) return self.from + n end
+local function look(o, k) return o[k] end
+local function set(o, k, v) o[k] = v end
+local o = _G.Words()
+print(o.from, o.class, look(o, 'from'), look(o, 'class'), o:import(4), look(E, 'assert')(6, 'x'))
+set(o, 'with', 9) set(o, 'from', 10)
+print(o.with, o.from, look(o, 'with'), look(o, 'import')(o, 1))
+local names = {}
+for k, v in pairs(o) do names[#names + 1] = k .. '=' .. v end
+table.sort(names)
+print(table.concat(names, ' '))
+local copy = torch.deserialize(torch.serialize(o))
+print(copy.from, copy:import(2))
+
+-- # a class that is made where there is torch
+local Made, parent
+if torch then
+  Made, parent = torch.class('MadeThere', 'torch.CmdLine')
+else
+  Made = {}
+end
+function Made:__init(script)
+  if torch then parent.__init(self) end
+  self.script = script
+end
+function Made:usage() return 'use of ' .. self.script end
+print(_G.MadeThere.new('x'):usage(), Made.other)

@@ -292,3 +292,11 @@ local opt
 print(count(1, opt), count(opt), count(), count(1, 2), last('a', nil))
 local function all(...) local n = 0 for _ in ipairs{...} do n = n + 1 end return n end
 print(all(1, 2, opt), select('#', 1, opt))
+
+-- # defaults one after the other, of arguments that a call lacks
+local function counter(start, step)
+  local n = start or 0
+  return function(k) n = n + (k or step or 1) return n end
+end
+local a, b = counter(), counter(10, 5)
+print(a(), a(3), b(), b(1))

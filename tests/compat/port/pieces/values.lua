@@ -975,3 +975,50 @@ local net = nn.Sequential():add(nn.Linear(2, 3)):add(nn.Tanh()):add(nn.ParallelT
 for i = 1, 3 do local m = net:get(i) print(torch.type(m), torch.type(m) == 'nn.Tanh', torch.type(m):find('Linear') ~= nil) end
 local x = torch.type(torch.ones(2)) == 'torch.DoubleTensor'
 print(x, torch.type(3) == 'number', type(torch.ones(1)) == 'table', type(nn.Linear(1, 1)) == 'table')
+
+-- # zeros reach divisors and bases
+local function every(i, n) return i % n == 0 end
+print(every(10, 5), every(10, 0))
+local opt = {interval = 0, decay = 0}
+for i = 1, 2 do print(i % opt.interval == 0, i / opt.interval) end
+local names = {}
+local count = #names
+print(3 % count, 3 / count, 0 / count)
+local cmd = torch.CmdLine()
+cmd:option('-n', 0, 'none'); cmd:option('-k', 5, 'some')
+local given = cmd:parse({})
+print(10 % given.n, 10 % given.k, 10 / given.n, math.floor(10 / given.n))
+local k = -1
+print(0 ^ -1, opt.decay ^ k, 2 ^ k, math.pow(0, -2), math.pow(given.n, k), math.pow(3, 2))
+for i = 0, 2 do print(i ^ -1, i ^ k, i ^ -0.5) end
+
+-- # numbers that are texts
+print(math.sqrt('16'), math.floor('3.7'), math.max('3', 4), math.abs('-2'), math.ceil('2.1'))
+local s = '12'
+print(math.sqrt(s), math.pow(s, 2), math.log(s), math.min(s, 3), math.max(2, s))
+local a, b = ('0.5 3 abc'):match('(%S+) (%S+)')
+print(a * b, math.floor(a), math.max(a, b), math.fmod(b, 2), string.rep('x', b), ('abc'):sub(b))
+for i = 1, b do print(i) end
+local _, last, word, at = ('key = value'):find('(%w+) = ()')
+print(last, word .. '!', at + 1)
+
+-- # random numbers by hand, of products beyond 2^53
+local seed = 12345
+local function draw() seed = (seed * 1103515245 + 12345) % 2147483648 return seed end
+for i = 1, 3 do print(draw(), draw() % 10) end
+local state = 7
+local function uniform() state = (1103515245 * state + 12345) % 2^31 return state / 2^31 end
+for i = 1, 3 do print(uniform()) end
+local small = 42
+for i = 1, 3 do small = (small * 16807) % 2147483647 print(small) end
+
+-- # texts and folders that are empty or not there
+local stringx = require 'pl.stringx'
+print(#stringx.split('', ','), #stringx.split('a,,b', ','), #stringx.split(' a  b '))
+print(stringx.strip('--x--', '-'), stringx.strip(' x '), stringx.replace('aXbX', 'X', 'y', 1))
+print(stringx.replace('aXbX', 'X', 'y'))
+local paths = require 'paths'
+local gone = paths.dir('/nonexistent/folder')
+if gone then print('there') else print('gone') end
+for name in paths.files('/nonexistent/folder') do print(name) end
+for name in paths.iterdirs('/nonexistent/folder') do print(name) end
