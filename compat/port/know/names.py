@@ -112,9 +112,13 @@ def dotted(known: Inference, node: s.Node) -> str | None:
 
 
 def chosen(known: Inference, node: s.Node) -> str | None:
-    """``nn.Linear`` for ``backend.Linear`` where ``backend`` is ``nn`` or ``cudnn``."""
+    """``nn.Linear`` for ``backend.Linear`` where ``backend`` is ``nn`` or ``cudnn``; ``nn.?`` for
+    ``nn[name]``.
+    """
     if not isinstance(node, s.Index) or not isinstance(node.object, s.Name):
         return None
+    if known.dotted(node.object) in ("nn", "cudnn") and s.constant(node.key) is None:
+        return "nn.?"
     variable, name = node.object.variable, s.constant(node.key)
     paths = known.alias_paths.get(variable, [])
     is_either = set(paths) == {"nn", "cudnn"} and len(paths) == len(variable.writes)

@@ -103,7 +103,7 @@ def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | Non
         return _torch(name, arguments)
     if head in ("nn", "cudnn"):
         made = Type(Kind.MODULE)
-        made.classes = {path}
+        made.classes = {path} - {"nn.?"}
         return [made]
     if head == "optim":
         if name[:1].isupper():

@@ -157,7 +157,7 @@ def _is_chosen(function: s.Node, draft: Draft) -> bool:
     """
     if not isinstance(function, s.Index) or isinstance(function.key, s.Constant):
         return False
-    return draft.types.dotted(function.object) in PACKAGES
+    return draft.types.dotted(function.object) in PACKAGES - {"nn", "cudnn"}
 
 
 def _is_class_of_nn(function: s.Node, kind: Type, draft: Draft) -> bool:
