@@ -1022,3 +1022,9 @@ local gone = paths.dir('/nonexistent/folder')
 if gone then print('there') else print('gone') end
 for name in paths.files('/nonexistent/folder') do print(name) end
 for name in paths.iterdirs('/nonexistent/folder') do print(name) end
+
+-- # a global variable that nobody sets has a name of Python's, where a package is missing
+local function draw() require 'nobody_has_it' return None end
+local a = {}
+a.x = None
+print(a.x, draw ~= nil)
