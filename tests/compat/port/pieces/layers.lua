@@ -565,10 +565,7 @@ end
 
 -- # states by number in what a net gets
 require 'nn'
-require 'nngraph'
-local x, s = nn.Identity()(), nn.Identity()()
-local a, b = s:split(2)
-local net = nn.gModule({x, s}, {nn.CAddTable()({x, a}), nn.CAddTable()({a, b})})
+local net = nn.ConcatTable():add(nn.Identity()):add(nn.Identity())
 local function copy(to, from) for i = 1, #from do to[i]:copy(from[i]) end end
 local state = {}
 for j = 0, 2 do
@@ -581,7 +578,7 @@ copy(other, {})
 copy(state[1], {state[0][1]})
 for t = 1, 2 do
   local made = net:forward({torch.ones(2), state[t - 1]})
-  copy(state[t], made)
+  copy(state[t], made[2][2])
   local g = net:backward({torch.ones(2), state[t - 1]}, made)
-  print(state[t][1][1], state[t][2][1], g[2][1][1], g[2][2][1], other[1][0][1])
+  print(state[t][1][1], state[t][2][1], g[1][1], g[2][1][1], g[2][2][1], other[1][0][1])
 end

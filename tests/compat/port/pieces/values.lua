@@ -1028,3 +1028,13 @@ local function draw() require 'nobody_has_it' return None end
 local a = {}
 a.x = None
 print(a.x, draw ~= nil)
+
+-- # a tensor of one element is no number
+local out = torch.Tensor{{1}, {5}, {3}}
+local _, m = out:max(1)
+local n = 2
+if n ~= m[1] then print('differ') end
+print(m[1] == 2, m[1] == m[1], n == m[1][1], {1} == m, 'a' == m[1], m == 2)
+local rec = {{1, {2, 3}}, {2, {1}}}
+local k = rec[1][2][1]
+print(k ~= m[1], k == m)
