@@ -7,7 +7,7 @@ from dataclasses import replace
 from compat.lua_tables import attribute
 from compat.port.know.evidence import PASSES
 from compat.port.know.shapes import is_maker
-from compat.port.know.types import Kind, Type
+from compat.port.know.types import Kind, Table, Type
 from compat.port.library import packages, results, rules, tensors
 from compat.port.library.functions import function
 from compat.port.read import syntax as s
@@ -64,9 +64,7 @@ def method(node: s.Call, draft: Draft) -> Code:
         arguments = fitting(node, known, draft, own=1)
         if kind.only(Kind.MODULE) and name in PASSES:
             arguments = [
-                Code(f"[entry for _, entry in lua.ipairs({made})]")
-                if _is_numbered(a, draft)
-                else made
+                code.call("lua.lists", made) if _has_numbered(draft.types.type(a), set()) else made
                 for a, made in zip(node.arguments, arguments, strict=False)
             ]
         itself = klass if kind.only(Kind.CLASS) else None
@@ -126,10 +124,17 @@ def method(node: s.Call, draft: Draft) -> Code:
     return Code(made.text, spread=draft.types.count(node))
 
 
-def _is_numbered(node: s.Node, draft: Draft) -> bool:
-    """Return whether a table whose keys are numbers, which are computed, is a dict of Python's."""
-    kind = draft.types.type(node)
-    return kind.only(Kind.TABLE) and kind.shape is not None and kind.shape.is_numbered
+def _has_numbered(kind: Type, seen: set[Table]) -> bool:
+    """Return whether a table is a dict of Python's with numbers for keys, which nets take for
+    none of tensors, or one in it.
+    """
+    shape = kind.shape
+    if shape is None or Kind.TABLE not in kind.atoms or shape in seen:
+        return False
+    seen.add(shape)
+    inner = (shape.items, *shape.names.values())
+    is_own = shape.is_numbered or (shape.is_own_meta and not shape.names)
+    return is_own or any(_has_numbered(kind, seen) for kind in inner)
 
 
 def _is_of_lua_alone(kind: Type, name: str, draft: Draft) -> bool:

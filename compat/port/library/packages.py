@@ -68,7 +68,7 @@ def value(path: str, draft: Draft) -> Code:
     if "." not in path and path not in _LUA:
         draft.page.mark(f"{path} is set nowhere", "globals")
         # A package that Lua alone has may set it.
-        return Code(f"{package('_G', draft, True)}.{path}" if draft.types.absent else "None")
+        return _of_lua("_G", path, draft) if draft.types.absent else Code("None")
     return original(path, draft)
 
 
@@ -109,6 +109,10 @@ def original(path: str, draft: Draft) -> Code:
     if head not in ("math", "string", "table", "os", "io") and head not in draft.types.absent:
         draft.page.mark(f"{path} is Lua's own", "packages")
     head, name = (head, name) if name else ("_G", head)
+    return _of_lua(head, name, draft)
+
+
+def _of_lua(head: str, name: str, draft: Draft) -> Code:
     if any(keyword.iskeyword(part) for part in name.split(".")):
         return Code(f'getattr({package(head, draft, True)}, "{name}")')
     return Code(f"{package(head, draft, True)}.{name}")

@@ -110,6 +110,7 @@ from compat.port.lua.values import (
     either,
     first,
     given,
+    lists,
     numbered,
     results,
     select,

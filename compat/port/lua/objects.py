@@ -10,16 +10,7 @@ from compat import t7
 from compat.lua_tables import attribute, by_number, field, items
 
 
-class ScriptClass(type):
-    """A class of the script: what nothing sets in it is None, as in Lua."""
-
-    def __getattr__(cls, name: str) -> Any:
-        if name in Object.__annotations__ or (name.startswith("__") and name.endswith("__")):
-            raise AttributeError(name)
-        return None
-
-
-class Object(metaclass=ScriptClass):
+class Object:
     """An object of a class of the script: a field that was not set is None, as in Lua."""
 
     typename: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -53,6 +54,18 @@ class Steps(Iterator[Any]):
 
     def __call__(self, *_: Any) -> Any:
         return next(self.found, ())
+
+
+def lists(value: Any) -> Any:
+    """Return tables with the keys 1…n as lists, also those in tables, as nets take them."""
+    entries = value
+    if isinstance(value, dict) and all(i in value for i in range(1, len(value) + 1)):
+        entries = [value[i] for i in range(1, len(value) + 1)]
+    if not isinstance(entries, (list, tuple)):
+        return value
+    made = [lists(entry) for entry in entries]
+    is_same = entries is value and all(map(operator.is_, made, value))
+    return value if is_same else made
 
 
 def trimmed(found: list[Any]) -> list[Any]:

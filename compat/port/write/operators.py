@@ -192,6 +192,8 @@ def equality(node: s.Binary, draft: Draft) -> Code:
         return by("lua.equal")
     plain = {Kind.INT, Kind.FLOAT, Kind.NUMBER, Kind.STRING, Kind.NIL}
     is_plain = kind.only(*plain) or other.only(*plain - {Kind.NIL})
+    if (kind.atoms | other.atoms) & {Kind.TENSOR, Kind.MASK}:
+        is_plain = False  # in Lua a tensor is no number; PyTorch compares each element
     if is_plain and (kind.atoms or isinstance(right, s.Constant)):
         return code.binary(a, "==" if positive else "!=", b)
     draft.page.resolve(draft.how(left) if kind.atoms and other.atoms else "open")

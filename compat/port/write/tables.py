@@ -135,6 +135,17 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
     return code.call("lua.index", owner, draft.value(node.key)) if known is None else known
 
 
+def _may_lack(kind: Type, node: s.Index, draft: Draft) -> bool:
+    """Return whether a class has no such field, which the class itself does not say, since it is
+    one of another file, or one of several.
+    """
+    classes = draft.types.classes_of(kind)
+    is_here = len(classes) == 1 and classes[0].module == draft.file.module
+    if Kind.CLASS not in kind.atoms or is_here:
+        return False
+    return not classes or not all(c.has(s.constant(node.key), draft.types.classes) for c in classes)
+
+
 def _known(
     owner: Code, node: s.Index, kind: Type, is_test: bool, is_prefix: bool, draft: Draft
 ) -> Code | None:
@@ -151,7 +162,7 @@ def _known(
     if name == "__typename":
         return code.call("lua.typename", owner)
     if draft.types.class_of(node.object) or kind.only(Kind.OBJECT, Kind.CLASS, Kind.NIL):
-        return _attribute(owner, node, draft, is_test)
+        return None if _may_lack(kind, node, draft) else _attribute(owner, node, draft, is_test)
     if kind.only(Kind.OPTIONS):
         if is_name(name) and name not in _METHODS_OF_DICT:
             return _option(owner, name, node, is_test, draft)

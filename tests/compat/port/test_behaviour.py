@@ -43,6 +43,24 @@ PIECES = {
         function T:run(a) self:assert(a > 2) self:assertEquals(a, 3) end
         Checker():run(3)
     """,
+    "a constructor that stays in Lua sets the object's fields": """
+        rl = {}
+        local A = torch.class('rl.A')
+        function A:__init() self.a = 1 end
+        local B = torch.class('rl.B', 'rl.A')
+        function B:__init(n)
+          self.low = 1.5
+          for i = 1, n do
+            if i == 2 then goto out end
+            self.low = self.low + i
+          end
+          ::out::
+          self.t = torch.Tensor({self.low, -self.low})
+        end
+        function B:go() return self.low end
+        local b = rl.B(3)
+        print(b.low, b.t[2], b:go())
+    """,
     "gsub with what is no text": """
         local n = 0
         print(('a1b22'):gsub('%d+', function(d) n = n + 1 return d * 2 end), n)

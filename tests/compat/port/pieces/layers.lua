@@ -562,3 +562,23 @@ for step = 1, 2 do
   state[step] = g[2]
   print(all[1]:sum(), g[1]:sum(), #g[2])
 end
+
+-- # states by number in what a net gets
+require 'nn'
+local net = nn.ConcatTable():add(nn.Identity()):add(nn.Identity())
+local function copy(to, from) for i = 1, #from do to[i]:copy(from[i]) end end
+local state = {}
+for j = 0, 2 do
+  state[j] = {}
+  for d = 1, 2 do state[j][d] = torch.zeros(2) end
+end
+local other = {}
+for j = 0, 1 do other[j] = {} for k = 0, 1 do other[j][k] = torch.ones(2) end end
+copy(other, {})
+copy(state[1], {state[0][1]})
+for t = 1, 2 do
+  local made = net:forward({torch.ones(2), state[t - 1]})
+  copy(state[t], made[2][2])
+  local g = net:backward({torch.ones(2), state[t - 1]}, made)
+  print(state[t][1][1], state[t][2][1], g[1][1], g[2][1][1], g[2][2][1], other[1][0][1])
+end

@@ -1022,3 +1022,19 @@ local gone = paths.dir('/nonexistent/folder')
 if gone then print('there') else print('gone') end
 for name in paths.files('/nonexistent/folder') do print(name) end
 for name in paths.iterdirs('/nonexistent/folder') do print(name) end
+
+-- # a global variable that nobody sets has a name of Python's, where a package is missing
+local function draw() require 'nobody_has_it' return None end
+local a = {}
+a.x = None
+print(a.x, draw ~= nil)
+
+-- # a tensor of one element is no number
+local out = torch.Tensor{{1}, {5}, {3}}
+local _, m = out:max(1)
+local n = 2
+if n ~= m[1] then print('differ') end
+print(m[1] == 2, m[1] == m[1], n == m[1][1], {1} == m, 'a' == m[1], m == 2)
+local rec = {{1, {2, 3}}, {2, {1}}}
+local k = rec[1][2][1]
+print(k ~= m[1], k == m)
