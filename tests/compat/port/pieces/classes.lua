@@ -611,3 +611,11 @@ end
 function B:go() return self.low end
 local b = rl.B(3)
 print(b.low, b.t[2], b:go())
+
+-- # an object, or a table that is none
+local Box = {}
+Box.__index = Box
+function Box.new(n) return setmetatable({n = n}, Box) end
+function Box:get() return self.n end
+local function describe(x) return x.name or x.n or 'nothing' end
+print(describe(Box.new(3)), describe({}), describe({name = 'n'}), Box.new(4):get())

@@ -1038,3 +1038,19 @@ print(m[1] == 2, m[1] == m[1], n == m[1][1], {1} == m, 'a' == m[1], m == 2)
 local rec = {{1, {2, 3}}, {2, {1}}}
 local k = rec[1][2][1]
 print(k ~= m[1], k == m)
+-- # table.insert at a place that is computed, and behind the end
+local sorted = {}
+for _, v in ipairs{5, 2, 8, 1} do
+  local at = #sorted + 1
+  for i, w in ipairs(sorted) do if v < w then at = i break end end
+  table.insert(sorted, at, v)
+end
+table.insert(sorted, 1, 0) table.insert(sorted, 9) table.insert(sorted, 2, 7)
+print(table.concat(sorted, ' '))
+
+-- # a call, and nil behind it, in a table
+local function three() return 1, 2, 3 end
+local t = {three(), nil}
+print(#t, t[1], t[2])
+local function all(...) local t = {..., nil} return #t, t[1], t[2] end
+print(all(4, 5))
