@@ -142,8 +142,11 @@ class LuaClass(type):
     """Classes of Lua as classes of Python, which others derive from; their objects are Lua's."""
 
     def __getattr__(cls, name: str) -> Any:
-        super().__getattr__(name)  # an error of Python's own names
-        return _table_of(cls)[name]
+        special = name.startswith("__") and name.endswith("__")
+        found = None if special else _table_of(cls)[name]
+        if found is None:
+            raise AttributeError(name)
+        return found
 
     def __setattr__(cls, name: str, value: Any) -> None:
         own = vars(cls).get("__table__")

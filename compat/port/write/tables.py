@@ -139,10 +139,11 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
 
 def _may_lack(kind: Type, node: s.Index, draft: Draft) -> bool:
     """Return whether a class has no such field, which the class itself does not say, since it is
-    one of another file, or one of several.
+    one of another file, or one of several, or is not called by its name.
     """
     classes = draft.types.classes_of(kind)
     is_here = len(classes) == 1 and classes[0].module == draft.file.module
+    is_here = is_here and draft.types.class_of(node.object) is not None
     if Kind.CLASS not in kind.atoms or is_here:
         return False
     return not classes or not all(c.has(s.constant(node.key), draft.types.classes) for c in classes)

@@ -594,24 +594,6 @@ function Made:__init(script)
 end
 function Made:usage() return 'use of ' .. self.script end
 print(_G.MadeThere.new('x'):usage(), Made.other)
--- # a constructor that stays in Lua sets the object's fields
-rl = {}
-local A = torch.class('rl.A')
-function A:__init() self.a = 1 end
-local B = torch.class('rl.B', 'rl.A')
-function B:__init(n)
-  self.low = 1.5
-  for i = 1, n do
-    if i == 2 then goto out end
-    self.low = self.low + i
-  end
-  ::out::
-  self.t = torch.Tensor({self.low, -self.low})
-end
-function B:go() return self.low end
-local b = rl.B(3)
-print(b.low, b.t[2], b:go())
-
 -- # an object, or a table that is none
 local Box = {}
 Box.__index = Box
