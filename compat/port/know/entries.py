@@ -39,7 +39,7 @@ def join(known: Inference, target: Type, new: Type) -> None:
     """Add to a type, and note whether that is news."""
     # What is unknown when all is settled stays a possibility.
     is_unknown = not new.atoms and not new.classes & {"loaded", OF_LUA}
-    is_open = new.open or (known.is_settled and is_unknown)
+    is_open = new.open or (known.is_settled and (is_unknown or _are_apart(target, new)))
     if target in known.guessed:
         target.open |= is_open
         target.close()
@@ -47,6 +47,14 @@ def join(known: Inference, target: Type, new: Type) -> None:
         new.open = False
     known.changed |= target.join(new) or (is_open and not target.open)
     target.open |= is_open
+
+
+def _are_apart(one: Type, other: Type) -> bool:
+    """Return whether an object meets a table that is none, and no list: they are written apart."""
+    shapes = [kind.shape for kind in (one, other) if kind.shape is not None]
+    plain = [shape for shape in shapes if shape.klass is None]
+    are_two = len(shapes) == 2 and len(plain) == 1 and Kind.CLASS not in one.atoms | other.atoms
+    return are_two and bool(plain[0].made) and plain[0].is_dict
 
 
 def signature(known: Inference, node: s.Function) -> Signature:
@@ -82,6 +90,8 @@ def _made(known: Inference, node: s.Table) -> Type:
                 root.uses.add("trimmed")
             if i == len(node.fields) - 1 and any(Kind.NIL in kind.atoms for kind in kinds):
                 root.uses.add("nil at its end")
+            elif isinstance(entry.value, s.Constant) and entry.value.value is None:
+                root.uses.add("nil inside")
         else:
             known.store(root, entry.key, known.type(entry.value))
     keys = [f.key.value for f in node.fields if isinstance(f.key, s.Constant)]

@@ -113,7 +113,8 @@ def believed(known: Inference, own: Type, facts: list[str]) -> Type:
         return own
     if facts == ["object"] and Kind.MODULE in own.atoms:
         return Type(Kind.MODULE)  # of a class of the runtime's that has no name
-    if Kind.OBJECT in both.atoms and own.shape is not None and own.shape.klass is None:
+    is_plain = own.shape is not None and own.shape.klass is None
+    if Kind.OBJECT in both.atoms and is_plain and Kind.OBJECT not in own.atoms:
         both.atoms = (both.atoms - {Kind.OBJECT}) | {Kind.TABLE}
     if Kind.SIZES in both.atoms and Kind.STORAGE in own.atoms:
         both.atoms = (both.atoms - {Kind.SIZES}) | {Kind.STORAGE}

@@ -41,7 +41,9 @@ def believed_type(known: Inference, node: s.Node) -> Type:
             own.table = known.seen_table(node, facts)
             own.table.root().items.buffer |= own.buffer
     shape = own.shape
-    if shape is not None and shape.klass is not None and Kind.TABLE in own.atoms:
+    seen_tables = {"object", "dict", "mixed", "empty"} & set(facts or ())
+    are_both = "object" in seen_tables and len(seen_tables) > 1
+    if shape and shape.klass is not None and Kind.TABLE in own.atoms and not are_both:
         own, klass = own.without(Kind.TABLE), shape.klass
         if not own.atoms & {Kind.CLASS, Kind.OBJECT}:
             is_class = shape is klass.members.root() and shape is not klass.instance.root()

@@ -52,6 +52,8 @@ def length(operand: Code, kind: Type, node: s.Unary, draft: Draft) -> Code:
         return sized
     if kind.is_string or kind.only(Kind.SIZES, Kind.STRING):
         return code.call("len", operand)
+    if kind.is_list(Kind.NIL) and kind.shape and kind.shape.uses & {"nil inside", "trimmed"}:
+        draft.page.mark("Lua's # may end at a nil in a table", "lengths")
     if kind.is_list(Kind.NIL) and kind.shape and "nil at its end" not in kind.shape.uses:
         return code.call("len", operand)
     if kind.only(Kind.MODULE):

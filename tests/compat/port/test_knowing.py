@@ -235,3 +235,10 @@ def test_long_chains_are_looked_at_once(draft: Callable[[str], str]) -> None:
         f"local lib = require(arg[1])\nlocal net = nn.Sequential()\n   {links}\nprint(net)"
     )
     assert made.count(".add(") == 40
+
+
+def test_a_length_that_a_nil_may_end_is_marked(draft: Callable[[str], str]) -> None:
+    made = draft("local function f(...) local t = {...} return #t end\nprint(f(1, nil, 3))")
+    assert "# port: Lua's # may end at a nil in a table" in made
+    assert "# port" not in draft("local function f(...) local t = {...} return #t end\nprint(f(1))")
+    assert "# port: Lua's # may end" in draft("local t = {1, nil, 3}\nprint(#t)")

@@ -176,3 +176,16 @@ def test_numbers_that_a_run_saw_whole_are_sizes_unless_they_are_quotients(tmp_pa
     text = convert([path], [[]])[0].text
     assert "torch.zeros(2 * n, n), torch.zeros(int(half), n)" in text
     assert "x[:n, : int(half)]" in text
+
+
+def test_a_run_that_saw_an_object_and_another_table_knows_neither(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    path = tmp_path / "script.lua"
+    path.write_text(
+        "local Box = {}\nBox.__index = Box\n"
+        "function Box.new(n) return setmetatable({n = n}, Box) end\n"
+        "local function describe(x) return x.name or x.n end\n"
+        "print(describe(Box.new(3)), describe({name = 'n'}))\n"
+    )
+    assert 'lua.index(x, "name")' in convert([path], [[]])[0].text

@@ -594,3 +594,11 @@ function Made:__init(script)
 end
 function Made:usage() return 'use of ' .. self.script end
 print(_G.MadeThere.new('x'):usage(), Made.other)
+
+-- # an object, or a table that is none
+local Box = {}
+Box.__index = Box
+function Box.new(n) return setmetatable({n = n}, Box) end
+function Box:get() return self.n end
+local function describe(x) return x.name or x.n or 'nothing' end
+print(describe(Box.new(3)), describe({}), describe({name = 'n'}), Box.new(4):get())
