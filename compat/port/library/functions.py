@@ -30,6 +30,7 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
     "string.sub": strings.sub,
     "string.match": strings.match,
     "string.gsub": strings.gsub,
+    "table.insert": values.insert,
     "table.remove": values.remove,
     "rawequal": values.rawequal,
     "torch.type": values.type_,

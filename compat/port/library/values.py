@@ -41,6 +41,13 @@ def extreme(node: s.Call, draft: Draft) -> Code | None:
     return code.call(function, f"[{made[0]}, {made[1]}]") if is_open else None
 
 
+def insert(node: s.Call, draft: Draft) -> Code | None:
+    """``table.insert`` at a place that may be behind the end, where Python's would not leave it."""
+    if len(node.arguments) != 3 or s.constant(node.arguments[1]) == 1:
+        return None
+    return code.call("lua.insert", *draft.arguments(node))
+
+
 def remove(node: s.Call, draft: Draft) -> Code | None:
     """``table.remove`` from a list that is not empty."""
     kind = draft.types.type(node.arguments[0])

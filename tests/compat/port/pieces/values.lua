@@ -1022,3 +1022,13 @@ local gone = paths.dir('/nonexistent/folder')
 if gone then print('there') else print('gone') end
 for name in paths.files('/nonexistent/folder') do print(name) end
 for name in paths.iterdirs('/nonexistent/folder') do print(name) end
+
+-- # table.insert at a place that is computed, and behind the end
+local sorted = {}
+for _, v in ipairs{5, 2, 8, 1} do
+  local at = #sorted + 1
+  for i, w in ipairs(sorted) do if v < w then at = i break end end
+  table.insert(sorted, at, v)
+end
+table.insert(sorted, 1, 0) table.insert(sorted, 9) table.insert(sorted, 2, 7)
+print(table.concat(sorted, ' '))
