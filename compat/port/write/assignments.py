@@ -52,7 +52,8 @@ def assignment(targets: list[str], nodes: list[s.Node], values: list[s.Node], dr
     if made.pair:
         made = Code(made.every, spread=2)
     if isinstance(last, s.Vararg):
-        made = Code(f"lua.adjust({made.text[1:]}, {left})")
+        is_list = made.text == "*sys.argv[1:]"
+        made = Code(f"lua.adjust({f'({made},)' if is_list else made.text[1:]}, {left})")
     elif made.text.startswith("*") and draft.types.count(last) == left:
         made = Code(made.text[1:])
     elif made.every.startswith("(") and draft.types.count(last) == left:

@@ -42,6 +42,8 @@ def table(node: s.Table, draft: Draft, hint: str) -> Code:
         values = [f.value for f in node.fields]
         while values and isinstance(values[-1], s.Constant) and values[-1].value is None:
             values.pop()  # a nil at the end is no entry
+        if values and len(values) < len(node.fields) and is_open(values[-1]):
+            values[-1] = s.Paren(values[-1])  # one value, as nil comes behind it
         made = bracketed("[", node, values, "]", hint, draft)
         ends_open = any(isinstance(value, s.Vararg) for value in values[-1:])
         is_trimmed = ends_open and "trimmed" in shape.uses

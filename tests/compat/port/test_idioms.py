@@ -136,6 +136,7 @@ IDIOMS = [
         "        return a\n"
         "    return x.size(0)\n\n\nf(torch.ones(2))",
     ),
+    ("local a, b = ...", "a, b = lua.adjust((*sys.argv[1:],), 2)"),
     ("local program = arg[-1]", "program = sys.executable"),
     ("local n = arg[1] or 'a'", 'n = sys.argv[1] if len(sys.argv) > 1 else "a"'),
     (

@@ -1032,3 +1032,10 @@ for _, v in ipairs{5, 2, 8, 1} do
 end
 table.insert(sorted, 1, 0) table.insert(sorted, 9) table.insert(sorted, 2, 7)
 print(table.concat(sorted, ' '))
+
+-- # a call, and nil behind it, in a table
+local function three() return 1, 2, 3 end
+local t = {three(), nil}
+print(#t, t[1], t[2])
+local function all(...) local t = {..., nil} return #t, t[1], t[2] end
+print(all(4, 5))
