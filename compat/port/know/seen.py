@@ -114,7 +114,7 @@ def believed(known: Inference, own: Type, facts: list[str]) -> Type:
     if facts == ["object"] and Kind.MODULE in own.atoms:
         return Type(Kind.MODULE)  # of a class of the runtime's that has no name
     is_plain = own.shape is not None and own.shape.klass is None
-    if Kind.OBJECT in both.atoms and is_plain and Kind.OBJECT not in own.atoms:
+    if Kind.OBJECT in both.atoms and is_plain and not own.classes:
         both.atoms = (both.atoms - {Kind.OBJECT}) | {Kind.TABLE}
     if Kind.SIZES in both.atoms and Kind.STORAGE in own.atoms:
         both.atoms = (both.atoms - {Kind.SIZES}) | {Kind.STORAGE}

@@ -189,3 +189,28 @@ def test_a_run_that_saw_an_object_and_another_table_knows_neither(tmp_path: Path
         "print(describe(Box.new(3)), describe({name = 'n'}))\n"
     )
     assert 'lua.index(x, "name")' in convert([path], [[]])[0].text
+
+
+def test_a_run_sees_no_object_in_a_table_with_a_metatable(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    (tmp_path / "config.lua").write_text(
+        "local config = {}\nlocal mt = {__index = config}\n"
+        "function config.load()\n"
+        "  local self = setmetatable({values = {}, order = {}}, mt) self:set('a', 1) return self\n"
+        "end\n"
+        "function config:set(k, v)\n"
+        "  self.order[#self.order + 1] = k self.values[k] = v return self\n"
+        "end\n"
+        "function config:merge(other)\n"
+        "  for _, k in ipairs(other.order) do self:set(k, other.values[k]) end return self\n"
+        "end\n"
+        "return config\n"
+    )
+    path = tmp_path / "main.lua"
+    path.write_text(
+        "local config = require 'config'\nlocal c = config.load()\n"
+        "c:merge(config.load():set('b', 2))\nprint(c.values.b)\n"
+    )
+    made = convert([path], [[]], tmp_path)[1].text
+    assert 'self["order"].append(k)' in made
