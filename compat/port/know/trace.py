@@ -50,7 +50,7 @@ end
 local function describe(v)
    local kind = type(v)
    if kind == 'number' then
-      return v == floor(v) and v < 2 ^ 53 and v > -2 ^ 53 and 'int' or 'float'
+      return v == 0 and 'zero' or v == floor(v) and v < 2 ^ 53 and v > -2 ^ 53 and 'int' or 'float'
    end
    if kind == 'userdata' or kind == 'table' or kind == 'cdata' then
       local name = typename(v)
@@ -303,7 +303,8 @@ def traced(
 
     Returns:
         What was seen: at (path, start, end) kinds of values, at (path, -start, end) numbers of
-        results, at (path, start, -end) of a key what was written under it. And the error that the
+        results, at (path, start, -end) of a key what was written under it, at (path, -start, -end)
+        that it was 0 at times. And the error that the
         script ended in, None if it did not, and whether its time was up.
     """
     marks = [_Marks(file, i * _PER_FILE) for i, file in enumerate(files)]
@@ -340,7 +341,11 @@ def _facts(marks: Sequence[_Marks], lines: Iterable[str]) -> Facts:
             "n": (node.start, node.end), "m": (-node.start, node.end),
             "k": (node.start, -node.end),
         }[kind]  # fmt: skip
-        facts[mark.file.path, start, end] = sorted(words.split(";"))
+        found = set(words.split(";"))
+        if "zero" in found:
+            facts[mark.file.path, -node.start, -node.end] = ["zero"]
+            found = found - {"zero"} | {"int"}
+        facts[mark.file.path, start, end] = sorted(found)
     return facts
 
 

@@ -143,7 +143,7 @@ def error(value: Any = None, level: int = 1) -> Any:
 def check(value: Any = None, message: Any = "assertion failed!", *rest: Any) -> Any:
     """``assert`` as an expression: gives what it is given."""
     if not truth(value):
-        raise Error(message)
+        raise Error(message, 1)
     return results((value, message, *rest)) if message != "assertion failed!" else value
 
 

@@ -145,7 +145,7 @@ def must_open(path: str, mode: str = "r") -> File:
     """
     found, *why = opened(path, mode)
     if found is None:
-        raise Error(why[0])
+        raise Error(why[0], 1)
     file: File = found
     return file
 

@@ -9,8 +9,11 @@ from compat.port.write.draft import Draft
 def may_be_zero(node: s.Node, draft: Draft) -> bool:
     """Return whether the program says that a number is zero at times.
 
-    It does of ``#t``, a quotient that is rounded down, and of what it sets to 0 somewhere.
+    It does of ``#t``, a quotient that is rounded down, and of what it sets to 0 somewhere; so does
+    a run that saw 0 there.
     """
+    if (draft.file.path, -node.start, -node.end) in draft.types.facts:
+        return True
     if isinstance(node, s.Paren):
         return may_be_zero(node.inner, draft)
     if isinstance(node, s.Unary):

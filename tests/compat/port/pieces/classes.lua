@@ -594,6 +594,7 @@ function Made:__init(script)
 end
 function Made:usage() return 'use of ' .. self.script end
 print(_G.MadeThere.new('x'):usage(), Made.other)
+
 -- # an object, or a table that is none
 local Box = {}
 Box.__index = Box

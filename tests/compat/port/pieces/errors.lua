@@ -90,3 +90,9 @@ print(pcall(function() return nn.Linear(2):forward(torch.ones(2)) end))
 print((select(2, pcall(function() torch.ones(2):apply(function() error('stop') end) end)):gsub('[%w.]+:%d+', 'at')))
 local ok, e = pcall(function() torch.ones(2):apply(function() error({code = 7}) end) end)
 print(ok, type(e), e.code)
+
+-- # assert where its value counts
+local function at(f) return (tostring(select(2, pcall(f))):gsub('[%w.]+:%d+', 'at')) end
+print(at(function() local x = assert(tonumber('x'), 'bad x') return x end))
+print(at(function() local f = assert(io.open('/nonexistent/x')) return f end))
+print(select(2, pcall(assert, false, 'direct')), type(select(2, pcall(function() return assert(nil, {}) end))))
