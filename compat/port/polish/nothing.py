@@ -1,4 +1,4 @@
-"""Variables that Lua declares before it sets them, written as ``x = lua.nil``."""
+"""Assignments that say nothing: ``x = lua.nil`` before somebody sets ``x``, and ``a = a``."""
 
 from __future__ import annotations
 
@@ -19,6 +19,16 @@ def declared(source: Source) -> Iterator[Change]:
         if seen or len(source.block(node)) == 1:
             yield [source.replaced(node, " = ".join([*(seen or names), "None"]))]
         else:
+            yield [source.removed(node)]
+
+
+def itself(source: Source) -> Iterator[Change]:
+    """Nothing for ``a, b = a, b``, which names what was imported by these names."""
+    for node in source.all(ast.Assign):
+        names = [n for n in ast.walk(node) if not isinstance(n, (ast.Assign, ast.expr_context))]
+        is_plain = all(isinstance(n, (ast.Name, ast.Tuple)) for n in names)
+        is_same = len(node.targets) == 1 and source.of(node.targets[0]) == source.of(node.value)
+        if is_plain and is_same and len(source.block(node)) > 1 and not source.is_commented(node):
             yield [source.removed(node)]
 
 

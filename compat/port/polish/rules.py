@@ -16,6 +16,7 @@ from compat.port.polish.source import changed
 
 _RULES = [
     nothing.declared,
+    nothing.itself,
     options.by_argparse,
     classes.fields,
     tables.filled,

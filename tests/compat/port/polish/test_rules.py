@@ -21,6 +21,7 @@ CHANGED = [
     ("d = {}\nfor i in y:\n    d[i] = 1", "d = {i: 1 for i in y}"),
     ("d = {}\nfor a, b in e:\n    d[a] = b", "d = dict(e)"),
     ("for i in y:\n    x.append(i)", "x.extend(y)"),
+    ("a, b = 1, 2\na, b = a, b\na = a", "a, b = 1, 2"),
     # Classes
     (
         "class C:\n    def f(self):\n        pass\n\n\n# some\nC.n = 0\nC.t = []\nC.m = -1  # less",
