@@ -55,7 +55,12 @@ def method(node: s.Call, draft: Draft) -> Code:
     ):
         return code.call("lua.index", f"{owner.atom}.modules", draft.value(node.arguments[0]))
     is_patched = f"nn.Module.{name}" in draft.types.replaced
-    if kind.only(Kind.MODULE) and not is_patched and _is_of_lua_alone(kind, name, draft):
+    is_any = name == "split" and draft.types.count(node) is None  # a node's, into n
+    if (
+        kind.only(Kind.MODULE)
+        and not is_patched
+        and (is_any or _is_of_lua_alone(kind, name, draft))
+    ):
         made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
         return Code(made.text, spread=draft.types.count(node))
     if kind.only(Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.OPTIONS, Kind.NIL) or klass is not None:

@@ -36,6 +36,14 @@ PIECES = {
         local z = torch.Tensor():set(torch.range(1, 6):storage(), 2, size, stride)
         print(z:sum(), z:size(1))
     """,
+    "a node that is split into as many as a variable says": """
+        require 'nngraph'
+        local function cut(s, n) local all = {s:split(n)} return all[1], all[2] end
+        local s = nn.Identity()()
+        local a, b = cut(s, 2)
+        local net = nn.gModule({s}, {nn.CAddTable()({a, b})})
+        print(net:forward({torch.ones(2), torch.ones(2)}):sum())
+    """,
     "methods that have names of unittest's": """
         local T = torch.class('Checker')
         function T:assert(c) print('assert', c) end
