@@ -8,13 +8,14 @@ from compat.port.know import library_calls
 from compat.port.know.files import Class
 from compat.port.know.scopes import RUN
 from compat.port.know.shapes import chain_root, is_open, own_returns
-from compat.port.know.types import NUMBERS, Kind, Signature, Table, Type
+from compat.port.know.types import NUMBERS, Kind, Signature, Table, Type, of_lua
 from compat.port.library import results as given
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
     from compat.port.know.inference import Inference
 
+_OF_TABLES_OF_LUA = ("pl.", "tablex.", "stringx.", "utils.", "class.")
 _COUNTING = {"print", "select", "io.write", "pcall"}
 
 
@@ -44,6 +45,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             if found is not None:
                 return _less_numbers(known, node, found)
         callee = known.type(node.function)
+        if callee.is_of_lua or (path or "").startswith(_OF_TABLES_OF_LUA):
+            return [of_lua()]
         event = None if callee.shape is None else callee.shape.event("__call").signature
         event = event or own_event(known, "__call", callee)
         if event is not None and callee.signature is None:
@@ -61,6 +64,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         found = known.call(callee.signature, _given(known, node, callee.signature, arguments))
         picked = _picked(known, node, callee.signature, arguments)
         return found if picked is None else [picked, *found[1:]]
+    if owner.is_of_lua:
+        return [of_lua()]
     if owner.shape is None and owner.only(Kind.MODULE):
         _note_shorter(known, node.method, len(node.arguments) + 1)
     if node.method == "option" and owner.only(Kind.MODULE) and len(node.arguments) > 1:

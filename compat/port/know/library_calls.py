@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.port.know.lapp import declared
 from compat.port.know.scopes import KNOWN, LOADERS, RUN
 from compat.port.know.shapes import captures, is_open, is_self, required
-from compat.port.know.types import OF_LUA, Kind, Table, Type, list_of, tensor
+from compat.port.know.types import Kind, Table, Type, list_of, of_lua, tensor
 from compat.port.library import function_results
 from compat.port.library.results import has_size_1
 from compat.port.read import syntax as s
@@ -213,5 +213,5 @@ def _required(known: Inference, node: s.Call) -> Type:
         found.join(value)
     name = required(node)
     if name is not None and not values and name not in KNOWN:
-        found.classes = {OF_LUA}
+        return of_lua()
     return found

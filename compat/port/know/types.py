@@ -120,7 +120,8 @@ class Type:
         The tables that nets give are lists, whatever those of the program are.
         """
         is_either = self.buffer and self.shape is not None and self.shape.is_dict
-        return bool(self.atoms) and not self.open and not is_either
+        is_plain = not self.open and OF_LUA not in self.classes
+        return bool(self.atoms) and is_plain and not is_either
 
     def may(self, *atoms: Kind) -> bool:
         """Return whether it may be one of these, as far as is known."""
@@ -347,6 +348,13 @@ class Table:
     def is_dict(self) -> bool:
         """Whether a dict of Python holds it."""
         return not self.is_list and self.klass is None
+
+
+def of_lua() -> Type:
+    """Return what only the Lua runtime has, or gives: a table of its own, or anything else."""
+    made = Type()
+    made.classes = {OF_LUA}
+    return made
 
 
 def list_of(kind: Type) -> Type:

@@ -1054,3 +1054,24 @@ local t = {three(), nil}
 print(#t, t[1], t[2])
 local function all(...) local t = {..., nil} return #t, t[1], t[2] end
 print(all(4, 5))
+-- # what only Lua's packages have is no list of Python's
+local List = require 'pl.List'
+local tablex = require 'pl.tablex'
+local stringx = require 'pl.stringx'
+local World = {}
+World.__index = World
+function World.new() return setmetatable({actors = List(), names = {}}, World) end
+function World:add(n) self.actors:append(n) self.names[#self.names + 1] = n end
+function World:get() return self.actors:filter(function(a) return #a > 1 end) end
+local w = World.new()
+w:add('ann') w:add('b') w:add('carl')
+local got = w:get()
+for i, a in ipairs(got) do print(i, a) end
+print(#got, got[1], got:join('-'))
+local function count(list) local n = 0 for _, x in ipairs(list) do n = n + #x end return n end
+print(count(w:get()), count(w.names))
+local keys = tablex.keys{x = 1}
+for _, k in ipairs(keys) do print(k) end
+local lines = stringx.splitlines('a\nb\nc')
+for i = 1, #lines do io.write(lines[i], ' ') end print()
+print(#tablex.map(function(x) return x * 2 end, {1, 2, 3}), tablex.find({5, 6}, 6))
