@@ -8,7 +8,7 @@ from compat.port.know import library_calls
 from compat.port.know.files import Class
 from compat.port.know.scopes import RUN
 from compat.port.know.shapes import chain_root, is_open, own_returns
-from compat.port.know.types import NUMBERS, Kind, Signature, Table, Type, of_lua
+from compat.port.know.types import FROM_LUA, NUMBERS, OF_LUA, Kind, Signature, Table, Type, of_lua
 from compat.port.library import results as given
 from compat.port.read import syntax as s
 
@@ -45,8 +45,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             if found is not None:
                 return _less_numbers(known, node, found)
         callee = known.type(node.function)
-        if callee.is_of_lua or (path or "").startswith(_OF_TABLES_OF_LUA):
-            return [of_lua()]
+        if _is_of_lua(callee) or (path or "").startswith(_OF_TABLES_OF_LUA):
+            return [of_lua(FROM_LUA)]
         event = None if callee.shape is None else callee.shape.event("__call").signature
         event = event or own_event(known, "__call", callee)
         if event is not None and callee.signature is None:
@@ -64,8 +64,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         found = known.call(callee.signature, _given(known, node, callee.signature, arguments))
         picked = _picked(known, node, callee.signature, arguments)
         return found if picked is None else [picked, *found[1:]]
-    if owner.is_of_lua:
-        return [of_lua()]
+    if _is_of_lua(owner):
+        return [of_lua(FROM_LUA)]
     if owner.shape is None and owner.only(Kind.MODULE):
         _note_shorter(known, node.method, len(node.arguments) + 1)
     if node.method == "option" and owner.only(Kind.MODULE) and len(node.arguments) > 1:
@@ -127,6 +127,11 @@ def results(known: Inference, node: s.Call) -> list[Type]:
     if node.method == "size" and not arguments and "size" not in known.own_methods:
         return [Type(Kind.SIZES, Kind.INT)]  # of a tensor, or of a storage
     return _call_by_name(known, node, [Type(), *arguments])
+
+
+def _is_of_lua(kind: Type) -> bool:
+    """Return whether a value is one that only the Lua runtime has or gives."""
+    return bool(kind.classes & {OF_LUA, FROM_LUA}) and kind.atoms <= {Kind.NIL}
 
 
 def _less_numbers(known: Inference, node: s.Call, found: list[Type]) -> list[Type]:

@@ -9,7 +9,7 @@ from compat.port.know.files import Class
 from compat.port.know.registry import expression
 from compat.port.know.scopes import FunctionScope
 from compat.port.know.shapes import counts_up, is_open
-from compat.port.know.types import NUMBERS, OF_LUA, Kind, Signature, Table, Type, tensor
+from compat.port.know.types import FROM_LUA, NUMBERS, OF_LUA, Kind, Signature, Table, Type, tensor
 from compat.port.library import function_results, results
 from compat.port.read import syntax as s
 
@@ -38,7 +38,7 @@ def stored(known: Inference, node: s.Node) -> Type | None:
 def join(known: Inference, target: Type, new: Type) -> None:
     """Add to a type, and note whether that is news."""
     # What is unknown when all is settled stays a possibility.
-    is_unknown = not new.atoms and not new.classes & {"loaded", OF_LUA}
+    is_unknown = not new.atoms and not new.classes & {"loaded", OF_LUA, FROM_LUA}
     is_open = new.open or (known.is_settled and (is_unknown or _are_apart(target, new)))
     if target in known.guessed:
         target.open |= is_open

@@ -36,6 +36,7 @@ class Kind(str, Enum):
 
 
 NUMBERS = frozenset({Kind.INT, Kind.FLOAT, Kind.NUMBER})
+FROM_LUA = "of Lua's functions"  # the class of what these give: Python's own, or a table of Lua's
 OF_LUA = "package of Lua"  # the class of what ``require`` gives that only the Lua runtime has
 # What Torch7 computes with; other types of tensors have whole numbers.
 FLOATING = frozenset({"Double", "Float", "Half"})
@@ -120,8 +121,8 @@ class Type:
         The tables that nets give are lists, whatever those of the program are.
         """
         is_either = self.buffer and self.shape is not None and self.shape.is_dict
-        is_plain = not self.open and OF_LUA not in self.classes
-        return bool(self.atoms) and is_plain and not is_either
+        is_lua_s = FROM_LUA in self.classes and self.atoms & {Kind.TABLE, Kind.OBJECT}
+        return bool(self.atoms) and not self.open and not is_either and not is_lua_s
 
     def may(self, *atoms: Kind) -> bool:
         """Return whether it may be one of these, as far as is known."""
@@ -350,10 +351,10 @@ class Table:
         return not self.is_list and self.klass is None
 
 
-def of_lua() -> Type:
-    """Return what only the Lua runtime has, or gives: a table of its own, or anything else."""
+def of_lua(word: str = OF_LUA) -> Type:
+    """Return what only the Lua runtime has, or gives."""
     made = Type()
-    made.classes = {OF_LUA}
+    made.classes = {word}
     return made
 
 

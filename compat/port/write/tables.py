@@ -142,6 +142,8 @@ def _may_lack(kind: Type, node: s.Index, draft: Draft) -> bool:
     one of another file, or one of several, or is not called by its name.
     """
     classes = draft.types.classes_of(kind)
+    if len(kind.classes) == 1:  # others of its name are others
+        classes = classes[:1]
     is_here = len(classes) == 1 and classes[0].module == draft.file.module
     is_here = is_here and draft.types.class_of(node.object) is not None
     if Kind.CLASS not in kind.atoms or is_here:
