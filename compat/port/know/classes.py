@@ -22,7 +22,9 @@ def find_classes(known: Inference, file: File) -> None:
     """Find classes and their methods: the first of a name that stands in the class's own block."""
     indexed = set(map(own_index, s.walk(file.block)))
     for block in [n for n in s.walk(file.block) if isinstance(n, s.Block)]:
-        block.statements = [n for made in block.statements for n in _apart(known, made, indexed)]
+        block.statements = [
+            n for made in block.statements for n in _apart(known, made, indexed, block.statements)
+        ]
         for statement in block.statements:
             _find_class(known, statement)
         own = set(block.statements)
@@ -41,7 +43,9 @@ def find_classes(known: Inference, file: File) -> None:
     file.block.statements = [n for n in statements if not _asks_for_own(known, file, n)]
 
 
-def _apart(known: Inference, node: s.Statement, indexed: set[Variable | None]) -> list[s.Statement]:
+def _apart(
+    known: Inference, node: s.Statement, indexed: set[Variable | None], beside: list[s.Statement]
+) -> list[s.Statement]:
     """Return the statement, or of ``local C = {n = 0}``, which makes a class, one for the class and
     those for its fields; also of ``setmetatable({n = 0}, …)``.
     """
@@ -54,8 +58,11 @@ def _apart(known: Inference, node: s.Statement, indexed: set[Variable | None]) -
         return [node]
     if target.variable not in indexed or not _may_be_class(known, target.variable):
         return [node]
-    statements, count = [node], 0
+    statements, count, own = [node], 0, target.variable
+    later = {found[2] for found in map(defined, beside) if found and names(found[1], own)}
     for field in table.fields:
+        if s.constant(field.key) in later:
+            continue  # the method takes its place
         count += field.key is None
         key = s.Constant(count) if field.key is None else field.key
         name = s.Name(target.id, target.variable, target.is_global)

@@ -207,11 +207,17 @@ def _copied(
 
 
 def _has_functions_only(file: File, variable: Variable) -> bool:
-    """Return whether a table of a file's is made empty, and given functions and nothing else."""
+    """Return whether a table of a file's is made empty, and given functions and nothing else, for
+    other files: here nobody makes objects of it, or looks at them as at tables.
+    """
     put = (n.targets[0] for n in s.walk(file.block) if isinstance(n, s.Assign))
     is_put = any(isinstance(n, s.Index) and names(n.object, variable) for n in put)
     is_made = any(_declares(node, variable) for node in file.block.statements)
-    return is_made and len(variable.writes) == 1 and not is_put
+    own = {n for n in file.block.statements if isinstance(n, s.Define) and not n.is_local}
+    runs = [n for n in file.block.statements if n not in own and not isinstance(n, s.Return)]
+    used = [name for n in runs for name in s.walk(n) if names(name, variable)]
+    is_used = len(used) > 1  # where it is made
+    return is_made and len(variable.writes) == 1 and not is_put and not is_used
 
 
 def given_by(file: File | None) -> s.Name | None:

@@ -394,7 +394,7 @@ def constant(value: Any) -> Type:
     return made
 
 
-def calls(block: s.Block) -> Iterator[s.Call]:
+def calls(block: s.Node) -> Iterator[s.Call]:
     """Return all calls in a block."""
     return (node for node in s.walk(block) if isinstance(node, s.Call))
 

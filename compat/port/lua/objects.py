@@ -20,7 +20,13 @@ class Object:
     new: ClassVar[Any]
 
     def __init__(self, **fields: Any) -> None:
-        self.__dict__.update(fields)
+        self.__dict__.update((name, value) for name, value in fields.items() if value is not None)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if value is None:  # then the class's is seen, as in Lua
+            self.__dict__.pop(name, None)
+        else:
+            super().__setattr__(name, value)
 
     def __init_subclass__(cls, typename: str | None = None) -> None:
         if typename is not None:

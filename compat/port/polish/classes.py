@@ -9,18 +9,19 @@ from compat.port.polish.source import Change, Edit, Source
 
 
 def fields(source: Source) -> Iterator[Change]:
-    """``class C: …`` and ``C.n = 0`` as ``class C: n = 0 …``."""
+    """``class C: …`` and ``C.n = 0`` as ``class C: n = 0 …``, up to what is no such constant: that
+    may look at the class.
+    """
     for node in source.all(ast.ClassDef):
-        for statement in source.after(node):
+        for statement in source.after(node)[:1]:
             name = _field(statement, node.name)
-            if name is None:
-                break
-            assert isinstance(statement, ast.Assign)
-            if isinstance(statement.value, (ast.Constant, ast.UnaryOp)) and name[:2] != "__":
+            if name is None or not isinstance(statement, ast.Assign):
+                continue
+            value = statement.value
+            value = value.operand if isinstance(value, ast.UnaryOp) else value
+            if isinstance(value, ast.Constant) and name[:2] != "__":
                 change = _moved(source, node, statement, name)
-                if change:
-                    yield change
-                    break
+                yield from [change] if change else []
 
 
 def _field(node: ast.stmt, of: str) -> str | None:

@@ -73,6 +73,7 @@ def parse(source: bytes, name: str = "script.lua") -> Block:
 class _Reader:
     def __init__(self, source: bytes, name: str) -> None:
         self.source, self.name = source, name
+        self.has_own_torch = _OWN_TORCH.search(source) is not None
 
     def file(self, root: Any) -> Block:
         if root.has_error:
@@ -131,7 +132,7 @@ class _Reader:
             if node.type != "comment":
                 statement = self.statement(node)
                 statement.before = [*waiting, *statement.before]
-                statements += _chosen(statement)
+                statements += [statement] if self.has_own_torch else _of_torch(statement)
                 waiting = []
                 continue
             lines = self.comment(node)
@@ -365,7 +366,12 @@ def _strays(node: Node, is_in_loop: bool) -> Iterator[s.Jump]:
         yield from _strays(child, (is_in_loop or is_loop) and not isinstance(node, Function))
 
 
-def _chosen(node: Statement) -> list[Statement]:
+_OWN_TORCH = re.compile(
+    rb"\blocal\s[\w, ]*\btorch\b(?!\s*=\s*require)|\bfunction\b[^()\n]*\([^()\n]*\btorch\b"
+)
+
+
+def _of_torch(node: Statement) -> list[Statement]:
     """Return what runs of ``if torch then … else … end``: a draft has PyTorch."""
     condition, body = node.clauses[0] if isinstance(node, s.If) else (None, None)
     is_there = isinstance(condition, Name) and condition.id == "torch"

@@ -95,7 +95,8 @@ def arithmetic(
         return code.binary(a, _PYTHON.get(operator, operator), b)
     if left.is_number and right.is_number:
         if operator == "%" and (rounded := _in_floats(a, node)) is not None:
-            return code.call("int", code.binary(rounded, "%", b))
+            made = code.binary(rounded, "%", b)
+            return code.call("int", made) if left.is_int else made
         is_inexact = operator == "%" and right.only(Kind.FLOAT)
         if is_inexact or (operator in "/%" and may_be_zero(node.right, draft)):
             return code.call("lua.divided" if operator == "/" else "lua.modulo", a, b)

@@ -206,12 +206,21 @@ def _attribute(owner: Code, node: s.Index, draft: Draft, is_test: bool) -> Code 
     name = s.constant(node.key)
     if not is_name(name) or (not is_test and _is_method(node, name, draft)):
         return None
-    if is_test and may_lack(node, draft):
+    if may_lack(node, draft) and (is_test or not _is_set(node, name, draft)):
         return Code(f'getattr({owner}, "{method_name(name)}", None)')
     is_missing = draft.types.type(node).atoms <= {Kind.NIL}
     if name == "__index" or (is_metamethod(name) and is_missing):  # Python has one of its own
         return None
     return Code(f"{owner.atom}.{method_name(name)}")
+
+
+def _is_set(node: s.Index, name: str, draft: Draft) -> bool:
+    """Return whether a method of the object's class, or of one above, puts something there."""
+    shape = draft.types.type(node.object).shape
+    line = [] if shape is None or shape.klass is None else shape.klass.line(draft.types.classes)
+    bodies = [define.function.body for klass in line for define in klass.methods.values()]
+    put = [t for b in bodies for n in s.walk(b) if isinstance(n, s.Assign) for t in n.targets]
+    return any(isinstance(t, s.Index) and s.constant(t.key) == name for t in put)
 
 
 def _is_method(node: s.Index, name: str, draft: Draft) -> bool:

@@ -24,9 +24,10 @@ CHANGED = [
     ("a, b = 1, 2\na, b = a, b\na = a", "a, b = 1, 2"),
     # Classes
     (
-        "class C:\n    def f(self):\n        pass\n\n\n# some\nC.n = 0\nC.t = []\nC.m = -1  # less",
+        "class C:\n    def f(self):\n        pass\n\n\n# some\nC.n = 0\nC.m = -1  # less\n"
+        "C.t = []\nC.k = 1",
         "class C:\n    # some\n    n = 0\n    m = -1  # less\n\n    def f(self):\n        pass\n"
-        "\n\nC.t = []",
+        "\n\nC.t = []\nC.k = 1",
     ),
     ("class C:\n    n = None\n\n\nC.n = 2\nx = 1", "class C:\n    n = 2\n\n\nx = 1"),
     ("class C:\n    pass\n\n\nC.n = 2\nC.n = 3", "class C:\n    n = 2\n\n\nC.n = 3"),
