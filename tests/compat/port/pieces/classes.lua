@@ -602,3 +602,38 @@ function Box.new(n) return setmetatable({n = n}, Box) end
 function Box:get() return self.n end
 local function describe(x) return x.name or x.n or 'nothing' end
 print(describe(Box.new(3)), describe({}), describe({name = 'n'}), Box.new(4):get())
+-- # fields of a class in their order, and nil in its objects
+local lr = 0.5
+local S = {momentum = 0.9, lr = 1, n = 4}
+S.__index = S
+S.decay = -lr
+S.less = -S.n
+function S.count() S.n = S.n + 1 return S.n end
+S.first = S.count()
+S.n = 0
+S.second = S.count()
+print(S.decay, S.less, S.first, S.n, S.second)
+local Acc = {balance = 0}
+Acc.__index = Acc
+function Acc.new(b) return setmetatable({balance = b}, Acc) end
+function Acc:deposit(v) self.balance = self.balance + v return self.balance end
+function Acc:reset(to) self.balance = to return self.balance end
+print(Acc.new():deposit(1), Acc.new(5):deposit(1), Acc.new(7):reset(), Acc.new(7):reset(2))
+local U = {area = 1}
+U.__index = U
+function U:area() return 2 end
+print(setmetatable({}, U):area(), type(U.area))
+-- # objects with copies of functions that somebody looks at
+local Stack = {}
+function Stack:push(x) self.items[#self.items + 1] = x return self end
+function Stack.new()
+  local self = {}
+  for k, v in pairs(Stack) do self[k] = v end
+  self.items = {}
+  return self
+end
+local s = Stack.new():push(1)
+local names = {}
+for k in pairs(s) do names[#names + 1] = k end
+table.sort(names)
+print(table.concat(names, ','), rawget(s, 'push') ~= nil, getmetatable(s))

@@ -582,3 +582,13 @@ for t = 1, 2 do
   local g = net:backward({torch.ones(2), state[t - 1]}, made)
   print(state[t][1][1], state[t][2][1], g[1][1], g[2][1][1], g[2][2][1], other[1][0][1])
 end
+-- # a field that a function sets of one of two layers
+require 'nn'
+local L, parent = torch.class('OfTwo', 'nn.Module')
+function L:__init() parent.__init(self) end
+function L:updateOutput(x) self.output = x * 2 return self.output end
+local l = OfTwo()
+local m = l:clone()
+local function freeze(x) x.frozen = true end
+freeze(l)
+print(l.frozen, m.frozen)

@@ -1075,3 +1075,8 @@ for _, k in ipairs(keys) do print(k) end
 local lines = stringx.splitlines('a\nb\nc')
 for i = 1, #lines do io.write(lines[i], ' ') end print()
 print(#tablex.map(function(x) return x * 2 end, {1, 2, 3}), tablex.find({5, 6}, 6))
+-- # a parameter called torch, and products of fractions modulo a constant
+local function mk(torch) local r if torch then r = 'yes' else r = 'no' end return r end
+print(mk(false), mk(1))
+local s = 0.5
+print((s * 1000000007) % 2^32, (0.123456789 * 10000000) % 2147483648)
