@@ -285,6 +285,10 @@ def call(known: Inference, signature: Signature | None, arguments: list[Type]) -
     if not signature.gets_nil and any(Kind.NIL in kind.atoms for kind in arguments[takes:]):
         signature.gets_nil = known.changed = True
     for i, kind in enumerate(arguments if signature.nodes else ()):  # a tensor's new has none
+        own = (f.parameters[i].variable for f in signature.nodes if i < len(f.parameters))
+        klass = next(filter(None, map(known.become.get, own)), None)
+        if klass is not None and kind.only(Kind.TABLE) and kind.shape and not kind.shape.klass:
+            known.make_object(kind.shape, klass)
         if i < takes or kind.signature is None:
             known.join(signature.parameter(i), kind)
         else:  # one of ``...``, which are not one

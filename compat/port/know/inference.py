@@ -15,6 +15,7 @@ from compat.port.know import (
     counts,
     entries,
     guesses,
+    library_calls,
     names,
     prototypes,
     seen,
@@ -111,6 +112,7 @@ class Inference:
     results = calls.results
     all_results = calls.all_results
     call = calls.call
+    make_object = library_calls.make_object
     construct = calls.construct
     called = calls.called
     methods = calls.methods
@@ -142,6 +144,7 @@ class Inference:
         self.by_function: dict[s.Function, Signature] = {}
         self.originals: dict[s.Node, Signature] = {}  # of Python's functions, as values
         self.changed = True
+        self.become: dict[Variable, Class] = {}  # what is given to setmetatable, and the class
         self.command_line: Table | None = None
         self.seen_tables: dict[s.Node, Table] = {}
         self.tested_tables: dict[Variable, Table] = {}

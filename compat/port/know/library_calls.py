@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compat.port.know.files import Class
 from compat.port.know.lapp import declared
 from compat.port.know.scopes import KNOWN, LOADERS, RUN
 from compat.port.know.shapes import captures, is_open, is_self, required
@@ -52,6 +53,15 @@ def option(known: Inference, node: s.Call) -> None:
         known.join(options(known, node).name(name.value.lstrip("-")), kind)
 
 
+def make_object(known: Inference, shape: Table, klass: Class) -> None:
+    """Note that a table is made an object of a class."""
+    if shape.klass is not klass:
+        shape.klass = shape.klass or klass
+        shape.unify(klass.instance)
+        klass.instance.root().klass = klass
+        known.changed = True
+
+
 def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) -> list[Type] | None:
     """Return the types of what a function of a package gives; None: it is known by its type."""
     if path in known.replaced:
@@ -64,11 +74,11 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         klass = known.class_of(node.arguments[1])
         target = arguments[0]
         if klass is not None and target.shape is not None:
-            if target.shape.klass is not klass:
-                target.shape.klass = target.shape.klass or klass
-                target.shape.unify(klass.instance)
-                klass.instance.root().klass = klass
-                known.changed = True
+            first = node.arguments[0]
+            values = known.sources.get(first.variable, []) if isinstance(first, s.Name) else []
+            parts = [first, *(v.left for v in values if isinstance(v, s.Binary))]  # x or {}
+            known.become |= {n.variable: klass for n in parts if isinstance(n, s.Name)}
+            known.make_object(target.shape, klass)
             return [klass.object]
         if target.shape is not None:
             target.shape.uses.add("meta")

@@ -637,3 +637,16 @@ local names = {}
 for k in pairs(s) do names[#names + 1] = k end
 table.sort(names)
 print(table.concat(names, ','), rawget(s, 'push') ~= nil, getmetatable(s))
+-- # tables that become objects of a class: what is given, or a new one
+local Q = {}
+Q.__index = Q
+function Q.new(t) t = t or {}; t.n = 0; setmetatable(t, Q) return t end
+function Q:inc() self.n = (self.n or 0) + 1; return self.n end
+local q, r = Q.new(), Q.new{first = 1}
+print(q:inc(), r:inc(), r.first, q.first)
+local P = {x = 1}
+P.__index = P
+function P.new(o) local o = o or {} o.y = 2 return setmetatable(o, P) end
+function P:sum() return self.x + self.y end
+local given = {x = 5}
+print(P.new():sum(), P.new(given):sum(), given.y, P.new{x = 3}:sum())
