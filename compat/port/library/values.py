@@ -78,8 +78,10 @@ def select(node: s.Call, draft: Draft) -> Code | None:
 
 
 def type_(node: s.Call, draft: Draft) -> Code | None:
-    """``torch.type`` of a module."""
-    is_module = draft.types.type(node.arguments[0]).only(Kind.MODULE)
+    """``torch.type`` of a module of nn's."""
+    kind = draft.types.type(node.arguments[0])
+    is_module = kind.only(Kind.MODULE) and all(name.startswith("nn.") for name in kind.classes)
+    is_module = is_module and bool(kind.classes)
     return code.call("torch7.type", *draft.arguments(node)) if is_module else None
 
 

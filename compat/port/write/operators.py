@@ -221,7 +221,7 @@ def _type_test(call: s.Node, name: object, draft: Draft) -> Code | None:
     if call.method is not None or len(call.arguments) != 1 or not isinstance(name, str):
         return None
     kind, subject = draft.types.type(call.arguments[0]), _tested(call.arguments[0], draft)
-    if path == "torch.type" and "." in name:
+    if path == "torch.type" and name.startswith("nn."):
         return code.binary(code.call("torch7.type", subject), "==", Code(f'"{name}"'))
     python = {"string": "str", "boolean": "bool"}.get(name)
     if name == "number" and kind.is_known and Kind.BOOLEAN not in kind.atoms:

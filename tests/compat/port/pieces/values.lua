@@ -1080,3 +1080,10 @@ local function mk(torch) local r if torch then r = 'yes' else r = 'no' end retur
 print(mk(false), mk(1))
 local s = 0.5
 print((s * 1000000007) % 2^32, (0.123456789 * 10000000) % 2147483648)
+-- # the types of files
+local f = torch.DiskFile('x_fl.txt', 'w')
+print(torch.type(f), torch.type(f) == 'torch.DiskFile')
+f:close()
+os.remove('x_fl.txt')
+local m = torch.MemoryFile()
+print(torch.type(m) == 'torch.MemoryFile', torch.type(torch.Timer()))
