@@ -36,7 +36,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         known.spread_out(node.arguments[-1])
     if node.method is None or owner is None:
         path = known.dotted(node.function) or known.of_tensors(node.function)
-        path = path or known.chosen(node.function)
+        path = path or known.class_of_nn(node.function)
         if path is not None:
             klass = known.classes.get(path)
             if klass is not None:

@@ -67,7 +67,7 @@ def known_count(known: Inference, node: s.Call) -> int | None:
     path = None
     if node.method is None:
         path = known.dotted(node.function) or known.of_tensors(node.function)
-        path = path or known.chosen(node.function)
+        path = path or known.class_of_nn(node.function)
     if path in known.replaced:
         return _replaced_count(known, path)
     if path is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from compat.port.know.evidence import TOLD, Thing, Things, is_entry, key, nodes, passed, things
-from compat.port.know.types import FROM_LUA, Kind, Table, Type, tensor
+from compat.port.know.types import Kind, Table, Type, tensor
 from compat.port.library import results
 from compat.port.read import syntax as s
 
@@ -53,7 +53,7 @@ def _left(known: Inference, things: Things) -> bool:
     for thing in things.values():
         own = thing.own
         kind = thing.kind() if own is not None else None
-        if own is None or kind is None or (_is_given_by_lua(own) and kind.table is not None):
+        if own is None or kind is None or (own.is_given_by_lua and kind.table is not None):
             continue
         if not own.atoms - {Kind.NIL} and not own.is_of_lua:
             _take(known, own, kind)
@@ -61,11 +61,6 @@ def _left(known: Inference, things: Things) -> bool:
         elif own.atoms - {Kind.NIL} == kind.atoms:
             known.guessed.add(own)  # what else it is given is the same
     return found
-
-
-def _is_given_by_lua(own: Type) -> bool:
-    """Return whether a value may be a table of Lua's, which is none of Python's."""
-    return FROM_LUA in own.classes
 
 
 def _loaded(known: Inference, things: Things) -> bool:
@@ -134,7 +129,7 @@ def _alike(known: Inference, things: Things) -> bool:
     found: dict[Type, Type] = {}
     for thing in things.values():
         own, names = thing.own, thing.fields | thing.methods
-        if own is None or own.atoms - {Kind.NIL} or own.is_of_lua or _is_given_by_lua(own):
+        if own is None or own.atoms - {Kind.NIL} or own.is_of_lua or own.is_given_by_lua:
             continue
         if len(names) < _FEWEST or all(map(results.is_of_module, names)):
             continue

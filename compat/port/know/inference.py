@@ -76,7 +76,7 @@ class Inference:
 
     # What there is to ask, each from the file that knows it.
     dotted = names.dotted
-    chosen = names.chosen
+    class_of_nn = names.class_of_nn
     names_package = names.names_package
     class_of = names.class_of
     classes_of = names.classes_of

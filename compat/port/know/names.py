@@ -111,7 +111,7 @@ def dotted(known: Inference, node: s.Node) -> str | None:
     return None
 
 
-def chosen(known: Inference, node: s.Node) -> str | None:
+def class_of_nn(known: Inference, node: s.Node) -> str | None:
     """``nn.Linear`` for ``backend.Linear`` where ``backend`` is ``nn`` or ``cudnn``; ``nn.?`` for
     ``nn[name]``.
     """

@@ -121,12 +121,17 @@ class Type:
         The tables that nets give are lists, whatever those of the program are.
         """
         is_either = self.buffer and self.shape is not None and self.shape.is_dict
-        is_lua_s = FROM_LUA in self.classes and self.atoms & {Kind.TABLE, Kind.OBJECT}
+        is_lua_s = self.is_given_by_lua and self.atoms & {Kind.TABLE, Kind.OBJECT}
         return bool(self.atoms) and not self.open and not is_either and not is_lua_s
 
     def may(self, *atoms: Kind) -> bool:
         """Return whether it may be one of these, as far as is known."""
         return not self.is_known or bool(self.atoms & set(atoms))
+
+    @property
+    def is_given_by_lua(self) -> bool:
+        """Whether it may be a table of Lua's, which is none of Python's."""
+        return FROM_LUA in self.classes
 
     @property
     def is_of_lua(self) -> bool:
