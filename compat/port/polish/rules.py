@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from compat.port.polish import (
-    classes,
     conditions,
     docstrings,
     files,
@@ -18,7 +17,6 @@ _RULES = [
     nothing.declared,
     nothing.itself,
     options.by_argparse,
-    classes.fields,
     tables.filled,
     tables.comprehensions,
     tables.extended,

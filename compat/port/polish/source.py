@@ -111,10 +111,6 @@ class Source:
         first, _, last, _ = _place(node)
         return any(line in self.comments for line in range(first, last + 1))
 
-    def is_comment(self, number: int) -> bool:
-        """Return whether a line is a comment and nothing else."""
-        return number in self.comments and not self.text_of_line(number).strip()
-
     def replaced(self, node: ast.AST, text: str) -> Edit:
         """Return the edit that writes something else for a part."""
         return Edit(self.start(node), self.end(node), text)

@@ -7,6 +7,7 @@ from typing import Any
 
 from compat.lua_tables import attribute
 from compat.port.know.files import Class
+from compat.port.know.prototypes import own_index
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import is_maker, is_name, is_self, tested
 from compat.port.know.types import Kind
@@ -46,8 +47,8 @@ def _names(node: s.Local | s.Assign, draft: Draft) -> Variable | None:
     return found
 
 
-def class_statement(klass: Class, draft: Draft) -> None:
-    """Write a class with all its methods."""
+def class_statement(node: s.Statement, klass: Class, draft: Draft) -> None:
+    """Write a class with all its methods, where ``node`` makes it."""
     name = class_name(klass, draft)
     base = "lua.Object"
     typename = f', typename="{klass.name}"' if klass.is_torch else ""
@@ -78,15 +79,20 @@ def class_statement(klass: Class, draft: Draft) -> None:
         above = packages.found(*parent_name.split(".", 1)) if "." in parent_name else None
         if getattr(above, "prints_every_module", bool)() and "__tostring__" not in klass.methods:
             draft.page.write("__repr__ = nn.Module.__repr__", "it prints its name alone")
-        missing = sorted(_missing_at_first(klass, draft))
+        constants = _constants(node, klass, draft)
+        missing = sorted(_missing_at_first(klass, draft) - constants.keys())
         for field in missing:
             draft.page.write(f"{attribute(field)} = None")
+        for field, assigned in constants.items():
+            draft.hoisted.add(assigned)
+            with draft.page.statement(assigned):
+                draft.page.write(f"{method_name(field)} = {draft.value(assigned.values[0])}")
         left = _left_behind(klass, draft)
         for event in left:
             default = f"lua.Object.{event}" if event in ("__str__", "__eq__") else "None"
             draft.page.write(f"{event} = {default}", "a metamethod is not inherited")
         for number, (method, define) in enumerate(klass.methods.items()):
-            if number or tables or missing or left:
+            if number or tables or missing or constants or left:
                 draft.page.write("")
             draft.hoisted.add(define)
             draft.page.comments([c for c in define.before if c is not None])
@@ -103,6 +109,29 @@ def class_statement(klass: Class, draft: Draft) -> None:
         store_code(s.Index(klass.holder, s.Constant(plain)), Code(name), draft)
     if klass.variable is not None and klass.variable.is_global and klass.variable in draft.shared:
         draft.page.write(f"shared.{name} = {name}")
+
+
+def _constants(made: s.Statement, klass: Class, draft: Draft) -> dict[str, s.Assign]:
+    """Return the fields that are set right behind the class, up to what is no constant: that may
+    look at the class.
+    """
+    found: dict[str, s.Assign] = {}
+    blocks = (n for n in s.walk(draft.file.block) if isinstance(n, s.Block))
+    statements = next(b.statements for b in blocks if made in b.statements)
+    for node in statements[statements.index(made) + 1 :]:
+        if node in klass.methods.values() or own_index(node) is klass.variable:
+            continue
+        target = node.targets[0] if isinstance(node, s.Assign) and len(node.targets) == 1 else None
+        if not isinstance(target, s.Index) or draft.types.class_of(target.object) is not klass:
+            break
+        assert isinstance(node, s.Assign)
+        name, value = s.constant(target.key), node.values[0]
+        value = value.operand if isinstance(value, s.Unary) else value
+        is_field = is_name(name) and name not in klass.methods and name not in found
+        if not is_field or name[:2] == "__" or s.constant(value) is None or len(node.values) > 1:
+            break
+        found[name] = node
+    return found
 
 
 def _fields_in_files(klass: Class, draft: Draft) -> dict[str, set[str]]:

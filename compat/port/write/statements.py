@@ -70,7 +70,7 @@ def _declare(node: s.Local, draft: Draft) -> None:
         node.names, node.values = [n for n, _ in keep], [v for _, v in keep]
     klass = class_made(node, draft)
     if klass is not None:
-        class_statement(klass, draft)
+        class_statement(node, klass, draft)
         return
     if import_as(node, draft):
         return
@@ -120,7 +120,7 @@ def assign(node: s.Assign, draft: Draft) -> None:
     if klass is not None:
         is_index = isinstance(node.targets[0], s.Index)
         if not is_index:
-            class_statement(klass, draft)
+            class_statement(node, klass, draft)
         return
     if len(node.targets) == 1:
         target = node.targets[0]
@@ -179,7 +179,7 @@ def do(node: s.Do, draft: Draft) -> None:
     assert isinstance(call, s.Call)
     klass = class_made(node, draft)
     if klass is not None:
-        class_statement(klass, draft)
+        class_statement(node, klass, draft)
         return
     if is_deriving(call, draft):
         return

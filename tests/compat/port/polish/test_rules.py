@@ -22,15 +22,6 @@ CHANGED = [
     ("d = {}\nfor a, b in e:\n    d[a] = b", "d = dict(e)"),
     ("for i in y:\n    x.append(i)", "x.extend(y)"),
     ("a, b = 1, 2\na, b = a, b\na = a", "a, b = 1, 2"),
-    # Classes
-    (
-        "class C:\n    def f(self):\n        pass\n\n\n# some\nC.n = 0\nC.m = -1  # less\n"
-        "C.t = []\nC.k = 1",
-        "class C:\n    # some\n    n = 0\n    m = -1  # less\n\n    def f(self):\n        pass\n"
-        "\n\nC.t = []\nC.k = 1",
-    ),
-    ("class C:\n    n = None\n\n\nC.n = 2\nx = 1", "class C:\n    n = 2\n\n\nx = 1"),
-    ("class C:\n    pass\n\n\nC.n = 2\nC.n = 3", "class C:\n    n = 2\n\n\nC.n = 3"),
     # Loops
     ("for i in range(len(y)):\n    print(y[i])", "for entry in y:\n    print(entry)"),
     ("for i in range(len(words)):\n    print(words[i])", "for word in words:\n    print(word)"),
