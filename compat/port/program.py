@@ -6,8 +6,10 @@ import os
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from compat.port.know.class_libraries import without_class_libraries
 from compat.port.know.files import File
 from compat.port.know.inference import Inference
 from compat.port.know.scopes import Scopes, Variable
@@ -59,7 +61,7 @@ def make(
     """
     layout.need_ruff()
     lines = [started(program, words) for words in runs]
-    files, renamed = _files(program, {number for number, _ in lines})
+    files = _files(program, {number for number, _ in lines})
     facts: Facts = {}
     ended: list[Sequence[str]] = []
     for number, arguments in lines:
@@ -73,6 +75,7 @@ def make(
         for place, kinds in seen.items():
             facts[place] = sorted({*facts.get(place, ()), *kinds})
     reasons = {source.path: _reason(source) for source in program.sources}
+    files, program, renamed = _drafted(files, program)
     types = _inferred(files, facts, reasons)
     shared = _shared(types, {s.path for s in program.sources if s.is_data})
     for file in files:
@@ -93,9 +96,24 @@ def make(
 
 def planned(program: Program) -> Made:
     """Return the files of drafts that are there, without their texts."""
-    files, renamed = _files(program, set())
+    files, program, renamed = _drafted(_files(program, set()), program)
     made = [Converted(Path(file.path), file.module, "", Report(), file.is_script) for file in files]
     return Made(program, made, renamed)
+
+
+def _drafted(files: list[File], program: Program) -> tuple[list[File], Program, dict[Path, str]]:
+    """Return the files that get a draft, with names for Python, the program of these alone, and
+    which names are other ones.
+    """
+    files = without_class_libraries(files)
+    own = {file.path for file in files}
+    program = replace(program, sources=[s for s in program.sources if str(s.path) in own])
+    loaded = {path for source in program.sources for path in source.loads.values()}
+    paths = [source.path for source in program.sources]
+    names, renamed = module_names(paths, program.root, loaded)
+    for file, name in zip(files, names, strict=True):
+        file.module = name
+    return files, program, renamed
 
 
 def _imports(text: str, modules: set[str]) -> bool:
@@ -129,7 +147,7 @@ def _reason(source: Source) -> str:
     return source.problem.partition(": ")[2]
 
 
-def _files(program: Program, started_too: set[int]) -> tuple[list[File], dict[Path, str]]:
+def _files(program: Program, started_too: set[int]) -> list[File]:
     """Return the files. Each script has the global variables of its own, and all share those of
     the other files.
     """
@@ -144,19 +162,15 @@ def _files(program: Program, started_too: set[int]) -> tuple[list[File], dict[Pa
         number: Scopes(blocks[number], dict(common) if number in begins else common)
         for number in sorted(range(len(sources)), key=lambda number: number in begins)
     }
-    loaded = {path for source in sources for path in source.loads.values()}
-    paths = [source.path for source in sources]
-    names, renamed = module_names(paths, program.root, loaded)
-    files = [
+    return [
         File(
-            str(source.path), name, blocks[number], scopes[number], source.text,
+            str(source.path), "", blocks[number], scopes[number], source.text,
             is_script=number in begins,
             loads={text: str(path) for text, path in source.loads.items()},
             is_opaque=_is_opaque(source),
         )
-        for number, (source, name) in enumerate(zip(sources, names, strict=True))
+        for number, source in enumerate(sources)
     ]  # fmt: skip
-    return files, renamed
 
 
 def _scripts(program: Program) -> set[int]:

@@ -188,11 +188,16 @@ def _find_class(known: Inference, node: s.Statement) -> None:
     _find_parent(known, names[0] if len(names) == 1 else None, call)
     if isinstance(call, s.Call) and call.method is None and call.arguments:
         first = call.arguments[0]
-        if known.dotted(call.function) in ("torch.class", "class", "class.new"):
+        is_of_library = call in known.file.class_calls
+        if is_of_library or known.dotted(call.function) in ("torch.class", "class", "class.new"):
             if not isinstance(first, s.Constant) or not isinstance(first.value, str):
                 return
             parent = call.arguments[1] if len(call.arguments) > 1 else None
             parent_name = s.constant(parent)
+            if is_of_library and parent is not None and parent_name is None:
+                base = known.class_of(parent)
+                keys = (key for key, klass in known.classes.items() if klass is base)
+                parent_name = next(keys, s.describe(parent))
             if not isinstance(parent_name, str):
                 parent_name = None
             variable = names[0].variable if names and isinstance(names[0], s.Name) else None
@@ -200,7 +205,8 @@ def _find_class(known: Inference, node: s.Statement) -> None:
             known.classes[_key(known, made)] = made
             if variable is not None:
                 known.of(variable).join(known.class_type(made))
-            given = (a for a in call.arguments[1:] if isinstance(a, s.Name))
+            made.inherits_all = is_of_library
+            given = (a for a in call.arguments[1:] if isinstance(a, s.Name) and not is_of_library)
             made.holder = next(given, None) or _holder(known, first.value)
             known.metatables |= {n.variable for n in names if isinstance(n, s.Name)}
             if len(names) > 1 and isinstance(names[1], s.Name) and parent_name:

@@ -25,6 +25,7 @@ class Class:
     module: str = ""  # of the file that makes it
     holder: s.Node | None = None  # the table that gets it
     deriving: s.Node | None = None  # the call of setmetatable that names its parent
+    inherits_all: bool = False  # metamethods and a constructor, too
     methods: dict[str, s.Define] = field(default_factory=dict)
     members: Table = field(default_factory=Table)
     instance: Table = field(default_factory=Table)
@@ -96,6 +97,7 @@ class File:
     is_script: bool = False  # it starts a program; scripts do not share global variables
     loads: dict[str, str] = field(default_factory=dict)  # names in require and dofile, and paths
     is_opaque: bool = False  # it has no draft, and what it says is not known
+    class_calls: set[s.Node] = field(default_factory=set)  # of packages that make classes
 
     @property
     def value(self) -> Type:

@@ -23,7 +23,6 @@ class Program:
 
     Attributes:
         home: the folder in which the script runs.
-        root: the folder that has all files.
         sources: the files, the script first.
         named: how many of them were named; the others are loaded by these.
         left: what was named by a folder and cannot be read, and why.
@@ -31,11 +30,16 @@ class Program:
     """
 
     home: Path
-    root: Path
     sources: list[Source]
     named: int
     left: list[str] = field(default_factory=list)
     starting: list[Path] = field(default_factory=list)
+
+    @property
+    def root(self) -> Path:
+        """The folder that has all files."""
+        folders = [self.home, *(source.path.parent for source in self.sources)]
+        return Path(os.path.commonpath(folders))
 
 
 def follow(
@@ -91,8 +95,6 @@ def follow(
         waiting += _loaded(source, search)
     if not sources:
         raise PortError(next(iter(left.values())))
-    folders = [search.home, *(path.parent for path in sources)]
-    root = Path(os.path.commonpath(folders))
     found = [sources[path] for path in named if path in sources]
     found += [source for path, source in sources.items() if path not in named]
     starting = []
@@ -101,7 +103,6 @@ def follow(
         starting = [source.path for source in found if starts(source, found)]
     return Program(
         search.home,
-        root,
         found,
         len([p for p in named if p in sources]),
         [*left.values()],

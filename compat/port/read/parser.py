@@ -386,7 +386,8 @@ def _comment(line: str) -> str:
     """Return a line of a comment behind ``#``."""
     if not line:
         return ""
-    return line.encode("latin-1").decode("utf-8", "replace") if line[0] in " \t" else f" {line}"
+    text = line.encode("latin-1").decode("utf-8", "replace")
+    return text if text[0] in " \t" else f" {text}"
 
 
 _LARGEST = 1e309  # infinity, which is larger than all that Lua's numbers reach

@@ -99,7 +99,7 @@ def class_statement(node: s.Statement, klass: Class, draft: Draft) -> None:
             _method(method, define, klass, draft)
         if klass.is_torch and klass.parent and "__init" not in klass.methods:
             made = next(n for n in s.walk(klass.node) if isinstance(n, s.Call))
-            if draft.types.dotted(made.function) != "torch.class":  # package class
+            if draft.types.dotted(made.function) != "torch.class" and not klass.inherits_all:
                 draft.page.write("def __init__(self, *_):")
                 with draft.page.indented():
                     draft.page.write("pass", "a constructor is not inherited")
@@ -234,7 +234,7 @@ def _left_behind(klass: Class, draft: Draft) -> list[str]:
     """
     known = {method_name(name) for name in klass.methods}
     found, base = [], draft.types.classes.get(klass.parent or "")
-    while base is not None and not klass.is_layer(draft.types.classes):
+    while base is not None and not (klass.inherits_all or klass.is_layer(draft.types.classes)):
         for name in filter(is_metamethod, base.methods):
             if name != "__init" and method_name(name) not in known and not name.endswith("__"):
                 found.append(method_name(name))

@@ -312,6 +312,10 @@ def test_parameters_that_a_run_has_seen_are_not_marked(tmp_path: Path) -> None:
     assert "port-parameters" not in convert([path], [[]])[0].text
 
 
+def test_long_comments_are_in_utf_8(draft: Callable[[str], str]) -> None:
+    assert "# - |δ|" in draft("local x = 1\n--[[\n- |δ|\n--]]\nprint(x)")
+
+
 @pytest.mark.parametrize("empty", ["--", "-- \t", "x = 1 --"])
 def test_code_after_a_long_comment_stays_where_an_empty_comment_is_before_it(
     draft: Callable[[str], str], empty: str
