@@ -49,6 +49,9 @@ class _Library:
         self.name, self.files = name, files
         made = [(node, value) for file in files for node, value in _assigned(file)]
         self.variables = {node.variable for node, value in made if required(value) == name}
+        if name == "classic":  # sets a global of its name
+            found = (file.scopes.globals.get(name) for file in files)
+            self.variables |= {own for own in found if own is not None and not own.writes}
         self.made = {value for _, value in made if self._makes(value)}
         self.classes = {node.variable for node, value in made if value in self.made}
         self.parents = {
