@@ -51,10 +51,14 @@ def join(known: Inference, target: Type, new: Type) -> None:
 
 def _are_apart(one: Type, other: Type) -> bool:
     """Return whether an object meets a table that is none, and no list: they are written apart."""
+    return Kind.CLASS not in one.atoms | other.atoms and _are_two(one, other)
+
+
+def _are_two(one: Type, other: Type) -> bool:
+    """Return whether of two types one is a class or its objects, the other a table, and no list."""
     shapes = [kind.shape for kind in (one, other) if kind.shape is not None]
     plain = [shape for shape in shapes if shape.klass is None]
-    are_two = len(shapes) == 2 and len(plain) == 1 and Kind.CLASS not in one.atoms | other.atoms
-    return are_two and bool(plain[0].made) and plain[0].is_dict
+    return len(shapes) == 2 and len(plain) == 1 and bool(plain[0].made) and plain[0].is_dict
 
 
 def signature(known: Inference, node: s.Function) -> Signature:
@@ -353,6 +357,7 @@ def any_entry(shape: Table) -> Type:
     signatures = {id(k.signature): k.signature for k in kinds if k.signature is not None}
     joined = Type()
     for kind in kinds:
+        joined.open |= _are_two(joined, kind)
         joined.join(kind if len(signatures) < 2 else kind.without_function())
     if len(signatures) > 1:
         shape.root().choice.choose(signatures.values())

@@ -227,7 +227,7 @@ def given_by(file: File | None) -> s.Name | None:
     return values[0] if len(values) == 1 and isinstance(values[0], s.Name) else None
 
 
-def names(node: s.Node, variable: Variable) -> bool:
+def names(node: s.Node, variable: Variable | None) -> bool:
     """Return whether an expression is a variable."""
     return isinstance(node, s.Name) and node.variable is variable
 

@@ -275,7 +275,9 @@ def _arithmetic(known: Inference, operator: str, left: Type, right: Type) -> Typ
         made.thin = one.thin
         return made
     if left.is_int and right.is_int and operator in "+-*%":
-        return Type(Kind.INT)
+        made = Type(Kind.INT)
+        made.zero = operator == "-" or (operator == "+" and left.zero and right.zero)
+        return made
     if operator == "/" and left.is_number and right.is_number:
         return Type(Kind.FLOAT)
     if left.is_number and right.is_number:

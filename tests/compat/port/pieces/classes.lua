@@ -650,3 +650,35 @@ function P.new(o) local o = o or {} o.y = 2 return setmetatable(o, P) end
 function P:sum() return self.x + self.y end
 local given = {x = 5}
 print(P.new():sum(), P.new(given):sum(), given.y, P.new{x = 3}:sum())
+-- # a field of a class that is set to nil: the one above is seen
+local Base = {} Base.__index = Base
+Base.kind = 'base'
+function Base.new() return setmetatable({}, Base) end
+function Base:say() return self.kind end
+local Derived = setmetatable({}, {__index = Base})
+Derived.__index = Derived
+Derived.kind = 'derived'
+function Derived.new() return setmetatable({}, Derived) end
+local d = Derived.new()
+print(d:say())
+Derived.kind = nil
+print(d:say(), Derived.kind)
+-- # an object as an iterator
+local Iter = {} Iter.__index = Iter
+Iter.__call = function(self) self.i = self.i + 1 if self.i <= self.n then return self.i end end
+function Iter.new(n) return setmetatable({i = 0, n = n}, Iter) end
+for i in Iter.new(3) do print(i) end
+-- # a field of a class that is read before it is set
+local C = {} C.__index = C
+function C.new() if C.count == nil then C.count = 0 end C.count = C.count + 1 return setmetatable({}, C) end
+print(C.count)
+C.new() C.new()
+print(C.count)
+-- # fields of a class that nobody set, shown
+local C = {} C.__index = C
+function C:show() return 'x' .. tostring(self.label) end
+print(C.label)
+print(string.format('%s', tostring(C.label)))
+print(setmetatable({}, C):show())
+C.label = 'l'
+print(C.label)

@@ -1087,3 +1087,19 @@ f:close()
 os.remove('x_fl.txt')
 local m = torch.MemoryFile()
 print(torch.type(m) == 'torch.MemoryFile', torch.type(torch.Timer()))
+-- # computed zeros as divisors
+local n = 3 - 3
+print(5 / n)
+local tp, fp = 0, 0
+print(tp / (tp + fp))
+local m = 1
+m = m - 1
+print(1 / m, -1 / m)
+local k = 2
+while k > 0 do k = k - 1 end
+print(10 % k)
+-- # hexadecimal numbers, negative ones too
+print(string.format('%x', 255), ('%X'):format(48879))
+print(string.format('%x', -1))
+local n = -255
+print(('%08x'):format(n))
