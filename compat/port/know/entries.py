@@ -312,7 +312,7 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
         shape.uses.add("by number")
     if kind.is_string and shape.klass is not None:
         return Type()  # it may be any field or method
-    if kind.is_string:
+    if Kind.STRING in kind.atoms and shape.klass is None:
         found = any_entry(shape)
         return found.joined(Type(Kind.NIL)) if _may_miss(known, shape, key) else found
     return shape.items.joined(Type(Kind.NIL)) if _may_miss(known, shape, key) else shape.items

@@ -146,12 +146,25 @@ def set_names(block: s.Block) -> Iterator[object]:
 
 
 def tested_later(block: s.Block) -> set[s.Node]:
-    """Return the entries that are put into a variable that is tested: ``local v = t[i]; if v
-    then``.
+    """Return the entries that are put into a variable that is tested, ``local v = t[i]; if v
+    then``, and those that a function gives of which a result is tested.
     """
-    asked = {node.variable for node in _conditions(block) if isinstance(node, s.Name)}
-    found = sources(block)
-    return {value for variable, value in found if variable in asked and isinstance(value, s.Index)}
+    conditions = [*_conditions(block)]
+    asked = {node.variable for node in conditions if isinstance(node, s.Name)}
+    found = [*sources(block)]
+    conditions += [value for variable, value in found if variable in asked]
+    names = {n.method or _last_word(n.function) for n in conditions if isinstance(n, s.Call)}
+    for node in s.walk(block):
+        if isinstance(node, s.Define) and _last_word(node.target) in names:
+            given = [value for r in own_returns(node.function.body) for value in r.values]
+            variables = {n.variable for n in given if isinstance(n, s.Name)}
+            conditions += given + [value for variable, value in found if variable in variables]
+    entries: set[s.Node] = {node for node in conditions if isinstance(node, s.Index)}
+    return entries - {*tested(block)}
+
+
+def _last_word(node: s.Node) -> str:
+    return s.describe(node).rpartition(".")[2]
 
 
 def tested_calls(block: s.Block) -> Iterator[s.Call]:
@@ -167,8 +180,8 @@ def tested_calls(block: s.Block) -> Iterator[s.Call]:
 
 
 def passed_past(block: s.Block) -> Iterator[s.Node]:
-    """Yield the computed keys of entries that are given back, printed or compared, which Lua does
-    where there is none; not those of loops that end with the same table.
+    """Yield the computed keys of entries that are given back, printed, compared or have a default,
+    which Lua does where there is none; not those of loops that end with the same table.
     """
     ends = dict(_loop_ends(block))
     found = dict(sources(block))
@@ -178,6 +191,9 @@ def passed_past(block: s.Block) -> Iterator[s.Node]:
             values = node.arguments
         elif isinstance(node, s.Binary) and node.operator in ("==", "~="):
             values = [node.left, node.right]
+        elif isinstance(node, s.Binary) and node.operator == "or":  # t and t[i] or default
+            case = node.left.inner if isinstance(node.left, s.Paren) else node.left
+            values = [case.right] if isinstance(case, s.Binary) and case.operator == "and" else []
         for value in values:
             if isinstance(value, s.Name) and len(value.variable.writes) == 1:
                 value = found.get(value.variable, value)

@@ -81,8 +81,9 @@ def _is_read(target: s.Node, draft: Draft) -> bool:
 
 def put(target: str, value: Code, draft: Draft, node: s.Node) -> None:
     """``target = value``, or ``target += …`` of numbers and strings."""
-    kind = draft.types.type(node)
     match = re.fullmatch(rf"{re.escape(target)} ([-+*/]) (.+)", value.text, re.S)
+    is_more = match or value.text.startswith(f'f"{{{target}}}')
+    kind = draft.types.type(node) if is_more else Type()  # of an entry, asked for it is read
     if match and (kind.is_number or kind.is_string):
         tree = ast.parse(value.text, mode="eval").body
         if isinstance(tree, ast.BinOp) and ast.unparse(tree.left) == target:

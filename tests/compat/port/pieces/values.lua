@@ -1103,3 +1103,60 @@ print(string.format('%x', 255), ('%X'):format(48879))
 print(string.format('%x', -1))
 local n = -255
 print(('%08x'):format(n))
+-- # results that are tested, of functions that give entries of lists
+local Cursor = {}
+Cursor.__index = Cursor
+function Cursor.new(t) return setmetatable({t = t, pos = 1}, Cursor) end
+function Cursor:next() local x = self.t[self.pos] self.pos = self.pos + 1 return x end
+local c = Cursor.new({4, 5})
+local sum, x = 0, c:next()
+while x do sum = sum + x x = c:next() end
+print(sum, c.pos)
+-- # entries of lists that have a default behind a test of the list
+local rows = {{1, 2}, {3, 4}}
+local function at(y, x) local row = rows[y] return (row and row[x + 1] or 0) + (row and row[x] or 0) end
+print(at(1, 1), at(1, 2), at(1, 3), at(3, 1))
+-- # entries with holes between them, given as arguments up to a number
+local function bound(n, ...)
+  local all, more = {}, {n = select('#', ...), ...}
+  for i = 1, more.n do all[n + i] = more[i] end
+  return select('#', unpack(all, 1, n + more.n))
+end
+print(bound(2, nil, 7), bound(0))
+-- # sums of tables whose metatable gets its functions by their names
+local Set = {mt = {}}
+function Set.new(l) local set = setmetatable({}, Set.mt) for _, v in ipairs(l) do set[v] = true end return set end
+function Set.union(a, b)
+  local all = Set.new{}
+  for k in pairs(a) do all[k] = true end
+  for k in pairs(b) do all[k] = true end
+  return all
+end
+Set.mt.__add = Set.union
+Set.mt.__tostring = function(set)
+  local n = 0
+  for k in pairs(set) do n = n + k end
+  return 'sum ' .. n
+end
+local both = Set.new{1, 2} + Set.new{2, 4}
+print(both)
+-- # a list beside functions under computed names
+local M = {levels = {low = 1, high = 2}, sinks = {}}
+for name, n in pairs(M.levels) do
+  M[name] = function(text)
+    for _, sink in ipairs(M.sinks) do sink(name .. n .. text) end
+  end
+end
+function M.add(f) M.sinks[#M.sinks + 1] = f return #M.sinks end
+print(M.add(print), M.add(print))
+M.low('x')
+-- # a path through dicts and lists
+local function at(v, path)
+  for part in path:gmatch('[^.]+') do
+    if type(v) ~= 'table' then return '?' end
+    v = v[tonumber(part) or part]
+  end
+  return v
+end
+local data = {user = {name = 'Al'}, items = {'a', 'b'}}
+print(at(data, 'user.name'), at(data, 'items.2'), at(data, 'user.x'), at(data, 'user.name.x'), tonumber('0b11'))
