@@ -315,7 +315,11 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
     if Kind.STRING in kind.atoms and shape.klass is None:
         found = any_entry(shape)
         return found.joined(Type(Kind.NIL)) if _may_miss(known, shape, key) else found
-    return shape.items.joined(Type(Kind.NIL)) if _may_miss(known, shape, key) else shape.items
+    if not _may_miss(known, shape, key):
+        return shape.items
+    found = shape.items.joined(Type(Kind.NIL))
+    found.open |= bool(shape.names) and not kind.atoms  # it may be a name
+    return found
 
 
 def _may_miss(known: Inference, shape: Table, key: s.Node) -> bool:

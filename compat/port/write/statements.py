@@ -203,7 +203,7 @@ def do(node: s.Do, draft: Draft) -> None:
     if path == "torch.setmetatable" and isinstance(call.arguments[0], s.Name):
         draft.page.write(f"{draft.value(call.arguments[0])} = {draft.any(call)}")
         return
-    if path == "assert" and call.arguments:
+    if path == "assert" and call.arguments and not _gives_message(call, draft):
         condition = truth(call.arguments[0], draft)
         told = f", {draft.value(call.arguments[1])}" if len(call.arguments) > 1 else ""
         draft.page.write(f"assert {condition}{told}")
@@ -214,6 +214,13 @@ def do(node: s.Do, draft: Draft) -> None:
         made = Code(f"[{made}]")
     if not re.fullmatch(r"[\w.]+|0", made.text):
         draft.page.write(made.text)
+
+
+def _gives_message(call: s.Call, draft: Draft) -> bool:
+    """Return whether a function of the script's gives ``assert`` what it says, too."""
+    only = call.arguments[0] if len(call.arguments) == 1 else None
+    signatures = draft.types.called(only) if isinstance(only, s.Call) else []
+    return any(max(signature.counts, default=0) > 1 for signature in signatures)
 
 
 def _error(call: s.Call, draft: Draft) -> None:

@@ -230,6 +230,8 @@ def _is_method(node: s.Index, name: str, draft: Draft) -> bool:
     kind = draft.types.type(node.object)
     klass = kind.shape.klass if kind.only(Kind.OBJECT) and kind.shape is not None else None
     define = None if klass is None else klass.method(name, draft.types.classes)
+    if define is None and klass is not None:  # it may have got one under a computed name
+        return "dynamic" in klass.members.root().uses and not draft.types.type(node).atoms
     return define is not None and (define.is_method or is_self(define.function))
 
 

@@ -682,3 +682,15 @@ print(string.format('%s', tostring(C.label)))
 print(setmetatable({}, C):show())
 C.label = 'l'
 print(C.label)
+-- # methods that a loop puts into a class under computed names
+local Api = {}
+Api.__index = Api
+for _, verb in ipairs{'get', 'post'} do
+  Api[verb] = function(self, path, body) return verb .. ' ' .. self.base .. path .. (body and ' ' .. body or '') end
+end
+Api.fetch = Api.get
+function Api.new(base) return setmetatable({base = base}, Api) end
+local api = Api.new('x')
+print(api:get('/a'), api:post('/b', 'data'), api:fetch('/c'))
+local call = api.get
+print(call(api, '/d'))

@@ -1160,3 +1160,20 @@ local function at(v, path)
 end
 local data = {user = {name = 'Al'}, items = {'a', 'b'}}
 print(at(data, 'user.name'), at(data, 'items.2'), at(data, 'user.x'), at(data, 'user.name.x'), tonumber('0b11'))
+-- # entries of tables under keys that nobody knows
+local function get(t, ...)
+  for i = 1, select('#', ...) do
+    if type(t) ~= 'table' then return nil end
+    t = t[select(i, ...)]
+  end
+  return t
+end
+local config = {net = {layers = {{size = 10}, {size = 20}}}, lr = 0.1}
+print(get(config, 'net', 'layers', 2, 'size'), get(config, 'net', 'nope', 1), get(config, 'lr', 'x'))
+-- # sums of tensors as divisors
+local mask = torch.zeros(3)
+print(1 / mask:sum(), mask[1] / mask:sum())
+-- # assert says what a function gives it
+local function positive(n) if n > 0 then return n end return nil, 'not positive' end
+local ok, problem = pcall(function() assert(positive(-1)) end)
+print(ok, problem:match('not positive'))
