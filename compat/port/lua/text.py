@@ -21,6 +21,8 @@ class Error(Exception):
     """
 
     def __init__(self, value: Any = None, level: int = 0) -> None:
+        if level and type(value) in (int, float):  # a text in Lua, too
+            value = tostring(value)
         super().__init__(value)
         self.value, self.level = value, level
 

@@ -10,7 +10,9 @@ from compat.lua.finding import come_along
 from compat.port.know.loading import only_defines
 from compat.port.know.scopes import LOADERS, PACKAGES, SILENT, Variable
 from compat.port.know.shapes import required, tried
+from compat.port.know.types import NUMBERS, Kind
 from compat.port.read import syntax as s
+from compat.port.write import code
 from compat.port.write.assignments import assignment, store, store_code, target_of
 from compat.port.write.classes import class_made, class_statement, is_deriving
 from compat.port.write.code import Code
@@ -233,8 +235,9 @@ def _error(call: s.Call, draft: Draft) -> None:
     if kind.is_string and level == 1:
         draft.page.write(f"raise RuntimeError({made})")
     else:
-        placed = f", {draft.value(call.arguments[1])}" if kind.is_string and level != 0 else ""
-        draft.page.write(f"raise lua.Error({made}{placed})")
+        placed = [draft.value(a) for a in call.arguments[1:2]] or [Code("1")]
+        placed = placed if kind.may(Kind.STRING, *NUMBERS) and level != 0 else []
+        draft.page.write(f"raise {code.call('lua.Error', made, *placed)}")
 
 
 def _variables(nodes: Sequence[s.Node]) -> set[Variable]:

@@ -402,3 +402,15 @@ local C = new('a')
 function C:f(x) return x * 2 end
 print(type(C), getmetatable(C).is_class, C('b'), C:f(4), pcall(function() return C.other end) == false)
 print(C.f == rawget(C, 'methods').f, rawget(C, 'f'))
+-- # a table that passed a function before it is a class
+local registry = {}
+local function register(name, class) registry[name] = class return class end
+local Plain = register('plain', {})
+Plain.__index = Plain
+function Plain.new(o) return setmetatable({rate = o.rate or 1}, Plain) end
+function Plain:step(x) return x - self.rate end
+local Half = register('half', setmetatable({}, {__index = Plain}))
+Half.__index = Half
+function Half.new(o) return setmetatable(Plain.new(o), Half) end
+function Half:step(x) return Plain.step(self, x) / 2 end
+for _, name in ipairs{'plain', 'half'} do print(name, registry[name].new({rate = 2}):step(10)) end

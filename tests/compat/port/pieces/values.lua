@@ -1177,3 +1177,20 @@ print(1 / mask:sum(), mask[1] / mask:sum())
 local function positive(n) if n > 0 then return n end return nil, 'not positive' end
 local ok, problem = pcall(function() assert(positive(-1)) end)
 print(ok, problem:match('not positive'))
+-- # what tables with a metatable, or tables under unknown keys, lack, shown
+local function pick(row, names) local r = {} for _, n in ipairs(names) do r[n] = row[n] end return r end
+local t = setmetatable({a = 1}, {__index = {b = 'two'}})
+print(t.a, t.b, t.c)
+print('x' .. tostring(t.c), pick({id = 3, name = 'n'}, {'name'}).id)
+-- # errors that are numbers, or what nobody knows
+local function thrower(v) return function() error(v) end end
+for _, v in ipairs{1, true, 'str'} do
+  local ok, e = pcall(thrower(v))
+  print(type(e), type(e) == 'string' and e:match(':%d+: (.*)$'))
+end
+-- # a metatable that does not show itself
+local Bank = {}
+Bank.__index = Bank
+Bank.__metatable = 'locked'
+function Bank.open() return setmetatable({}, Bank) end
+print(getmetatable(Bank.open()))
