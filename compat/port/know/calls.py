@@ -246,7 +246,7 @@ def called(known: Inference, node: s.Call, owner: Type | None = None) -> list[Si
     """Return what is known of the functions that a call may call; ``owner``: of a method."""
     owner = known.type(node.function) if owner is None else owner
     if node.method is None:
-        found = owner.signature
+        found = owner.signature or own_event(known, "__call", owner)
     elif methods := known.methods(owner, node.method):
         return [signature for _, signature in methods]
     else:

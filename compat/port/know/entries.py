@@ -284,6 +284,7 @@ def entry(known: Inference, owner: Type, shape: Table, key: s.Node) -> Type:
     other = shape.event("__index")
     name = s.constant(key)
     is_set = isinstance(name, str) and bool(own.atoms - {Kind.NIL})
+    is_set = is_set and not shape.event("__newindex").atoms  # else it is put elsewhere
     if not other.atoms or name in shape.root().always or (is_set and other.signature):
         return own
     joined = Type()

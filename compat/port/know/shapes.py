@@ -192,13 +192,20 @@ def passed_past(block: s.Block) -> Iterator[s.Node]:
         elif isinstance(node, s.Binary) and node.operator in ("==", "~="):
             values = [node.left, node.right]
         elif isinstance(node, s.Binary) and node.operator == "or":  # t and t[i] or default
-            case = node.left.inner if isinstance(node.left, s.Paren) else node.left
-            values = [case.right] if isinstance(case, s.Binary) and case.operator == "and" else []
+            values = [node.left] if _last(node.left) is not node.left else []
         for value in values:
             if isinstance(value, s.Name) and len(value.variable.writes) == 1:
                 value = found.get(value.variable, value)
+            value = _last(value)
             if isinstance(value, s.Index) and _is_free(value, ends):
                 yield value.key
+
+
+def _last(node: s.Node) -> s.Node:
+    """Return ``y`` of ``x and y``, ``x or y`` and ``(y)``, which gives what y does."""
+    if isinstance(node, s.Binary) and node.operator in ("and", "or"):
+        return _last(node.right)
+    return _last(node.inner) if isinstance(node, s.Paren) else node
 
 
 def _is_free(node: s.Index, ends: dict[Variable, str]) -> bool:
@@ -207,7 +214,7 @@ def _is_free(node: s.Index, ends: dict[Variable, str]) -> bool:
     if isinstance(number := s.constant(key), int):
         return number > 1
     if isinstance(key, s.Name):
-        return ends.get(key.variable, "…") not in ("", s.describe(node.object))
+        return ends.get(key.variable) not in ("", s.describe(node.object))
     operators = {s.Binary: "+", s.Unary: "#"}
     return getattr(key, "operator", None) == operators.get(type(key), "")
 

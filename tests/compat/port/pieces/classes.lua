@@ -694,3 +694,16 @@ local api = Api.new('x')
 print(api:get('/a'), api:post('/b', 'data'), api:fetch('/c'))
 local call = api.get
 print(call(api, '/d'))
+-- # an object that is called gives as many values as its method
+local Pages = {}
+Pages.__index = Pages
+Pages.__call = function(self)
+  self.at = self.at + 1
+  if self.at > #self.t then return nil end
+  return self.t[self.at], self.at
+end
+function Pages.new(t) return setmetatable({t = t, at = 0}, Pages) end
+for p, at in Pages.new({'x', 'y'}) do print(p, at) end
+local p = Pages.new({'z'})
+print(p())
+print(p())

@@ -1194,3 +1194,9 @@ Bank.__index = Bank
 Bank.__metatable = 'locked'
 function Bank.open() return setmetatable({}, Bank) end
 print(getmetatable(Bank.open()))
+-- # entries past the end of a list behind a test or with a default
+local function returns(list) local calls = 0 return function() calls = calls + 1 local r = list and list[calls] return r end end
+local next = returns{1, 2}
+print(next(), next(), next(), returns()())
+local function ordinal(n) return n .. (n == 11 and 'th' or ({'st', 'nd', 'rd'})[n] or 'th') end
+print(ordinal(1), ordinal(4), ordinal(11))
