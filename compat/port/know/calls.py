@@ -155,6 +155,7 @@ def by_name(known: Inference, node: s.Call) -> tuple[list[Signature], bool]:
         name = s.constant(node.function.key)
     found = known.own_methods.get(name, []) if isinstance(name, str) else []
     is_theirs = not (isinstance(name, str) and given.is_method(name))
+    is_theirs = is_theirs and name not in known.given_names  # it may be any function
     return [known.signature(function).root() for function in found], bool(found) and is_theirs
 
 

@@ -145,6 +145,20 @@ def set_names(block: s.Block) -> Iterator[object]:
                 yield s.constant(target.key)
 
 
+def given_names(block: s.Block) -> Iterator[object]:
+    """Yield the names of entries that get what a function is given."""
+    for node in s.walk(block):
+        for target, value in (
+            zip(node.targets, node.values, strict=False) if isinstance(node, s.Assign) else ()
+        ):
+            if (
+                isinstance(target, s.Index)
+                and isinstance(value, s.Name)
+                and value.variable.is_parameter
+            ):
+                yield s.constant(target.key)
+
+
 def tested_later(block: s.Block) -> set[s.Node]:
     """Return the entries that are put into a variable that is tested, ``local v = t[i]; if v
     then``, and those that a function gives of which a result is tested.

@@ -276,8 +276,9 @@ def _arithmetic(known: Inference, operator: str, left: Type, right: Type) -> Typ
         return made
     for shape in (k.shape for k in (left, right) if k.has_meta):
         own = None if shape is None else shape.event(_EVENTS[operator]).signature
-        found: list[Type] = known.call(own, [left, right])
-        return found[0]
+        if own is not None:
+            found: list[Type] = known.call(own, [left, right])
+            return found[0]
     if left.is_int and right.is_int and operator in "+-*%":
         made = Type(Kind.INT)
         made.zero = operator == "-" or (operator == "+" and left.zero and right.zero)

@@ -51,6 +51,8 @@ def tostring(value: Any = None, *_: Any) -> str:
         return f"table: 0x{id(value):08x}" if is_plain else str(value)
     if isinstance(value, Object) and type(value).__str__ is object.__str__:
         return getattr(type(value), "typename", None) or f"table: 0x{id(value):08x}"
+    if isinstance(value, type) and issubclass(value, Object):
+        return f"table: 0x{id(value):08x}"
     if callable(value) and not hasattr(value, "typename"):
         return f"function: 0x{id(value):08x}"
     return str(value)

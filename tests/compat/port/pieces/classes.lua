@@ -707,3 +707,25 @@ for p, at in Pages.new({'x', 'y'}) do print(p, at) end
 local p = Pages.new({'z'})
 print(p())
 print(p())
+-- # a method that a function is given, beside one of its name
+local Shape = {registry = {}}
+Shape.__index = Shape
+function Shape:area() error('abstract') end
+local function register(name, area)
+  local c = setmetatable({}, {__index = Shape})
+  c.__index = c
+  c.area = area
+  Shape.registry[name] = function(x) return setmetatable({x = x}, c) end
+end
+register('square', function(self) return self.x * self.x end)
+local function make(name, x) return (Shape.registry[name] or error('unknown ' .. name))(x) end
+for _, name in ipairs{'square', 'blob'} do
+  local ok, o = pcall(make, name, 2)
+  print(ok, ok and string.format('%d', o:area()) or o:match('unknown.*'))
+end
+-- # operators of a class on what is one of its objects, or a number or text
+local M = {} M.__index = M
+M.__add = function(a, b) return (type(a) == 'table' and a.v or a) + (type(b) == 'table' and b.v or b) end
+M.__concat = function(a, b) return (type(a) == 'table' and a.v or a) .. '&' .. (type(b) == 'table' and b.v or b) end
+local m = setmetatable({v = 5}, M)
+print(m + 1, 1 + m, m + m, m .. 'x', 'x' .. m, 1 .. m, tostring(M):match('^table'))
