@@ -155,6 +155,7 @@ def by_name(known: Inference, node: s.Call) -> tuple[list[Signature], bool]:
         name = s.constant(node.function.key)
     found = known.own_methods.get(name, []) if isinstance(name, str) else []
     is_theirs = not (isinstance(name, str) and given.is_method(name))
+    is_theirs = is_theirs and name not in known.given_names  # it may be any function
     return [known.signature(function).root() for function in found], bool(found) and is_theirs
 
 
@@ -246,7 +247,7 @@ def called(known: Inference, node: s.Call, owner: Type | None = None) -> list[Si
     """Return what is known of the functions that a call may call; ``owner``: of a method."""
     owner = known.type(node.function) if owner is None else owner
     if node.method is None:
-        found = owner.signature
+        found = owner.signature or own_event(known, "__call", owner)
     elif methods := known.methods(owner, node.method):
         return [signature for _, signature in methods]
     else:

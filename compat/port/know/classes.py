@@ -93,6 +93,8 @@ def _give_self(known: Inference, name: str, define: s.Define, klass: Class) -> N
     if name in ("__call", "__call__"):  # Lua's and Torch7's: called with fewer arguments, too
         known.signature(define.function).calls.add(1)
     parameters = define.function.parameters
+    if is_metamethod(name):  # where type says that one is a table
+        known.tested_tables |= {p.variable: klass.instance for p in parameters[:2]}
     for parameter in parameters if name in _OF_TWO else parameters[: int(is_method)]:
         own = known.of(parameter.variable)
         own.join(klass.object)

@@ -51,10 +51,14 @@ def join(known: Inference, target: Type, new: Type) -> None:
 
 def _are_apart(one: Type, other: Type) -> bool:
     """Return whether an object meets a table that is none, and no list: they are written apart."""
+    return Kind.CLASS not in one.atoms | other.atoms and _are_two(one, other)
+
+
+def _are_two(one: Type, other: Type) -> bool:
+    """Return whether of two types one is a class or its objects, the other a table, and no list."""
     shapes = [kind.shape for kind in (one, other) if kind.shape is not None]
     plain = [shape for shape in shapes if shape.klass is None]
-    are_two = len(shapes) == 2 and len(plain) == 1 and Kind.CLASS not in one.atoms | other.atoms
-    return are_two and bool(plain[0].made) and plain[0].is_dict
+    return len(shapes) == 2 and len(plain) == 1 and bool(plain[0].made) and plain[0].is_dict
 
 
 def signature(known: Inference, node: s.Function) -> Signature:
@@ -280,6 +284,7 @@ def entry(known: Inference, owner: Type, shape: Table, key: s.Node) -> Type:
     other = shape.event("__index")
     name = s.constant(key)
     is_set = isinstance(name, str) and bool(own.atoms - {Kind.NIL})
+    is_set = is_set and not shape.event("__newindex").atoms  # else it is put elsewhere
     if not other.atoms or name in shape.root().always or (is_set and other.signature):
         return own
     joined = Type()
@@ -308,10 +313,14 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
         shape.uses.add("by number")
     if kind.is_string and shape.klass is not None:
         return Type()  # it may be any field or method
-    if kind.is_string:
+    if Kind.STRING in kind.atoms and shape.klass is None:
         found = any_entry(shape)
         return found.joined(Type(Kind.NIL)) if _may_miss(known, shape, key) else found
-    return shape.items.joined(Type(Kind.NIL)) if _may_miss(known, shape, key) else shape.items
+    if not _may_miss(known, shape, key):
+        return shape.items
+    found = shape.items.joined(Type(Kind.NIL))
+    found.open |= bool(shape.names) and not kind.atoms  # it may be a name
+    return found
 
 
 def _may_miss(known: Inference, shape: Table, key: s.Node) -> bool:
@@ -353,6 +362,7 @@ def any_entry(shape: Table) -> Type:
     signatures = {id(k.signature): k.signature for k in kinds if k.signature is not None}
     joined = Type()
     for kind in kinds:
+        joined.open |= _are_two(joined, kind)
         joined.join(kind if len(signatures) < 2 else kind.without_function())
     if len(signatures) > 1:
         shape.root().choice.choose(signatures.values())

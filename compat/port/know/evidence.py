@@ -192,6 +192,8 @@ def _of_method(known: Inference, node: s.Call) -> Iterator[tuple[s.Node, Type]]:
         yield node.function, told
     elif node.method in tensors.names() or results.is_method(node.method):
         yield node.function, Type(*_WITH_FIELDS, *_WITH_ENTRIES, Kind.STRING, Kind.FILE)
+    elif node.method in known.own_methods and f"string.{node.method}" not in known.replaced:
+        yield node.function, Type(*_WITH_FIELDS)
     if node.method in ("resizeAs", "expandAs", "viewAs") and len(node.arguments) == 1:
         yield node.arguments[0], tensor()
     first = s.constant(node.arguments[0]) if node.arguments else None

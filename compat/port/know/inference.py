@@ -30,6 +30,7 @@ from compat.port.know.shapes import (
     appended,
     followed,
     functions_in,
+    given_names,
     last_added,
     loads_by_name,
     may_end,
@@ -70,7 +71,8 @@ class Inference:
         is_settled: all has been gone through; what is still unknown stays so.
         loads_by_name: whether a file is loaded whose name is computed.
         loads_files: whether the program loads ``.t7`` files.
-        set_somewhere: the names of fields that something is put into.
+        set_somewhere: the names of fields that something is put into; ``given_names``: what a
+            function is given.
         may_be_float: whether tensors of the default type may be FloatTensors.
     """
 
@@ -152,6 +154,7 @@ class Inference:
         self.loads_by_name = any(map(loads_by_name, (f.block for f in files)))
         self.loads_files = self.may_be_float = False
         self.set_somewhere = {name for f in files for name in set_names(f.block)}
+        self.given_names = {name for f in files for name in given_names(f.block)}
         self.tests: dict[s.Name, Kind] = {}
         self.lengths: dict[s.Name, int] = {}
         self.guessed: set[Type] = set()

@@ -119,7 +119,8 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
             arguments[1].shape.uses.add("ipairs")
             known.join(arguments[0].shape.items, arguments[1].shape.items)
     shape = arguments[0].shape if arguments else None
-    if path in OF_LISTS and shape is not None and shape.klass is None:
+    is_all = path not in ("unpack", "table.unpack") or len(arguments) < 3  # else any entries
+    if path in OF_LISTS and is_all and shape is not None and shape.klass is None:
         shape.uses.add("ipairs")
     if path in ("unpack", "table.unpack") and len(arguments) == 1 and shape is not None:
         return _unpacked(known, shape) or [shape.items] * 16  # as many as anybody takes

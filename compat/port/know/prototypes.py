@@ -69,7 +69,7 @@ class _Look:
             self.classes - self.methods.keys() - {v for v, base, _ in self._metatables() if base}
         )
         found |= {owner for owner, own in self.methods.items() if own.keys() & _OWN_ACCESS}
-        found |= {v for v, made in self.sources if v in self.classes and _has_numbers(made)}
+        found |= {v for v, made in self.sources if v in self.classes and _is_no_class(made)}
         classes = self.classes | self.methods.keys()
         while (
             others := {
@@ -227,13 +227,18 @@ def given_by(file: File | None) -> s.Name | None:
     return values[0] if len(values) == 1 and isinstance(values[0], s.Name) else None
 
 
-def names(node: s.Node, variable: Variable) -> bool:
+def names(node: s.Node, variable: Variable | None) -> bool:
     """Return whether an expression is a variable."""
     return isinstance(node, s.Name) and node.variable is variable
 
 
-def _has_numbers(made: s.Node) -> bool:
-    """Return whether a table is made with entries that no class of Python's has."""
+def _is_no_class(made: s.Node) -> bool:
+    """Return whether a function of the script's gives a table, which is somebody else's, too, or it
+    is made with entries that no class of Python's has.
+    """
+    function = made.function if isinstance(made, s.Call) and made.method is None else None
+    if isinstance(function, s.Name) and function.variable.writes:
+        return True
     fields = made.fields if isinstance(made, s.Table) else []
     return not all(is_name(s.constant(field.key)) for field in fields)
 

@@ -145,13 +145,40 @@ def set_names(block: s.Block) -> Iterator[object]:
                 yield s.constant(target.key)
 
 
+def given_names(block: s.Block) -> Iterator[object]:
+    """Yield the names of entries that get what a function is given."""
+    for node in s.walk(block):
+        for target, value in (
+            zip(node.targets, node.values, strict=False) if isinstance(node, s.Assign) else ()
+        ):
+            if (
+                isinstance(target, s.Index)
+                and isinstance(value, s.Name)
+                and value.variable.is_parameter
+            ):
+                yield s.constant(target.key)
+
+
 def tested_later(block: s.Block) -> set[s.Node]:
-    """Return the entries that are put into a variable that is tested: ``local v = t[i]; if v
-    then``.
+    """Return the entries that are put into a variable that is tested, ``local v = t[i]; if v
+    then``, and those that a function gives of which a result is tested.
     """
-    asked = {node.variable for node in _conditions(block) if isinstance(node, s.Name)}
-    found = sources(block)
-    return {value for variable, value in found if variable in asked and isinstance(value, s.Index)}
+    conditions = [*_conditions(block)]
+    asked = {node.variable for node in conditions if isinstance(node, s.Name)}
+    found = [*sources(block)]
+    conditions += [value for variable, value in found if variable in asked]
+    names = {n.method or _last_word(n.function) for n in conditions if isinstance(n, s.Call)}
+    for node in s.walk(block):
+        if isinstance(node, s.Define) and _last_word(node.target) in names:
+            given = [value for r in own_returns(node.function.body) for value in r.values]
+            variables = {n.variable for n in given if isinstance(n, s.Name)}
+            conditions += given + [value for variable, value in found if variable in variables]
+    entries: set[s.Node] = {node for node in conditions if isinstance(node, s.Index)}
+    return entries - {*tested(block)}
+
+
+def _last_word(node: s.Node) -> str:
+    return s.describe(node).rpartition(".")[2]
 
 
 def tested_calls(block: s.Block) -> Iterator[s.Call]:
@@ -167,8 +194,8 @@ def tested_calls(block: s.Block) -> Iterator[s.Call]:
 
 
 def passed_past(block: s.Block) -> Iterator[s.Node]:
-    """Yield the computed keys of entries that are given back, printed or compared, which Lua does
-    where there is none; not those of loops that end with the same table.
+    """Yield the computed keys of entries that are given back, printed, compared or have a default,
+    which Lua does where there is none; not those of loops that end with the same table.
     """
     ends = dict(_loop_ends(block))
     found = dict(sources(block))
@@ -178,11 +205,21 @@ def passed_past(block: s.Block) -> Iterator[s.Node]:
             values = node.arguments
         elif isinstance(node, s.Binary) and node.operator in ("==", "~="):
             values = [node.left, node.right]
+        elif isinstance(node, s.Binary) and node.operator == "or":  # t and t[i] or default
+            values = [node.left] if _last(node.left) is not node.left else []
         for value in values:
             if isinstance(value, s.Name) and len(value.variable.writes) == 1:
                 value = found.get(value.variable, value)
+            value = _last(value)
             if isinstance(value, s.Index) and _is_free(value, ends):
                 yield value.key
+
+
+def _last(node: s.Node) -> s.Node:
+    """Return ``y`` of ``x and y``, ``x or y`` and ``(y)``, which gives what y does."""
+    if isinstance(node, s.Binary) and node.operator in ("and", "or"):
+        return _last(node.right)
+    return _last(node.inner) if isinstance(node, s.Paren) else node
 
 
 def _is_free(node: s.Index, ends: dict[Variable, str]) -> bool:
@@ -191,7 +228,7 @@ def _is_free(node: s.Index, ends: dict[Variable, str]) -> bool:
     if isinstance(number := s.constant(key), int):
         return number > 1
     if isinstance(key, s.Name):
-        return ends.get(key.variable, "…") not in ("", s.describe(node.object))
+        return ends.get(key.variable) not in ("", s.describe(node.object))
     operators = {s.Binary: "+", s.Unary: "#"}
     return getattr(key, "operator", None) == operators.get(type(key), "")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compat.port.know import calls
 from compat.port.know.entries import any_entry
 from compat.port.know.registry import EFFECTS, statement
 from compat.port.know.shapes import captures, is_open, may_end
@@ -213,9 +214,11 @@ def loop_types(known: Inference, node: s.ForEach) -> list[Type]:
         if path in ("paths.files", "paths.iterfiles", "paths.iterdirs", "paths.dir", "lfs.dir"):
             return [Type(Kind.STRING)]
     kinds = _spread(known, node.values, 3)
-    step = kinds[0].signature
+    step, given = kinds[0].signature, kinds[1:3]
+    if step is None:
+        step, given = calls.own_event(known, "__call", kinds[0]), [kinds[0], *given]
     if step is not None:
-        found = known.call(step, kinds[1:3])
+        found = known.call(step, given)
         names = found[: len(node.names)] + [Type() for _ in node.names[len(found) :]]
         return [kind.without(Kind.NIL) if i == 0 else kind for i, kind in enumerate(names)]
     return [Type() for _ in node.names]

@@ -274,8 +274,15 @@ def _arithmetic(known: Inference, operator: str, left: Type, right: Type) -> Typ
             made = tensor(one.dtypes, one.dims)
         made.thin = one.thin
         return made
+    for shape in (k.shape for k in (left, right) if k.has_meta):
+        own = None if shape is None else shape.event(_EVENTS[operator]).signature
+        if own is not None:
+            found: list[Type] = known.call(own, [left, right])
+            return found[0]
     if left.is_int and right.is_int and operator in "+-*%":
-        return Type(Kind.INT)
+        made = Type(Kind.INT)
+        made.zero = operator == "-" or (operator == "+" and left.zero and right.zero)
+        return made
     if operator == "/" and left.is_number and right.is_number:
         return Type(Kind.FLOAT)
     if left.is_number and right.is_number:

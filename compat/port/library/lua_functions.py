@@ -84,6 +84,7 @@ io.write             print({*}, sep="", end="") -> x
 io.read              lua.stdin.read({*})#1 -> s|nil
 io.open              lua.open({*})#1 & lua.opened({*}) -> file|nil
 io.type              lua.file_type({1})
+io.lines -           lua.stdin.lines()
 io.lines             lua.open({1}).lines()
 io.output             lua.output({*}) -> file
 io.flush             sys.stdout.flush()

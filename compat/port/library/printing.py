@@ -107,8 +107,8 @@ def _directed(directive: re.Match[str], argument: s.Node, draft: Draft) -> tuple
     if not kind.is_number or letter not in "dieEfgGxX":
         return None
     if letter in "dixX":
-        if precision:
-            return None
+        if precision or (letter in "xX" and not isinstance(argument, s.Constant)):
+            return None  # of a negative one Lua shows 64 bits
         letter = "d" if letter in "di" else letter
         text = made.text if kind.is_int else f"int({made})"
         if not width and not flags and letter == "d":

@@ -211,6 +211,7 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
     found = rule_types(rule, [owner], arguments)
     found[0].thin |= has_size_1(node.method, node)
     found[0].buffer |= owner.buffer and node.method in _VIEWS
+    found[0].zero |= node.method == "sum"  # of a mask, or of what counts
     if node.method in _STRIDED and found[0] is not owner:
         found[0].strided = True
     return found

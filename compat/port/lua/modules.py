@@ -18,7 +18,7 @@ from typing import Any
 
 from compat import torch as torch7
 from compat.port.lua.kinds import is_of_lua
-from compat.port.lua.objects import Object
+from compat.port.lua.objects import Object, ObjectClass
 from compat.port.lua.runtime import called, draft_runtime, function_of
 from compat.port.lua.values import first, results, values
 
@@ -138,7 +138,7 @@ class Namespace:
         return [(key, named(value)) for key, value in self.__dict__["__table__"].items()]
 
 
-class LuaClass(type):
+class LuaClass(ObjectClass):
     """Classes of Lua as classes of Python, which others derive from; their objects are Lua's."""
 
     def __getattr__(cls, name: str) -> Any:

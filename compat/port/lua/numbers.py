@@ -113,8 +113,8 @@ def tonumber(value: Any, base: int | None = None, *_: Any) -> Any:
             return None
     if re.fullmatch(r"[-+]?[0-9]+", text):
         return int(text)
-    if re.fullmatch(r"[-+]?0[xX][0-9a-fA-F]+", text):
-        return int(text, 16)
+    if re.fullmatch(r"[-+]?0([xX][0-9a-fA-F]+|[bB][01]+)", text):
+        return int(text, 0)
     if re.fullmatch(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?", text):
         return float(text)
     return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}.get(text.lower())

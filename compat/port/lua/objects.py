@@ -10,12 +10,28 @@ from compat import t7
 from compat.lua_tables import attribute, by_number, field, items
 
 
-class Object:
+class ObjectClass(type):
+    """What a class of the script's is of: as in Lua, a field that was not set is None."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return None
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        if value is None and name in vars(cls):  # then that of the class above is seen
+            delattr(cls, name)
+        elif value is not None:
+            super().__setattr__(name, value)
+
+
+class Object(metaclass=ObjectClass):
     """An object of a class of the script: a field that was not set is None, as in Lua."""
 
     typename: str
     dict_fields: tuple[str, ...] = ()  # tables by number that are dicts, in files lists
     lua_tables: tuple[str, ...] = ()  # fields that are a lua.Table, in files dicts or lists
+    size_fields = parameter_names = ()  # what compat asks of classes
     metatable: ClassVar[dict[str, Any]]  # of the class: how it is called
     new: ClassVar[Any]
 
@@ -59,7 +75,7 @@ class Object:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        return self.__missing__(name) if name != "__index" else None
+        return self.__missing__(name) if name != "__index" else type(self)
 
     def __missing__(self, key: Any) -> Any:
         """Return what the class's own ``__index`` has for a key, if it has one."""

@@ -34,7 +34,7 @@ def print(*args: Any) -> None:
 def _is_plain(value: Any) -> bool:
     """Return whether Lua knows nothing of a table but its address."""
     if isinstance(value, Object):
-        return type(value).__str__ is object.__str__ and not hasattr(type(value), "typename")
+        return type(value).__str__ is object.__str__ and not getattr(type(value), "typename", None)
     return isinstance(value, (list, dict)) and metamethod(value, "__tostring") is None
 
 

@@ -157,8 +157,8 @@ def split(text: str, pattern: str) -> list[str]:
 
 
 def parts(text: str, glue: str | None) -> list[str]:
-    """``stringx.split(text, glue)``: an empty text has none."""
-    return text.split(glue) if text else []
+    """``stringx.split(text, glue)``: an empty text has none, ``glue`` itself one."""
+    return [""] if text == glue else text.split(glue) if text else []
 
 
 string_methods.update(

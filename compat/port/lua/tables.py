@@ -176,7 +176,8 @@ def getmetatable(t: Any) -> Any:
         return t.metatable if shown is None else shown
     if isinstance(t, type) and t.__base__ not in (Object, object):
         return t.__base__
-    return type(t) if isinstance(t, Object) or hasattr(type(t), "typename") else None
+    shown = getattr(type(t), "__metatable", None) or type(t)
+    return shown if isinstance(t, Object) or hasattr(type(t), "typename") else None
 
 
 def metamethod(t: Any, event: str) -> Any:

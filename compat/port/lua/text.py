@@ -21,6 +21,8 @@ class Error(Exception):
     """
 
     def __init__(self, value: Any = None, level: int = 0) -> None:
+        if level and type(value) in (int, float):  # a text in Lua, too
+            value = tostring(value)
         super().__init__(value)
         self.value, self.level = value, level
 
@@ -48,7 +50,9 @@ def tostring(value: Any = None, *_: Any) -> str:
         is_plain = type(value).__str__ is object.__str__  # no ``Table``, whose metatable may know
         return f"table: 0x{id(value):08x}" if is_plain else str(value)
     if isinstance(value, Object) and type(value).__str__ is object.__str__:
-        return getattr(type(value), "typename", f"table: 0x{id(value):08x}")
+        return getattr(type(value), "typename", None) or f"table: 0x{id(value):08x}"
+    if isinstance(value, type) and issubclass(value, Object):
+        return f"table: 0x{id(value):08x}"
     if callable(value) and not hasattr(value, "typename"):
         return f"function: 0x{id(value):08x}"
     return str(value)

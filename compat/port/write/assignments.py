@@ -81,8 +81,9 @@ def _is_read(target: s.Node, draft: Draft) -> bool:
 
 def put(target: str, value: Code, draft: Draft, node: s.Node) -> None:
     """``target = value``, or ``target += …`` of numbers and strings."""
-    kind = draft.types.type(node)
     match = re.fullmatch(rf"{re.escape(target)} ([-+*/]) (.+)", value.text, re.S)
+    is_more = match or value.text.startswith(f'f"{{{target}}}')
+    kind = draft.types.type(node) if is_more else Type()  # of an entry, asked for it is read
     if match and (kind.is_number or kind.is_string):
         tree = ast.parse(value.text, mode="eval").body
         if isinstance(tree, ast.BinOp) and ast.unparse(tree.left) == target:
@@ -165,8 +166,10 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
         draft.page.write(f'vars({draft.value(target.object)}).pop("{name}", None)')
         return
     is_bound = binds(target, value_node, draft)
-    if isinstance(value_node, s.Function) and draft.types.dotted(target.object):
+    is_computed = is_class and not isinstance(name, str)
+    if isinstance(value_node, s.Function) and (draft.types.dotted(target.object) or is_computed):
         draft.patches.add(value_node)
+        draft.types.signature(value_node).root().is_hook |= is_computed  # anybody may call it
     made = draft.value(value_node, str(hint))
     if kind.is_tensor and draft.types.type(value_node).is_string:
         made = code.call("float", made)

@@ -10,7 +10,9 @@ from compat.lua.finding import come_along
 from compat.port.know.loading import only_defines
 from compat.port.know.scopes import LOADERS, PACKAGES, SILENT, Variable
 from compat.port.know.shapes import required, tried
+from compat.port.know.types import NUMBERS, Kind
 from compat.port.read import syntax as s
+from compat.port.write import code
 from compat.port.write.assignments import assignment, store, store_code, target_of
 from compat.port.write.classes import class_made, class_statement, is_deriving
 from compat.port.write.code import Code
@@ -203,7 +205,7 @@ def do(node: s.Do, draft: Draft) -> None:
     if path == "torch.setmetatable" and isinstance(call.arguments[0], s.Name):
         draft.page.write(f"{draft.value(call.arguments[0])} = {draft.any(call)}")
         return
-    if path == "assert" and call.arguments:
+    if path == "assert" and call.arguments and not _gives_message(call, draft):
         condition = truth(call.arguments[0], draft)
         told = f", {draft.value(call.arguments[1])}" if len(call.arguments) > 1 else ""
         draft.page.write(f"assert {condition}{told}")
@@ -216,6 +218,13 @@ def do(node: s.Do, draft: Draft) -> None:
         draft.page.write(made.text)
 
 
+def _gives_message(call: s.Call, draft: Draft) -> bool:
+    """Return whether a function of the script's gives ``assert`` what it says, too."""
+    only = call.arguments[0] if len(call.arguments) == 1 else None
+    signatures = draft.types.called(only) if isinstance(only, s.Call) else []
+    return any(max(signature.counts, default=0) > 1 for signature in signatures)
+
+
 def _error(call: s.Call, draft: Draft) -> None:
     if not call.arguments:
         draft.page.write("raise lua.Error(None)")
@@ -226,8 +235,9 @@ def _error(call: s.Call, draft: Draft) -> None:
     if kind.is_string and level == 1:
         draft.page.write(f"raise RuntimeError({made})")
     else:
-        placed = f", {draft.value(call.arguments[1])}" if kind.is_string and level != 0 else ""
-        draft.page.write(f"raise lua.Error({made}{placed})")
+        placed = [draft.value(a) for a in call.arguments[1:2]] or [Code("1")]
+        placed = placed if kind.may(Kind.STRING, *NUMBERS) and level != 0 else []
+        draft.page.write(f"raise {code.call('lua.Error', made, *placed)}")
 
 
 def _variables(nodes: Sequence[s.Node]) -> set[Variable]:

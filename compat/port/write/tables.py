@@ -230,6 +230,9 @@ def _is_method(node: s.Index, name: str, draft: Draft) -> bool:
     kind = draft.types.type(node.object)
     klass = kind.shape.klass if kind.only(Kind.OBJECT) and kind.shape is not None else None
     define = None if klass is None else klass.method(name, draft.types.classes)
+    if define is None and klass is not None:  # it may have got one under a computed name
+        is_any = "dynamic" in klass.members.root().uses
+        return is_any and draft.types.type(node).may(Kind.FUNCTION)
     return define is not None and (define.is_method or is_self(define.function))
 
 

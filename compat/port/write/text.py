@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from compat.port.know.files import Class
+from compat.port.know.prototypes import names
 from compat.port.know.types import Kind
 from compat.port.read import syntax as s
 from compat.port.write import code
@@ -80,10 +82,27 @@ def may_be_nil(node: s.Node, made: Code, draft: Draft) -> bool:
     if not isinstance(node, s.Index):
         return False
     kind, name = draft.types.type(node.object), s.constant(node.key)
-    shape = kind.shape if kind.only(Kind.OBJECT) else None
+    if kind.only(Kind.TABLE) and kind.shape is not None and kind.shape.is_own_meta:
+        return name not in kind.shape.always or "deleted" in kind.shape.uses
+    shape = kind.shape if kind.only(Kind.OBJECT) or kind.only(Kind.CLASS) else None
     if shape is None or shape.klass is None or name in shape.always:
         return False
+    if Kind.CLASS in kind.atoms:
+        return not _is_of_class(node, shape.klass, draft)
     return not shape.klass.sets_first(name, draft.types.classes)
+
+
+def _is_of_class(node: s.Index, klass: Class, draft: Draft) -> bool:
+    """Return whether a file sets the field of a class before anybody can ask for it."""
+    for own in klass.line(draft.types.classes):
+        for made in (n for file in draft.types.files for n in file.block.statements):
+            for target in made.targets if isinstance(made, s.Assign) else ():
+                if not isinstance(target, s.Index) or not names(target.object, own.variable):
+                    continue
+                is_before = draft.scope.node is not None or made.start < node.start
+                if is_before and s.constant(target.key) == s.constant(node.key):
+                    return True
+    return False
 
 
 def is_text_of_itself(node: s.Node, draft: Draft) -> bool:

@@ -34,7 +34,7 @@ def cleared(typename: str, fields: dict[Any, Any]) -> dict[Any, Any]:
     if not has_module_fields(fields):
         return fields
     entry = chosen(provide(typename), fields)
-    known = entry is not None and hasattr(entry.cls, "cleared_fields")
+    known = getattr(entry and entry.cls, "cleared_fields", None) is not None
     names = _declared(entry.cls) if entry is not None and known else _USUAL
     return {name: _emptied(v) if name in names else v for name, v in fields.items()}
 

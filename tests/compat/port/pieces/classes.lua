@@ -650,3 +650,82 @@ function P.new(o) local o = o or {} o.y = 2 return setmetatable(o, P) end
 function P:sum() return self.x + self.y end
 local given = {x = 5}
 print(P.new():sum(), P.new(given):sum(), given.y, P.new{x = 3}:sum())
+-- # a field of a class that is set to nil: the one above is seen
+local Base = {} Base.__index = Base
+Base.kind = 'base'
+function Base.new() return setmetatable({}, Base) end
+function Base:say() return self.kind end
+local Derived = setmetatable({}, {__index = Base})
+Derived.__index = Derived
+Derived.kind = 'derived'
+function Derived.new() return setmetatable({}, Derived) end
+local d = Derived.new()
+print(d:say())
+Derived.kind = nil
+print(d:say(), Derived.kind)
+-- # an object as an iterator
+local Iter = {} Iter.__index = Iter
+Iter.__call = function(self) self.i = self.i + 1 if self.i <= self.n then return self.i end end
+function Iter.new(n) return setmetatable({i = 0, n = n}, Iter) end
+for i in Iter.new(3) do print(i) end
+-- # a field of a class that is read before it is set
+local C = {} C.__index = C
+function C.new() if C.count == nil then C.count = 0 end C.count = C.count + 1 return setmetatable({}, C) end
+print(C.count)
+C.new() C.new()
+print(C.count)
+-- # fields of a class that nobody set, shown
+local C = {} C.__index = C
+function C:show() return 'x' .. tostring(self.label) end
+print(C.label)
+print(string.format('%s', tostring(C.label)))
+print(setmetatable({}, C):show())
+C.label = 'l'
+print(C.label)
+-- # methods that a loop puts into a class under computed names
+local Api = {}
+Api.__index = Api
+for _, verb in ipairs{'get', 'post'} do
+  Api[verb] = function(self, path, body) return verb .. ' ' .. self.base .. path .. (body and ' ' .. body or '') end
+end
+Api.fetch = Api.get
+function Api.new(base) return setmetatable({base = base}, Api) end
+local api = Api.new('x')
+print(api:get('/a'), api:post('/b', 'data'), api:fetch('/c'))
+local call = api.get
+print(call(api, '/d'))
+-- # an object that is called gives as many values as its method
+local Pages = {}
+Pages.__index = Pages
+Pages.__call = function(self)
+  self.at = self.at + 1
+  if self.at > #self.t then return nil end
+  return self.t[self.at], self.at
+end
+function Pages.new(t) return setmetatable({t = t, at = 0}, Pages) end
+for p, at in Pages.new({'x', 'y'}) do print(p, at) end
+local p = Pages.new({'z'})
+print(p())
+print(p())
+-- # a method that a function is given, beside one of its name
+local Shape = {registry = {}}
+Shape.__index = Shape
+function Shape:area() error('abstract') end
+local function register(name, area)
+  local c = setmetatable({}, {__index = Shape})
+  c.__index = c
+  c.area = area
+  Shape.registry[name] = function(x) return setmetatable({x = x}, c) end
+end
+register('square', function(self) return self.x * self.x end)
+local function make(name, x) return (Shape.registry[name] or error('unknown ' .. name))(x) end
+for _, name in ipairs{'square', 'blob'} do
+  local ok, o = pcall(make, name, 2)
+  print(ok, ok and string.format('%d', o:area()) or o:match('unknown.*'))
+end
+-- # operators of a class on what is one of its objects, or a number or text
+local M = {} M.__index = M
+M.__add = function(a, b) return (type(a) == 'table' and a.v or a) + (type(b) == 'table' and b.v or b) end
+M.__concat = function(a, b) return (type(a) == 'table' and a.v or a) .. '&' .. (type(b) == 'table' and b.v or b) end
+local m = setmetatable({v = 5}, M)
+print(m + 1, 1 + m, m + m, m .. 'x', 'x' .. m, 1 .. m, tostring(M):match('^table'))

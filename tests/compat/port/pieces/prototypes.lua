@@ -402,3 +402,30 @@ local C = new('a')
 function C:f(x) return x * 2 end
 print(type(C), getmetatable(C).is_class, C('b'), C:f(4), pcall(function() return C.other end) == false)
 print(C.f == rawget(C, 'methods').f, rawget(C, 'f'))
+-- # a table that passed a function before it is a class
+local registry = {}
+local function register(name, class) registry[name] = class return class end
+local Plain = register('plain', {})
+Plain.__index = Plain
+function Plain.new(o) return setmetatable({rate = o.rate or 1}, Plain) end
+function Plain:step(x) return x - self.rate end
+local Half = register('half', setmetatable({}, {__index = Plain}))
+Half.__index = Half
+function Half.new(o) return setmetatable(Plain.new(o), Half) end
+function Half:step(x) return Plain.step(self, x) / 2 end
+for _, name in ipairs{'plain', 'half'} do print(name, registry[name].new({rate = 2}):step(10)) end
+-- # fields that a metatable reads and puts elsewhere
+local function with_properties()
+  local C = {getters = {}, setters = {}}
+  function C.__index(o, k) local get = C.getters[k] if get then return get(o) end return C[k] end
+  function C.__newindex(o, k, v) local set = C.setters[k] if set then set(o, v) else rawset(o, k, v) end end
+  function C.new(c) return setmetatable({_c = c}, C) end
+  return C
+end
+local Degrees = with_properties()
+function Degrees.getters.f(o) return o._c * 9 / 5 + 32 end
+function Degrees.setters.f(o, v) o._c = (v - 32) * 5 / 9 end
+local d = Degrees.new(100)
+print(d.f, d._c)
+d.f = 32
+print(d.f, d._c)

@@ -1087,3 +1087,116 @@ f:close()
 os.remove('x_fl.txt')
 local m = torch.MemoryFile()
 print(torch.type(m) == 'torch.MemoryFile', torch.type(torch.Timer()))
+-- # computed zeros as divisors
+local n = 3 - 3
+print(5 / n)
+local tp, fp = 0, 0
+print(tp / (tp + fp))
+local m = 1
+m = m - 1
+print(1 / m, -1 / m)
+local k = 2
+while k > 0 do k = k - 1 end
+print(10 % k)
+-- # hexadecimal numbers, negative ones too
+print(string.format('%x', 255), ('%X'):format(48879))
+print(string.format('%x', -1))
+local n = -255
+print(('%08x'):format(n))
+-- # results that are tested, of functions that give entries of lists
+local Cursor = {}
+Cursor.__index = Cursor
+function Cursor.new(t) return setmetatable({t = t, pos = 1}, Cursor) end
+function Cursor:next() local x = self.t[self.pos] self.pos = self.pos + 1 return x end
+local c = Cursor.new({4, 5})
+local sum, x = 0, c:next()
+while x do sum = sum + x x = c:next() end
+print(sum, c.pos)
+-- # entries of lists that have a default behind a test of the list
+local rows = {{1, 2}, {3, 4}}
+local function at(y, x) local row = rows[y] return (row and row[x + 1] or 0) + (row and row[x] or 0) end
+print(at(1, 1), at(1, 2), at(1, 3), at(3, 1))
+-- # entries with holes between them, given as arguments up to a number
+local function bound(n, ...)
+  local all, more = {}, {n = select('#', ...), ...}
+  for i = 1, more.n do all[n + i] = more[i] end
+  return select('#', unpack(all, 1, n + more.n))
+end
+print(bound(2, nil, 7), bound(0))
+-- # sums of tables whose metatable gets its functions by their names
+local Set = {mt = {}}
+function Set.new(l) local set = setmetatable({}, Set.mt) for _, v in ipairs(l) do set[v] = true end return set end
+function Set.union(a, b)
+  local all = Set.new{}
+  for k in pairs(a) do all[k] = true end
+  for k in pairs(b) do all[k] = true end
+  return all
+end
+Set.mt.__add = Set.union
+Set.mt.__tostring = function(set)
+  local n = 0
+  for k in pairs(set) do n = n + k end
+  return 'sum ' .. n
+end
+local both = Set.new{1, 2} + Set.new{2, 4}
+print(both)
+-- # a list beside functions under computed names
+local M = {levels = {low = 1, high = 2}, sinks = {}}
+for name, n in pairs(M.levels) do
+  M[name] = function(text)
+    for _, sink in ipairs(M.sinks) do sink(name .. n .. text) end
+  end
+end
+function M.add(f) M.sinks[#M.sinks + 1] = f return #M.sinks end
+print(M.add(print), M.add(print))
+M.low('x')
+-- # a path through dicts and lists
+local function at(v, path)
+  for part in path:gmatch('[^.]+') do
+    if type(v) ~= 'table' then return '?' end
+    v = v[tonumber(part) or part]
+  end
+  return v
+end
+local data = {user = {name = 'Al'}, items = {'a', 'b'}}
+print(at(data, 'user.name'), at(data, 'items.2'), at(data, 'user.x'), at(data, 'user.name.x'), tonumber('0b11'))
+-- # entries of tables under keys that nobody knows
+local function get(t, ...)
+  for i = 1, select('#', ...) do
+    if type(t) ~= 'table' then return nil end
+    t = t[select(i, ...)]
+  end
+  return t
+end
+local config = {net = {layers = {{size = 10}, {size = 20}}}, lr = 0.1}
+print(get(config, 'net', 'layers', 2, 'size'), get(config, 'net', 'nope', 1), get(config, 'lr', 'x'))
+-- # sums of tensors as divisors
+local mask = torch.zeros(3)
+print(1 / mask:sum(), mask[1] / mask:sum())
+-- # assert says what a function gives it
+local function positive(n) if n > 0 then return n end return nil, 'not positive' end
+local ok, problem = pcall(function() assert(positive(-1)) end)
+print(ok, problem:match('not positive'))
+-- # what tables with a metatable, or tables under unknown keys, lack, shown
+local function pick(row, names) local r = {} for _, n in ipairs(names) do r[n] = row[n] end return r end
+local t = setmetatable({a = 1}, {__index = {b = 'two'}})
+print(t.a, t.b, t.c)
+print('x' .. tostring(t.c), pick({id = 3, name = 'n'}, {'name'}).id)
+-- # errors that are numbers, or what nobody knows
+local function thrower(v) return function() error(v) end end
+for _, v in ipairs{1, true, 'str'} do
+  local ok, e = pcall(thrower(v))
+  print(type(e), type(e) == 'string' and e:match(':%d+: (.*)$'))
+end
+-- # a metatable that does not show itself
+local Bank = {}
+Bank.__index = Bank
+Bank.__metatable = 'locked'
+function Bank.open() return setmetatable({}, Bank) end
+print(getmetatable(Bank.open()))
+-- # entries past the end of a list behind a test or with a default
+local function returns(list) local calls = 0 return function() calls = calls + 1 local r = list and list[calls] return r end end
+local next = returns{1, 2}
+print(next(), next(), next(), returns()())
+local function ordinal(n) return n .. (n == 11 and 'th' or ({'st', 'nd', 'rd'})[n] or 'th') end
+print(ordinal(1), ordinal(4), ordinal(11))
