@@ -242,9 +242,14 @@ def return_(node: s.Return, draft: Draft) -> None:
         _file_result(node, draft)
         return
     if not node.values:
-        nothing = ", ".join(["None"] * max(draft.result_count, 1))
-        text = nothing if draft.result_count else ""
+        text = ", ".join(["None"] * draft.result_count)
         draft.page.write("return ()" if draft.gives_any else f"return {text}")
+        return
+    if draft.is_constructor:  # Torch7 asks for no results
+        for value in node.values:
+            if not isinstance(value, (s.Name, s.Constant)):
+                draft.page.write(draft.value(value).text)
+        draft.page.write("return")
         return
     draft.page.write(f"return {_results(node, draft)}")
 

@@ -97,6 +97,12 @@ class Draft:
         self.patches: set[s.Function] = set()
         self.optional: set[s.Node] = set()
 
+    @property
+    def is_constructor(self) -> bool:
+        """Whether the function is the constructor of a class, of which Python takes no results."""
+        init = self.klass.methods.get("__init") if self.klass is not None else None
+        return init is not None and self.scope is self.file.scopes.of_function[init.function]
+
     # Statements
 
     def body(self, block: s.Block) -> None:

@@ -223,8 +223,8 @@ def _function_body(node: s.Function, draft: Draft) -> None:
     was_open = draft.gives_any
     draft.scope, draft.loops = draft.file.scopes.of_function[node], []
     signature = draft.types.signature(node).root()
-    draft.result_count = signature.count or 0
-    draft.gives_any = signature.may_give_nothing
+    draft.result_count = 0 if draft.is_constructor else signature.count or 0
+    draft.gives_any = signature.may_give_nothing and not draft.is_constructor
     with draft.page.indented():
         _outer_names(draft.scope, draft)
         marks, draft.page.marks = draft.page.marks, []
