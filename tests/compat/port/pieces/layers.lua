@@ -592,3 +592,12 @@ local m = l:clone()
 local function freeze(x) x.frozen = true end
 freeze(l)
 print(l.frozen, m.frozen)
+
+-- # a layer that is made where it is missing
+require 'nn'
+if not nn.ScaledOnce then
+  torch.class('nn.ScaledOnce', 'nn.Module')
+end
+function nn.ScaledOnce:__init(a) nn.Module.__init(self) self.a = a end
+function nn.ScaledOnce:updateOutput(x) self.output = x * self.a return self.output end
+print(nn.ScaledOnce(3):forward(torch.ones(2)))
