@@ -226,3 +226,14 @@ def test_a_divisor_that_a_run_saw_zero_is_divided_by_as_in_lua(tmp_path: Path) -
     )
     made = convert([path], [[]])[0].text
     assert "lua.divided(a, b)" in made and "return a % b" in made
+
+
+def test_an_object_without_a_length_may_have_numbers_for_keys(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    path = tmp_path / "script.lua"
+    path.write_text(
+        "local C = torch.class('Counted')\nfunction C:__init(t) for k, v in pairs(t) do self[k] = v end end\n"
+        "print(Counted({5, n = 1})[1])"
+    )
+    assert "Counted" in convert([path], [[]], tmp_path)[0].text
