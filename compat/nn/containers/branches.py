@@ -125,9 +125,10 @@ def summed(input: Any, gradients: Sequence[Any]) -> Any:
     if isinstance(input, Tensor):
         if len(gradients) == 1:
             return gradients[0].clone()
-        total = gradients[0] + gradients[1]
-        for gradient in gradients[2:]:
-            total += gradient
+        first, second, *more = gradients
+        total = first + second.reshape(first.shape)  # as Torch7 adds, which counts the elements
+        for gradient in more:
+            total += gradient.reshape(first.shape)
         return total
     for gradient in gradients:
         if not isinstance(gradient, (list, tuple)) or len(gradient) != len(input):

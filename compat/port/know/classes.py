@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compat import nn
 from compat.port.know.files import Class, File
 from compat.port.know.prototypes import given_by, names, own_index
 from compat.port.know.scopes import Variable
@@ -23,7 +24,9 @@ def find_classes(known: Inference, file: File) -> None:
     indexed = set(map(own_index, s.walk(file.block)))
     for block in [n for n in s.walk(file.block) if isinstance(n, s.Block)]:
         block.statements = [
-            n for made in block.statements for n in _apart(known, made, indexed, block.statements)
+            n
+            for made in _missing(known, block)
+            for n in _apart(known, made, indexed, block.statements)
         ]
         for statement in block.statements:
             _find_class(known, statement)
@@ -41,6 +44,23 @@ def find_classes(known: Inference, file: File) -> None:
                 _give_self(known, name, define, klass)
     statements = file.block.statements
     file.block.statements = [n for n in statements if not _asks_for_own(known, file, n)]
+
+
+def _missing(known: Inference, block: s.Block) -> list[s.Statement]:
+    """Return statements, of ``if not nn.C then torch.class('nn.C') end`` what it does: compat has
+    no class that only the program makes.
+    """
+    found: list[s.Statement] = []
+    for node in block.statements:
+        condition, body = node.clauses[0] if isinstance(node, s.If) else (None, block)
+        path = known.dotted(condition.operand) if isinstance(condition, s.Unary) else None
+        name = (path or "").removeprefix("nn.")
+        made = next((n for n in s.walk(body) if path and isinstance(n, s.Call)), None)
+        is_class = made and known.dotted(made.function) == "torch.class"
+        is_own = made and is_class and s.constant(made.arguments[0]) == path
+        is_missing = is_own and not hasattr(nn, name)
+        found += body.statements if is_missing else [node]
+    return found
 
 
 def _apart(

@@ -57,7 +57,7 @@ class Inference:
         facts: what a trace saw at each (file, place).
         classes: those of the script's, by name.
         aliases: variables that only name a package, and its name.
-        absent: packages that files ask for and nobody has.
+        absent: packages that files ask for and nobody has. ``brought``: those that texts name.
         replaced: functions of packages for which the program has its own.
         metatables: variables that ``torch.class`` gave.
         prototypes: tables whose objects are given methods.
@@ -81,6 +81,7 @@ class Inference:
     class_of_nn = names.class_of_nn
     names_package = names.names_package
     class_of = names.class_of
+    is_never_loaded = names.is_never_loaded
     classes_of = names.classes_of
     class_type = names.class_type
     of = names.of
@@ -138,6 +139,7 @@ class Inference:
         self.aliases: dict[Variable, str] = {}
         self.alias_paths: dict[Variable, list[str]] = {}  # of those that may name a package
         self.absent: set[str] = set()
+        self.brought: set[str] = set()
         self.replaced: set[str] = set()
         self.metatables: set[Variable] = set()
         self.prototypes: set[Variable] = set()

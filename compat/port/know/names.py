@@ -23,6 +23,9 @@ _FUNCTIONS = {
     *("type", "xpcall"),
 }
 
+# Packages of which the name is nil until somebody loads them, and what loads them.
+_BROUGHT = {"cutorch": ("cutorch", "cunn", "cudnn"), "cunn": ("cunn", "cudnn"), "cudnn": ("cudnn",)}
+
 
 def find_aliases(known: Inference, file: File) -> None:
     """Find variables that only name a package: ``local optim = require 'optim'``."""
@@ -134,11 +137,21 @@ def names_package(known: Inference, path: str) -> bool:
 def find_absent(known: Inference, file: File) -> None:
     """Find packages that are neither part of the program nor known: ``require 'cltorch'``."""
     for node in s.walk(file.block):
+        if isinstance(node, s.Constant):
+            known.brought |= {name for name, by in _BROUGHT.items() if node.value in by}
+        elif isinstance(node, s.Call) and known.dotted(node.function) in ("require", "loadstring"):
+            is_open = not isinstance(node.arguments[0], s.Constant) if node.arguments else False
+            known.brought |= _BROUGHT.keys() if is_open else set()
         name = tried(node) if isinstance(node, s.Local) else required(node)
         if name is None or name in KNOWN or not is_name(name):
             continue
         if name not in file.loads:
             known.absent.add(name)
+
+
+def is_never_loaded(known: Inference, path: str) -> bool:
+    """Return whether the name of a package is nil, for nothing in the program brings it."""
+    return path in _BROUGHT and path not in known.brought and not known.absent
 
 
 def class_type(_known: Inference, klass: Class) -> Type:

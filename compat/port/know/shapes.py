@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Any
 
 from compat.port.know.scopes import Variable
@@ -418,6 +419,12 @@ def _breaks(node: s.Node) -> bool:
     if isinstance(node, s.Jump):
         return True
     return any(map(_breaks, node.children()))
+
+
+def first_labels(statements: Sequence[s.Statement]) -> list[str]:
+    """Return the labels that statements begin with."""
+    labels = takewhile(lambda node: isinstance(node, s.Label), statements)
+    return [n.name for n in labels if isinstance(n, s.Label)]
 
 
 def constant(value: Any) -> Type:

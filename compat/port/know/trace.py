@@ -31,11 +31,12 @@ Facts = dict[tuple[str, int, int], list[str]]  # what ``traced`` sees, and where
 RECORDER = """
 local load_instrumented, deadline, stop, tell = ...
 local seen, last = {}, {}
-local type, next, pairs, select, getmetatable = type, next, pairs, select, getmetatable
+local type, next, pairs, select = type, next, pairs, select
+local getmetatable, rawlen = getmetatable, rawlen
 local floor, tostring, typename, isTensor = math.floor, tostring, torch.typename, torch.isTensor
 local function table_kind(t)
    if next(t) == nil then return 'empty' end
-   local n, count, words, numbers = #t, 0, false, false
+   local n, count, words, numbers = rawlen(t), 0, false, false
    for k in pairs(t) do
       count = count + 1
       if type(k) == 'string' then words = true
@@ -98,7 +99,7 @@ function __port_w(id, object) last[id] = object note(id, object) return object e
 function __port_k(id, object_id, key)
    local t = last[object_id]
    if type(t) == 'table' and type(key) == 'number' then
-      local n = #t
+      local n = rawlen(t)
       local inside = key >= 1 and key <= n and key == floor(key)
       local kind = key == n + 1 and 'append' or inside and 'over' or 'sparse'
       add('k', id, kind)

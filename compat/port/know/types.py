@@ -118,9 +118,13 @@ class Type:
     def is_known(self) -> bool:
         """Whether its possibilities are all that there are.
 
-        The tables that nets give are lists, whatever those of the program are.
+        The tables that nets and Torch7's functions give are lists, whatever those of the program
+        are.
         """
-        is_either = self.buffer and self.shape is not None and self.shape.is_dict
+        shape = self.shape
+        is_given = self.buffer or (shape is not None and "given" in shape.uses)
+        is_given = is_given and Kind.TABLE in self.atoms
+        is_either = is_given and shape is not None and (shape.is_dict or shape.is_own_meta)
         is_lua_s = self.is_given_by_lua and self.atoms & {Kind.TABLE, Kind.OBJECT}
         return bool(self.atoms) and not self.open and not is_either and not is_lua_s
 
@@ -330,11 +334,6 @@ class Table:
         """Whether a fixed key leaves out some behind the end."""
         shortest = self._shortest() if self.leaps else None
         return shortest is not None and max(self.leaps) > shortest + 1
-
-    @property
-    def is_numbered(self) -> bool:
-        """Whether it is a dict with whole numbers for keys, and nothing else."""
-        return not self.is_list and self.keys - {"empty"} == {"int"}
 
     @property
     def is_list(self) -> bool:

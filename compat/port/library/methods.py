@@ -67,7 +67,8 @@ def method(node: s.Call, draft: Draft) -> Code:
         count = draft.types.count(node)
         known = draft.types.called(node) if klass is not None or kind.only(Kind.OBJECT) else []
         arguments = fitting(node, known, draft, own=1)
-        if kind.only(Kind.MODULE) and name in PASSES:
+        may_be_of_nn = Kind.MODULE in kind.atoms or kind.classes - draft.types.classes.keys()
+        if may_be_of_nn and name in PASSES:
             arguments = [
                 code.call("lua.lists", made) if _has_numbered(draft.types.type(a), set()) else made
                 for a, made in zip(node.arguments, arguments, strict=False)
@@ -138,7 +139,7 @@ def _has_numbered(kind: Type, seen: set[Table]) -> bool:
         return False
     seen.add(shape)
     inner = (shape.items, *shape.names.values())
-    is_own = shape.is_numbered or (shape.is_own_meta and not shape.names)
+    is_own = (shape.is_dict and "int" in shape.keys) or shape.is_own_meta
     return is_own or any(_has_numbered(kind, seen) for kind in inner)
 
 

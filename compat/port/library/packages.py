@@ -51,6 +51,8 @@ def value(path: str, draft: Draft) -> Code:
         return Code(f"{owner}.{path.rpartition('.')[2]}")
     if path in _VALUES:
         return Code(_VALUES[path])
+    if draft.types.is_never_loaded(path):
+        return Code("None")
     if (rule := FUNCTIONS.all(path)[-1:]) and rule[0].function:
         return Code(rule[0].function)
     if not name and head in PYTHON | {"torch", "threads"}:

@@ -155,7 +155,7 @@ def type_named(word: str, operands: list[Type], is_method: bool) -> Type:
             made = type_named(word[8:], [], False)
         elif first.dims == {1}:
             made = Type(Kind.FLOAT)
-        return Type(Kind.TABLE, table=Table(keys={"list"}, items=made))
+        return Type(Kind.TABLE, table=Table(keys={"list"}, uses={"given"}, items=made))
     elif word == "options":
         return Type(Kind.OPTIONS, table=Table(uses={"options"}))
     elif word in ("loaded", "node"):

@@ -68,7 +68,8 @@ def _hashed(key: Any) -> Any:
 
 class Table(dict[Any, Any]):
     """A table with a metatable, or with tables for keys: ``t[key]`` and ``t[key] = value`` ask the
-    metatable, ``t.name()`` is Lua's ``t:name()``; a key that is missing gives None.
+    metatable, ``t.name()`` is Lua's ``t:name()``; a key that is missing gives None. A class's
+    methods take it for an object, ``t.field``.
     """
 
     metatable: Any = None
@@ -100,9 +101,16 @@ class Table(dict[Any, Any]):
         if name.startswith("__"):
             raise AttributeError(name)
         found = index(self, field(name))
-        if found is None:
+        if found is None and not isinstance(metamethod(self, "__index"), type):
             raise AttributeError(f"attempt to call method {name!r} (a nil value)")
-        return functools.partial(found, self)
+        is_method = callable(found) and not isinstance(found, (dict, type))
+        return functools.partial(found, self) if is_method else found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "metatable":
+            super().__setattr__(name, value)
+        else:
+            put(self, field(name), value)
 
     def __call__(self, *args: Any) -> Any:
         return metamethod(self, "__call")(self, *args)
@@ -289,7 +297,11 @@ def index(t: Any, key: Any) -> Any:
 
 
 def _private(t: Any, key: str) -> Any:
-    """Return a field like ``__size``, which Python calls by the class that sets it, too."""
+    """Return a field like ``__size``, which Python calls by the class that sets it, too; of a class
+    of the script's ``__init``.
+    """
+    if key == "__init" and isinstance(t, type) and issubclass(t, Object):
+        return t.__init__
     fields = getattr(t, "__dict__", {})
     names = (f"_{base.__name__.lstrip('_')}{key}" for base in type(t).__mro__)
     found = [fields[name] for name in names if name in fields]

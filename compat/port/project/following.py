@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -175,7 +175,7 @@ def _loaded(source: Source, search: Places) -> list[Path]:
                 source.loads[load.name] = path
                 found.append(path)
         else:
-            source.maybe |= {*search.like(load, source.path, _texts(source))}
+            source.maybe |= {*_of_lua(search.like(load, source.path, _texts(source)))}
     return [*found, *sorted(source.maybe)]
 
 
@@ -191,7 +191,12 @@ def _named_anywhere(sources: Mapping[Path, Source], search: Places, tried: set[P
         if load.is_open
     }
     found = (path for load, asking in asked.values() for path in search.like(load, asking, texts))
-    return [path for path in dict.fromkeys(found) if path not in tried]
+    return _of_lua(path for path in dict.fromkeys(found) if path not in tried)
+
+
+def _of_lua(paths: Iterable[Path]) -> list[Path]:
+    """Return the files that a computed name may mean, without pictures and others of no Lua."""
+    return [p for p in paths if p.suffix == ".lua" or read(p, str(p)).problem is None]
 
 
 def _texts(source: Source) -> list[str]:

@@ -246,7 +246,9 @@ def store_code(target: s.Index, value: Code, draft: Draft) -> None:
         else:
             draft.page.write(f"{owner} = {made}")
         return
-    if kind.only(Kind.TABLE) and kind.shape is not None and kind.shape.is_list:
+    shape = kind.shape
+    pads = ", pads=True" if shape is not None and "from its end" in shape.uses else ""
+    if kind.only(Kind.TABLE) and shape is not None and shape.is_list:
         key = target.key
         written = draft.types.facts.get((draft.file.path, key.start, -key.end))
         appends = (
@@ -256,16 +258,15 @@ def store_code(target: s.Index, value: Code, draft: Draft) -> None:
             and key.right.value == 1
             and _is_length(key.left, target.object, draft)
         )
-        is_filled = key in draft.types.appended and "filled" in kind.shape.uses and not written
+        is_filled = key in draft.types.appended and "filled" in shape.uses and not written
         if appends or is_filled or written == ["append"]:
             draft.page.write(f"{owner.atom}.append({value})")
             return
-        pads = ", pads=True" if "from its end" in kind.shape.uses else ""
         draft.page.write(f"lua.put({owner}, {draft.value(key)}, {value}{pads})")
         return
     if not kind.atoms:
         draft.unknown(target.object, "indices")
-    draft.page.write(f"lua.put({owner}, {draft.value(target.key)}, {value})")
+    draft.page.write(f"lua.put({owner}, {draft.value(target.key)}, {value}{pads})")
 
 
 def _is_length(node: s.Node, owner: s.Node, draft: Draft) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from compat.port.know.shapes import captures
+from compat.port.know.shapes import captures, first_labels
 from compat.port.know.types import Kind
 from compat.port.read import syntax as s
 from compat.port.read.syntax import PortError
@@ -41,7 +41,8 @@ def _loop(
     block: s.Block, draft: Draft, ending: s.Node | None = None, names: Sequence[s.Name] = ()
 ) -> None:
     """Write the body of a loop."""
-    draft.loops.append({n.name: ending for n in block.statements if isinstance(n, s.Label)})
+    labels: dict[str, str | s.Node | None] = dict.fromkeys(first_labels(draft.behind), "break")
+    draft.loops.append(labels | dict.fromkeys(first_labels(block.statements[::-1]), ending))
     with draft.page.indented():
         box(names, draft)
         draft.body(block)
@@ -242,9 +243,14 @@ def return_(node: s.Return, draft: Draft) -> None:
         _file_result(node, draft)
         return
     if not node.values:
-        nothing = ", ".join(["None"] * max(draft.result_count, 1))
-        text = nothing if draft.result_count else ""
+        text = ", ".join(["None"] * draft.result_count)
         draft.page.write("return ()" if draft.gives_any else f"return {text}")
+        return
+    if draft.is_constructor:  # Torch7 asks for no results
+        for value in node.values:
+            if not isinstance(value, (s.Name, s.Constant)):
+                draft.page.write(draft.value(value).text)
+        draft.page.write("return")
         return
     draft.page.write(f"return {_results(node, draft)}")
 
@@ -300,14 +306,18 @@ def _file_result(node: s.Return, draft: Draft) -> None:
 
 @statement(s.Jump)
 def jump(node: s.Jump, draft: Draft) -> None:
-    """``break`` and ``goto``: ``continue`` where the label ends the loop."""
-    if node.label is None:
+    """``break`` and ``goto``: ``continue`` where the label ends the loop, ``break`` where it
+    follows, ``return`` where it ends the function.
+    """
+    ending = draft.loops[-1].get(node.label, "") if draft.loops and node.label else ""
+    if node.label is None or ending == "break":
         draft.page.write("break")
-    elif draft.loops and node.label in draft.loops[-1]:
-        ending = draft.loops[-1][node.label]
-        if ending is not None:
+    elif ending != "":
+        if isinstance(ending, s.Node):
             _until(ending, draft)
         draft.page.write("continue")
+    elif node.label in draft.last_labels:
+        return_(s.Return([]), draft)
     else:
         raise PortError("Python has no goto")
 

@@ -53,7 +53,8 @@ class Draft:
     Attributes:
         shared: the global variables that it has in common with other files.
         hoisted: statements that are written elsewhere.
-        loops: the labels of the loops around, with what ``until`` asks.
+        loops: the labels of the loops around: what ``until`` asks at their ends, "break" behind.
+        last_labels: those that the function ends with. ``behind``: what follows a statement.
         klass: the class whose methods are being written.
         result_count: how many results the function gives; ``gives_any``: any number.
         asked: the call whose results nobody takes.
@@ -80,7 +81,9 @@ class Draft:
         self.scope: FunctionScope = file.scopes.file
         self.functions: dict[FunctionScope, set[str]] = {}
         self.hoisted: set[s.Statement] = set()
-        self.loops: list[dict[str, s.Node | None]] = []
+        self.loops: list[dict[str, str | s.Node | None]] = []
+        self.last_labels: list[str] = []
+        self.behind: list[s.Statement] = []
         self.klass: Class | None = None
         self.asked: s.Node | None = None
         self.result_count = 0
@@ -97,12 +100,19 @@ class Draft:
         self.patches: set[s.Function] = set()
         self.optional: set[s.Node] = set()
 
+    @property
+    def is_constructor(self) -> bool:
+        """Whether the function is the constructor of a class, of which Python takes no results."""
+        init = self.klass.methods.get("__init") if self.klass is not None else None
+        return init is not None and self.scope is self.file.scopes.of_function[init.function]
+
     # Statements
 
     def body(self, block: s.Block) -> None:
         """Write the statements of a block."""
-        for node in block.statements:
+        for place, node in enumerate(block.statements, 1):
             if node not in self.hoisted:
+                self.behind = block.statements[place:]
                 with self.page.statement(node):
                     if node in self.kept:
                         kept = f"{self.kept[node]} is used after a pass that overwrites it"

@@ -6,7 +6,7 @@ from collections.abc import Set
 from itertools import chain, count
 
 from compat.port.know.scopes import FunctionScope, Variable
-from compat.port.know.shapes import may_end
+from compat.port.know.shapes import first_labels, may_end
 from compat.port.know.types import NUMBERS, Kind
 from compat.port.read import syntax as s
 from compat.port.write import code
@@ -220,11 +220,12 @@ def define_function(
 
 def _function_body(node: s.Function, draft: Draft) -> None:
     outer, loops, count, line = draft.scope, draft.loops, draft.result_count, draft.page.line
-    was_open = draft.gives_any
+    was_open, labels, behind = draft.gives_any, draft.last_labels, draft.behind
     draft.scope, draft.loops = draft.file.scopes.of_function[node], []
+    draft.last_labels = first_labels(node.body.statements[::-1])
     signature = draft.types.signature(node).root()
-    draft.result_count = signature.count or 0
-    draft.gives_any = signature.may_give_nothing
+    draft.result_count = 0 if draft.is_constructor else signature.count or 0
+    draft.gives_any = signature.may_give_nothing and not draft.is_constructor
     with draft.page.indented():
         _outer_names(draft.scope, draft)
         marks, draft.page.marks = draft.page.marks, []
@@ -237,7 +238,7 @@ def _function_body(node: s.Function, draft: Draft) -> None:
         elif draft.result_count > 1 and may_end(node.body):
             draft.page.write(f"return {', '.join(['None'] * draft.result_count)}")
     draft.scope, draft.loops, draft.result_count, draft.page.line = outer, loops, count, line
-    draft.gives_any = was_open
+    draft.gives_any, draft.last_labels, draft.behind = was_open, labels, behind
 
 
 def _mark_namesakes(node: s.Function, draft: Draft) -> None:

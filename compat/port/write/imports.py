@@ -33,6 +33,7 @@ def import_as(node: s.Local, draft: Draft) -> bool:
 
 def bring(file: File, name: str, known_as: str, draft: Draft) -> None:
     """Import a name of another file: at the top, or where Lua loads it if that matters."""
+    first_nn(_nn_of(file, draft, {draft.file}), draft)
     text = f"from {file.module} import {name}"
     text = text if name == known_as else f"{text} as {known_as}"
     draft.names[known_as] = text
@@ -54,6 +55,18 @@ def first_nn(name: str | None, draft: Draft) -> None:
             draft.page.write("for _ in range(4):  # as require 'nn' does in Lua")
             with draft.page.indented():
                 draft.page.write("torch7.random()")
+
+
+def _nn_of(file: File, draft: Draft, seen: set[File]) -> str | None:
+    """Return the package by which a file, or one that it loads, brings nn."""
+    seen.add(file)
+    for node in file.block.statements:
+        value = node.call if isinstance(node, s.Do) else None
+        value = node.values[0] if isinstance(node, (s.Local, s.Assign)) and node.values else value
+        if (name := required(value)) in _BRING_NN:
+            return name
+    others = [f for f in draft.types.files if f.path in file.loads.values() and f not in seen]
+    return next(filter(None, (_nn_of(other, draft, seen) for other in others)), None)
 
 
 def imported(node: s.Call, draft: Draft) -> Code:
@@ -165,6 +178,7 @@ def _is_changed(file: File, draft: Draft) -> bool:
 
 def load(file: File, node: s.Call, draft: Draft) -> None:
     """Load a file for what it does."""
+    first_nn(_nn_of(file, draft, {draft.file}), draft)
     if _runs_again(node, draft):
         draft.page.write(f'lua.run_again("{file.module}")')
     elif _is_at_top(file, draft):

@@ -401,6 +401,8 @@ def truth(node: s.Node, draft: Draft) -> Code:
             return draft.value(node)
     if isinstance(node, s.Constant):
         return Code(repr(node.value is not None and node.value is not False))
+    if isinstance(node, s.Name) and draft.types.is_never_loaded(draft.types.dotted(node) or ""):
+        return Code("False")
     if (given := is_given(node, draft)) is not None:
         return given
     condition = strings.condition(node, draft) if isinstance(node, s.Call) else None

@@ -58,11 +58,9 @@ PIECES = {
         local B = torch.class('rl.B', 'rl.A')
         function B:__init(n)
           self.low = 1.5
-          for i = 1, n do
-            if i == 2 then goto out end
-            self.low = self.low + i
-          end
-          ::out::
+          ::top::
+          self.low = self.low + 1
+          if self.low < n then goto top end
           self.t = torch.Tensor({self.low, -self.low})
         end
         function B:go() return self.low end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -226,3 +227,40 @@ def test_a_divisor_that_a_run_saw_zero_is_divided_by_as_in_lua(tmp_path: Path) -
     )
     made = convert([path], [[]])[0].text
     assert "lua.divided(a, b)" in made and "return a % b" in made
+
+
+def test_an_object_without_a_length_may_have_numbers_for_keys(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    path = tmp_path / "script.lua"
+    path.write_text(
+        "local C = torch.class('Counted')\n"
+        "function C:__init(t) for k, v in pairs(t) do self[k] = v end end\n"
+        "print(Counted({5, n = 1})[1])"
+    )
+    assert "Counted" in convert([path], [[]], tmp_path)[0].text
+
+
+def test_a_table_that_a_run_saw_filled_from_its_end_is_a_list_for_nets(
+    agree: Callable[..., Path],
+) -> None:
+    main = (
+        "require 'nn'\nlocal split, kept = nn.SplitTable(1), {}\n"
+        "local function double(x) return x * 2, x end\n"
+        "local function back(g, x)\n  local made = {}\n"
+        "  for i = #g, 1, -1 do made[i], kept.last = double(g[i]) end\n"
+        "  return split:backward(x, made)\nend\n"
+        "print(back({torch.ones(2), torch.ones(2)}, torch.ones(2, 2)))"
+    )
+    agree({"main.lua": main}, run="")
+
+
+def test_a_list_of_torch7_may_be_where_the_program_has_a_table(agree: Callable[..., Path]) -> None:
+    main = (
+        "local own = setmetatable({}, {__index = function(t, k) return torch.ones(k) end})\n"
+        "own.x = 5\n"
+        "local function g(a)\n  if torch.isTensor(a) then a = a:split(1, 1) end\n  local s = 0\n"
+        "  for i = #a, 1, -1 do s = s * 2 + a[i]:sum() end\n  return s\nend\n"
+        "print(g(torch.range(1, 6):view(3, 2)))\nif arg[1] then print(g(own)) end"
+    )
+    agree({"main.lua": main}, run="")

@@ -448,3 +448,16 @@ def test_nodes_have_what_the_latest_pass_gave_them() -> None:
     # Files have the graph alone.
     nodes = net.t7_fields()["forwardnodes"]
     assert not any({"input", "gradOutput"} & node.data.keys() for node in nodes)
+
+
+def test_gradients_of_other_sizes_are_added_element_by_element() -> None:
+    a = nn.Identity()()
+    b = nn.Identity()()
+    product = nn.CMulTable()([a, b])
+    net = nn.gModule([a, b], [product, nn.JoinTable(2)([product, a])])
+    x, y = torch.arange(6.0).reshape(3, 2), torch.arange(6.0).reshape(3, 2) + 1
+    net.forward([x, y])
+    gradient = torch.arange(6.0) + 1
+    found = net.backward([x, y], [gradient.reshape(3, 1, 2), torch.ones(3, 4)])
+    gradient = gradient.reshape(3, 2) + 1
+    assert torch.equal(found[0], gradient * y + 1) and torch.equal(found[1], gradient * x)

@@ -729,3 +729,32 @@ M.__add = function(a, b) return (type(a) == 'table' and a.v or a) + (type(b) == 
 M.__concat = function(a, b) return (type(a) == 'table' and a.v or a) .. '&' .. (type(b) == 'table' and b.v or b) end
 local m = setmetatable({v = 5}, M)
 print(m + 1, 1 + m, m + m, m .. 'x', 'x' .. m, 1 .. m, tostring(M):match('^table'))
+
+-- # tables that take a class's methods by a metatable of their own
+local M = {}
+local Clause = torch.class('M.Phrase', M)
+function Clause:__init(a, ...) self.a = a; self.args = {...} end
+function Clause.new(...)
+  local cl = {}
+  setmetatable(cl, {__index = Clause})
+  cl:__init(...)
+  return cl
+end
+function Clause:sum() return self.a + #self.args end
+function Clause:twice() return 2 * self:sum() end
+function Clause.__eq(l, r) return l.a == r.a end
+local c, d = Clause.new(1, 2, 3), M.Phrase(1, 2)
+print(c:sum(), c:twice(), c.a, c.b, torch.type(c))
+print(d:sum(), d:twice(), torch.type(d), c == d, M.Phrase(1) == d, torch.isTypeOf(c, 'M.Phrase'))
+c.b = 5
+print(c.b, Clause.b, c == Clause.new(1, 2, 3))
+
+-- # constructors that return
+local M = {}
+local A = torch.class('M.Returning', M)
+local function two(x) x.m = 5 return 1, 2 end
+function A:__init(n) if n == 0 then return end self.n = n; if n == 1 then return two(self) end return self end
+local B = torch.class('M.ReturningMore', 'M.Returning', M)
+function B:__init(n) if n == 0 then self.z = 1 return end M.Returning.__init(self, n) end
+local function maker() return A.__init end
+print(M.Returning(2).n, M.Returning(1).m, M.ReturningMore(3).n, M.ReturningMore(0).z, type(maker()))

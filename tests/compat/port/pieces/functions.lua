@@ -300,3 +300,25 @@ local function counter(start, step)
 end
 local a, b = counter(), counter(10, 5)
 print(a(), a(3), b(), b(1))
+
+-- # goto that continues, breaks or returns
+local function f(n)
+  for i = 1, n do
+    for j = 1, n do
+      if i * j == 6 then goto done end
+      if j == 3 then goto next end
+      io.write(i, j, ' ')
+    end
+    ::next::
+  end
+  print('all')
+  ::done::
+end
+f(2) f(3)
+local function g(n)
+  if n > 2 then goto over end
+  print(n)
+  do return n end
+  ::over::
+end
+print(g(1), g(5))

@@ -592,3 +592,30 @@ local m = l:clone()
 local function freeze(x) x.frozen = true end
 freeze(l)
 print(l.frozen, m.frozen)
+
+-- # a layer that is made where it is missing
+require 'nn'
+if not nn.ScaledOnce then
+  torch.class('nn.ScaledOnce', 'nn.Module')
+end
+function nn.ScaledOnce:__init(a) nn.Module.__init(self) self.a = a end
+function nn.ScaledOnce:updateOutput(x) self.output = x * self.a return self.output end
+print(nn.ScaledOnce(3):forward(torch.ones(2)))
+
+-- # a table that is filled from its end, and given to a net
+require 'nn'
+local split = nn.SplitTable(1)
+split:forward(torch.ones(3, 2))
+local r = {}
+local function one(x, g) return g * 2, g end
+local function back(g, x)
+  local gi = {}
+  for i = #g, 1, -1 do gi[i], r.gradState = one(x, g[i]) end
+  if torch.isTensor(x) then gi = split:backward(x, gi) end
+  return gi
+end
+print(back({torch.ones(2), torch.ones(2), torch.ones(2)}, torch.ones(3, 2)))
+
+-- # packages that nothing loads
+print(cutorch and 1 or 2, cutorch ~= nil)
+if not cudnn or cudnn.version < 5000 then print('no fast nets') else print(cudnn.version) end

@@ -54,6 +54,15 @@ def test_ways_to_load_a_file(text: str, tmp_path: Path) -> None:
     assert found(script) == ["main.lua", "lib/part.lua"]
 
 
+def test_a_name_that_is_open_means_no_file_of_another_kind(tmp_path: Path) -> None:
+    script = program(
+        tmp_path, main="local name, net = 'a.png', 'net.txt'\ndofile(opt.model)", net="return 1"
+    )
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n")
+    (tmp_path / "net.txt").write_text("return 2")
+    assert found(script) == ["main.lua", "net.txt"]
+
+
 def test_names_of_files_are_in_utf_8(tmp_path: Path) -> None:
     script = program(tmp_path, main="require 'été.modèle'", été__modèle="return 1")
     assert found(script) == ["main.lua", "été/modèle.lua"]

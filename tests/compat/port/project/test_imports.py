@@ -106,3 +106,9 @@ def test_a_file_may_return_before_its_end(line: str, agree: Callable[..., Path])
     out = agree(EARLY, line)
     # Python loads a file once: whether it was loaded before is no question.
     assert "if" not in (out / "Layer.py").read_text().split("as in Lua")[-1]
+
+
+def test_a_file_that_brings_nn_after_a_seed_draws_as_in_lua(agree: Callable[..., Path]) -> None:
+    main = "torch.manualSeed(3)\nlocal m = require 'm'\nrequire 'nn'\nprint(torch.random(), m.f())"
+    m = "require 'n'\nlocal M = {}\nfunction M.f() return 1 end\nreturn M"
+    agree({"main.lua": main, "m.lua": m, "n.lua": "local nn = require 'nn'\nnn.n = 3"})

@@ -199,10 +199,12 @@ def test_a_function_that_python_cannot_say_stays_lua(tmp_path: Path) -> None:
         "local function up(x)\n  ::top::\n  x, n = x + l, n + 1\n"
         "  if x < 10 then goto top end\n  return x, optim.sgd\nend\n"
         "local function plain() return 1 end\nprint(up(1), n, plain())\n"
+        "local function again()\n  for i = 1, 2 do\n    ::redo::\n    n = n + i\n"
+        "    if n < 9 then goto redo end\n    print(n)\n  end\nend\nagain()\n"
     )
     made = convert([path])[0]
-    assert made.functions == ["up"] and "def plain():" in made.text
-    assert made.text.count("# port: ") == 1
+    assert made.functions == ["up", "again"] and "def plain():" in made.text
+    assert made.text.count("# port: ") == 2
     assert "# port: this function runs in Lua: Python has no goto" in made.text
     assert '"l=l_ n"' in made.text and "local optim = require 'optim'" in made.text
 
