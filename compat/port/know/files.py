@@ -39,13 +39,6 @@ class Class:
         found = (klass.methods.get(name) for klass in self.line(classes))
         return next(filter(None, found), None)
 
-    def has(self, name: object, classes: Mapping[str, Class]) -> bool:
-        """Return whether something is put into the class under a name, or into one above."""
-        return self.is_layer(classes) or any(
-            name in klass.methods or klass.members.root().names.get(str(name), Type()).atoms
-            for klass in self.line(classes)
-        )
-
     def line(self, classes: Mapping[str, Class]) -> Iterator[Class]:
         """Yield the class and those of the script's that it derives from."""
         klass: Class | None = self

@@ -184,7 +184,7 @@ class Places:
         plain = load.plain
         if load.is_open:
             found = (self.find(Load(load.how, text), asking) for text in constants)
-            return list(dict.fromkeys(path for path in found if path and path.suffix == ".lua"))
+            return list(dict.fromkeys(path for path in found if path is not None))
         pattern = "[^/]*".join(map(re.escape, plain.split(_OPEN)))
         pattern = pattern if plain.startswith(_OPEN) else rf"(?:.*/)?{pattern}"
         base = asking.parent if load.how not in ("require", "dofile", "loadfile") else self.home

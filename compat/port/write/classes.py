@@ -157,46 +157,32 @@ def _fields_in_files(klass: Class, draft: Draft) -> dict[str, set[str]]:
 
 
 def _missing_at_first(klass: Class, draft: Draft) -> set[str]:
-    """Return the fields that the program asks for before they are set, or never sets; in Lua they
-    are nil then.
-
-    Objects of classes that derive from no layer give None for any, but not the classes, of which
-    methods may be called, too.
+    """Return the fields of a layer that the program asks for before they are set, or never sets; in
+    Lua they are nil then, as for ``lua.Object``.
     """
     base = klass
     while base.parent in draft.types.classes:
         base = draft.types.classes[base.parent]
-    of_objects = base.parent is not None or any(
-        isinstance(n, s.Call) and n.method is not None and draft.types.class_of(n.function) is klass
-        for n in s.walk(draft.file.block)
-    )
-    package, _, name = (base.parent or "").partition(".")
+    if base.parent is None:
+        return set()
+    package, _, name = base.parent.partition(".")
     above = packages.found(package, name) if packages.has(package, name) else None
     return {
         str(index.key.value)
-        for index in [*tested(draft.file.block), *_never_set(klass, draft)]
+        for index in [*tested(draft.file.block), *_never_set(draft)]
         if isinstance(index.key, s.Constant)
         and is_name(index.key.value)
-        and (
-            draft.types.class_of(index.object) is klass
-            or (of_objects and _is_of(index.object, klass, draft))
-        )
+        and (draft.types.class_of(index.object) is klass or _is_of(index.object, klass, draft))
         and not _has_field(above, str(index.key.value))
         and index.key.value not in klass.methods
         and not _is_set_at_first(str(index.key.value), klass, draft)
     }
 
 
-def _never_set(klass: Class, draft: Draft) -> Iterator[s.Index]:
-    """Yield the entries of names that the program puts nothing into, or not into the class."""
+def _never_set(draft: Draft) -> Iterator[s.Index]:
+    """Yield the entries of names that the program puts nothing into."""
     for node in s.walk(draft.file.block):
-        if isinstance(node, s.Index) and (
-            s.constant(node.key) not in draft.types.set_somewhere
-            or (
-                draft.types.class_of(node.object) is klass
-                and not klass.has(s.constant(node.key), draft.types.classes)
-            )
-        ):
+        if isinstance(node, s.Index) and s.constant(node.key) not in draft.types.set_somewhere:
             yield node
 
 

@@ -137,20 +137,6 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
     return code.call("lua.index", owner, draft.value(node.key)) if known is None else known
 
 
-def _may_lack(kind: Type, node: s.Index, draft: Draft) -> bool:
-    """Return whether a class has no such field, which the class itself does not say, since it is
-    one of another file, or one of several, or is not called by its name.
-    """
-    classes = draft.types.classes_of(kind)
-    if len(kind.classes) == 1:  # others of its name are others
-        classes = classes[:1]
-    is_here = len(classes) == 1 and classes[0].module == draft.file.module
-    is_here = is_here and draft.types.class_of(node.object) is not None
-    if Kind.CLASS not in kind.atoms or is_here:
-        return False
-    return not classes or not all(c.has(s.constant(node.key), draft.types.classes) for c in classes)
-
-
 def _known(
     owner: Code, node: s.Index, kind: Type, is_test: bool, is_prefix: bool, draft: Draft
 ) -> Code | None:
@@ -166,8 +152,10 @@ def _known(
         return None
     if name == "__typename":
         return code.call("lua.typename", owner)
-    if draft.types.class_of(node.object) or kind.only(Kind.OBJECT, Kind.CLASS, Kind.NIL):
-        return None if _may_lack(kind, node, draft) else _attribute(owner, node, draft, is_test)
+    is_class = draft.types.class_of(node.object) is not None
+    if is_class or kind.only(Kind.OBJECT, Kind.CLASS, Kind.NIL):
+        is_any = Kind.CLASS in kind.atoms and not is_class and not draft.types.classes_of(kind)
+        return None if is_any else _attribute(owner, node, draft, is_test)
     if kind.only(Kind.OPTIONS):
         if is_name(name) and name not in _METHODS_OF_DICT:
             return _option(owner, name, node, is_test, draft)

@@ -202,9 +202,3 @@ def test_a_file_of_a_hundred_thousand_lines_stays_lua(tmp_path: Path) -> None:
     main, whole, part = convert([script])
     assert whole.in_lua == "file" and "100002 lines" in whole.report.marks[0][1]
     assert part.text == "exports = 1\n" and "from long import exports" in main.text
-
-
-def test_a_name_that_only_a_run_knows_means_no_text_or_picture(tmp_path: Path) -> None:
-    script = program(tmp_path, main="x = {'notes.md', 'part.lua'} dofile(arg[1])", part="y = 1")
-    (tmp_path / "notes.md").write_text("# Notes")
-    assert found(script) == ["main.lua", "part.lua"]
