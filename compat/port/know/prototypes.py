@@ -233,7 +233,7 @@ def names(node: s.Node, variable: Variable | None) -> bool:
 
 
 def _is_no_class(made: s.Node) -> bool:
-    """Return whether a function of the script's gives a table, which is somebody else's, too, or it
+    """Return whether a function of the script's gives a table, which others have, too, or it
     is made with entries that no class of Python's has.
     """
     function = made.function if isinstance(made, s.Call) and made.method is None else None

@@ -11,7 +11,7 @@ from compat.lua_tables import attribute, by_number, field, items
 
 
 class ObjectClass(type):
-    """What a class of the script's is of: as in Lua, a field that was not set is None."""
+    """The class of the script's classes: a field that was not set is None, as in Lua."""
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
