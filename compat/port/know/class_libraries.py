@@ -18,7 +18,7 @@ _ASKED = {
     *_OF_OBJECTS,
     *("parent", "super", "name", "include", "methods", "allMethods", "hash"),
     *("isClassOf", "isSubclassOf", "abstract", "instantiate", "subclass"),
-    *("allocate", "subclasses", "includes"),
+    *("allocate", "subclasses", "includes", "__index", "__newindex"),
 }
 
 
@@ -66,9 +66,11 @@ class _Library:
 
     def _makes(self, node: s.Node) -> bool:
         """Return whether an expression makes a class: ``classic.class('C')``."""
-        if not isinstance(node, s.Call) or node.method is not None:
+        if not isinstance(node, s.Call) or node.method is not None or not node.arguments:
             return False
         function = node.function
+        if not isinstance(s.constant(node.arguments[0]), str):
+            return False
         if self.name == "classic":
             return self._is_entry(function, "class")
         return isinstance(function, s.Name) and function.variable in self.variables
@@ -85,8 +87,8 @@ class _Library:
     def _says_nothing(self, node: s.Node) -> bool:
         """Return whether a statement loads the package or asks it to check."""
         call = node.call if isinstance(node, s.Do) else None
-        if isinstance(node, s.Local) and len(node.names) == 1:
-            return node.names[0].variable in self.variables
+        if isinstance(node, (s.Local, s.Assign)) and len(node.values) == 1:
+            return required(node.values[0]) == self.name
         if not isinstance(call, s.Call):
             return False
         if (required(call) or "").split(".")[0] == self.name:

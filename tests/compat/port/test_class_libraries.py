@@ -94,6 +94,8 @@ def test_classes_are_pythons(
         "print(classic.isClass(Up))",
         "function Up:made_before() return self.made end",
         "Up:include(Far)",
+        "local More = classic.class('More' .. arg[1])",
+        "function Up:__index(key) return key end",
     ],
 )
 def test_what_only_the_package_knows_leaves_the_classes_to_it(
