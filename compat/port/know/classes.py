@@ -55,7 +55,8 @@ def _missing(known: Inference, block: s.Block) -> list[s.Statement]:
         condition, body = node.clauses[0] if isinstance(node, s.If) else (None, block)
         path = known.dotted(condition.operand) if isinstance(condition, s.Unary) else None
         name = (path or "").removeprefix("nn.")
-        made = next((n for n in s.walk(body) if path and isinstance(n, s.Call)), None)
+        parts = s.walk(body) if path else ()
+        made = next((n for n in parts if isinstance(n, s.Call)), None)
         is_class = made and known.dotted(made.function) == "torch.class"
         is_own = made and is_class and s.constant(made.arguments[0]) == path
         is_missing = is_own and not hasattr(nn, name)

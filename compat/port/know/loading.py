@@ -54,7 +54,7 @@ class _Look:
     def _may_set(self, target: s.Node) -> bool:
         if isinstance(target, s.Name):
             return self._is_own(target.variable)
-        return self._harmless(list(target.children()))
+        return self._harmless(target.children())
 
     def _is_own(self, variable: Variable) -> bool:
         """Return whether no other file sets a variable."""
@@ -75,7 +75,7 @@ class _Look:
         if isinstance(node, s.Call):
             return self._is_harmless_call(node) and self._harmless(node.arguments)
         plain = (s.Table, s.Field, s.Index, s.Paren, s.Binary, s.Unary)
-        return isinstance(node, plain) and self._harmless(list(node.children()))
+        return isinstance(node, plain) and self._harmless(node.children())
 
     def _is_harmless_call(self, node: s.Call) -> bool:
         how = self.types.dotted(node.function) if node.method is None else None

@@ -96,7 +96,7 @@ def _tests(node: s.Statement) -> list[s.Node]:
         return [condition for condition, _ in node.clauses if condition is not None]
     if isinstance(node, s.ForRange):
         return [node.first, node.last]
-    return node.values if isinstance(node, s.ForEach) else [next(node.children())]
+    return node.values if isinstance(node, s.ForEach) else node.children()[:1]
 
 
 def _measured_lists(node: s.Node) -> Iterator[s.Node]:

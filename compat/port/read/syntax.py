@@ -19,19 +19,21 @@ class Node:
     start: int = 0
     end: int = 0
 
-    def children(self) -> Iterator[Node]:
-        """Yield the nodes directly below."""
+    def children(self) -> list[Node]:
+        """Return the nodes directly below."""
+        found: list[Node] = []
         names: tuple[str, ...] = self.__match_args__  # not those of Node itself
         for name in names:
-            yield from _nodes(getattr(self, name))
+            _collect(getattr(self, name), found)
+        return found
 
 
-def _nodes(value: Any) -> Iterator[Node]:
+def _collect(value: Any, found: list[Node]) -> None:
     if isinstance(value, Node):
-        yield value
+        found.append(value)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _nodes(item)
+            _collect(item, found)
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -40,7 +42,7 @@ def walk(node: Node) -> Iterator[Node]:
     while waiting:
         node = waiting.pop()
         yield node
-        waiting += reversed([*node.children()])
+        waiting += reversed(node.children())
 
 
 # Expressions --------------------------------------------------------------------------------------
@@ -71,8 +73,8 @@ class Name(Node):
     variable: Any = field(default=None, repr=False)
     is_global: bool = False  # written ``_G.name``
 
-    def children(self) -> Iterator[Node]:
-        return iter(())
+    def children(self) -> list[Node]:
+        return []
 
 
 @dataclass(eq=False)
