@@ -225,7 +225,7 @@ class Inference:
         self.orders |= set(orders(block, self))
         for call in calls_in(block):
             path = self.dotted(call.function)
-            self.loads_files |= path == "torch.load"
+            self.loads_files |= path == "torch.load" or call.method == "readObject"
             called, first = call.function, [s.describe(node) for node in call.arguments[:1]]
             if isinstance(called, s.Index) and first == [s.describe(called.object)]:
                 self.given_owner.add(s.constant(called.key))
