@@ -81,6 +81,7 @@ class Inference:
     class_of_nn = names.class_of_nn
     names_package = names.names_package
     class_of = names.class_of
+    class_named = names.class_named
     is_never_loaded = names.is_never_loaded
     classes_of = names.classes_of
     class_type = names.class_type

@@ -43,6 +43,7 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
     "paths.dofile": files.require,
     "include": files.require,
     "torch.include": files.require,
+    "paths.basename": files.basename,
     "torch.load": files.load,
     "torch.save": files.save,
     "setmetatable": files.setmetatable,
