@@ -121,7 +121,8 @@ def test_two_files_may_have_classes_of_one_name(line: str, agree: Callable[..., 
         "function d:get() return self.{0} + {1} end\nmade = Loader({1})"
     )
     main = (
-        "require 'paths'\nlocal names = {'one.lua', 'two.lua'}\npaths.dofile(names[tonumber(arg[1])])\n"
+        "require 'paths'\nlocal names = {'one.lua', 'two.lua'}\n"
+        "paths.dofile(names[tonumber(arg[1])])\n"
         "print(made:get(), torch.type(made))\n"
         "print(paths.basename(paths.thisfile()), paths.basename(paths.thisfile(), 'lua'))"
     )
