@@ -218,6 +218,13 @@ local function package_of(name)
    return place
 end
 
+-- Torch7's constructors count with strings as Lua does: '40' is 40.
+local function numbers(value, ...)
+   if type(value) == 'string' then value = tonumber(value) or value end
+   if select('#', ...) == 0 then return value end
+   return value, numbers(...)
+end
+
 -- The metatable for a class of Python, made with its parents. `name` if it is not the class's own.
 function define(cls)
    local class_id, name, parent, version = call(objects.describe_class, cls)
@@ -233,7 +240,7 @@ function define(cls)
       end
       local n = trimmed(...)
       if n > most then n = most end
-      return send(objects.construct, n + 1, cls, ...)
+      return send(objects.construct, n + 1, cls, numbers(...))
    end
    if registry[name] then name = name .. '#' .. class_id end
    mt = torch.newmetatable(name, parent_mt and registry[parent_mt], constructor, nil,

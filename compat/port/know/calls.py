@@ -38,7 +38,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         path = known.dotted(node.function) or known.of_tensors(node.function)
         path = path or known.class_of_nn(node.function)
         if path is not None:
-            klass = known.classes.get(path)
+            klass = known.class_named(path)
             if klass is not None:
                 return construct(known, klass, arguments)
             found = library_calls.results(known, path, node, arguments)

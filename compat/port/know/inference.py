@@ -81,6 +81,7 @@ class Inference:
     class_of_nn = names.class_of_nn
     names_package = names.names_package
     class_of = names.class_of
+    class_named = names.class_named
     is_never_loaded = names.is_never_loaded
     classes_of = names.classes_of
     class_type = names.class_type
@@ -225,7 +226,7 @@ class Inference:
         self.orders |= set(orders(block, self))
         for call in calls_in(block):
             path = self.dotted(call.function)
-            self.loads_files |= path == "torch.load"
+            self.loads_files |= path == "torch.load" or call.method == "readObject"
             called, first = call.function, [s.describe(node) for node in call.arguments[:1]]
             if isinstance(called, s.Index) and first == [s.describe(called.object)]:
                 self.given_owner.add(s.constant(called.key))

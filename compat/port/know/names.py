@@ -169,7 +169,12 @@ def class_of(known: Inference, node: s.Node) -> Class | None:
             found: Class | None = table.shape.klass
             return found
     path = known.dotted(node)
-    return known.classes.get(path) if path else None
+    return known.class_named(path) if path else None
+
+
+def class_named(known: Inference, path: str) -> Class | None:
+    """Return the class of a name: the file's own, where several files have one."""
+    return known.classes.get(f"{path}@{known.file.path}") or known.classes.get(path)
 
 
 def classes_of(known: Inference, kind: Type) -> list[Class]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from compat.port.know.types import Kind, Type
 from compat.port.read import syntax as s
 from compat.port.write import code
@@ -70,3 +72,15 @@ def setmetatable(node: s.Call, draft: Draft) -> Code | None:
     if isinstance(found, s.Call) and draft.types.dotted(found.function) == "torch.getmetatable":
         return code.call("lua.instance", *map(draft.value, [node.arguments[0], *found.arguments]))
     return None
+
+
+def basename(node: s.Call, draft: Draft) -> Code | None:
+    """``paths.basename(paths.thisfile())``: the name that the file has in Lua."""
+    inner = node.arguments[0] if node.arguments else None
+    if not isinstance(inner, s.Call) or draft.types.dotted(inner.function) != "paths.thisfile":
+        return None
+    ending = s.constant(node.arguments[1]) if len(node.arguments) > 1 else ""
+    if inner.arguments or not isinstance(ending, str):
+        return None
+    name = os.path.basename(draft.file.path).removesuffix(f".{ending}")
+    return Code(repr(name))

@@ -43,6 +43,7 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
     "paths.dofile": files.require,
     "include": files.require,
     "torch.include": files.require,
+    "paths.basename": files.basename,
     "torch.load": files.load,
     "torch.save": files.save,
     "setmetatable": files.setmetatable,
@@ -95,11 +96,14 @@ def _of_package(path: str, node: s.Call, draft: Draft) -> Code:
     if path.startswith("image.") and (named := _named(node, draft)) is not None:
         return code.call(path, *named)
     arguments: list[Code | str] = [*draft.arguments(node)]
-    for i, (given, parameter) in enumerate(zip(node.arguments, taken or (), strict=False)):
+    is_layer = path.startswith("nn.") and isinstance(found("nn", path[3:]), type)
+    for i, given in enumerate(node.arguments[: len(arguments)]):
         kind = draft.types.type(given)
-        is_flag = parameter.annotation == "bool"
-        if is_flag and kind.is_known and not kind.may(Kind.BOOLEAN, Kind.NIL):
+        takes = str(taken[i].annotation) if taken is not None else ""
+        if takes == "bool" and kind.is_known and not kind.may(Kind.BOOLEAN, Kind.NIL):
             arguments[i] = "True"  # as Lua sees numbers
+        elif is_layer and kind.is_string and "str" not in takes:
+            arguments[i] = code.call("lua.tonumber", arguments[i])
     return Code(code.call(path, *arguments).text, spread=1 if count is None else count)
 
 

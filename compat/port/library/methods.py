@@ -67,12 +67,8 @@ def method(node: s.Call, draft: Draft) -> Code:
         count = draft.types.count(node)
         known = draft.types.called(node) if klass is not None or kind.only(Kind.OBJECT) else []
         arguments = fitting(node, known, draft, own=1)
-        may_be_of_nn = Kind.MODULE in kind.atoms or kind.classes - draft.types.classes.keys()
-        if may_be_of_nn and name in PASSES:
-            arguments = [
-                code.call("lua.lists", made) if _has_numbered(draft.types.type(a), set()) else made
-                for a, made in zip(node.arguments, arguments, strict=False)
-            ]
+        if Kind.MODULE in kind.atoms or kind.classes - draft.types.classes.keys():
+            arguments = _for_nets(node, arguments, draft)
         itself = klass if kind.only(Kind.CLASS) else None
         if getattr(getattr(node.function, "variable", None), "is_class", False) and kind.shape:
             itself = kind.shape.klass
@@ -124,10 +120,21 @@ def method(node: s.Call, draft: Draft) -> Code:
         and guess.only(Kind.MODULE)
         and not kind.atoms - {Kind.MODULE, Kind.OBJECT, Kind.NIL}
     ):
-        made = code.call(f"{owner.atom}.{method_name(name)}", *draft.arguments(node))
+        arguments = _for_nets(node, draft.arguments(node), draft)
+        made = code.call(f"{owner.atom}.{method_name(name)}", *arguments)
         return Code(made.text, spread=results.module_count(name) or draft.types.count(node))
     made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
     return Code(made.text, spread=draft.types.count(node))
+
+
+def _for_nets(node: s.Call, arguments: list[Code], draft: Draft) -> list[Code]:
+    """Return what a net is given: lists for tables."""
+    if node.method not in PASSES:
+        return arguments
+    return [
+        code.call("lua.lists", made) if _has_numbered(draft.types.type(a), set()) else made
+        for a, made in zip(node.arguments, arguments, strict=False)
+    ]
 
 
 def _has_numbered(kind: Type, seen: set[Table]) -> bool:
@@ -139,8 +146,8 @@ def _has_numbered(kind: Type, seen: set[Table]) -> bool:
         return False
     seen.add(shape)
     inner = (shape.items, *shape.names.values())
-    is_own = (shape.is_dict and "int" in shape.keys) or shape.is_own_meta
-    return is_own or any(_has_numbered(kind, seen) for kind in inner)
+    is_own = (shape.is_dict and shape.keys & {"int", "other"}) or shape.is_own_meta
+    return bool(is_own) or any(_has_numbered(kind, seen) for kind in inner)
 
 
 def _is_of_lua_alone(kind: Type, name: str, draft: Draft) -> bool:

@@ -70,7 +70,7 @@ def _called(node: s.Call, draft: Draft) -> Code:
         return made
     path = draft.types.dotted(node.function)
     if path is not None:
-        klass = draft.types.classes.get(path)
+        klass = draft.types.class_named(path)
         if klass is None:
             return functions.function(path, node, draft)
         return code.call(class_name(klass, draft), *draft.arguments(node))

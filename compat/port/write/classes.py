@@ -169,7 +169,7 @@ def _missing_at_first(klass: Class, draft: Draft) -> set[str]:
     above = packages.found(package, name) if packages.has(package, name) else None
     return {
         str(index.key.value)
-        for index in [*tested(draft.file.block), *_never_set(draft)]
+        for index in [*tested(draft.file.block), *_never_set(klass, draft)]
         if isinstance(index.key, s.Constant)
         and is_name(index.key.value)
         and (draft.types.class_of(index.object) is klass or _is_of(index.object, klass, draft))
@@ -179,11 +179,38 @@ def _missing_at_first(klass: Class, draft: Draft) -> set[str]:
     }
 
 
-def _never_set(draft: Draft) -> Iterator[s.Index]:
-    """Yield the entries of names that the program puts nothing into."""
+def _never_set(klass: Class, draft: Draft) -> Iterator[s.Index]:
+    """Yield the entries of names that the program puts nothing into, and those that the class sets
+    under conditions alone.
+    """
+    always = {name for d in klass.methods.values() for name in _always_set(d.function.body)}
+    for define in klass.methods.values():
+        own = {n for n in s.walk(define.function.body) if isinstance(n, s.Index) and _of_self(n)}
+        for index in own:
+            name = s.constant(index.key)
+            if name not in always and klass.method(str(name), draft.types.classes) is None:
+                yield index
     for node in s.walk(draft.file.block):
         if isinstance(node, s.Index) and s.constant(node.key) not in draft.types.set_somewhere:
             yield node
+
+
+def _of_self(node: s.Index) -> bool:
+    return isinstance(node.object, s.Name) and node.object.id == "self"
+
+
+def _always_set(block: s.Block) -> set[object]:
+    """Return the fields of ``self`` that a block sets whatever happens."""
+    found: set[object] = set()
+    for node in block.statements:
+        if isinstance(node, s.Assign):
+            targets = [t for t in node.targets if isinstance(t, s.Index) and _of_self(t)]
+            found |= {s.constant(target.key) for target in targets}
+        elif isinstance(node, s.If) and node.clauses[-1][0] is None:
+            found |= set.intersection(*(_always_set(body) for _, body in node.clauses))
+        elif isinstance(node, (s.While, s.Repeat, s.ForRange, s.ForEach, s.Scope)):
+            found |= _always_set(node.body)
+    return found
 
 
 def _is_of(node: s.Node, klass: Class, draft: Draft) -> bool:
@@ -208,6 +235,9 @@ def _is_set_at_first(name: str, klass: Class, draft: Draft) -> bool:
         fields = [n for n in s.walk(statement) if isinstance(n, s.Index)]
         own = [n for n in fields if isinstance(n.key, s.Constant) and n.key.value == name]
         if own:
+            kind = draft.types.type(own[0])
+            if draft.types.loads_files and (Kind.NIL in kind.atoms or not kind.atoms):
+                return False  # a file has no nil
             return isinstance(statement, s.Assign) and own == [
                 t for t in statement.targets if t in own
             ]

@@ -64,7 +64,7 @@ def path_value(path: str, node: s.Node, draft: Draft) -> Code:
     """Return a function or package as a value; one of Python's functions takes no more than it
     needs.
     """
-    klass = draft.types.classes.get(path)
+    klass = draft.types.class_named(path)
     if klass is not None:
         return Code(class_name(klass, draft))
     made = packages.value(path, draft)

@@ -619,3 +619,38 @@ print(back({torch.ones(2), torch.ones(2), torch.ones(2)}, torch.ones(3, 2)))
 -- # packages that nothing loads
 print(cutorch and 1 or 2, cutorch ~= nil)
 if not cudnn or cudnn.version < 5000 then print('no fast nets') else print(cudnn.version) end
+
+-- # fields of a layer that are nil: of a file, and set under a condition
+require 'nn'
+local L = torch.class('nn.Limited', 'nn.Module')
+local function second(_, x) return x end
+function L:__init(n) nn.Module.__init(self) self.most = n or nil end
+function L:kept() if not self.most then return 'none' end return self.most end
+function L:sorted() return second(self._sorted, 'given') end
+function L:sort(x) if x then self._sorted = 1 end end
+local file = torch.MemoryFile()
+file:writeObject(nn.Limited())
+file:seek(1)
+local read = file:readObject()
+print(read:kept(), read:sorted(), nn.Limited(2):kept())
+read:sort(true)
+print(read:sorted())
+
+-- # tables of tables for a net, filled by table.insert under other keys elsewhere
+require 'nn'
+local join = nn.ParallelTable():add(nn.Identity()):add(nn.JoinTable(1))
+local nets = {a = join}
+local kept = {[0] = torch.zeros(1)}
+for i = 1, 2 do table.insert(kept, torch.ones(i)) end
+local function narrowed(list, first, last)
+  local out = {}
+  for i = first, last do table.insert(out, list[i]) end
+  return out
+end
+local function copied(list)
+  local out = {}
+  for k, v in pairs(list) do out[k] = v:clone() end
+  return out
+end
+print(nets.a:forward({torch.ones(1), narrowed(copied(kept), 1, 2)})[2])
+print(nn.View('2', 2):forward(torch.ones(4)))

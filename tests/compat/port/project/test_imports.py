@@ -112,3 +112,19 @@ def test_a_file_that_brings_nn_after_a_seed_draws_as_in_lua(agree: Callable[...,
     main = "torch.manualSeed(3)\nlocal m = require 'm'\nrequire 'nn'\nprint(torch.random(), m.f())"
     m = "require 'n'\nlocal M = {}\nfunction M.f() return 1 end\nreturn M"
     agree({"main.lua": main, "m.lua": m, "n.lua": "local nn = require 'nn'\nnn.n = 3"})
+
+
+@pytest.mark.parametrize("line", ["1", "2"])
+def test_two_files_may_have_classes_of_one_name(line: str, agree: Callable[..., Path]) -> None:
+    loader = (
+        "local d = torch.class('Loader')\nfunction d:__init(x) self.{0} = x end\n"
+        "function d:get() return self.{0} + {1} end\nmade = Loader({1})"
+    )
+    main = (
+        "require 'paths'\nlocal names = {'one.lua', 'two.lua'}\n"
+        "paths.dofile(names[tonumber(arg[1])])\n"
+        "print(made:get(), torch.type(made))\n"
+        "print(paths.basename(paths.thisfile()), paths.basename(paths.thisfile(), 'lua'))"
+    )
+    texts = {"main.lua": main, "one.lua": loader.format("x", 1), "two.lua": loader.format("y", 10)}
+    agree(texts, line)
