@@ -187,8 +187,15 @@ def own_event(known: Inference, event: str, kind: Type) -> Signature | None:
 def _given(
     known: Inference, node: s.Call, signature: Signature | None, arguments: list[Type]
 ) -> list[Type]:
-    """Return the arguments with all results of the last, where functions take different numbers."""
+    """Return the arguments with all that ``...`` stands for, and all results of the last, where
+    functions take different numbers.
+    """
     last = node.arguments[-1] if node.arguments else None
+    if isinstance(last, s.Vararg):  # what calls of the function around give it behind its names
+        around = known.returns[-1][0].root()
+        names = max((len(f.parameters) for f in around.nodes if f.is_vararg), default=None)
+        rest = [] if names is None else around.parameters[names:]
+        return [*arguments[:-1], *(rest or [Type()])]
     taken = {len(f.parameters) for f in signature.nodes} if signature is not None else set()
     if last is None or not is_open(last) or len(taken) < 2 or not known.count(last):
         return arguments

@@ -73,8 +73,13 @@ def is_maker(define: s.Define) -> bool:
 
     It is a class method in Python, so that a class that derives from C makes its own objects.
     """
+    return define.is_method and makes_objects(define)
+
+
+def makes_objects(define: s.Define) -> bool:
+    """Return whether a function makes objects of the class that it is given first."""
     parameters = define.function.parameters
-    own = parameters[0].variable if define.is_method and parameters else None
+    own = parameters[0].variable if parameters else None
     return own is not None and any(
         getattr(n.function, "id", "") == "setmetatable"
         and len(n.arguments) == 2

@@ -112,7 +112,7 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
         return entry()
     if word and path is not None and (holder := packages.holder(path, draft)) is not None:
         return f"{holder}.{name}"
-    if kind.only(Kind.OBJECT) and kind.shape is None:
+    if kind.only(Kind.OBJECT) and (kind.shape is None or kind.shape.klass is None):
         return None
     if path is not None and "." in path and not word:  # what a package has is a class
         return None

@@ -9,7 +9,7 @@ from compat.lua_tables import attribute
 from compat.port.know.files import Class
 from compat.port.know.prototypes import own_index
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import is_maker, is_name, is_self, tested
+from compat.port.know.shapes import is_maker, is_name, is_self, makes_objects, tested
 from compat.port.know.types import Kind
 from compat.port.library import packages
 from compat.port.read import syntax as s
@@ -277,7 +277,10 @@ def _method(method: str, define: s.Define, klass: Class, draft: Draft) -> None:
         is_taken = any(v.python == CLASS for v in (*scope.variables, *scope.used))
         own.python, own.is_class = f"own_{CLASS}" if is_taken else CLASS, True
         define_function(name, function, draft, "classmethod")
-    elif define.is_method or is_self(function) or is_metamethod(method):
+        return
+    if makes_objects(define):  # function C.new(class) return setmetatable({}, class) end
+        function.parameters[0].variable.is_class = True
+    if define.is_method or is_self(function) or is_metamethod(method):
         define_function(name, function, draft)
     else:
         define_function(name, function, draft, "staticmethod")

@@ -148,7 +148,9 @@ def _known(
         return code.call("getattr", owner, draft.value(node.key), *["None"] * (not is_prefix))
     if kind.is_of_lua and is_prefix and isinstance(name, str):
         return Code(f"{owner.atom}[{draft.value(node.key)}]")
-    if kind.only(Kind.OBJECT) and kind.shape is None:  # a table with a metatable
+    if kind.only(Kind.OBJECT) and (
+        kind.shape is None or kind.shape.klass is None
+    ):  # a table with a metatable
         return None
     if name == "__typename":
         return code.call("lua.typename", owner)
@@ -288,7 +290,7 @@ def _of_table(
         return None
     key, name = draft.value(node.key), s.constant(node.key)
     certain = isinstance(name, str) and name in shape.always and "deleted" not in shape.uses
-    if is_prefix or (was_seen and not may_miss) or (certain and not is_test):
+    if is_prefix or (was_seen and not may_miss) or (certain and not may_miss):
         return Code(f"{owner.atom}[{key}]")
     return Code(f"{owner.atom}.get({key})")
 

@@ -758,3 +758,12 @@ local B = torch.class('M.ReturningMore', 'M.Returning', M)
 function B:__init(n) if n == 0 then self.z = 1 return end M.Returning.__init(self, n) end
 local function maker() return A.__init end
 print(M.Returning(2).n, M.Returning(1).m, M.ReturningMore(3).n, M.ReturningMore(0).z, type(maker()))
+-- # makers that are given their class
+local Base = {} Base.__index = Base
+function Base.new(cls, ...) local o = setmetatable({}, cls) o:init(...) return o end
+function Base:init(n) self.n = n or 0 end
+function Base:info() return 'base ' .. self.n end
+local Derived = setmetatable({}, {__index = Base}) Derived.__index = Derived
+function Derived:init(n, m) Base.init(self, n) self.m = m end
+function Derived:info() return Base.info(self) .. ' derived ' .. tostring(self.m) end
+print(Base.new(Base, 1):info(), Base.new(Derived, 2, 3):info(), Derived:new(4):info(), Base:new():info())

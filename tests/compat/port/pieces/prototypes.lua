@@ -429,3 +429,18 @@ local d = Degrees.new(100)
 print(d.f, d._c)
 d.f = 32
 print(d.f, d._c)
+-- # a class library whose function is called through its metatable
+local function new(class)
+  class = class or {}
+  local base = class.__includes
+  if base then for k, v in pairs(base) do if class[k] == nil then class[k] = v end end end
+  class.__index = class
+  class.init = class.init or function() end
+  return setmetatable(class, {__call = function(c, ...) local o = setmetatable({}, c) o:init(...) return o end})
+end
+local Class = setmetatable({new = new}, {__call = function(_, ...) return new(...) end})
+local Entity = Class{init = function(self, x, y) self.x, self.y = x, y end}
+function Entity:pos() return self.x .. ',' .. self.y end
+local Player = Class{__includes = Entity}
+function Player:init(name, ...) Entity.init(self, ...) self.name = name end
+print(Entity(1, 2):pos(), Player('ann', 3, 4):pos(), Player('bo', 0, 0).name)
