@@ -24,7 +24,8 @@ class MapTable(Relaying):
     ``parameters`` lists those of every clone. In a ``DataParallelTable``, clones that do not share
     have to be there from the start: call ``resize`` first.
 
-    ``clearState`` drops the clones, and with them what those that do not share have learned.
+    Differs from Torch7: ``clearState`` keeps the clones, which may have been trained; ``resize``
+    drops them.
 
     Examples:
         >>> import torch
@@ -95,10 +96,6 @@ class MapTable(Relaying):
                 )
         entries = zip(*tables, strict=False)  # further gradients are not looked at
         return [self.call(i, method, *own, *scale) for i, own in enumerate(entries)]
-
-    def clearState(self) -> MapTable:
-        del self.modules[1:]
-        return super().clearState()
 
     def zeroGradParameters(self) -> MapTable:
         if self.shared and self.module is not None:

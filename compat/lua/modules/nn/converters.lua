@@ -45,6 +45,9 @@ end
 
 require 'nn.Sequential'
 
+local clear = torch.getmetatable('nn.MapTable').clearState
+t7.adapt('nn.MapTable', {clearState = function(self) return clear(self):resize(1) end})
+
 -- Going back with an input of more dimensions than two, which it refuses forward, Linear computes nothing: gradInput
 -- keeps what it holds if it has as many numbers.
 local linear, backwards, told = torch.getmetatable('nn.Linear'), {}, false
