@@ -167,6 +167,13 @@ def _missing_at_first(klass: Class, draft: Draft) -> set[str]:
         return set()
     package, _, name = base.parent.partition(".")
     above = packages.found(package, name) if packages.has(package, name) else None
+    parents = [*klass.line(draft.types.classes)][1:]
+    inherited = {
+        field
+        for parent in parents
+        for field, kind in parent.members.root().names.items()
+        if kind.atoms - {Kind.NIL}
+    }
     return {
         str(index.key.value)
         for index in [*tested(draft.file.block), *_never_set(klass, draft)]
@@ -175,6 +182,7 @@ def _missing_at_first(klass: Class, draft: Draft) -> set[str]:
         and (draft.types.class_of(index.object) is klass or _is_of(index.object, klass, draft))
         and not _has_field(above, str(index.key.value))
         and index.key.value not in klass.methods
+        and index.key.value not in inherited
         and not _is_set_at_first(str(index.key.value), klass, draft)
     }
 

@@ -654,3 +654,13 @@ local function copied(list)
 end
 print(nets.a:forward({torch.ones(1), narrowed(copied(kept), 1, 2)})[2])
 print(nn.View('2', 2):forward(torch.ones(4)))
+
+-- # a layer whose constructor sets a field only sometimes has that of the class above
+require 'nn'
+local A, pa = torch.class('nn.HeldA', 'nn.Module')
+A.gain = 2
+function A:__init() pa.__init(self) end
+local B, pb = torch.class('nn.HeldB', 'nn.HeldA')
+function B:__init(g) pb.__init(self) if g then self.gain = g end end
+function B:updateOutput(x) self.output = x * self.gain return self.output end
+print(nn.HeldB():forward(torch.ones(2)):sum(), nn.HeldB(5):forward(torch.ones(2)):sum())
