@@ -218,7 +218,7 @@ local function package_of(name)
    return place
 end
 
--- Torch7's constructors count with strings as Lua does: '40' is 40.
+-- Layers count with strings, as Lua does: '40' is 40.
 local function numbers(value, ...)
    if type(value) == 'string' then value = tonumber(value) or value end
    if select('#', ...) == 0 then return value end
@@ -231,7 +231,7 @@ function define(cls)
    if mt_of[class_id] then return mt_of[class_id] end
    local parent_mt = parent and (mt_of[(call(objects.describe_class, parent))] or define(parent))
    local mt
-   local most = call(objects.arity, cls) or math.huge
+   local most, is_layer = call(objects.arity, cls) or math.huge, name:find('^nn%.')
    local function constructor(...)
       if call(objects.method, cls, '__init') == 'lua' then
          local self = bare(mt)
@@ -240,7 +240,8 @@ function define(cls)
       end
       local n = trimmed(...)
       if n > most then n = most end
-      return send(objects.construct, n + 1, cls, numbers(...))
+      if is_layer then return send(objects.construct, n + 1, cls, numbers(...)) end
+      return send(objects.construct, n + 1, cls, ...)
    end
    if registry[name] then name = name .. '#' .. class_id end
    mt = torch.newmetatable(name, parent_mt and registry[parent_mt], constructor, nil,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import re
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from compat.port import processes
@@ -30,7 +31,8 @@ class Outcome:
     """The result of a comparison.
 
     ``difference`` is None where all is the same; ``ending`` tells the error with which the script
-    ended, if it did; ``moved`` counts the lines that both print, but in another order. ``kept``: it
+    ended, if it did; ``moved`` counts the lines that both print, but in another order; ``left`` are
+    files of other formats that both wrote and that are not the same to the byte. ``kept``: it
     is the same where no pass of a net overwrites an earlier result, which the draft has a mark for.
     """
 
@@ -40,12 +42,14 @@ class Outcome:
     ending: str = ""
     moved: int = 0
     kept: bool = False
+    left: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         kept = ", where no result is overwritten (port: outputs)" if self.kept else ""
         order = f" ({self.moved} of them in another order)" if self.moved else ""
         saved = f", and {', '.join(self.files)}" if self.files else ""
-        return f"{self.lines} lines that both print{order}{saved}{kept}{self.ending}"
+        left = f"; not compared: {', '.join(self.left)}" if self.left else ""
+        return f"{self.lines} lines that both print{order}{saved}{kept}{left}{self.ending}"
 
 
 def check(
@@ -78,7 +82,7 @@ def check(
         home: the folder in it where both run.
 
     Raises:
-        PortError: the script prints nothing and saves no ``.t7`` file.
+        PortError: the script prints nothing and saves nothing that can be compared.
     """
     script, draft = Path(script).resolve(), Path(draft).resolve()
     pattern = re.compile(ignore) if ignore else None
@@ -99,8 +103,9 @@ def check(
             lua = ran(language, script)
             difference, moved = _printed(lua, python, script, draft, tolerance, pattern)
             files: list[str] = []
+            left: list[str] = []
             if difference is None:
-                files, difference = _saved(
+                files, left, difference = _saved(
                     root / language, root / "python", given[language], tolerance
                 )
             lines = min(len(run.stdout.splitlines()) for run in (lua, python))
@@ -109,7 +114,7 @@ def check(
             for run, name in ((lua, script.name), (python, draft.name)):
                 if run.returncode == ENDED:
                     ending += f"; {name} was ended after {seconds:g} seconds"
-            return Outcome(lines, files, difference, ending, moved, kept)
+            return Outcome(lines, files, difference, ending, moved, kept, left)
 
         python = ran("python", draft)
         found = outcome("lua")
@@ -128,7 +133,7 @@ def check(
 
 
 def _begun(source: Path, root: Path, language: str) -> dict[Path, int]:
-    """Have a folder for a run, and tell when each ``.t7`` file in it was changed last."""
+    """Have a folder for a run, and tell when each file in it was changed last."""
     folder = root / language
     if not folder.exists():
         folder.mkdir()
@@ -237,24 +242,33 @@ def _places(text: str, script: Path, draft: Path) -> str:
 
 def _saved(
     lua: Path, python: Path, given: Mapping[Path, int], tolerance: float
-) -> tuple[list[str], str | None]:
-    """Return the checkpoints that both saved, and what differs in the first that differs."""
+) -> tuple[list[str], list[str], str | None]:
+    """Return the files that both wrote alike, those that were not compared, and what differs in the
+    first that differs or that the Lua alone wrote. Files of Torch7 are compared by what they hold.
+    """
     from compat import t7
 
-    def changed(folder: Path, name: Path) -> bool:
-        path = folder / name
-        return path.is_file() and path.stat().st_mtime_ns != given.get(name)
+    def written(folder: Path) -> dict[str, Path]:
+        found = (name for name, when in changes(folder).items() if when != given.get(name))
+        return {PLACE.sub("", str(name)): folder / name for name in found}
 
-    def saved(folder: Path) -> dict[str, Path]:
-        files = sorted(p.relative_to(folder) for p in folder.rglob("*.t7"))
-        return {PLACE.sub("", str(name)): name for name in files if changed(folder, name)}
-
-    made, other = saved(lua), saved(python)
-    for name in made:
+    made, other = written(lua), written(python)
+    same, left = [], []
+    for name, path in made.items():
         if name not in other:
-            return [], f"{name} was saved by the Lua only"
-        a, b = t7.load(lua / made[name], plain=True), t7.load(python / other[name], plain=True)
+            return [], [], f"{name} was saved by the Lua only"
+        if filecmp.cmp(path, other[name], shallow=False):
+            same.append(name)
+            continue
+        try:
+            a, b = (t7.load(one, plain=True) for one in (path, other[name]))
+        except t7.T7Error:
+            if path.suffix == ".t7":
+                raise
+            left.append(name)
+            continue
         found = difference(a, b, name, tolerance, set())
         if found is not None:
-            return [], found
-    return list(made), None
+            return [], [], found
+        same.append(name)
+    return same, left, None

@@ -16,9 +16,11 @@ _BYTES, _FILES = 256 << 20, 5_000
 
 
 def changes(folder: Path) -> dict[Path, int]:
-    """When each ``.t7`` file was changed last."""
+    """When each file was changed last that is no source."""
     return {
-        p.relative_to(folder): p.stat().st_mtime_ns for p in folder.rglob("*.t7") if p.is_file()
+        path.relative_to(folder): path.stat().st_mtime_ns
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.suffix not in (".lua", ".py", ".pyc")
     }
 
 

@@ -123,9 +123,12 @@ class _Library:
         """
         if isinstance(node, s.Call) and node.method in _ASKED:
             return self._is_class(node.function) or node.method in _OF_OBJECTS
+        key = s.constant(node.key) if isinstance(node, s.Index) else None
+        if key == "class" and self.name == "middleclass":  # that of an object
+            return True
         if not isinstance(node, s.Index) or not isinstance(node.object, s.Name):
             return False
-        name, key = node.object, s.constant(node.key)
+        name = node.object
         places = kinds.get(key, set())
         is_hidden = places and name.id == "self" and (True in places or self.name == "classic")
         return len(places) > 1 or bool(is_hidden) or (key in _ASKED and self._is_class(name))

@@ -29,7 +29,8 @@ def believed_type(known: Inference, node: s.Node) -> Type:
         own = own.joined(known.guessed_nodes[node])
     facts = known.facts.get((known.file.path, node.start, node.end))
     is_test = isinstance(node, s.Call) and own.only(Kind.BOOLEAN)  # Lua gives more than true
-    if facts and not is_test and not isinstance(node, (s.Constant, s.Table, s.Function)):
+    is_told = isinstance(node, (s.Constant, s.Table, s.Function)) or own.only(Kind.PACKAGE)
+    if facts and not is_test and not is_told:
         own = known.believed(own, facts)
         if node in known.conditions:  # the source knows that it may be missing
             own = own.joined(Type(Kind.NIL))
@@ -143,8 +144,8 @@ def _name(known: Inference, node: s.Name) -> Type:
         return Type(Kind.PACKAGE)
     if path == "arg":
         return function_results.constant(path)
-    if path is not None and path in known.classes:
-        return known.class_type(known.classes[path])
+    if path is not None and (klass := known.class_named(path)) is not None:
+        return known.class_type(klass)
     if path is not None and (found := known.original(path, node)) is not None:
         return found
     own = known.of(node.variable)

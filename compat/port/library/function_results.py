@@ -8,7 +8,7 @@ from compat.port.know.shapes import captures
 from compat.port.know.types import Kind, Table, Type, tensor
 from compat.port.library import tensors
 from compat.port.library.lua_functions import FUNCTIONS
-from compat.port.library.results import SEVERAL, kind_of, rule_types, type_named
+from compat.port.library.results import SEVERAL, kind_of, module_method, rule_types, type_named
 from compat.port.library.table import Rule
 from compat.port.read import syntax as s
 
@@ -102,8 +102,10 @@ def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | Non
     if head == "torch":
         return _torch(name, arguments)
     if head in ("nn", "cudnn"):
-        made = Type(Kind.MODULE)
-        made.classes = {path} - {"nn.?"}
+        made, (of, _, method) = Type(Kind.MODULE), name.partition(".")
+        made.classes = {f"{head}.{of}"} - {"nn.?"}
+        if method and of[:1].isupper():  # nn.Linear.updateOutput(self, input)
+            return module_method(made, method, arguments[1:])
         return [made]
     if head == "optim":
         if name[:1].isupper():

@@ -33,7 +33,7 @@ def _without_texts(source: bytes) -> bytes:
 
     The grammar takes ``----[[`` and ``'--[['`` for the beginning of a long comment, ``--`` with
     nothing behind it, the long comment after it and the rest of its line for one comment, and does
-    not know all escapes.
+    not know all escapes. To it ``global`` is a word of the language, as in Lua 5.5.
     """
 
     def part(match: re.Match[bytes]) -> bytes:
@@ -46,7 +46,7 @@ def _without_texts(source: bytes) -> bytes:
             return match["text"][:1] + inner + match["text"][-1:]
         return match[0]
 
-    return _COMMENTS_AND_STRINGS.sub(part, source)
+    return re.sub(rb"\bglobal\b", b"a_name", _COMMENTS_AND_STRINGS.sub(part, source))
 
 
 def parse(source: bytes, name: str = "script.lua") -> Block:

@@ -29,7 +29,9 @@ def call(node: s.Call, draft: Draft, _hint: str) -> Code:
     name = _of_parent(node, draft)
     if name is not None:
         rest = s.Call(node.function, node.arguments[1:], None)
-        return code.call(f"super().{name}", *draft.arguments(rest))
+        made = code.call(f"super().{name}", *draft.arguments(rest))
+        is_of_package = draft.types.dotted(node.function) is not None
+        return Code(made.text, spread=1 if is_of_package else draft.types.count(node))
     return _called(node, draft)
 
 

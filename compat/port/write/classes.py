@@ -288,7 +288,8 @@ def _method(method: str, define: s.Define, klass: Class, draft: Draft) -> None:
         return
     if makes_objects(define):  # function C.new(class) return setmetatable({}, class) end
         function.parameters[0].variable.is_class = True
-    if define.is_method or is_self(function) or is_metamethod(method):
+    is_event = is_metamethod(method) and (function.parameters or function.is_vararg)
+    if define.is_method or is_self(function) or is_event:
         define_function(name, function, draft)
     else:
         define_function(name, function, draft, "staticmethod")

@@ -20,13 +20,17 @@ class _Runs:
         self.texts = {"lua": lua, "python": python}
         self.code, self.error = code, error
         self.saved: dict[str, object] = {}
+        self.file = "net.t7"
+        self.written: dict[str, dict[str, str]] = {}
 
     def __call__(
         self, module: str, *words: str, folder: Path, seconds: float | None
     ) -> subprocess.CompletedProcess[str]:
         name = folder.name
         if name in self.saved:
-            t7.save(folder / "net.t7", self.saved[name])
+            t7.save(folder / self.file, self.saved[name])
+        for file, text in self.written.get(name, {}).items():
+            (folder / file).write_text(text)
         is_python = name == "python"
         return subprocess.CompletedProcess(
             [module, *words],
@@ -85,6 +89,22 @@ def test_checkpoints_are_compared(
         assert found.difference == "net.t7.model.modules.1.weight: the elements differ"
     else:
         assert found == checking.Outcome(0, ["net.t7"], None)
+
+
+def test_files_of_any_name_are_compared_and_others_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = _Runs("a\n", "a\n")
+    runs.file, runs.saved = "model.net", {"lua": [torch.ones(2)], "python": [torch.ones(2)]}
+    runs.written = {
+        "lua": {"log.txt": "at 1", "words": "a b"},
+        "python": {"log.txt": "at 2", "words": "a b"},
+    }
+    found = _check(tmp_path, monkeypatch, runs)
+    assert (found.files, found.left) == (["model.net", "words"], ["log.txt"])
+    assert str(found) == "1 lines that both print, and model.net, words; not compared: log.txt"
+    runs.saved["python"] = [torch.zeros(2)]
+    assert "model.net" in str(_check(tmp_path, monkeypatch, runs).difference)
 
 
 def test_a_checkpoint_that_only_the_lua_saves(

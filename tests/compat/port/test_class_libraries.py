@@ -104,6 +104,10 @@ def test_what_only_the_package_knows_leaves_the_classes_to_it(
     assert "class Counter(" not in draft(CLASSIC + asks)
 
 
+def test_the_class_of_an_object_leaves_classes_to_middleclass(draft: Callable[[str], str]) -> None:
+    assert "class Animal(" not in draft(MIDDLECLASS + "print(d.class.name)")
+
+
 def test_the_files_of_the_package_get_no_draft(tmp_path: Path) -> None:
     from compat.port.program import convert
 

@@ -264,3 +264,15 @@ def test_a_list_of_torch7_may_be_where_the_program_has_a_table(agree: Callable[.
         "print(g(torch.range(1, 6):view(3, 2)))\nif arg[1] then print(g(own)) end"
     )
     agree({"main.lua": main}, run="")
+
+
+def test_packages_stay_packages_whatever_a_run_sees(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    path = tmp_path / "script.lua"
+    path.write_text(
+        "local nn = require 'nn'\nlocal optim = require 'optim'\nlocal m = 'sgd'\n"
+        "print(optim[m] == optim.sgd, torch.type(nn['Ta' .. 'nh']()))\n"
+    )
+    text = convert([path], [[]])[0].text
+    assert "getattr(optim, m" in text and "getattr(nn, " in text

@@ -767,3 +767,18 @@ local Derived = setmetatable({}, {__index = Base}) Derived.__index = Derived
 function Derived:init(n, m) Base.init(self, n) self.m = m end
 function Derived:info() return Base.info(self) .. ' derived ' .. tostring(self.m) end
 print(Base.new(Base, 1):info(), Base.new(Derived, 2, 3):info(), Derived:new(4):info(), Base:new():info())
+
+-- # several results of a parent's method
+local SeveralA = torch.class('SeveralOfA')
+function SeveralA:__init() self.n = 1 end
+function SeveralA:two(k) return self.n + (k or 0), 'x' end
+SeveralA.__tostring = function() return 'of no parameter' end
+local SeveralB, parent = torch.class('SeveralOfB', 'SeveralOfA')
+function SeveralB:two(k) local v, s = parent.two(self, k) return v * 3, s .. 'y' end
+function SeveralB:both() return {parent.two(self, 1)} end
+function SeveralB:pass() return parent.two(self, 2) end
+function SeveralB:first() local v = parent.two(self) return v end
+local b = SeveralOfB()
+print(b:two(4))
+print(#b:both(), b:both()[2], b:first(), tostring(SeveralOfA()))
+print(b:pass())

@@ -664,3 +664,17 @@ local B, pb = torch.class('nn.HeldB', 'nn.HeldA')
 function B:__init(g) pb.__init(self) if g then self.gain = g end end
 function B:updateOutput(x) self.output = x * self.gain return self.output end
 print(nn.HeldB():forward(torch.ones(2)):sum(), nn.HeldB(5):forward(torch.ones(2)):sum())
+
+-- # what a parent of nn's gives is a tensor
+require 'nn'
+local Masked, parent = torch.class('nn.MaskedOfHere', 'nn.Linear')
+function Masked:updateOutput(x)
+  local y = parent.updateOutput(self, x)
+  if self.mask then y:cmul(self.mask) end
+  return y
+end
+local l = nn.MaskedOfHere(2, 2)
+l.weight:fill(1) l.bias:zero()
+print(l:forward(torch.ones(2)):sum())
+l.mask = torch.Tensor{1, 0}
+print(l:forward(torch.ones(2)):sum())

@@ -1200,3 +1200,11 @@ local next = returns{1, 2}
 print(next(), next(), next(), returns()())
 local function ordinal(n) return n .. (n == 11 and 'th' or ({'st', 'nd', 'rd'})[n] or 'th') end
 print(ordinal(1), ordinal(4), ordinal(11))
+
+-- # a variable called global
+local global = 1
+local function f(global) return global end
+global = global + 3
+local t = {global = 5, [0] = global}
+for global = 1, 2 do io.write(global, ' ') end
+print(f(3), global, t.global, t[0])
