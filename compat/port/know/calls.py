@@ -47,8 +47,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         callee = known.type(node.function)
         if _is_of_lua(callee) or (path or "").startswith(_OF_TABLES_OF_LUA):
             return [of_lua(FROM_LUA)]
-        event = None if callee.shape is None else callee.shape.event("__call").signature
-        event = event or own_event(known, "__call", callee)
+        event = own_event(known, "__call", callee)
         if event is not None and callee.signature is None:
             return known.call(event, [callee, *arguments])
         if Kind.CLASS in callee.atoms and (classes := known.classes_of(callee)):
@@ -178,7 +177,9 @@ def _call_by_name(known: Inference, node: s.Call, arguments: list[Type]) -> list
 
 
 def own_event(known: Inference, event: str, kind: Type) -> Signature | None:
-    """Return the method that a class of the script's has for an event."""
+    """Return what a metatable has for an event, or a class of the script's."""
+    if kind.shape is not None and (found := kind.shape.event(event).signature):
+        return found
     klass = kind.shape.klass if kind.only(Kind.OBJECT) and kind.shape is not None else None
     define = None if klass is None else klass.method(event, known.classes)
     return None if define is None else known.signature(define.function).root()
@@ -301,6 +302,9 @@ def call(known: Inference, signature: Signature | None, arguments: list[Type]) -
             known.join(signature.parameter(i), kind)
         else:  # one of ``...``, which are not one
             kind.signature.escapes = True
+    for i in range(len(arguments), takes):
+        known.changed |= not signature.parameter(i).lacking
+        signature.parameter(i).lacking = True
     count = signature.count
     if count == 0:
         return [Type(Kind.NIL)]

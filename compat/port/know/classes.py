@@ -30,20 +30,34 @@ def find_classes(known: Inference, file: File) -> None:
         ]
         for statement in block.statements:
             _find_class(known, statement)
-        own = set(block.statements)
+        own, asked = set(block.statements), dict[object, int]()
         for i, statement in enumerate(block.statements):
             found = defined(statement)
             if found is None:
+                asked |= dict.fromkeys(_asked_names(statement), statement.start)
                 continue
             define, owner, name = found
             klass = known.class_of(owner)
-            if klass is None or klass.node not in own:
+            if klass is None or klass.node not in own or name == "__index":
                 continue
-            if name not in klass.methods and name != "__index":
+            _give_self(known, name, define, klass)
+            if name not in klass.methods and asked.get(name, -1) < klass.node.start:
                 block.statements[i] = klass.methods[name] = define
-                _give_self(known, name, define, klass)
     statements = file.block.statements
     file.block.statements = [n for n in statements if not _asks_for_own(known, file, n)]
+
+
+def _asked_names(node: s.Node) -> set[object]:
+    """Return the names of entries that a statement asks for and does not call: there may be no
+    method yet.
+    """
+    if isinstance(node, s.Function):
+        return set()
+    found = {s.constant(node.key)} if isinstance(node, s.Index) else set()
+    left = node.targets if isinstance(node, s.Assign) else []
+    left = [node.function] if isinstance(node, s.Call) and node.method is None else left
+    parts = [*(t.object for t in left if isinstance(t, s.Index)), *node.children()]
+    return found.union(*(_asked_names(part) for part in parts if part not in left))
 
 
 def _missing(known: Inference, block: s.Block) -> list[s.Statement]:

@@ -89,8 +89,7 @@ def known_count(known: Inference, node: s.Call) -> int | None:
             return found
     if node.method is None:
         callee = known.type(node.function)
-        event = None if callee.shape is None else callee.shape.event("__call").signature
-        event = event or own_event(known, "__call", callee)
+        event = own_event(known, "__call", callee)
         if event is not None:
             return event.count
         if known.makes_node(callee):

@@ -77,6 +77,7 @@ def _made(known: Inference, node: s.Table) -> Type:
     if table is None:
         table = node.shape = Table(made=[node])
         table.always = {str(f.key.value) for f in node.fields if isinstance(f.key, s.Constant)}
+        table.at_times = set(table.always)
     root = table.root()
     for i, entry in enumerate(node.fields):
         if entry.key is None:
@@ -88,7 +89,7 @@ def _made(known: Inference, node: s.Table) -> Type:
                 kinds = [known.type(entry.value)]
             for kind in kinds:
                 known.join(root.items, kind)
-                if Kind.NIL in kind.atoms and not isinstance(entry.value, s.Constant):
+                if kind.may_be_nil and not isinstance(entry.value, s.Constant):
                     root.uses.add("lacking")
             if isinstance(entry.value, s.Vararg) and known.returns[-1][0].root().gets_nil:
                 root.uses.add("trimmed")
@@ -162,7 +163,7 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
         elif kind.atoms:
             table.keys.add("other")
         known.join(table.items, value)
-    if Kind.NIL in value.atoms and not value.only(Kind.NIL):
+    if value.may_be_nil and not value.only(Kind.NIL):
         table.uses.add("lacking")  # Python keeps the None
     if value.only(Kind.NIL):
         table.uses.add("deleted")
@@ -302,6 +303,10 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
     name = s.constant(key)
     if isinstance(name, str):
         found = shape.name(name)
+        is_deleted = shape.is_options and "deleted" in shape.uses
+        if name in shape.at_times - shape.always or is_deleted:
+            found = found.joined(Type())
+            found.lacking = True
         is_fixed = shape.is_options or shape.klass is not None
         if is_fixed or "dynamic" not in shape.uses:
             return found

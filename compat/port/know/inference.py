@@ -23,7 +23,7 @@ from compat.port.know import (
     values,
 )
 from compat.port.know.files import Class, File
-from compat.port.know.narrowing import filled, narrowed
+from compat.port.know.narrowing import filled, narrowed, present
 from compat.port.know.permutations import orders
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import (
@@ -173,6 +173,7 @@ class Inference:
         self.lasts: dict[Variable, int] = {}  # and to
         self.falling: set[Variable] = set()  # what loops count down to 1
         self.filled: set[s.Call] = set()  # of functions of lists, where the length was looked at
+        self.present: set[s.Name] = set()  # variables behind tests of whether they are there
         self.conditions: set[s.Node] = set()  # entries that may be missing
         self.passed_past: set[s.Node] = set()  # keys that may be past the end
         self.last_added: set[s.Call] = set()  # the last modules of nets
@@ -240,6 +241,7 @@ class Inference:
         self.followed |= set(followed(block))
         self.last_added |= last_added(block)
         self.passed_past |= set(passed_past(block))
+        self.present |= present(block)
         self.conditions |= {*tested(block), *tested_later(block), *tested_calls(block)}
         for name, function in functions_in(block):
             self.own_methods.setdefault(name, []).append(function)

@@ -58,6 +58,7 @@ def tested(known: Inference, node: s.Name, own: Type) -> Type:
         return tensor()
     found = own.without(*own.atoms - left) if left else Type(answer)
     found.close()
+    found.lacking = False
     return found
 
 

@@ -235,6 +235,8 @@ def _is_free(node: s.Index, ends: dict[Variable, str]) -> bool:
         return number > 1
     if isinstance(key, s.Name):
         return ends.get(key.variable) not in ("", s.describe(node.object))
+    if isinstance(key, s.Index):
+        return is_name(s.constant(key.key))
     operators = {s.Binary: "+", s.Unary: "#"}
     return getattr(key, "operator", None) == operators.get(type(key), "")
 

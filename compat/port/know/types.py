@@ -48,12 +48,13 @@ class Type:
     No ``atoms`` at all: nothing is known. ``open``: it may also be what nobody knows. ``buffer``:
     it may be what a module's ``forward`` gave. ``strided``: a tensor that may not be contiguous.
     ``thin``: one that may have a dimension of size 1: the code says so, or a net gave it. ``zero``:
-    a number that the program sets to 0 somewhere.
+    a number that the program sets to 0 somewhere. ``lacking``: it may be nil where a program gives
+    a name or an argument at some places and not at others.
     """
 
     __slots__ = (
-        "atoms", "buffer", "classes", "dims", "dtypes", "function", "open", "strided", "table",
-        "thin", "zero",
+        "atoms", "buffer", "classes", "dims", "dtypes", "function", "lacking", "open", "strided",
+        "table", "thin", "zero",
     )  # fmt: skip
 
     def __init__(self, *atoms: Kind, table: Table | None = None, function: Any = None) -> None:
@@ -63,7 +64,7 @@ class Type:
         self.classes: set[str] = set()
         self.table = table
         self.function: Signature | None = function
-        self.open = self.buffer = self.strided = self.thin = self.zero = False
+        self.open = self.buffer = self.strided = self.thin = self.zero = self.lacking = False
 
     def join(self, other: Type) -> bool:
         """Add what ``other`` may be. Returns whether that is news."""
@@ -73,6 +74,7 @@ class Type:
         self.strided |= other.strided
         self.thin |= other.thin
         self.zero |= other.zero
+        self.lacking |= other.lacking
         self.atoms |= other.atoms
         self.dtypes |= other.dtypes
         self.dims |= other.dims
@@ -97,7 +99,7 @@ class Type:
         return (
             len(self.atoms), len(self.dtypes), len(self.dims), len(self.classes),
             id(self.shape), id(self.signature), self.open, self.buffer, self.strided,
-            self.thin, self.zero,
+            self.thin, self.zero, self.lacking,
         )  # fmt: skip
 
     @property
@@ -184,12 +186,14 @@ class Type:
         copy.dtypes, copy.dims, copy.classes = self.dtypes, self.dims, self.classes
         copy.open, copy.buffer = self.open, self.buffer
         copy.strided, copy.thin, copy.zero = self.strided, self.thin, self.zero
+        copy.lacking = self.lacking and Kind.NIL not in atoms
         return copy
 
     def less(self, atoms: Set[Kind]) -> Type:
         """Return what is left where these are impossible; the same if that is nothing."""
         left = self.atoms - atoms
-        return self.without(*atoms) if left and left != self.atoms else self
+        is_less = left != self.atoms or (self.lacking and Kind.NIL in atoms)
+        return self.without(*atoms) if left and is_less else self
 
     def close(self) -> None:
         """Have nothing unknown among the possibilities but tables of another form."""
@@ -201,6 +205,11 @@ class Type:
     def present(self) -> Type:
         """The same where it is not nil."""
         return self.less({Kind.NIL})
+
+    @property
+    def may_be_nil(self) -> bool:
+        """Whether it may be nil, as far as the program shows."""
+        return self.lacking or Kind.NIL in self.atoms
 
     def without_function(self) -> Type:
         """Return the same, of a function not knowing which."""
@@ -229,6 +238,7 @@ class Table:
     items: Type = field(default_factory=Type)  # of the other keys
     key: Type = field(default_factory=Type)
     always: set[str] = field(default_factory=set)  # fields that each has from its beginning
+    at_times: set[str] = field(default_factory=set)  # fields that one of them has from then on
     made: list[Any] = field(default_factory=list)  # the nodes that make one
     constants: set[float] = field(default_factory=set)  # keys that are written as numbers
     leaps: set[float] = field(default_factory=set)  # those of which the one before came not first
@@ -260,6 +270,7 @@ class Table:
         a.keys |= b.keys
         a.uses |= b.uses
         a.always = a.always & b.always if a.made and b.made else a.always | b.always
+        a.at_times |= b.at_times
         a.made += b.made
         a.constants |= b.constants
         a.leaps |= b.leaps

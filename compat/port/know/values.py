@@ -149,7 +149,15 @@ def _name(known: Inference, node: s.Name) -> Type:
     if path is not None and (found := known.original(path, node)) is not None:
         return found
     own = known.of(node.variable)
+    if own.lacking and (node in known.present or _is_set_again(node)):
+        own = own.joined(Type())
+        own.lacking = False
     return known.tested(node, own) if node in known.tests else own
+
+
+def _is_set_again(node: s.Name) -> bool:
+    """Return whether a variable is set before it is read here, beside where it is declared."""
+    return sum(place.start < node.start for place, _ in node.variable.writes) > 1
 
 
 def original(known: Inference, path: str, node: s.Node) -> Type | None:
@@ -205,8 +213,8 @@ def _binary(known: Inference, node: s.Binary) -> Type:
     if operator == "and":
         if left.only(Kind.NIL):
             return left
-        joined = Type()
-        joined.join(right)
+        joined = right.joined(Type())
+        joined.lacking |= left.lacking
         if left.may(Kind.NIL, Kind.BOOLEAN):
             joined.atoms |= left.atoms & {Kind.NIL, Kind.BOOLEAN}
         return joined

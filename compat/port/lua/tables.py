@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from compat.cmdline import Options
 from compat.lua_tables import List, MixedTable, attribute, field, items
 from compat.port.lua import kinds
 from compat.port.lua.objects import Object
@@ -222,7 +223,7 @@ def rawset(t: Any, key: Any, value: Any) -> Any:
     if isinstance(t, dict):
         if key is None or (type(key) is float and key != key):
             raise Error(f"table index is {'nil' if key is None else 'NaN'}", 1)
-        if value is None:
+        if value is None and not (isinstance(t, Options) and key in t):  # which has opt.name
             t.pop(key, None)
         else:
             dict.__setitem__(t, _hashed(key) if isinstance(t, Table) else key, value)
@@ -351,7 +352,11 @@ def put(t: Any, key: Any, value: Any, pads: bool = False) -> None:
     elif t is None or isinstance(t, (bool, int, float, FunctionType)):
         raise TypeError(f"attempt to index a {kinds.type(t)} value")
     elif isinstance(key, str):
-        setattr(t, attribute(key), value)
+        if value is None and isinstance(t, type):
+            if attribute(key) in vars(t):  # else it is that of a class above
+                delattr(t, attribute(key))
+        else:
+            setattr(t, attribute(key), value)
     elif isinstance(t, Object):
         rawset(vars(t), key, value)
     else:

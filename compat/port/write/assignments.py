@@ -196,7 +196,7 @@ def _may_delete(value: s.Node, kind: Type, draft: Draft) -> bool:
     if shape is None or not shape.is_dict or "default" not in shape.uses:
         return False
     given = draft.types.type(value)
-    return Kind.NIL in given.atoms and not given.only(Kind.NIL)
+    return given.may_be_nil and not given.only(Kind.NIL)
 
 
 def bound(function: Code, target: s.Index, draft: Draft) -> Code:
@@ -282,7 +282,11 @@ def _is_length(node: s.Node, owner: s.Node, draft: Draft) -> bool:
 
 def _delete(target: s.Index, draft: Draft) -> bool:
     """``t[key] = nil``."""
-    kind = draft.types.type(target.object)
+    kind, klass = draft.types.type(target.object), draft.types.class_of(target.object)
+    if klass is not None and klass.is_layer(draft.types.classes):  # that of the class above is seen
+        owner, key = draft.value(target.object), draft.value(target.key)
+        draft.page.write(f"lua.put({owner}, {key}, None)")
+        return True
     if not kind.only(Kind.TABLE) or kind.shape is None or "meta" in kind.shape.uses:
         return False
     if kind.shape.is_either:

@@ -222,7 +222,9 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
         return code.call("enumerate", owner, "1")
     is_dict = plain is not None and plain.is_dict and bool(plain.keys or plain.names)
     is_full = shape is None or "lacking" not in shape.uses
-    if path == "pairs" and ((is_dict and is_full) or kind.only(Kind.OPTIONS)):
+    if kind.only(Kind.OPTIONS):
+        is_full = is_full and (shape is None or "deleted" not in shape.uses)  # it has None then
+    if path == "pairs" and is_full and (is_dict or kind.only(Kind.OPTIONS)):
         no_key = no_key and is_dict
         if no_key:
             del names[0]
@@ -264,6 +266,8 @@ def _results(node: s.Return, draft: Draft) -> str:
         values = [m.text for m in draft.values(node.values)]
         missing = 0 if values[-1].startswith("*") else count - len(node.values) + 1 - (own or 1)
         text = ", ".join(values + ["None"] * missing)
+        if own is None and len(values) == 2:  # it may be one value
+            return f"lua.results(({text}))"
         return text if count != 1 else f"lua.first(({text}))"
     made = draft.any(last, "f")
     if made.tells:

@@ -16,7 +16,6 @@ from compat.port.know.flattened_again import flattened_again
 from compat.port.know.inference import Inference
 from compat.port.know.kept_results import kept_between_steps
 from compat.port.know.loop_variables import box
-from compat.port.know.narrowing import present
 from compat.port.know.scopes import FunctionScope, Variable
 from compat.port.know.shapes import is_open, tested_later
 from compat.port.read import syntax as s
@@ -95,7 +94,6 @@ class Draft:
         self.loaded: set[str] = set()
         self.exports: str | None = None
         self.lacking: set[Variable] = set()  # variables of fields that may be missing
-        self.present = present(file.block)
         self.in_lua: dict[s.Function, str] = {}
         self.patches: set[s.Function] = set()
         self.optional: set[s.Node] = set()

@@ -309,6 +309,4 @@ def is_length_of(key: s.Node, owner: s.Node) -> bool:
 def made_nil(owner: Type, draft: Draft) -> set[object]:
     """Return the keys that a table is made with and that may be nil; Python's dict has them."""
     fields = [f for made in (owner.shape.made if owner.shape else ()) for f in made.fields]
-    return {
-        s.constant(f.key) for f in fields if f.key and Kind.NIL in draft.types.type(f.value).atoms
-    }
+    return {s.constant(f.key) for f in fields if f.key and draft.types.type(f.value).may_be_nil}

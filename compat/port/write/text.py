@@ -77,8 +77,10 @@ def may_be_nil(node: s.Node, made: Code, draft: Draft) -> bool:
         return True
     if draft.types.was_seen(node):
         return False
+    if draft.types.type(node).lacking:
+        return True
     if isinstance(node, s.Name):
-        return node.variable in draft.lacking and node not in draft.present
+        return node.variable in draft.lacking and node not in draft.types.present
     if not isinstance(node, s.Index):
         return False
     kind, name = draft.types.type(node.object), s.constant(node.key)

@@ -782,3 +782,46 @@ local b = SeveralOfB()
 print(b:two(4))
 print(#b:both(), b:both()[2], b:first(), tostring(SeveralOfA()))
 print(b:pass())
+
+-- # what options and arguments give at times
+local A = {}
+A.__index = A
+function A.new(o, w)
+  o = o or {}
+  local self = setmetatable({h = o.h, w = w}, A)
+  self.k = o.k
+  self.deep = {x = o.x}
+  return self
+end
+function A:getK() local k = self.k; return k end
+function A:show() print(self.h, self.w, self.k) end
+local function run(o, w)
+  local a = A.new(o, w)
+  print(a.h, a.w, a.k, a.deep.x)
+  print(a:getK())
+  print('h', tostring(a.h), tostring(a:getK()), string.format('%s', a.k))
+  a:show()
+  local t = {}
+  t.y = a.k
+  for k, v in pairs(t) do print(k, v) end
+  if w then print('w ' .. w) end
+  w = w or 7
+  print('w ' .. w)
+end
+run({h = 1, k = 'a', x = 2}, 5)
+run({x = 3})
+run()
+
+-- # functions that a table gets after somebody has asked for them
+local M = {}
+print(M.f)
+function M.f() return 1 end
+print(M.f())
+local C = {}
+C.__index = C
+local c = setmetatable({}, C)
+c.x = 3
+print(c.f, C.g)
+function C:f() return self.x end
+function C:g() return self:f() + 1 end
+print(c:f(), c:g())

@@ -678,3 +678,26 @@ l.weight:fill(1) l.bias:zero()
 print(l:forward(torch.ones(2)):sum())
 l.mask = torch.Tensor{1, 0}
 print(l:forward(torch.ones(2)):sum())
+
+-- # fields of a layer's class that are taken away, and options
+local NetA = torch.class('nn.NetA', 'nn.Module')
+local NetB, parent = torch.class('nn.NetB', 'nn.NetA')
+nn.NetA.tag = 'a'
+nn.NetB.tag = 'b'
+function NetA:hi() return 'A' .. tostring(self.tag) end
+function NetB:hi() return 'B' .. parent.hi(self) end
+local n = nn.NetB()
+print(n.tag, n:hi())
+nn.NetB.tag = nil
+print(n.tag, nn.NetB.tag, n:hi())
+nn.NetB.hi = nil
+print(n:hi())
+local cmd = torch.CmdLine()
+cmd:option('-lr', 0.1, 'rate')
+cmd:option('-name', 'x', 'name')
+local opt = cmd:parse({})
+local key = 'lr'
+opt[key] = nil
+print(opt.lr, opt.name)
+for k, v in pairs(opt) do if v then opt[k] = nil end end
+print(opt.name)

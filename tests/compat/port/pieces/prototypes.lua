@@ -444,3 +444,25 @@ function Entity:pos() return self.x .. ',' .. self.y end
 local Player = Class{__includes = Entity}
 function Player:init(name, ...) Entity.init(self, ...) self.name = name end
 print(Entity(1, 2):pos(), Player('ann', 3, 4):pos(), Player('bo', 0, 0).name)
+
+-- # objects that a loop calls, past the end of their lists
+local function iter(list)
+  return setmetatable({i = 0, list = list}, {__call = function(self)
+    self.i = self.i + 1
+    return self.list[self.i]
+  end})
+end
+for v in iter{'a', 'b'} do print(v) end
+local it = iter{1}
+print(it(), it(), it.i)
+local It = {}
+It.__index = It
+function It.__call(self)
+  local x = self.items[self.pos]
+  self.pos = self.pos + 1
+  return x
+end
+function It.new(items) return setmetatable({items = items, pos = 1}, It) end
+for x in It.new{'x', 'y', 'z'} do print(x) end
+local q = It.new{1}
+print(q(), q(), q.pos)
