@@ -164,14 +164,15 @@ def find_namespaces(known: Inference, file: File) -> None:
 def _is_data(known: Inference, block: s.Block, variable: Variable) -> bool:
     """Return whether a table has entries under numbers or computed keys, or methods of its own."""
     has_index = variable in map(own_index, s.walk(block))
-    is_object = False
+    is_mixin, is_object = variable in known.mixins, False
     for node in s.walk(block):
         if isinstance(node, s.Index):
             is_word = isinstance(node.key, s.Constant) and isinstance(node.key.value, str)
             if not is_word and names(node.object, variable):
                 return True
         elif isinstance(node, s.Define) and isinstance(node.target, s.Index):
-            is_object = is_object or (node.is_method and names(node.target.object, variable))
+            is_own = node.is_method and names(node.target.object, variable)
+            is_object = is_object or (is_own and not is_mixin)
         elif isinstance(node, s.Call) and node.method is not None:
             is_object = is_object or names(node.function, variable)
     return is_object and not has_index

@@ -303,7 +303,7 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
     name = s.constant(key)
     if isinstance(name, str):
         found = shape.name(name)
-        is_deleted = shape.is_options and "deleted" in shape.uses
+        is_deleted = shape.is_options and Kind.NIL in shape.items.atoms
         if name in shape.at_times - shape.always or is_deleted:
             found = found.joined(Type())
             found.lacking = True

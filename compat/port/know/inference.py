@@ -144,6 +144,7 @@ class Inference:
         self.replaced: set[str] = set()
         self.metatables: set[Variable] = set()
         self.prototypes: set[Variable] = set()
+        self.mixins: set[Variable] = set()  # tables whose entries are copied into others
         self.variables: dict[Variable, Type] = {}
         self.namesakes: set[Variable] = set()
         self.by_function: dict[s.Function, Signature] = {}

@@ -173,6 +173,8 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
     made = function_results.function(path, node, arguments)
     if made and has_size_1(path, node):
         made[0].thin = True
+    if made and path == "tonumber":
+        made[0].zero = True
     if made and not known.is_settled and not all(kind.atoms for kind in arguments):
         made[0].dims.discard(-1)  # parameters are known when their calls have been seen
     return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compat.port.know.files import File
@@ -24,7 +25,9 @@ def find_prototypes(known: Inference) -> None:
     makes whenever it is called; others have a metatable that says more than what they derive from,
     are objects of themselves, or make classes.
     """
-    _Look(known).tables()
+    look = _Look(known)
+    look.tables()
+    known.mixins |= {variable for variable in look.mixins() if variable is not None}
 
 
 class _Look:
@@ -36,6 +39,7 @@ class _Look:
         self.sources: list[tuple[Variable, s.Node]] = []
         self.calls: list[s.Call] = []
         self.functions: list[s.Function] = []
+        self.copies: list[tuple[s.Name, s.Name]] = []  # tables, and what their entries go into
         for file in known.files:
             known.file = file
             _split(known, file)
@@ -53,6 +57,8 @@ class _Look:
                 self.calls.append(node)
             elif isinstance(node, s.Function):
                 self.functions.append(node)
+            elif isinstance(node, s.ForEach):
+                self.copies += _copies(self.known, node)
             elif isinstance(node, s.Statement) and (found := defined(node)):
                 define, owner, name = found
                 self.methods.setdefault(self.variable(owner), {})[name] = define
@@ -81,6 +87,27 @@ class _Look:
         ):
             found |= others
         self.known.prototypes |= {variable for variable in found if variable is not None}
+
+    def mixins(self) -> Iterator[Variable | None]:
+        """Yield tables whose entries a loop copies into classes, or a function that they are given
+        to.
+        """
+        into = {
+            v: v.is_parameter or v in self.classes for v in (t.variable for _, t in self.copies)
+        }
+        copied = {source.variable for source, target in self.copies if into[target.variable]}
+        yield from copied
+        taken = {
+            (s.describe(n.target), i)
+            for file in self.known.files
+            for n in s.walk(file.block)
+            if isinstance(n, s.Define)
+            for i, parameter in enumerate(n.function.parameters)
+            if parameter.variable in copied
+        }
+        for call in self.calls:
+            places = [i for name, i in taken if name == s.describe(call.function)]
+            yield from (self.variable(call.arguments[i]) for i in places if i < len(call.arguments))
 
     def _extended(self) -> Iterator[Variable | None]:
         """Yield A of ``B = A:new()``, ``function B:f() … end``."""
@@ -141,8 +168,15 @@ def _split(known: Inference, file: File) -> None:
     """Make ``local B = setmetatable({}, {__index = A, __call = f})`` two statements, where B is a
     class.
     """
-    own = set(map(own_index, s.walk(file.block)))
+    parts = [
+        part
+        for n in s.walk(file.block)
+        if isinstance(n, s.Statement)
+        for part in _one_by_one(n, set())
+    ]
+    own = set(map(own_index, parts))
     for block in [n for n in s.walk(file.block) if isinstance(n, s.Block)]:
+        block.statements = [part for n in block.statements for part in _one_by_one(n, own)]
         for node in block.statements[:]:
             call = node.values[0] if isinstance(node, s.Local) and len(node.values) == 1 else None
             if not isinstance(call, s.Call) or known.dotted(call.function) != "setmetatable":
@@ -155,6 +189,21 @@ def _split(known: Inference, file: File) -> None:
                 node.values, call.arguments[0] = [made], s.Name(name.id, name.variable)
                 after = s.Do(call, line=node.line, start=node.start, end=node.end)
                 block.statements.insert(block.statements.index(node) + 1, after)
+
+
+def _one_by_one(node: s.Statement, classes: set[Variable | None]) -> list[s.Statement]:
+    """Return ``local A, B = {}, {}`` and ``A.__index, B.__index = A, B`` as two statements each."""
+    made: list[s.Statement] = []
+    if isinstance(node, s.Local) and len(node.names) == len(node.values):
+        pairs = list(zip(node.names, node.values, strict=True))
+        if all(n.variable in classes and isinstance(v, s.Table) for n, v in pairs):
+            made += [replace(node, names=[n], values=[v]) for n, v in pairs]
+    elif isinstance(node, s.Assign) and len(node.targets) == len(node.values):
+        own = [
+            replace(node, targets=[node.targets[i]], values=[v]) for i, v in enumerate(node.values)
+        ]
+        made += own if all(map(own_index, own)) else []
+    return made or [node]
 
 
 def _derive(known: Inference, file: File) -> None:
@@ -190,20 +239,25 @@ def _copied(
     made = before.values[0] if isinstance(before, s.Local) and before.values else None
     if not isinstance(made, s.Table) or made.fields or not isinstance(node, s.ForEach):
         return None
-    call, only = node.values[0], node.body.statements
-    if not isinstance(call, s.Call) or known.dotted(call.function) != "pairs" or len(only) != 1:
+    assert isinstance(before, s.Local)
+    only, target = node.body.statements, before.names[0]
+    if len(only) != 1 or not isinstance(only[0], s.Assign):
         return None
-    put, source = only[0], call.arguments[0]
-    target = put.targets[0] if isinstance(put, s.Assign) else None
-    if not isinstance(target, s.Index) or not isinstance(source, s.Name) or len(node.names) < 2:
-        return None
-    assert isinstance(before, s.Local) and isinstance(put, s.Assign)
-    is_copy = (
-        names(target.object, before.names[0].variable)
-        and names(target.key, node.names[0].variable)
-        and names(put.values[0], node.names[1].variable)
-    )
-    return (source, before.names[0]) if is_copy else None
+    return next((pair for pair in _copies(known, node) if names(pair[1], target.variable)), None)
+
+
+def _copies(known: Inference, node: s.ForEach) -> Iterator[tuple[s.Name, s.Name]]:
+    """Yield C and the tables of a loop ``for k, v in pairs(C) do`` that puts all entries there."""
+    call, source = node.values[0], None
+    if isinstance(call, s.Call) and known.dotted(call.function) == "pairs" and call.arguments:
+        source = call.arguments[0]
+    for put in s.walk(node.body) if isinstance(source, s.Name) and len(node.names) > 1 else ():
+        target = put.targets[0] if isinstance(put, s.Assign) else None
+        if isinstance(put, s.Assign) and isinstance(target, s.Index):
+            is_entry = names(target.key, node.names[0].variable)
+            is_entry = is_entry and names(put.values[0], node.names[1].variable)
+            if is_entry and isinstance(target.object, s.Name) and isinstance(source, s.Name):
+                yield source, target.object
 
 
 def _has_functions_only(file: File, variable: Variable) -> bool:

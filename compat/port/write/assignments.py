@@ -171,6 +171,12 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
         draft.patches.add(value_node)
         draft.types.signature(value_node).root().is_hook |= is_computed  # anybody may call it
     made = draft.value(value_node, str(hint))
+    if is_class and isinstance(value_node, s.Index):  # C.g = C.f
+        klass = draft.types.class_of(value_node.object)
+        word = str(s.constant(value_node.key))
+        define = None if klass is None else klass.method(word, draft.types.classes)
+        if define is not None and not define.is_method and not is_self(define.function):
+            made = code.call("staticmethod", made)
     if kind.is_tensor and draft.types.type(value_node).is_string:
         made = code.call("float", made)
     if kind.is_tensor:

@@ -153,7 +153,8 @@ def _known(
     ):  # a table with a metatable
         return None
     if name == "__typename":
-        return code.call("lua.typename", owner)
+        is_class = kind.only(Kind.CLASS) or draft.types.class_of(node.object) is not None
+        return Code(f"{owner.atom}.typename") if is_class else code.call("lua.typename", owner)
     is_class = draft.types.class_of(node.object) is not None
     if is_class or kind.only(Kind.OBJECT, Kind.CLASS, Kind.NIL):
         is_any = Kind.CLASS in kind.atoms and not is_class and not draft.types.classes_of(kind)

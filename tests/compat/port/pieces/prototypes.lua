@@ -466,3 +466,31 @@ function It.new(items) return setmetatable({items = items, pos = 1}, It) end
 for x in It.new{'x', 'y', 'z'} do print(x) end
 local q = It.new{1}
 print(q(), q(), q.pos)
+
+-- # tables whose functions are copied into classes, and classes that are made together
+local Mixin = {}
+function Mixin:hello() return 'hello ' .. self.name end
+function Mixin.static(x) return x + 1 end
+Mixin.kind = 'mixin'
+local C = {}
+C.__index = C
+for k, v in pairs(Mixin) do C[k] = v end
+function C.new(name) return setmetatable({name = name}, C) end
+local c = C.new('x')
+print(c:hello(), C.static(3), c.kind)
+local function include(class, mixin)
+  for k, v in pairs(mixin) do if class[k] == nil then class[k] = v end end
+end
+local Events = {}
+function Events:on(name, f) self.handlers = self.handlers or {} self.handlers[name] = f end
+function Events:fire(name, ...) if self.handlers[name] then return self.handlers[name](...) end end
+local D, E = {}, {}
+D.__index, E.__index = D, E
+include(D, Events)
+function D.new() return setmetatable({}, D) end
+function E.twice(x) return x * 2 end
+E.double = E.twice
+function E.new() return setmetatable({}, E) end
+local d = D.new()
+d:on('a', E.new().double)
+print(d:fire('a', 4), d:fire('b'))

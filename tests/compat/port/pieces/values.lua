@@ -1208,3 +1208,9 @@ global = global + 3
 local t = {global = 5, [0] = global}
 for global = 1, 2 do io.write(global, ' ') end
 print(f(3), global, t.global, t[0])
+
+-- # divisors that a text gives
+local z = tonumber('0')
+print(1 / z, -1 / z, 10 % tonumber('3'))
+local function div(a, b) return tonumber(a) / tonumber(b) end
+print(div('1', '0'), div('3', '2'))
