@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from compat.port.know.evidence import TOLD, Thing, Things, is_entry, key, nodes, passed, things
+from compat.port.know.registry import TYPES
 from compat.port.know.types import Kind, Table, Type, tensor
 from compat.port.library import results
 from compat.port.read import syntax as s
@@ -35,8 +36,8 @@ def _seen(known: Inference, _things: Things) -> bool:
     for node in nodes(known) if known.facts else ():
         facts = known.facts.get((known.file.path, node.start, node.end))
         own = known.stored(node) if facts else None
-        if facts is None or own is None or own.atoms:
-            continue
+        if facts is None or own is None or own.atoms or TYPES[type(node)](known, node).atoms:
+            continue  # it is known, maybe as any entry of its table
         kind = known.believed(Type(), facts)
         if Kind.TABLE in kind.atoms:
             kind.table = known.seen_table(node, facts)

@@ -43,7 +43,7 @@ def type(value: Any, *_: Any) -> str:
 
 def typename(value: Any) -> str | None:
     """``torch.typename``."""
-    if Object in getattr(value, "__mro__", ()):
+    if isinstance(value, _type) and issubclass(value, Object):
         return None  # the class is a table
     if isinstance(value, torch.Tensor) and value.dtype == torch.bool:
         return "torch.ByteTensor"

@@ -275,6 +275,8 @@ class _Function:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if function_of("type")(self._function) == "function":
+            return None
         found = called(function_of(_FIELD), self._function, name)
         return _Function(found) if callable(found) else found
 

@@ -276,3 +276,20 @@ def test_packages_stay_packages_whatever_a_run_sees(tmp_path: Path) -> None:
     )
     text = convert([path], [[]])[0].text
     assert "getattr(optim, m" in text and "getattr(nn, " in text
+
+
+def test_what_a_run_saw_of_entries_keeps_their_tables_those_of_the_program(
+    agree: Callable[..., Path],
+) -> None:
+    main = (
+        "local i = 0\n"
+        "local function read()\n  i = i + 1\n"
+        "  if i == 1 then local t = {} t[('ab'):sub(1, 1)] = read() return t end\n"
+        "  if i == 2 then local t = {} t[#t + 1] = read() t[#t + 1] = read() return t end\n"
+        "  return i\nend\n"
+        "local found = read()\nprint(found.a[1], found.a[2], #found.a)\n"
+        "local function all(...) return ... end\n"
+        "local function more(a, ...) return a, all(...) end\n"
+        "print(more(1))\nprint((more(1, 2)))\n"
+    )
+    agree({"main.lua": main}, run="")

@@ -322,3 +322,10 @@ local function g(n)
   ::over::
 end
 print(g(1), g(5))
+
+-- # functions of packages by computed names
+for _, name in ipairs{'sqrt', 'huge', 'none'} do
+  local v = math[name]
+  if type(v) == 'function' then v = v(16) end
+  print(name, type(math[name]), v)
+end
