@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.port.know.scopes import Variable
+from compat.port.know.shapes import may_end
 from compat.port.know.types import NUMBERS, Kind
 from compat.port.read import syntax as s
 
@@ -117,17 +118,38 @@ def _guarded(block: s.Block) -> Iterator[tuple[s.Node, s.Node]]:
             for condition, body in node.clauses:
                 if condition is not None:
                     yield condition, body
+        elif isinstance(node, s.Block):
+            for position, statement in enumerate(node.statements, 1):
+                if (condition := _required(statement)) is not None:
+                    yield condition, s.Block(node.statements[position:])
 
 
-def _true(node: s.Node) -> Iterator[s.Node]:
-    """Yield the parts of a condition that are all true where it is."""
+def _required(node: s.Statement) -> s.Node | None:
+    """Return what is true behind ``assert(x)`` and ``if not x then error() end``."""
+    call = node.call if isinstance(node, s.Do) else None
+    if isinstance(call, s.Call) and isinstance(call.function, s.Name) and call.arguments:
+        return call.arguments[0] if call.function.id == "assert" else None
+    if isinstance(node, s.If) and len(node.clauses) == 1 and not may_end(node.clauses[0][1]):
+        return s.Unary("not", node.clauses[0][0]) if node.clauses[0][0] is not None else None
+    return None
+
+
+def _true(node: s.Node, is_true: bool = True) -> Iterator[s.Node]:
+    """Yield the parts of a condition that are all true where it is, or where it is not."""
     if isinstance(node, s.Paren):
-        yield from _true(node.inner)
-    elif isinstance(node, s.Binary) and node.operator == "and":
-        yield from _true(node.left)
-        yield from _true(node.right)
-    else:
+        yield from _true(node.inner, is_true)
+    elif isinstance(node, s.Unary) and node.operator == "not":
+        yield from _true(node.operand, not is_true)
+    elif isinstance(node, s.Binary) and node.operator == ("and" if is_true else "or"):
+        yield from _true(node.left, is_true)
+        yield from _true(node.right, is_true)
+    elif is_true:
         yield node
+    elif isinstance(node, s.Binary) and node.operator in _OPPOSITES:
+        yield s.Binary(_OPPOSITES[node.operator], node.left, node.right)
+
+
+_OPPOSITES = {"==": "~=", "~=": "=="}
 
 
 def _reads(variable: Variable, part: s.Node) -> list[s.Name]:

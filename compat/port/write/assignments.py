@@ -94,7 +94,22 @@ def put(target: str, value: Code, draft: Draft, node: s.Node) -> None:
         return
     if value.text == target:
         return
-    draft.page.write(f"{target} = {value}")
+    test, default = _default(target, value.text)
+    if default is None:
+        draft.page.write(f"{target} = {value}")
+        return
+    draft.page.write(f"if {test}:")
+    with draft.page.indented():
+        draft.page.write(f"{target} = {default}")
+
+
+def _default(target: str, text: str) -> tuple[str, str | None]:
+    """Return the test and the value of ``x = x or value``; None if that is no such default."""
+    if text.startswith(f"{target} if {target} is not None else "):
+        tree = ast.parse(text, mode="eval").body
+        if isinstance(tree, ast.IfExp) and ast.unparse(tree.body) == target:
+            return f"{target} is None", text[len(target) * 2 + len(" if  is not None else ") :]
+    return "", None
 
 
 def target_of(node: s.Index, draft: Draft) -> str | None:

@@ -80,8 +80,8 @@ def class_statement(node: s.Statement, klass: Class, draft: Draft) -> None:
         if getattr(above, "prints_every_module", bool)() and "__tostring__" not in klass.methods:
             draft.page.write("__repr__ = nn.Module.__repr__", "it prints its name alone")
         constants = _constants(node, klass, draft)
-        missing = sorted(_missing_at_first(klass, draft) - constants.keys())
-        for field in missing:
+        missing = draft.missing[klass] = _missing_at_first(klass, draft) - constants.keys()
+        for field in sorted(missing):
             draft.page.write(f"{attribute(field)} = None")
         for field, assigned in constants.items():
             draft.hoisted.add(assigned)

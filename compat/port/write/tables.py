@@ -240,6 +240,9 @@ def may_lack(node: s.Node, draft: Draft) -> bool:
     if klass is not None and is_layer and klass.sets_first(name, draft.types.classes):
         return False
     is_layer = is_layer or kind.only(Kind.MODULE, Kind.NIL)
+    line = [] if klass is None else klass.line(draft.types.classes)
+    if any(name in draft.missing.get(own, ()) for own in line):
+        return False
     return is_layer and not packages.has_field(attribute(name), kind.classes)
 
 
