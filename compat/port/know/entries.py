@@ -110,6 +110,9 @@ def _made(known: Inference, node: s.Table) -> Type:
 def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
     """Note what is put under a key."""
     table = table.root()
+    if isinstance(key, s.Name) and key.variable in known.cutting:
+        table.uses.add("cut")
+        return
     before = len(table.keys)
     handler = table.event("__newindex").signature
     if handler is not None:

@@ -28,6 +28,7 @@ from compat.port.know.permutations import orders
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import (
     appended,
+    cut,
     followed,
     functions_in,
     given_names,
@@ -173,6 +174,7 @@ class Inference:
         self.firsts: dict[Variable, int] = {}  # what loops count from
         self.lasts: dict[Variable, int] = {}  # and to
         self.falling: set[Variable] = set()  # what loops count down to 1
+        self.cutting: set[Variable] = set()  # what loops count that take the end of a list away
         self.filled: set[s.Call] = set()  # of functions of lists, where the length was looked at
         self.present: set[s.Name] = set()  # variables behind tests of whether they are there
         self.conditions: set[s.Node] = set()  # entries that may be missing
@@ -254,6 +256,8 @@ class Inference:
                     self.lasts[node.name.variable] = last
                 if s.is_negative(node.step) and s.constant(node.last) == 1:
                     self.falling.add(node.name.variable)
+                if cut(node) is not None:
+                    self.cutting.add(node.name.variable)
 
     def _settle(self) -> None:
         """Go through all files until nothing is new."""

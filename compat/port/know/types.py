@@ -233,7 +233,9 @@ class Table:
     """Tables that meet in one variable: how they are used, and what is in them."""
 
     keys: set[str] = field(default_factory=set)  # next, int, name, float, other
-    uses: set[str] = field(default_factory=set)  # length, pairs, ipairs, meta, sparse, deleted …
+    uses: set[str] = field(
+        default_factory=set
+    )  # length, pairs, ipairs, meta, sparse, deleted, cut …
     names: dict[str, Type] = field(default_factory=dict)
     items: Type = field(default_factory=Type)  # of the other keys
     key: Type = field(default_factory=Type)
@@ -327,7 +329,7 @@ class Table:
 
     def _shortest(self) -> int | None:
         """Return how many entries a list has at least, which grows by none but fixed keys."""
-        if not self.made or self.uses & {"append", "filled", "list", "computed", "loaded"}:
+        if not self.made or self.uses & {"append", "filled", "list", "computed", "loaded", "cut"}:
             return None
         lengths = []
         for node in self.made:

@@ -19,10 +19,10 @@ def torch_function(name: str, node: s.Call, draft: Draft) -> Code:
         return copied
     kinds = [draft.types.type(a) for a in node.arguments]
     if name == "LongStorage" and len(kinds) == 1 and kinds[0].only(Kind.TABLE):
-        made, shape = draft.value(node.arguments[0]), kinds[0].shape
+        sizes, shape = draft.value(node.arguments[0]), kinds[0].shape
         if shape is not None and shape.items.only(Kind.INT):
-            return code.call("torch.Size", made)
-        return Code(f"torch.Size(int(n) for n in {made})")
+            return code.call("torch.Size", sizes)
+        return Code(f"torch.Size(int(n) for n in {sizes})")
     if name.endswith("Tensor") and name != "isTensor":
         made = _constructor(name, node, kinds, draft)
         if made is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from compat.port.know.shapes import captures, first_labels
+from compat.port.know.shapes import captures, cut, first_labels
 from compat.port.know.types import Kind
 from compat.port.read import syntax as s
 from compat.port.read.syntax import PortError
@@ -16,6 +16,7 @@ from compat.port.write.draft import Draft, statement
 from compat.port.write.imports import returned
 from compat.port.write.names import box, name_of
 from compat.port.write.operators import truth
+from compat.port.write.places import place
 
 _ITERATORS = {
     *("string.gmatch", "io.lines", "lfs.dir"),
@@ -88,6 +89,10 @@ def _clauses(node: s.If, draft: Draft) -> None:
 @statement(s.ForRange)
 def for_range(node: s.ForRange, draft: Draft) -> None:
     """``for i = first, last, step``."""
+    shortened = cut(node)
+    if shortened is not None and draft.types.type(shortened).is_list():
+        draft.page.write(f"del {draft.value(shortened).atom}[{place(node.first, draft)}:]")
+        return
     first, last = draft.types.type(node.first), draft.types.type(node.last)
     step = node.step
     step_is_int = step is not None and draft.types.type(step).is_int

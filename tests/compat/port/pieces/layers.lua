@@ -701,3 +701,54 @@ opt[key] = nil
 print(opt.lr, opt.name)
 for k, v in pairs(opt) do if v then opt[k] = nil end end
 print(opt.name)
+-- # a layer of tables that shortens its list of gradients
+require 'nn'
+local Sum, parent = torch.class('nn.SumOfAll', 'nn.Module')
+function Sum:__init()
+  parent.__init(self)
+  self.gradInput = {}
+end
+function Sum:updateOutput(input)
+  self.output:resizeAs(input[1]):copy(input[1])
+  for i = 2, #input do self.output:add(input[i]) end
+  return self.output
+end
+function Sum:updateGradInput(input, gradOutput)
+  for i = 1, #input do
+    self.gradInput[i] = self.gradInput[i] or input[1].new()
+    self.gradInput[i]:resizeAs(input[i]):copy(gradOutput)
+  end
+  for i = #input + 1, #self.gradInput do self.gradInput[i] = nil end
+  return self.gradInput
+end
+local sum = nn.SumOfAll()
+local ones = torch.ones(2)
+for _, input in ipairs{{ones, ones, ones}, {ones, ones}} do
+  print(sum:forward(input)[1], #sum:backward(input, ones), sum.gradInput[#input][1])
+end
+local net = nn.Sequential():add(nn.ConcatTable():add(nn.Identity()):add(nn.MulConstant(2))):add(nn.SumOfAll())
+print(net:forward(ones)[1], net:backward(ones, ones)[1])
+
+-- # a layer that asserts what its arguments are, and fields that it sets when asked
+require 'nn'
+local Scaled, parent = torch.class('nn.Scaled', 'nn.Module')
+function Scaled:__init(n, affine)
+  parent.__init(self)
+  assert(n and type(n) == 'number', 'n is a number')
+  if affine ~= nil then
+    assert(type(affine) == 'boolean', 'affine has to be true or false')
+    self.affine = affine
+  else
+    self.affine = true
+  end
+  self.scales = torch.ones(n)
+end
+function Scaled:updateOutput(input)
+  self.buffer = self.buffer or input.new()
+  self.buffer:resizeAs(input):copy(input)
+  if self.affine then self.buffer:mul(2) end
+  self.output = self.buffer
+  return self.output
+end
+print(nn.Scaled(3):forward(torch.ones(2)):sum(), nn.Scaled(3, false):forward(torch.ones(2)):sum())
+print(pcall(nn.Scaled, 3, 1) == false, pcall(nn.Scaled, '3') == false)

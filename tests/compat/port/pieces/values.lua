@@ -1214,3 +1214,22 @@ local z = tonumber('0')
 print(1 / z, -1 / z, 10 % tonumber('3'))
 local function div(a, b) return tonumber(a) / tonumber(b) end
 print(div('1', '0'), div('3', '2'))
+-- # sizes of numbers that are no ints in Python
+local sizes = torch.LongStorage(torch.ones(2):totable())
+sizes[1] = 3
+print(torch.zeros(3):view(sizes):size(2), #torch.LongStorage{2, 4 / 2})
+
+-- # what ends a function early tells the rest what a value is
+local function shown(x)
+  if type(x) ~= 'table' then return tostring(x) .. '!' end
+  local n = 0
+  for _, v in ipairs(x) do n = n + v end
+  return n
+end
+print(shown(3), shown{1, 2}, shown('a'))
+
+-- # the end of a list that a loop takes away
+local function trim(t, n) for i = n + 1, #t do t[i] = nil end return t end
+local squares = {}
+for i = 1, 5 do squares[#squares + 1] = i * i end
+print(#trim(squares, 3), #trim(squares, 7), table.concat(squares, ','))
