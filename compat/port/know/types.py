@@ -233,9 +233,7 @@ class Table:
     """Tables that meet in one variable: how they are used, and what is in them."""
 
     keys: set[str] = field(default_factory=set)  # next, int, name, float, other
-    uses: set[str] = field(
-        default_factory=set
-    )  # length, pairs, ipairs, meta, sparse, deleted, cut …
+    uses: set[str] = field(default_factory=set)  # length, ipairs, meta, sparse, deleted, cut …
     names: dict[str, Type] = field(default_factory=dict)
     items: Type = field(default_factory=Type)  # of the other keys
     key: Type = field(default_factory=Type)
