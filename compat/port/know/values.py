@@ -228,6 +228,8 @@ def _binary(known: Inference, node: s.Binary) -> Type:
         copy = Type()
         copy.join(joined)
         copy.join(right)
+        if known.is_settled and left.atoms and not right.atoms:
+            copy.open = True
         if known.is_settled and not left.atoms and isinstance(chosen, s.Call):
             copy.open = True  # a default tells what a name is, not what a function gives
         return copy if left.atoms or right.atoms else Type()

@@ -1233,3 +1233,8 @@ local function trim(t, n) for i = n + 1, #t do t[i] = nil end return t end
 local squares = {}
 for i = 1, 5 do squares[#squares + 1] = i * i end
 print(#trim(squares, 3), #trim(squares, 7), table.concat(squares, ','))
+
+-- # a default of which nobody knows what it is
+local env = {x = 3}
+local function get(k) return env[k] or math[k] end
+print(get('x'), get('nothing'), type(get('pi')))
