@@ -113,16 +113,17 @@ class Node:
         table = Node({"nSplitOutputs": noutput}, [self])
         return [Node({"selectindex": i}, [table]) for i in range(1, noutput + 1)]
 
-    def annotate(self, annotations: dict[str, Any]) -> Node:
+    def annotate(self, annotations: dict[str, Any] | list[Any]) -> Node:
         """Add to ``data.annotations``. Return this node.
 
         Drawings show ``name``, ``description`` and ``graphAttributes``, a dict of Graphviz
         attributes of the node, e.g. ``{"style": "filled", "fillcolor": "red"}``.
 
         Args:
-            annotations: names and values; those of the same name are replaced.
+            annotations: names and values, or a list; those of the same name are replaced.
         """
-        self.data["annotations"].update(annotations)
+        named = annotations if isinstance(annotations, dict) else enumerate(annotations, 1)
+        self.data["annotations"].update(named)
         return self
 
     def t7_fields(self) -> dict[str, Any]:

@@ -289,6 +289,7 @@ def entry(known: Inference, owner: Type, shape: Table, key: s.Node) -> Type:
     name = s.constant(key)
     is_set = isinstance(name, str) and bool(own.atoms - {Kind.NIL})
     is_set = is_set and not shape.event("__newindex").atoms  # else it is put elsewhere
+    is_set = is_set or (isinstance(name, str) and "loaded" in shape.root().uses)  # by the file
     if not other.atoms or name in shape.root().always or (is_set and other.signature):
         return own
     joined = Type()

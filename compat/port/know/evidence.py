@@ -177,6 +177,7 @@ def _of_index(known: Inference, node: s.Index) -> Iterator[tuple[s.Node, Type]]:
         ):
             yield owner, tensor()
     elif isinstance(node.key, s.Table):
+        yield node.object, tensor()  # a table has nothing under one that is made here
         if len(node.key.fields) > 1:
             yield _entry_of(node.object), tensor()
     elif known.type(node.key).is_number:

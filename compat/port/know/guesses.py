@@ -81,7 +81,7 @@ def _loaded(known: Inference, things: Things) -> bool:
         names = things[kind].fields if kind in things else set()
         if names and any(names <= has for has in ours):
             continue
-        if not kind.atoms:
+        if not kind.atoms and known.type(node.key).is_string:  # by a number it may be a tensor
             tables[kind] = Table(uses={"loaded"})
             _take(known, kind, Type(Kind.TABLE, table=tables[kind]))
             found = True

@@ -151,6 +151,7 @@ class Inference:
         self.by_function: dict[s.Function, Signature] = {}
         self.originals: dict[s.Node, Signature] = {}  # of Python's functions, as values
         self.changed = True
+        self.given_metatables: dict[s.Node, Type] = {}
         self.become: dict[Variable, Class] = {}  # what is given to setmetatable, and the class
         self.command_line: Table | None = None
         self.seen_tables: dict[s.Node, Table] = {}

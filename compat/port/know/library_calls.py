@@ -80,6 +80,7 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
             known.become |= {n.variable: klass for n in parts if isinstance(n, s.Name)}
             known.make_object(target.shape, klass)
             return [klass.object]
+        known.given_metatables[node] = target
         if target.shape is not None:
             target.shape.uses.add("meta")
             known.join(target.shape.meta, arguments[1])

@@ -198,7 +198,7 @@ class Type:
     def close(self) -> None:
         """Have nothing unknown among the possibilities but tables of another form."""
         if self.open and self.shape is not None and self.shape.is_own_meta:
-            self.shape.uses.add("loaded")
+            self.shape.uses.add("foreign")
         self.open = False
 
     @property
@@ -283,8 +283,7 @@ class Table:
 
     def name(self, name: str) -> Type:
         """Return the type of a field."""
-        table = self.root()
-        return table.names.setdefault(name, Type())
+        return self.root().names.setdefault(name, Type())
 
     @property
     def has_unknown_names(self) -> bool:
@@ -308,8 +307,9 @@ class Table:
 
     @property
     def is_own_meta(self) -> bool:
-        """Whether it is a ``lua.Table``: it has a metatable, and the program makes it."""
-        return "meta" in self.uses and bool(self.made) and "loaded" not in self.uses
+        """Whether it is a ``lua.Table``: it has a metatable, and the program makes or loads it."""
+        is_ours = bool(self.made) or "loaded" in self.uses
+        return is_ours and self.uses & {"meta", "foreign"} == {"meta"}
 
     def is_past(self, number: int) -> bool:
         """Return whether a fixed key is past the end of a list that is made shorter, and never

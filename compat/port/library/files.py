@@ -32,7 +32,10 @@ def load(node: s.Call, draft: Draft) -> Code | None:
     kind = draft.types.type(node)
     if kind.only(Kind.TENSOR, Kind.MODULE, Kind.STRING, Kind.FLOAT, Kind.INT, Kind.NUMBER):
         return made
-    return code.call("t7.load", draft.value(node.arguments[0]), "plain=True")
+    made = code.call("t7.load", draft.value(node.arguments[0]), "plain=True")
+    given = [kind.shape for kind in draft.types.given_metatables.values()]
+    is_given = any(shape is None or "loaded" in shape.uses for shape in given)
+    return code.call("lua.with_metatables", made) if is_given else made
 
 
 def save(node: s.Call, draft: Draft) -> Code | None:

@@ -86,6 +86,7 @@ from compat.port.lua.tables import (
     rawget,
     rawset,
     setmetatable,
+    with_metatables,
     without_functions,
 )
 from compat.port.lua.tensors import (

@@ -18,7 +18,7 @@ from compat.lua_tables import attribute
 from compat.port.lua import coroutine
 from compat.port.lua.errors import is_library, is_of_draft, value_at_origin, value_of
 from compat.port.lua.objects import Object
-from compat.port.lua.runtime import Original, Storage
+from compat.port.lua.runtime import Original, Storage, function_of
 from compat.port.lua.tables import pairs
 from compat.port.lua.text import bytes_as_text
 from compat.port.lua.values import results, values
@@ -109,6 +109,33 @@ class Instance(LuaTable):
         if callable(found) and not isinstance(found, type) and not self.__dict__["__has__"](name):
             return functools.partial(found, self)
         return found
+
+    def __eq__(self, other: object) -> bool:
+        return bool(function_of("function(a, b) return a == b end")(self, other))
+
+
+def _operator(sign: str, is_reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """Return an operator that asks the metatables of Lua."""
+
+    def operate(self: Any, other: Any) -> Any:
+        a, b = (other, self) if is_reflected else (self, other)
+        return function_of(f"function(a, b) return a {sign} b end")(a, b)
+
+    return operate
+
+
+for _name, _sign in {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "truediv": "/",
+    "mod": "%",
+    "pow": "^",
+}.items():
+    setattr(Instance, f"__{_name}__", _operator(_sign))
+    setattr(Instance, f"__r{_name}__", _operator(_sign, is_reflected=True))
+for _name, _sign in {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "concat": ".."}.items():
+    setattr(Instance, f"__{_name}__", _operator(_sign))
 
 
 class _Where(type):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import io
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -75,6 +76,12 @@ class File:
     def flush(self) -> None:
         """Have what was written appear."""
         self.stream.flush()
+
+    def setvbuf(self, mode: str, _size: float | None = None) -> bool:
+        """``file:setvbuf``."""
+        if isinstance(self.stream, io.TextIOWrapper):
+            self.stream.reconfigure(line_buffering=mode == "line", write_through=mode == "no")
+        return True
 
 
 class _Output(File):

@@ -206,6 +206,17 @@ def rawget(t: Any, key: Any) -> Any:
     return found.__func__ if isinstance(found, staticmethod) else found
 
 
+def with_metatables(value: Any, made: dict[int, Any] | None = None) -> Any:
+    """Return what was loaded with dicts that can have metatables."""
+    made = {} if made is None else made
+    if id(value) in made or type(value) not in (dict, list):
+        return made.get(id(value), value)
+    kept = made[id(value)] = Table() if type(value) is dict else value
+    for key, entry in value.items() if type(value) is dict else enumerate(value):
+        kept[key] = with_metatables(entry, made)
+    return kept
+
+
 def without_functions(t: Any) -> Any:
     """Return a table as it is saved: with all but its functions, which a file of Python's cannot
     have.
@@ -393,7 +404,7 @@ def pairs(t: Any) -> Steps:
     need_table(t, "pairs")
     found: Iterable[tuple[Any, Any]]
     if isinstance(t, dict):
-        found = list(t.items())
+        found = ((key, t.get(key)) for key, _ in list(t.items()))  # as they are when they come
     elif isinstance(t, (list, tuple)):
         found = list(items(t))
     elif kinds.is_of_lua(t):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from compat.port.know.scopes import Variable
 from compat.port.know.shapes import captures, cut, first_labels
-from compat.port.know.types import Kind
+from compat.port.know.types import Kind, Table
 from compat.port.read import syntax as s
 from compat.port.read.syntax import PortError
 from compat.port.write import code
@@ -229,18 +230,39 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
     is_full = shape is None or "lacking" not in shape.uses
     if kind.only(Kind.OPTIONS):
         is_full = is_full and (shape is None or "deleted" not in shape.uses)  # it has None then
-    if path == "pairs" and is_full and (is_dict or kind.only(Kind.OPTIONS)):
+    own = node.names[0].variable
+    is_deleted = is_dict and plain is not None and "deleted" in plain.uses
+    is_live = is_deleted and plain is not None and _changes(node.body, plain, own, draft, set())
+    if path == "pairs" and is_full and not is_live and (is_dict or kind.only(Kind.OPTIONS)):
         no_key = no_key and is_dict
         if no_key:
             del names[0]
         part = ".values()" if no_key else ".items()" if len(names) > 1 else ""
         inner = Code(f"{owner.atom}{part}") if part else owner
-        changed = shape is not None and is_dict and "deleted" in shape.uses
-        return code.call("list", inner) if changed else inner
+        return code.call("list", inner) if is_deleted else inner
     if not kind.atoms:
         draft.unknown(table, "loops")
     names += ["_"] * (len(names) == 1)
     return code.call(f"lua.{path}", owner)
+
+
+def _changes(
+    part: s.Node, shape: Table, own: Variable | None, draft: Draft, seen: set[s.Node]
+) -> bool:
+    """Return whether code, or what it calls, sets entries of a table other than that of ``own``."""
+    seen.add(part)
+    for node in s.walk(part):
+        targets = node.targets if isinstance(node, s.Assign) else []
+        others = (t for t in targets if getattr(getattr(t, "key", None), "variable", 0) is not own)
+        if any(
+            isinstance(t, s.Index) and draft.types.owner(t.object).shape is shape for t in others
+        ):
+            return True
+        called = draft.types.called(node) if isinstance(node, s.Call) else []
+        bodies = {function.body for signature in called for function in signature.nodes}
+        if any(_changes(body, shape, None, draft, seen) for body in bodies - seen):
+            return True
+    return False
 
 
 @statement(s.Return)

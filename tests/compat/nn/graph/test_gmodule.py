@@ -189,6 +189,7 @@ def test_forwardnodes_name_the_modules() -> None:
     assert found["hidden"].data["module"] is net.modules[1]
     assert isinstance(found["hidden"].children[0].data["module"], nn.Tanh)
     assert str(hidden) == "Node(nn.Linear, hidden)"
+    assert x.annotate(["first"]).data["annotations"] == {"name": "input", 1: "first"}
 
 
 def test_replace_changes_what_runs() -> None:

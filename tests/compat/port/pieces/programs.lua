@@ -173,3 +173,43 @@ local function sample(path)
   print()
 end
 sample(path)
+
+-- # a loaded table that gets a metatable
+local path = os.tmpname()
+torch.save(path, {data = torch.ones(2, 3), label = torch.Tensor{4, 5}, inner = {n = 1}})
+local set, test = torch.load(path), torch.load(path)
+setmetatable(set, {__index = function(t, i) return {t.data[i], t.label[i]} end})
+setmetatable(set.inner, {__index = function(t, name) return name .. t.n end})
+function set:size() return self.data:size(1) end
+set.data = set.data:float()
+set.data[{{}, {2}}]:add(3)
+test.data[{{}, {1, 2}}]:add(-1)
+print(set:size(), set[2][1]:sum(), set[1][2], set.inner.x, test.data:sum())
+for i = 1, 2 do print(test.label[i] == 4) end
+os.remove(path)
+
+-- # the buffer of a file
+io.stdout:setvbuf('no')
+print(io.stdout:setvbuf('line'), io.stderr:setvbuf('full', 100))
+
+-- # operators of Lua's objects
+local List, Set = require 'pl.List', require 'pl.Set'
+local a, b = Set{1, 2, 3}, Set{2, 3, 4}
+print((a - Set{1}):len(), #Set.values(a + b), #Set.values(a * b), Set{2} < a, a <= b)
+local l = List{1, 2}
+print(a == b, a == Set{1, 2, 3}, l == List{1, 2}, l == l)
+
+-- # a table that changes while pairs goes through it
+local model = {a = {}}
+for i = 1, 9 do model.a[i * 7] = i end
+local function update(k)
+  model.a[k + 7], model.a[k + 14] = nil, model.a[k + 14] and 100
+end
+local sum = 0
+for k, v in pairs(model.a) do
+  sum = sum + (v < 100 and 1 or 0)
+  if k == 7 or model.a[7] then for i = 2, 9 do update(i * 7 - 7) end; model.a[7] = nil end
+end
+print(sum)
+for k in pairs(model.a) do model.a[k] = nil end
+print(next(model.a))
