@@ -111,7 +111,7 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
     """Note what is put under a key."""
     table = table.root()
     if isinstance(key, s.Name) and key.variable in known.cutting:
-        table.uses.add("cut")
+        table.uses |= {"cut", "deleted"}
         return
     before = len(table.keys)
     handler = table.event("__newindex").signature

@@ -22,13 +22,13 @@ from compat.port.know import (
     statements,
     values,
 )
+from compat.port.know.cuts import cut
 from compat.port.know.files import Class, File
 from compat.port.know.narrowing import filled, narrowed, present
 from compat.port.know.permutations import orders
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import (
     appended,
-    cut,
     followed,
     functions_in,
     given_names,

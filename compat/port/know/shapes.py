@@ -465,21 +465,6 @@ def chain_root(node: s.Node) -> s.Node:
     return node
 
 
-def cut(node: s.Node) -> s.Node | None:
-    """Return the list whose end a loop takes away: ``for i = n, #t do t[i] = nil end``."""
-    if not isinstance(node, s.ForRange) or node.step is not None or len(node.body.statements) != 1:
-        return None
-    only, last = node.body.statements[0], node.last
-    target = only.targets[0] if isinstance(only, s.Assign) and len(only.targets) == 1 else None
-    if not isinstance(target, s.Index) or not isinstance(last, s.Unary) or last.operator != "#":
-        return None
-    assert isinstance(only, s.Assign)
-    is_nil = [isinstance(v, s.Constant) and v.value is None for v in only.values] == [True]
-    is_own = isinstance(target.key, s.Name) and target.key.variable is node.name.variable
-    is_same = s.describe(target.object) == s.describe(last.operand) and "(" not in s.describe(last)
-    return target.object if is_nil and is_own and is_same else None
-
-
 def last_added(block: s.Block) -> set[s.Call]:
     """Return the calls ``net:add(m)`` that are the last of their net, as the text has them."""
     held: dict[s.Node, Variable] = {}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from compat.port.know.cuts import cut
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import captures, cut, first_labels
+from compat.port.know.shapes import captures, first_labels
 from compat.port.know.types import Kind, Table
 from compat.port.read import syntax as s
 from compat.port.read.syntax import PortError

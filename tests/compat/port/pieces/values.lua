@@ -1233,6 +1233,10 @@ local function trim(t, n) for i = n + 1, #t do t[i] = nil end return t end
 local squares = {}
 for i = 1, 5 do squares[#squares + 1] = i * i end
 print(#trim(squares, 3), #trim(squares, 7), table.concat(squares, ','))
+print(#trim({4, 5, 6}, -2), #trim({4, 5, 6}, 1.5))
+local e = {1, 2, 3, 4}
+for i = 3, #e do e[i] = nil end
+for i = 1, 4 do print(e[i]) end
 
 -- # a default of which nobody knows what it is
 local env = {x = 3}
