@@ -48,14 +48,13 @@ def find_classes(known: Inference, file: File) -> None:
 
 
 def _asked_names(node: s.Node) -> set[object]:
-    """Return the names of entries that a statement asks for and does not call: there may be no
-    method yet.
+    """Return the names of entries that a statement sets, or asks for and does not call: there may
+    be no method yet, or another.
     """
     if isinstance(node, s.Function):
         return set()
     found = {s.constant(node.key)} if isinstance(node, s.Index) else set()
-    left = node.targets if isinstance(node, s.Assign) else []
-    left = [node.function] if isinstance(node, s.Call) and node.method is None else left
+    left = [node.function] if isinstance(node, s.Call) and node.method is None else []
     parts = [*(t.object for t in left if isinstance(t, s.Index)), *node.children()]
     return found.union(*(_asked_names(part) for part in parts if part not in left))
 

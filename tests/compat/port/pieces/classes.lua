@@ -825,3 +825,17 @@ print(c.f, C.g)
 function C:f() return self.x end
 function C:g() return self:f() + 1 end
 print(c:f(), c:g())
+
+-- # another name of a function that gets a function of its own later
+local Own = torch.class('Rule')
+function Own:__init(x) self.x = x end
+function Own:get() return self.x end
+Own.fetch = Own.get
+print(Rule(4):fetch())
+Own.fetch = function(self) return 'new' .. self.x end
+print(Rule(4):fetch(), Rule(4):get())
+function Own.two(n) return n * 2 end
+Own.double = Own.two
+print(Own.double(3))
+function Own.double(n) return n * 20 end
+print(Own.double(3), Own.two(3))
