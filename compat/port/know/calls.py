@@ -45,6 +45,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             if found is not None:
                 return _less_numbers(known, node, found)
         callee = known.type(node.function)
+        if (made := library_calls.checker(known, node)) is not None:
+            return made
         if _is_of_lua(callee) or (path or "").startswith(_OF_TABLES_OF_LUA):
             return [of_lua(FROM_LUA)]
         event = own_event(known, "__call", callee)
@@ -290,6 +292,8 @@ def call(known: Inference, signature: Signature | None, arguments: list[Type]) -
     if signature.choices:
         return joined([known.call(one, arguments) for one in signature.choices])
     signature.calls.add(len(arguments))
+    if signature.taken is not None:
+        library_calls.take(known, signature.taken, arguments)
     takes = max((len(f.parameters) for f in signature.nodes), default=len(arguments))
     if not signature.gets_nil and any(Kind.NIL in kind.atoms for kind in arguments[takes:]):
         signature.gets_nil = known.changed = True

@@ -165,7 +165,8 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
             table.uses.add("dynamic")
         elif kind.atoms:
             table.keys.add("other")
-        known.join(table.items, value)
+        if not isinstance(key, s.Name) or key.variable not in known.copied:
+            known.join(table.items, value)
     if value.may_be_nil and not value.only(Kind.NIL):
         table.uses.add("lacking")  # Python keeps the None
     if value.only(Kind.NIL):

@@ -176,6 +176,7 @@ class Inference:
         self.lasts: dict[Variable, int] = {}  # and to
         self.falling: set[Variable] = set()  # what loops count down to 1
         self.cutting: set[Variable] = set()  # what loops count that take the end of a list away
+        self.copied: set[Variable] = set()  # names and values of loops that copy entries
         self.filled: set[s.Call] = set()  # of functions of lists, where the length was looked at
         self.present: set[s.Name] = set()  # variables behind tests of whether they are there
         self.conditions: set[s.Node] = set()  # entries that may be missing

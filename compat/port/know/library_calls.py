@@ -8,7 +8,7 @@ from compat.port.know.files import Class
 from compat.port.know.lapp import declared
 from compat.port.know.scopes import KNOWN, LOADERS, RUN
 from compat.port.know.shapes import captures, is_open, is_self, required
-from compat.port.know.types import Kind, Table, Type, list_of, of_lua, tensor
+from compat.port.know.types import Kind, Signature, Table, Type, list_of, of_lua, tensor
 from compat.port.library import function_results
 from compat.port.library.results import has_size_1
 from compat.port.read import syntax as s
@@ -35,6 +35,45 @@ def _lapp(known: Inference, text: s.Node) -> Type:
                 known.command_line.name(name).join(kind)
                 known.command_line.always.add(name)
     return Type(Kind.OPTIONS, table=known.command_line)
+
+
+def checker(known: Inference, node: s.Call) -> list[Type] | None:
+    """Return the function that argcheck makes of rules, if it is this that is called: it gives its
+    arguments, or a table of them by name.
+    """
+    made = node.function
+    made = (
+        next(iter(known.sources.get(made.variable, [])), made) if isinstance(made, s.Name) else made
+    )
+    rules = node.arguments[0] if node.arguments else None
+    if required(made) != "argcheck" or not isinstance(rules, s.Table):
+        return None
+    if node not in known.originals:
+        taken = Table(keys={"name"})
+        for rule in (
+            f.value for f in rules.fields if f.key is None and isinstance(f.value, s.Table)
+        ):
+            own = {s.constant(f.key): f.value for f in rule.fields if f.key is not None}
+            name = str(s.constant(own.get("name")))
+            taken.name(name).join(known.type(own["default"]) if "default" in own else Type())
+            if "opt" in own:
+                taken.name(name).join(Type(Kind.NIL))
+            taken.always.add(name)
+        is_packed = any(s.constant(f.key) == "pack" for f in rules.fields)
+        found = [Type(Kind.TABLE, table=taken)] if is_packed else list(taken.names.values())
+        known.originals[node] = Signature(results=found, by_node={None: {len(found)}}, taken=taken)
+    return [Type(Kind.FUNCTION, function=known.originals[node])]
+
+
+def take(known: Inference, taken: Table, arguments: list[Type]) -> None:
+    """Note what a function of argcheck's is given: a table with its arguments, or them."""
+    given = arguments[0].shape if len(arguments) == 1 else None
+    is_by_name = given is not None and bool(given.names.keys() & taken.names.keys())
+    for i, name in enumerate(taken.names):
+        if given is not None and is_by_name and name in given.names:
+            known.join(taken.name(name), known.entry(arguments[0], given, s.Constant(name)))
+        elif i < len(arguments) and not is_by_name:
+            known.join(taken.name(name), arguments[i])
 
 
 def options(known: Inference, node: s.Call) -> Table:

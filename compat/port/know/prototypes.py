@@ -58,7 +58,7 @@ class _Look:
             elif isinstance(node, s.Function):
                 self.functions.append(node)
             elif isinstance(node, s.ForEach):
-                self.copies += _copies(self.known, node)
+                self.copies += copies(self.known, node)
             elif isinstance(node, s.Statement) and (found := defined(node)):
                 define, owner, name = found
                 self.methods.setdefault(self.variable(owner), {})[name] = define
@@ -243,10 +243,10 @@ def _copied(
     only, target = node.body.statements, before.names[0]
     if len(only) != 1 or not isinstance(only[0], s.Assign):
         return None
-    return next((pair for pair in _copies(known, node) if names(pair[1], target.variable)), None)
+    return next((pair for pair in copies(known, node) if names(pair[1], target.variable)), None)
 
 
-def _copies(known: Inference, node: s.ForEach) -> Iterator[tuple[s.Name, s.Name]]:
+def copies(known: Inference, node: s.ForEach) -> Iterator[tuple[s.Name, s.Name]]:
     """Yield C and the tables of a loop ``for k, v in pairs(C) do`` that puts all entries there."""
     call, source = node.values[0], None
     if isinstance(call, s.Call) and known.dotted(call.function) == "pairs" and call.arguments:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from compat.port.know import calls
 from compat.port.know.entries import any_entry
+from compat.port.know.prototypes import copies
 from compat.port.know.registry import EFFECTS, statement
-from compat.port.know.shapes import captures, is_open, may_end
+from compat.port.know.shapes import captures, is_open, is_self, may_end
 from compat.port.know.types import Kind, Type, tensor
 from compat.port.library.results import METHODS
 from compat.port.read import syntax as s
@@ -42,6 +43,10 @@ def _assigned(known: Inference, node: s.Assign) -> None:
     for i, (target, kind) in enumerate(zip(node.targets, kinds, strict=False)):
         if i >= len(node.values) or not _keeps_kind(target, node.values[i]):
             _assign(known, target, kind)
+        if isinstance(target, s.Index) and isinstance(
+            node.values[min(i, len(node.values) - 1)], s.Index
+        ):
+            _note_owner(known, known.type(target.object), target.key, kind)
 
 
 def _keeps_kind(target: s.Node, value: s.Node) -> bool:
@@ -98,8 +103,21 @@ def _for_range(known: Inference, node: s.ForRange) -> None:
 
 @statement(s.ForEach)
 def _for_each(known: Inference, node: s.ForEach) -> None:
-    for name, kind in zip(node.names, known.loop_types(node), strict=False):
-        known.join(known.of(name.variable), kind)
+    for source, target in copies(known, node):
+        given, own = known.type(source), known.type(target)
+        if given.shape is None or own.shape is None:
+            continue
+        name, value = (name.variable for name in node.names)
+        known.copied |= {value} if len(value.reads) == 1 else set()
+        if given.shape.keys == {"name"} and not given.shape.has_unknown_names:
+            known.copied.add(name)
+        for word in list(given.shape.names):
+            field = s.Constant(word)
+            kind = known.entry(given, given.shape, field)
+            known.store(own.shape, field, kind)
+            _note_owner(known, own, field, kind)
+    for each, kind in zip(node.names, known.loop_types(node), strict=False):
+        known.join(known.of(each.variable), kind)
 
 
 def _inside(known: Inference, node: s.Node) -> None:
@@ -182,6 +200,14 @@ def _assign(known: Inference, target: s.Node, kind: Type) -> None:
         kind.signature.root().is_hook = True
 
 
+def _note_owner(known: Inference, owner: Type, key: s.Node, kind: Type) -> None:
+    """Note a method, from elsewhere, in a field of an object: calls give it the object."""
+    nodes = kind.signature.root().nodes if kind.signature is not None else []
+    if Kind.OBJECT in owner.atoms and nodes and all(map(is_self, nodes)):
+        known.changed |= s.constant(key) not in known.given_owner
+        known.given_owner.add(s.constant(key))
+
+
 def loop_types(known: Inference, node: s.ForEach) -> list[Type]:
     """Return the types of the names of ``for … in``."""
     call = node.values[0]
@@ -199,7 +225,8 @@ def loop_types(known: Inference, node: s.ForEach) -> list[Type]:
                 return [Type(Kind.INT), shape.items]
             key, value = Type(), Type()
             key.join(shape.key)
-            value.join(any_entry(shape))
+            if not known.copied & {name.variable for name in node.names[1:]}:
+                value.join(any_entry(shape))
             if shape.names:
                 key.join(Type(Kind.STRING))
             if "next" in shape.keys:

@@ -395,6 +395,7 @@ class Signature:
     gets_nil: bool = False  # for ``...``, at times
     spreads: bool = False  # whether somebody takes all results, however many there are
     choices: list[Signature] = field(default_factory=list)  # it is one of these, which stay apart
+    taken: Table | None = None  # its arguments by name, if argcheck made it
 
     def root(self) -> Signature:
         """Return the representative of all types that are equal to this one."""
@@ -461,8 +462,7 @@ class Signature:
 
         A function that gives fewer at times gives None for them, unless somebody counts.
         """
-        counts = self.counts
-        root = self.root()
+        counts, root = self.counts, self.root()
         if root.choices:
             given = {one.root().count for one in root.choices}
             is_counted = any(one.root().spreads for one in root.choices)

@@ -480,7 +480,7 @@ def test_a_function_in_a_field_does_not_make_all_fields_one(draft: Callable[[str
         """
     )
     assert "self.names, self.places = [], {}" in made
-    assert "self.hook(self.names[i - 1])" in made
+    assert 'lua.method(self, "hook", self.names[i - 1])' in made
 
 
 def test_self_is_the_table_that_a_method_is_defined_in(draft: Callable[[str], str]) -> None:

@@ -839,3 +839,48 @@ Own.double = Own.two
 print(Own.double(3))
 function Own.double(n) return n * 20 end
 print(Own.double(3), Own.two(3))
+-- # fields of objects with methods from elsewhere, and entries copied by a loop
+local D = torch.class('HookedLoader')
+function D:__init(args)
+   for k, v in pairs(args) do self[k] = v end
+   if not self.hook then self.hook = self.defaultHook end
+   if not self.loadSize then self.loadSize = self.sampleSize end
+   self.scale = args.scale or self.double
+end
+function D:defaultHook(x) return x * 2 end
+function D:double(x) return x + #self.paths end
+local d = HookedLoader{paths = {'a', 'b'}, sampleSize = {3, 4}, verbose = true}
+print(d:hook(4), #d.paths, d.verbose, d.split, d:scale(1))
+d.hook = function(self, x) return self.sampleSize[1] + x end
+print(d:hook(3), d.loadSize[2])
+local e = HookedLoader{paths = {'a'}, sampleSize = {3, 4, 5}, hook = function(self, x) return #self.paths + x end}
+print(e:hook(3), e.verbose, e.loadSize[3])
+-- # functions that argcheck makes
+local argcheck = require 'argcheck'
+local check = argcheck{
+   pack = true,
+   {name = 'paths', type = 'table', check = function(t) return t[1] ~= nil end},
+   {name = 'sampleSize', type = 'table'},
+   {name = 'verbose', type = 'boolean', default = false},
+   {name = 'loadSize', type = 'table', opt = true},
+   {name = 'hook', type = 'function', opt = true},
+}
+local D = torch.class('CheckedLoader')
+function D:__init(...)
+   local args = check(...)
+   for k, v in pairs(args) do self[k] = v end
+   if not self.loadSize then self.loadSize = self.sampleSize end
+   if not self.hook then self.hook = self.defaultHook end
+   if self.verbose then print('verbose') end
+end
+function D:defaultHook(x) return x * 2 end
+local d = CheckedLoader{paths = {'a', 'b'}, sampleSize = {3, 4}, verbose = true}
+print(d:hook(4), #d.paths, d.loadSize[2])
+local e = CheckedLoader{paths = {'q'}, sampleSize = {1, 2}}
+for _, p in ipairs(e.paths) do print(p, e.sampleSize[1] * e.sampleSize[2]) end
+local add = argcheck{{name = 'x', type = 'number'}, {name = 'y', type = 'number', default = 10}}
+local function sum(...)
+   local x, y = add(...)
+   return x + y
+end
+print(sum(1), sum(1, 2))
