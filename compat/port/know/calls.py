@@ -31,6 +31,7 @@ def all_results(known: Inference, node: s.Node) -> list[Type]:
 def results(known: Inference, node: s.Call) -> list[Type]:
     """Return the types of what a call gives; one at least, which is ``nil`` where there is none."""
     arguments = [known.type(a) for a in node.arguments]
+    all_given = _with_rest(known, node, arguments)
     owner = None if node.method is None else known.owner_of_method(node)  # once: it may be a chain
     if node.arguments and is_open(node.arguments[-1]) and known.takes_all(node, owner):
         known.spread_out(node.arguments[-1])
@@ -40,7 +41,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         if path is not None:
             klass = known.class_named(path)
             if klass is not None:
-                return construct(known, klass, arguments)
+                return construct(known, klass, all_given)
             found = library_calls.results(known, path, node, arguments)
             if found is not None:
                 return _less_numbers(known, node, found)
@@ -51,18 +52,18 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             return [of_lua(FROM_LUA)]
         event = own_event(known, "__call", callee)
         if event is not None and callee.signature is None:
-            return known.call(event, [callee, *arguments])
+            return known.call(event, [callee, *all_given])
         if Kind.CLASS in callee.atoms and (classes := known.classes_of(callee)):
-            return joined([construct(known, klass, arguments) for klass in classes])
+            return joined([construct(known, klass, all_given) for klass in classes])
         if known.makes_node(callee):
             return given.of_object(callee, len(arguments))
         klass = known.seen_class(known.facts.get((known.file.path, node.start, node.end), []))
         if callee.signature is None and klass is not None:
-            return construct(known, klass, arguments)
+            return construct(known, klass, all_given)
         if callee.signature is None and not callee.atoms:
             return _call_by_name(known, node, arguments)
         _note_open(node, callee.signature, 0)
-        found = known.call(callee.signature, _given(known, node, callee.signature, arguments))
+        found = known.call(callee.signature, _given(known, node, callee.signature, all_given))
         picked = _picked(known, node, callee.signature, arguments)
         return found if picked is None else [picked, *found[1:]]
     if _is_of_lua(owner):
@@ -118,13 +119,13 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         is_any = bool(node.arguments) and isinstance(node.arguments[-1], s.Vararg)
         count = len(node.arguments) + 1 - is_any
         _note_shorter(known, node.method, count, known.classes_of(owner))
-        return joined([known.call(own, [whose, *arguments]) for whose, own in methods])
+        return joined([known.call(own, [whose, *all_given]) for whose, own in methods])
     if owner.shape is not None:
         kind = known.entry(owner, owner.shape, s.Constant(node.method))
         if known.is_layer(owner) and not kind.atoms:  # a method of nn.Module's
             return given.module_method(owner, node.method, arguments)
         _note_open(node, kind.signature, 1)
-        return known.call(kind.signature, [owner, *arguments])
+        return known.call(kind.signature, [owner, *all_given])
     if node.method == "size" and not arguments and "size" not in known.own_methods:
         return [Type(Kind.SIZES, Kind.INT)]  # of a tensor, or of a storage
     return _call_by_name(known, node, [Type(), *arguments])
@@ -187,20 +188,27 @@ def own_event(known: Inference, event: str, kind: Type) -> Signature | None:
     return None if define is None else known.signature(define.function).root()
 
 
+def _with_rest(known: Inference, node: s.Call, arguments: list[Type]) -> list[Type]:
+    """Return the arguments with all that ``...`` stands for: what calls of the function around
+    give it behind its names.
+    """
+    if not node.arguments or not isinstance(node.arguments[-1], s.Vararg):
+        return arguments
+    around = known.returns[-1][0].root()
+    names = max((len(f.parameters) for f in around.nodes if f.is_vararg), default=None)
+    rest = [] if names is None else around.parameters[names:]
+    return [*arguments[:-1], *(rest or [Type()])]
+
+
 def _given(
     known: Inference, node: s.Call, signature: Signature | None, arguments: list[Type]
 ) -> list[Type]:
-    """Return the arguments with all that ``...`` stands for, and all results of the last, where
-    functions take different numbers.
-    """
+    """Return the arguments with all results of the last, where functions take different numbers."""
     last = node.arguments[-1] if node.arguments else None
-    if isinstance(last, s.Vararg):  # what calls of the function around give it behind its names
-        around = known.returns[-1][0].root()
-        names = max((len(f.parameters) for f in around.nodes if f.is_vararg), default=None)
-        rest = [] if names is None else around.parameters[names:]
-        return [*arguments[:-1], *(rest or [Type()])]
     taken = {len(f.parameters) for f in signature.nodes} if signature is not None else set()
-    if last is None or not is_open(last) or len(taken) < 2 or not known.count(last):
+    if isinstance(last, s.Vararg) or last is None or not is_open(last):
+        return arguments
+    if len(taken) < 2 or not known.count(last):
         return arguments
     return [*arguments[:-1], *known.all_results(last)[: known.count(last)]]
 
