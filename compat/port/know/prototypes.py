@@ -77,6 +77,7 @@ class _Look:
         found |= {owner for owner, own in self.methods.items() if own.keys() & _OWN_ACCESS}
         found |= {v for v, made in self.sources if v in self.classes and _is_no_class(made)}
         classes = self.classes | self.methods.keys()
+        found |= {*self._copied(classes)}
         while (
             others := {
                 variable
@@ -97,17 +98,29 @@ class _Look:
         }
         copied = {source.variable for source, target in self.copies if into[target.variable]}
         yield from copied
+        yield from map(self.variable, self._arguments(copied))
+
+    def _arguments(self, parameters: set[Variable]) -> Iterator[s.Node]:
+        """Yield what calls give for parameters of named functions."""
         taken = {
             (s.describe(n.target), i)
             for file in self.known.files
             for n in s.walk(file.block)
             if isinstance(n, s.Define)
             for i, parameter in enumerate(n.function.parameters)
-            if parameter.variable in copied
+            if parameter.variable in parameters
         }
         for call in self.calls:
             places = [i for name, i in taken if name == s.describe(call.function)]
-            yield from (self.variable(call.arguments[i]) for i in places if i < len(call.arguments))
+            yield from (call.arguments[i] for i in places if i < len(call.arguments))
+
+    def _copied(self, classes: set[Variable | None]) -> Iterator[Variable | None]:
+        """Yield tables whose entries a loop copies into one that is no class."""
+        for source, target in self.copies:
+            own = {target.variable}
+            into = self._arguments(own) if target.variable.is_parameter else [target]
+            if any(self.variable(node) not in classes - {None} for node in into):
+                yield self.variable(source)
 
     def _extended(self) -> Iterator[Variable | None]:
         """Yield A of ``B = A:new()``, ``function B:f() … end``."""

@@ -494,3 +494,25 @@ function E.new() return setmetatable({}, E) end
 local d = D.new()
 d:on('a', E.new().double)
 print(d:fire('a', 4), d:fire('b'))
+-- # a table of functions that are copied into tables
+local Emitter = {}
+Emitter.__index = Emitter
+function Emitter.extend(t)
+   t.handlers = {}
+   for k, v in pairs(Emitter) do if k ~= '__index' and k ~= 'extend' then t[k] = v end end
+   return t
+end
+function Emitter:on(name, f)
+   self.handlers[name] = self.handlers[name] or {}
+   table.insert(self.handlers[name], f)
+   return self
+end
+function Emitter:emit(name, ...)
+   for _, f in ipairs(self.handlers[name] or {}) do f(self, ...) end
+   return #(self.handlers[name] or {})
+end
+local trainer = Emitter.extend{epoch = 0}
+function trainer:run(n) for i = 1, n do self.epoch = i; self:emit('epoch', i * 2) end end
+trainer:on('epoch', function(t, x) print(t.epoch, x) end):on('epoch', function() print('two') end)
+trainer:run(2)
+print(trainer:emit('none'), trainer:emit('epoch', 7))
