@@ -48,6 +48,12 @@ def _seen(known: Inference, _things: Things) -> bool:
     return bool(found)
 
 
+def _given(known: Inference, things: Things) -> bool:
+    """Take parameters for what all their places leave: other variables follow from them."""
+    given = {k for v, k in known.variables.items() if v.is_parameter and v not in known.sources}
+    return _left(known, {k: thing for k, thing in things.items() if thing.own in given})
+
+
 def _left(known: Inference, things: Things) -> bool:
     """Take variables and fields for what all their places leave."""
     found = False
@@ -246,5 +252,5 @@ def _expressions(known: Inference, things: Things) -> bool:
 
 
 _STEPS: tuple[Callable[[Inference, Things], bool], ...] = (
-    _seen, _left, _loaded, _layers, _alike, _entries, _namesakes, _keys, _expressions,
+    _seen, _given, _layers, _left, _loaded, _alike, _entries, _namesakes, _keys, _expressions,
 )  # fmt: skip

@@ -565,3 +565,19 @@ def test_no_rule_stands_behind_one_for_the_same_arguments() -> None:
         for name in table.names():
             kinds = [rule.kinds.pattern for rule in table.all(name)]
             assert len(kinds) == len(set(kinds)), name
+
+
+def test_what_follows_from_a_parameter_waits_for_it(draft: Callable[[str], str]) -> None:
+    made = draft(
+        """
+        local Flat, parent = torch.class('nn.PortFlat', 'nn.Module')
+        function Flat:updateOutput(input)
+           local N, C = input:size(1), input:size(2)
+           for i = 1, N do assert(C > 0) end
+           self.output = input:view(N * C, input:nElement() / (N * C))
+           return self.output
+        end
+        """
+    )
+    assert "for _ in range(N):" in made
+    assert "input.view(N * C, " in made
