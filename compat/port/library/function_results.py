@@ -34,6 +34,8 @@ def constant(path: str) -> Type:
     """Return the type of a package's field, such as ``math.pi``."""
     if path in ("math.pi", "math.huge"):
         return Type(Kind.FLOAT)
+    if path in ("io.stdin", "io.stdout", "io.stderr"):
+        return Type(Kind.FILE)
     if path == "arg":
         return Type(Kind.TABLE, table=Table(keys={"list"}, items=Type(Kind.STRING, Kind.NIL)))
     head = path.split(".")[0]
