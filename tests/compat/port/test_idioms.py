@@ -581,3 +581,18 @@ def test_what_follows_from_a_parameter_waits_for_it(draft: Callable[[str], str])
     )
     assert "for _ in range(N):" in made
     assert "input.view(N * C, " in made
+
+
+def test_a_file_may_be_the_output(draft: Callable[[str], str]) -> None:
+    made = draft(
+        """
+        local Log = torch.class('PortLog')
+        function Log:__init(name)
+           if name then self.file = io.open(name, 'w') else self.file = io.stdout end
+        end
+        function Log:add(text) self.file:write(text, '\\n') self.file:flush() end
+        PortLog():add('one')
+        """
+    )
+    assert 'self.file.write(text, "\\n")' in made
+    assert "self.file.flush()" in made

@@ -1242,13 +1242,3 @@ for i = 1, 4 do print(e[i]) end
 local env = {x = 3}
 local function get(k) return env[k] or math[k] end
 print(get('x'), get('nothing'), type(get('pi')))
--- # a file that is the output at times
-local Log = torch.class('PieceLog')
-function Log:__init(name) if name then self.file = io.open(name, 'w') else self.file = io.stdout end end
-function Log:add(t)
-   for i, v in ipairs(t) do self.file:write(tostring(v), i < #t and '\t' or '\n') end
-   return self
-end
-PieceLog():add{1, 2.5, 'x'}:add{3}
-local function emit(h, ...) h = h or io.stdout h:write(...) return h end
-emit(nil, 'q', 'r'):write('\n')
