@@ -297,6 +297,8 @@ def passed(known: Inference) -> Iterator[tuple[list[Variable], Type]]:
         defines = [klass.methods.get(name) for name in _OF_LAYERS] if klass.parent else []
         functions = [define.function for define in defines if define is not None]
         results = [known.signature(define.function).result(0) for define in defines[:1] if define]
-        for place, like in ((1, Type()), (2, results[0] if results else Type())):
+        gives_lists = klass.instance.name("gradInput").only(Kind.TABLE)
+        first = Type(Kind.TABLE, table=Table({"list"}, {"given"})) if gives_lists else Type()
+        for place, like in ((1, first), (2, results[0] if results else Type())):
             given = [f.parameters[place] for f in functions if len(f.parameters) > place]
             yield [parameter.variable for parameter in given], like

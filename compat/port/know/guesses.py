@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from compat.port.know.evidence import TOLD, Thing, Things, is_entry, key, nodes, passed, things
+from compat.port.know.prototypes import names
 from compat.port.know.registry import TYPES
+from compat.port.know.scopes import Variable
 from compat.port.know.types import Kind, Table, Type, tensor
 from compat.port.library import results
 from compat.port.read import syntax as s
@@ -120,6 +122,9 @@ def _layers(known: Inference, things: Things) -> bool:
             kinds = thing.kinds({Kind.TENSOR, Kind.TABLE}) if not own.atoms else set()
             if kinds and forms:
                 _take(known, own, Type(Kind.TABLE, table=forms[0].table))
+                shape = own.shape
+                if shape and "given" in shape.uses and _hold_tensors(known, given, things):
+                    known.join(shape.items, tensor())
                 found = True
             elif Kind.TENSOR in kinds:
                 _take(known, own, tensor())
@@ -128,6 +133,18 @@ def _layers(known: Inference, things: Things) -> bool:
                 _take(known, own, Type(Kind.TABLE, table=Table({"name"}, {"loaded"})))
                 found = True
     return found
+
+
+def _hold_tensors(known: Inference, tables: list[Variable], things: Things) -> bool:
+    """Return whether all places leave the entries of tables to be tensors."""
+    entries: set[s.Node] = set()
+    for variable in tables:
+        inner = s.walk(variable.scope.node.body) if variable.scope else ()
+        entries |= {n for n in inner if isinstance(n, s.Index) and names(n.object, variable)}
+    keys = {key(known, entry) for entry in entries}
+    keys |= {known.of(v) for v, values in known.sources.items() if entries & {*values}}
+    used = [things[k] for k in keys if k in things]
+    return all(Kind.TENSOR in thing.kinds({Kind.TENSOR}) for thing in used)
 
 
 def _alike(known: Inference, things: Things) -> bool:

@@ -13,6 +13,7 @@ from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import NONE, Draft
+from compat.port.write.operators import truth
 from compat.port.write.places import place, wrapped
 from compat.port.write.python_names import method_name
 from compat.port.write.selections import selection
@@ -180,6 +181,15 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     if is_nil and kind.only(Kind.MODULE) and name in METHODS:  # the class's own is called again
         draft.page.write(f'vars({draft.value(target.object)}).pop("{name}", None)')
         return
+    if _is_default(target, values, draft):
+        assert isinstance(value_node, s.Binary)
+        if default := re.fullmatch(r"(.+)\.get(\([\w.\"]+, .+\))", draft.value(value_node).text):
+            draft.page.write(f"{default[1]}.setdefault{default[2]}")
+            return
+        draft.page.write(f"if {code.negated(truth(value_node.left, draft))}:")
+        with draft.page.indented():
+            store(target, [value_node.right], draft)
+        return
     is_bound = binds(target, value_node, draft)
     is_computed = is_class and not isinstance(name, str)
     if isinstance(value_node, s.Function) and (draft.types.dotted(target.object) or is_computed):
@@ -207,6 +217,15 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
         )
         return
     store_code(target, bound(made, target, draft) if is_bound else made, draft)
+
+
+def _is_default(target: s.Index, values: list[s.Node], draft: Draft) -> bool:
+    """Return whether ``t[key] = t[key] or value`` sets an entry that is not there."""
+    value, own = values[0], s.describe(target)
+    is_or = isinstance(value, s.Binary) and value.operator == "or"
+    if not is_or or len(values) > 1 or own != s.describe(value.left) or "…" in own:
+        return False
+    return not draft.types.owner(target.object).is_tensor
 
 
 def _may_delete(value: s.Node, kind: Type, draft: Draft) -> bool:

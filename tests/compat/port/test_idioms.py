@@ -596,3 +596,27 @@ def test_a_file_may_be_the_output(draft: Callable[[str], str]) -> None:
     )
     assert 'self.file.write(text, "\\n")' in made
     assert "self.file.flush()" in made
+
+
+def test_a_layer_that_gives_tables_back_takes_tables_of_tensors(
+    draft: Callable[[str], str],
+) -> None:
+    made = draft(
+        """
+        local Twice, parent = torch.class('nn.PortTwice', 'nn.Module')
+        function Twice:__init() parent.__init(self) self.gradInput = {} end
+        function Twice:updateOutput(input)
+           local x, y = input[1], input[2]
+           self.output:resizeAs(x):copy(x):add(y)
+           return self.output
+        end
+        function Twice:updateGradInput(input, gradOutput)
+           self.gradInput[1] = self.gradInput[1] or input[1].new()
+           self.gradInput[1]:resizeAs(input[1]):copy(gradOutput)
+           return self.gradInput
+        end
+        """
+    )
+    assert "x, y = input[0], input[1]" in made
+    assert "if lua.index(self.gradInput, 1) is None:" in made
+    assert "lua.put(self.gradInput, 1, input[0].new_empty(0))" in made

@@ -1242,3 +1242,25 @@ for i = 1, 4 do print(e[i]) end
 local env = {x = 3}
 local function get(k) return env[k] or math[k] end
 print(get('x'), get('nothing'), type(get('pi')))
+-- # entries that are set where they are missing
+local t, d, m = {}, {}, {}
+t[1] = t[1] or 5
+t[2] = t[2] or 6
+t[1] = t[1] or 7
+print(#t, t[1], t[2])
+for _, w in ipairs{'a', 'b', 'a'} do d[w] = d[w] or {}; table.insert(d[w], #w) end
+print(#d.a, #d.b)
+for i = 1, 3 do m[i] = m[i] or i * 2 end
+for i = 1, 4 do m[i] = m[i] or 0 end
+print(table.concat(m, ' '))
+d.flag = false
+d['flag'] = d['flag'] or true
+print(d.flag)
+local seen = {[3] = false}
+seen[3] = seen[3] or 'now'
+print(seen[3])
+local opt = {lr = 0.1}
+opt.lr = opt.lr or 1
+opt.n = opt.n or 2
+opt.list = opt.list or {1, 2}
+print(opt.lr, opt.n, #opt.list)
