@@ -139,7 +139,8 @@ def _hold_tensors(known: Inference, tables: list[Variable], things: Things) -> b
     """Return whether all places leave the entries of tables to be tensors."""
     entries: set[s.Node] = set()
     for variable in tables:
-        inner = s.walk(variable.scope.node.body) if variable.scope else ()
+        function = variable.scope.node if variable.scope is not None else None
+        inner = s.walk(function.body) if function is not None else ()
         entries |= {n for n in inner if isinstance(n, s.Index) and names(n.object, variable)}
     keys = {key(known, entry) for entry in entries}
     keys |= {known.of(v) for v, values in known.sources.items() if entries & {*values}}

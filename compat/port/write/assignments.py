@@ -222,8 +222,9 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
 def _is_default(target: s.Index, values: list[s.Node], draft: Draft) -> bool:
     """Return whether ``t[key] = t[key] or value`` sets an entry that is not there."""
     value, own = values[0], s.describe(target)
-    is_or = isinstance(value, s.Binary) and value.operator == "or"
-    if not is_or or len(values) > 1 or own != s.describe(value.left) or "…" in own:
+    if not isinstance(value, s.Binary) or value.operator != "or" or len(values) > 1:
+        return False
+    if own != s.describe(value.left) or "…" in own:
         return False
     return not draft.types.owner(target.object).is_tensor
 
