@@ -25,7 +25,7 @@ _WITH_ENTRIES = (Kind.TABLE, Kind.TENSOR, Kind.STORAGE, Kind.SIZES, Kind.OBJECT,
 _LETTERS = {"t": Kind.TENSOR, "n": Kind.NUMBER, "s": Kind.STRING, "l": Kind.TABLE}
 TOLD = {Kind.TENSOR, Kind.NUMBER, Kind.STRING, Kind.TABLE, Kind.MODULE, Kind.OBJECT}
 PASSES = {"forward", "backward", "updateOutput", "updateGradInput", "accGradParameters"}
-_OF_LAYERS = ("updateOutput", "updateGradInput", "accGradParameters", "forward")
+_OF_LAYERS = ("updateOutput", "updateGradInput", "accGradParameters", "forward", "backward")
 _ARITHMETIC = {"+", "-", "*", "/", "%", "^", "<", ">", "<=", ">="}
 _OF_DIMENSIONS = {"size", "select", "narrow", "stride"}  # which they are given first
 

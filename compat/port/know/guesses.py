@@ -62,7 +62,9 @@ def _left(known: Inference, things: Things) -> bool:
     for thing in things.values():
         own = thing.own
         kind = thing.kind() if own is not None else None
-        if own is None or kind is None or (own.is_given_by_lua and kind.table is not None):
+        if own is None or kind is None or own in known.counting:
+            continue
+        if own.is_given_by_lua and kind.table is not None:
             continue
         if not own.atoms - {Kind.NIL} and not own.is_of_lua:
             _take(known, own, kind)

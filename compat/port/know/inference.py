@@ -174,6 +174,7 @@ class Inference:
         self.own_methods: dict[object, list[s.Function]] = {}  # in tables and classes, by name
         self.firsts: dict[Variable, int] = {}  # what loops count from
         self.lasts: dict[Variable, int] = {}  # and to
+        self.counting: set[Type] = set()  # of what loops count, from what is not yet known
         self.falling: set[Variable] = set()  # what loops count down to 1
         self.cutting: set[Variable] = set()  # what loops count that take the end of a list away
         self.copied: set[Variable] = set()  # names and values of loops that copy entries

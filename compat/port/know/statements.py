@@ -95,6 +95,9 @@ def _for_range(known: Inference, node: s.ForRange) -> None:
     first = known.type(node.first)
     known.type(node.last)
     step = known.type(node.step) if node.step is not None else Type(Kind.INT)
+    if not (first.atoms and step.atoms) and not known.is_settled:
+        known.counting.add(known.of(node.name.variable))
+        return
     is_int = first.is_int and step.is_int
     own = Type(Kind.INT if is_int else Kind.NUMBER)
     own.zero = first.zero or s.is_negative(node.first)
