@@ -67,6 +67,8 @@ def _left(known: Inference, things: Things) -> bool:
         if own.is_given_by_lua and kind.table is not None:
             continue
         if not own.atoms - {Kind.NIL} and not own.is_of_lua:
+            if any(isinstance(n, s.Index) and known.type(n).atoms - {Kind.NIL} for n in thing.left):
+                continue  # any entry of its table
             _take(known, own, kind)
             found = True
         elif own.atoms - {Kind.NIL} == kind.atoms:

@@ -1264,3 +1264,26 @@ opt.lr = opt.lr or 1
 opt.n = opt.n or 2
 opt.list = opt.list or {1, 2}
 print(opt.lr, opt.n, #opt.list)
+-- # tables under names that a text has
+local function parse(s)
+   local cfg, section = {}, nil
+   for line in s:gmatch('[^\n]+') do
+      local name = line:match('^%[(%w+)%]$')
+      if name then
+         cfg[name] = cfg[name] or {}
+         section = cfg[name]
+      else
+         local k, v = line:match('^(%w+)=(.*)$')
+         local value = tonumber(v) or v
+         if v == 'true' or v == 'false' then value = v == 'true' end
+         if v:match('^{.*}$') then
+            value = {}
+            for item in v:sub(2, -2):gmatch('[^,]+') do value[#value + 1] = tonumber(item) or item end
+         end
+         (section or cfg)[k] = value
+      end
+   end
+   return cfg
+end
+local cfg = parse('seed=42\n[net]\nlayers={10,20,relu}\nbias=false\ndropout=0.5\nname=my net\n[opt]\nlr=1e-3')
+print(cfg.seed, #cfg.net.layers, cfg.net.layers[3], cfg.net.dropout * 2, cfg.net.name, cfg.net.bias, cfg.opt.lr)
