@@ -178,10 +178,12 @@ def _call_by_name(known: Inference, node: s.Call, arguments: list[Type]) -> list
 
 def own_event(known: Inference, event: str, kind: Type) -> Signature | None:
     """Return what a metatable has for an event, or a class of the script's."""
-    if kind.shape is not None and (found := kind.shape.event(event).signature):
-        return found
+    if kind.shape is not None and (own := kind.shape.event(event).signature):
+        return own
     klass = kind.shape.klass if kind.only(Kind.OBJECT) and kind.shape is not None else None
-    define = None if klass is None else klass.method(event, known.classes)
+    names = (event, f"{event}__")  # Lua's and Torch7's
+    found = [klass.method(name, known.classes) for name in names] if klass is not None else []
+    define = next(filter(None, found), None)
     return None if define is None else known.signature(define.function).root()
 
 

@@ -145,7 +145,8 @@ class Inference:
         self.replaced: set[str] = set()
         self.metatables: set[Variable] = set()
         self.prototypes: set[Variable] = set()
-        self.mixins: set[Variable] = set()  # tables whose entries are copied into others
+        # Tables whose entries are copied into others, and the names of these.
+        self.mixins: dict[Variable, set[object]] = {}
         self.variables: dict[Variable, Type] = {}
         self.namesakes: set[Variable] = set()
         self.by_function: dict[s.Function, Signature] = {}

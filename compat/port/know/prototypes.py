@@ -27,7 +27,7 @@ def find_prototypes(known: Inference) -> None:
     """
     look = _Look(known)
     look.tables()
-    known.mixins |= {variable for variable in look.mixins() if variable is not None}
+    known.mixins |= {v: look.names(v) for v in look.mixins() if v is not None}
 
 
 class _Look:
@@ -40,6 +40,7 @@ class _Look:
         self.calls: list[s.Call] = []
         self.functions: list[s.Function] = []
         self.copies: list[tuple[s.Name, s.Name]] = []  # tables, and what their entries go into
+        self.parts: list[tuple[s.Index, s.Index]] = []  # entries that go into others
         for file in known.files:
             known.file = file
             _split(known, file)
@@ -59,6 +60,10 @@ class _Look:
                 self.functions.append(node)
             elif isinstance(node, s.ForEach):
                 self.copies += _copies(self.known, node)
+            elif isinstance(node, s.Assign):  # A.f = B.f
+                pairs = zip(node.targets, node.values, strict=False)
+                parts = [(t, v) for t, v in pairs if isinstance(t, s.Index)]
+                self.parts += [(v, t) for t, v in parts if isinstance(v, s.Index)]
             elif isinstance(node, s.Statement) and (found := defined(node)):
                 define, owner, name = found
                 self.methods.setdefault(self.variable(owner), {})[name] = define
@@ -92,11 +97,13 @@ class _Look:
         """Yield tables whose entries a loop copies into classes, or a function that they are given
         to.
         """
-        into = {
-            v: v.is_parameter or v in self.classes for v in (t.variable for _, t in self.copies)
-        }
-        copied = {source.variable for source, target in self.copies if into[target.variable]}
-        yield from copied
+        made = {v for v, table in self.sources if isinstance(table, s.Table)} - self.classes
+        copied = {one.variable for one, target in self.copies if target.variable not in made}
+        yield from copied | {self.same.get(v, v) for v in copied}
+        for one, target in self.parts:
+            ends = [self.variable(one.object), self.variable(target.object)]
+            if [end in self.classes for end in ends] == [False, True]:
+                yield ends[0]
         taken = {
             (s.describe(n.target), i)
             for file in self.known.files
@@ -108,6 +115,14 @@ class _Look:
         for call in self.calls:
             places = [i for name, i in taken if name == s.describe(call.function)]
             yield from (self.variable(call.arguments[i]) for i in places if i < len(call.arguments))
+
+    def names(self, variable: Variable) -> set[object]:
+        """Return the names of a table's functions and of what it is made with."""
+        made = (value for v, value in self.sources if v is variable and isinstance(value, s.Table))
+        return {
+            *self.methods.get(variable, ()),
+            *(s.constant(f.key) for t in made for f in t.fields),
+        }
 
     def _extended(self) -> Iterator[Variable | None]:
         """Yield A of ``B = A:new()``, ``function B:f() … end``."""

@@ -839,3 +839,41 @@ Own.double = Own.two
 print(Own.double(3))
 function Own.double(n) return n * 20 end
 print(Own.double(3), Own.two(3))
+
+-- # methods that a class inherits, or has from a mixin, before it gets its own
+local Base = {}
+Base.__index = Base
+function Base:name() return 'base' .. self.x end
+local Derived = setmetatable({}, {__index = Base})
+Derived.__index = Derived
+local d = setmetatable({x = 3}, Derived)
+print(d:name())
+function Derived:name() return 'derived' .. self.x end
+print(d:name())
+local Mixin = {}
+function Mixin:label() return 'label ' .. self.name end
+function Mixin:show() return '<' .. self:label() .. '>' end
+local function include(class, mixin) for k, v in pairs(mixin) do class[k] = v end end
+local P, Q, R = {}, {}, {}
+P.__index = P
+Q.__index = Q
+R.__index = R
+include(P, Mixin)
+function P:label() return 'own ' .. Mixin.label(self) end
+R.label, R.show = Mixin.label, Mixin.show
+for _, class in ipairs({Q}) do for k, v in pairs(Mixin) do class[k] = v end end
+print(setmetatable({name = 'p'}, P):show(), setmetatable({name = 'q'}, Q):show(), setmetatable({name = 'r'}, R):show())
+local Plain = {}
+function Plain.label(self) return self.name end
+function Plain.show(self) return '<' .. self:label() .. '>' end
+local t = {name = 'x'}
+for k, v in pairs(Plain) do t[k] = v end
+print(t:show())
+
+-- # an object of torch.class that a loop calls
+do
+  local It = torch.class('It')
+  function It:__init(n) self.n, self.i = n, 0 end
+  function It:__call__() self.i = self.i + 1; if self.i <= self.n then return self.i end end
+end
+for i in It(2) do print(i) end
