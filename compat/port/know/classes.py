@@ -41,8 +41,8 @@ def find_classes(known: Inference, file: File) -> None:
             if klass is None or klass.node not in own or name == "__index":
                 continue
             _give_self(known, name, define, klass)
-            asks = [name, *[(name,)] * bool(klass.parent)]
-            asks += [v for v, names in known.mixins.items() if name in names]
+            asks: list[object] = [v for v, names in known.mixins.items() if name in names]
+            asks += [name, *[(name,)] * bool(klass.parent)]
             last = max(asked.get(n, -1) for n in asks if n is not klass.variable)
             if name not in klass.methods and last < klass.node.start:
                 block.statements[i] = klass.methods[name] = define
@@ -59,7 +59,7 @@ def _asked_names(known: Inference, node: s.Node) -> set[object]:
         return set()
     if isinstance(node, s.Name):
         return {node.variable} & known.mixins.keys()
-    found = {s.constant(node.key)} if isinstance(node, s.Index) else set[object]()
+    found: set[object] = {s.constant(node.key)} if isinstance(node, s.Index) else set()
     left = [node.function] if isinstance(node, s.Call) and node.method is None else []
     parts = [*(t.object for t in left if isinstance(t, s.Index)), *node.children()]
     if isinstance(node, s.Call):

@@ -113,7 +113,7 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         return [Type(Kind.MODULE)]
     if path in ("table.insert",) and arguments and arguments[0].shape is not None:
         arguments[0].shape.uses.add("append")
-        known.join(arguments[0].shape.items, arguments[-1])
+        known.join(arguments[0].shape.items, arguments[-1].present)
     if path == "tablex.insertvalues" and len(arguments) == 2 and arguments[0].shape is not None:
         arguments[0].shape.uses.add("append")
         if arguments[1].shape is not None:

@@ -1242,3 +1242,18 @@ for i = 1, 4 do print(e[i]) end
 local env = {x = 3}
 local function get(k) return env[k] or math[k] end
 print(get('x'), get('nothing'), type(get('pi')))
+
+-- # entries that are nil, behind the end and in a table that is made
+local list, source = {}, {a = 1}
+local function entry(t, k) return t[k] end
+list[#list + 1] = source.a
+list[#list + 1] = source.never
+list[#list + 1] = entry(source, 'never')
+table.insert(list, source.never)
+for _, k in ipairs({'a', 'b', 'a'}) do list[#list + 1] = source[k] end
+for _, k in ipairs({'a', 'b', 'a'}) do table.insert(list, source[k]) end
+for _, text in ipairs({'a1', 'b', 'c3'}) do list[#list + 1] = text:match('%d+') end
+print(#list, table.concat(list, ' '))
+local n = 0
+for _ in pairs({x = source.never, y = 1}) do n = n + 1 end
+print(n)
