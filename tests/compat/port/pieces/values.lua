@@ -1257,3 +1257,13 @@ print(#list, table.concat(list, ' '))
 local n = 0
 for _ in pairs({x = source.never, y = 1}) do n = n + 1 end
 print(n)
+
+-- # numbers of texts, and what typename gives for what has none
+for _, text in ipairs({'0x1p4', '0x.8', '-0x1.8p1', '0x', '0x.', '-0', 'infinity', '-nan', '1_0', '0b101', '1e5', '1e'}) do print(text, tonumber(text)) end
+for _, text in ipairs({'ff', ' -ff ', '1_0', '1.5', '0xff'}) do print(tonumber(text, 16), tonumber(text, 10)) end
+print(tonumber(10, 16), tonumber(true), 1 / tonumber('-0'))
+print(torch.typename(1))
+print(torch.typename({}), torch.typename('x'))
+local sizes = torch.LongStorage(3):fill(2)
+sizes[2] = 5
+print(sizes)
