@@ -105,8 +105,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         return given.module_method(owner, node.method, arguments)
     if owner.only(Kind.SIZES):
         sizes = Type(Kind.TABLE, table=Table(keys={"list"}, items=Type(Kind.INT)))
-        own = Type(Kind.SIZES)  # as of fill
-        return [{"totable": sizes, "size": Type(Kind.INT)}.get(node.method, own)]
+        by_name = {"totable": sizes, "size": Type(Kind.INT)}
+        return [by_name.get(node.method, Type(Kind.SIZES))]  # as of fill
     if owner.only(Kind.STORAGE) and node.method == "size":
         return [Type(Kind.INT)]
     if owner.only(Kind.FILE):
