@@ -39,6 +39,7 @@ class _Look:
         self.sources: list[tuple[Variable, s.Node]] = []
         self.calls: list[s.Call] = []
         self.functions: list[s.Function] = []
+        self.defines: list[s.Define] = []
         self.copies: list[tuple[s.Name, s.Name]] = []  # tables, and what their entries go into
         self.parts: list[tuple[s.Index, s.Index]] = []  # entries that go into others
         for file in known.files:
@@ -68,6 +69,7 @@ class _Look:
                 define, owner, name = found
                 self.methods.setdefault(self.variable(owner), {})[name] = define
             self.classes.add(own_index(node))
+            self.defines += [node] if isinstance(node, s.Define) else []
 
     def variable(self, node: s.Node | None) -> Variable | None:
         """Return the variable that a name has where the table is made."""
@@ -76,6 +78,8 @@ class _Look:
 
     def tables(self) -> None:
         found = {*self._extended(), *self._made(), *self._objects(), *self._makers()}
+        found |= {*self._given()}
+        found |= {*self._given()}
         found |= (
             self.classes - self.methods.keys() - {v for v, base, _ in self._metatables() if base}
         )
@@ -125,10 +129,10 @@ class _Look:
         }
 
     def _extended(self) -> Iterator[Variable | None]:
-        """Yield A of ``B = A:new()``, ``function B:f() … end``."""
+        """Yield A and B of ``B = A:new()``, ``function B:f() … end``."""
         for variable, value in self.sources:
             if isinstance(value, s.Call) and value.method and variable in self.methods:
-                yield self.variable(value.function)
+                yield from (variable, self.variable(value.function))
 
     def _made(self) -> Iterator[Variable | None]:
         """Yield tables that a function makes."""
@@ -161,6 +165,34 @@ class _Look:
                 if any(own_index(n) not in own for n in s.walk(define.function.body)):
                     yield owner
 
+    def _given(self) -> Iterator[Variable | None]:
+        """Yield tables that a function takes for metatables: several, or several with one method,
+        which also takes the tables that get them.
+        """
+        bases = {v: self.variable(base) for v, base, _ in self._metatables() if base is not None}
+        for define in self.defines:
+            own = [parameter.variable for parameter in define.function.parameters]
+            for put in calls(define.function.body):
+                meta = getattr(put.arguments[-1], "variable", None) if put.arguments else None
+                if meta not in own or self.known.dotted(put.function) != "setmetatable":
+                    continue
+                place, name = own.index(meta), _last(define.target)
+                rows = (
+                    [c.function] * bool(c.method) + c.arguments
+                    for c in self.calls
+                    if _last(c) == name
+                )
+                given = {self.variable(row[place]) for row in rows if len(row) > place}
+                given &= self.classes
+                owner = self.variable(getattr(define.target, "object", None))
+                if owner in given:
+                    is_taken = any(
+                        n.variable in own for n in s.walk(put.arguments[0]) if isinstance(n, s.Name)
+                    )
+                    given = {v for v in given if is_taken and (v is owner or bases.get(v) is owner)}
+                if len(given) > 1:
+                    yield from given
+
     def _metatables(self) -> Iterator[tuple[Variable | None, s.Node | None, bool]]:
         """Yield tables that are given a metatable, what they derive from by it, and whether it says
         nothing else but ``__call``.
@@ -177,6 +209,13 @@ class _Look:
                 has = {str(s.constant(field.key)): field.value for field in meta.fields}
             is_one = isinstance(table, s.Name) or has.keys() == {"__index"}
             yield variable, has.get("__index"), is_one and has.keys() <= {"__index", "__call"}
+
+
+def _last(node: s.Node) -> object:
+    """Return the name of what is called or defined, without what has it."""
+    if isinstance(node, s.Call):
+        return node.method or _last(node.function)
+    return s.constant(node.key) if isinstance(node, s.Index) else getattr(node, "id", None)
 
 
 def _split(known: Inference, file: File) -> None:

@@ -494,3 +494,29 @@ function E.new() return setmetatable({}, E) end
 local d = D.new()
 d:on('a', E.new().double)
 print(d:fire('a', 4), d:fire('b'))
+
+-- # one function that makes objects of several tables, or of what it is given
+local A, B = {}, {}
+A.__index = A
+B.__index = B
+function A:f() return 'A' end
+function B:f() return 'B' end
+local function new(class, t) return setmetatable(t or {}, class) end
+print(new(A):f(), new(B):f(), new(A, {x = 1}):f(), new(B, {x = 1}).x)
+local C = {}
+C.__index = C
+function C:new(o) return setmetatable(o or {}, self) end
+function C:f() return 'C' end
+local D = setmetatable({}, {__index = C})
+D.__index = D
+function D:f() return 'D' .. C.f(self) end
+print(D:new{x = 3}:f(), D:new():f(), C:new():f(), C:new{x = 4}.x)
+local E = {}
+E.__index = E
+function E:new(o) o = o or {}; setmetatable(o, self); return o end
+function E:f() return 'E' end
+local F = E:new()
+F.__index = F
+function F:f() return 'F' .. E.f(self) end
+local f = F:new{k = 1}
+print(f:f(), E:new():f(), E:new{x = 4}.x, F:new{x = 3}:f(), f.k)
