@@ -51,9 +51,9 @@ class _Look:
     def _read(self, file: File) -> None:
         for variable, value in sources(file.block):
             given = given_by(self.known.file_of(value))
-            if given is not None and len(variable.writes) == 1:
+            if isinstance(given, s.Name) and len(variable.writes) == 1:
                 self.same[variable] = given.variable
-            self.sources.append((variable, value))
+            self.sources.append((variable, given if isinstance(given, s.Table) else value))
         for node in s.walk(file.block):
             if isinstance(node, s.Call):
                 self.calls.append(node)
@@ -108,25 +108,32 @@ class _Look:
             ends = [self.variable(one.object), self.variable(target.object)]
             if [end in self.classes for end in ends] == [False, True]:
                 yield ends[0]
-        taken = {
-            (s.describe(n.target), i)
-            for file in self.known.files
-            for n in s.walk(file.block)
-            if isinstance(n, s.Define)
-            for i, parameter in enumerate(n.function.parameters)
-            if parameter.variable in copied
+        spread = {
+            v.scope.node
+            for v, value in self.sources
+            if v in copied and v.scope is not None and isinstance(value, s.Index)
+            if any(isinstance(n, s.Vararg) for n in s.walk(value.object))
         }
+        for define in self.defines:
+            own = [parameter.variable for parameter in define.function.parameters]
+            places = {own.index(v) for v in copied.intersection(own)}
+            places |= set(range(len(own), 99)) if define.function in spread else set()
+            given = [row[i] for row in self._calls_of(define) for i in places if i < len(row)]
+            yield from (self.variable(node) for node in given)
+            yield from (node.variable for node in given if isinstance(node, s.Name))
+
+    def _calls_of(self, define: s.Define) -> Iterator[list[s.Node]]:
+        """Yield the arguments of calls of a function, or of what has its name."""
+        name = _last(define.target)
         for call in self.calls:
-            places = [i for name, i in taken if name == s.describe(call.function)]
-            yield from (self.variable(call.arguments[i]) for i in places if i < len(call.arguments))
+            if _last(call) == name:
+                yield [call.function] * bool(call.method) + call.arguments
 
     def names(self, variable: Variable) -> set[object]:
         """Return the names of a table's functions and of what it is made with."""
-        made = (value for v, value in self.sources if v is variable and isinstance(value, s.Table))
-        return {
-            *self.methods.get(variable, ()),
-            *(s.constant(f.key) for t in made for f in t.fields),
-        }
+        own = self.same.get(variable, variable)
+        made = (value for v, value in self.sources if v is own and isinstance(value, s.Table))
+        return {*self.methods.get(own, ()), *(s.constant(f.key) for t in made for f in t.fields)}
 
     def _extended(self) -> Iterator[Variable | None]:
         """Yield A and B of ``B = A:new()``, ``function B:f() … end``."""
@@ -176,12 +183,7 @@ class _Look:
                 meta = getattr(put.arguments[-1], "variable", None) if put.arguments else None
                 if meta not in own or self.known.dotted(put.function) != "setmetatable":
                     continue
-                place, name = own.index(meta), _last(define.target)
-                rows = (
-                    [c.function] * bool(c.method) + c.arguments
-                    for c in self.calls
-                    if _last(c) == name
-                )
+                place, rows = own.index(meta), self._calls_of(define)
                 given = {self.variable(row[place]) for row in rows if len(row) > place}
                 given &= self.classes
                 owner = self.variable(getattr(define.target, "object", None))
@@ -328,11 +330,11 @@ def _has_functions_only(file: File, variable: Variable) -> bool:
     return is_made and len(variable.writes) == 1 and not is_put and not is_used
 
 
-def given_by(file: File | None) -> s.Name | None:
-    """Return the variable that a file gives who requires it."""
+def given_by(file: File | None) -> s.Name | s.Table | None:
+    """Return the variable that a file gives who requires it, or the table."""
     last = file.block.statements[-1:] if file is not None else []
     values = last[0].values if last and isinstance(last[0], s.Return) else []
-    return values[0] if len(values) == 1 and isinstance(values[0], s.Name) else None
+    return values[0] if len(values) == 1 and isinstance(values[0], (s.Name, s.Table)) else None
 
 
 def names(node: s.Node, variable: Variable | None) -> bool:

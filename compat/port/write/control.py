@@ -229,6 +229,7 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
         return code.call("enumerate", owner, "1")
     is_dict = plain is not None and plain.is_dict and bool(plain.keys or plain.names)
     is_full = shape is None or "lacking" not in shape.uses
+    is_full = is_full and bool(not draft.types.mixins or (shape and shape.made))  # else a class
     if kind.only(Kind.OPTIONS):
         is_full = is_full and (shape is None or "deleted" not in shape.uses)  # it has None then
     own = node.names[0].variable
