@@ -180,17 +180,22 @@ class _Look:
         for define in self.defines:
             own = [parameter.variable for parameter in define.function.parameters]
             for put in calls(define.function.body):
-                meta = getattr(put.arguments[-1], "variable", None) if put.arguments else None
-                if meta not in own or self.known.dotted(put.function) != "setmetatable":
+                if self.known.dotted(put.function) != "setmetatable" or len(put.arguments) != 2:
                     continue
-                place, rows = own.index(meta), self._calls_of(define)
-                given = {self.variable(row[place]) for row in rows if len(row) > place}
+                metas = _names_in(put.arguments[1])
+                metas += [n for v, made in self.sources if v in _of(metas) for n in _names_in(made)]
+                places = [own.index(v) for v in _of(metas) if v in own]
+                given = {self.variable(n) for n in metas if places}
+                given |= {
+                    self.variable(row[i])
+                    for row in self._calls_of(define)
+                    for i in places
+                    if i < len(row)
+                }
                 given &= self.classes
                 owner = self.variable(getattr(define.target, "object", None))
-                if owner in given:
-                    is_taken = any(
-                        n.variable in own for n in s.walk(put.arguments[0]) if isinstance(n, s.Name)
-                    )
+                if owner in given and 0 in places:
+                    is_taken = bool(_of(_names_in(put.arguments[0])) & set(own))
                     given = {v for v in given if is_taken and (v is owner or bases.get(v) is owner)}
                 if len(given) > 1:
                     yield from given
@@ -218,6 +223,17 @@ def _last(node: s.Node) -> object:
     if isinstance(node, s.Call):
         return node.method or _last(node.function)
     return s.constant(node.key) if isinstance(node, s.Index) else getattr(node, "id", None)
+
+
+def _names_in(node: s.Node) -> list[s.Name]:
+    """Return the names in ``x`` and ``x or y``."""
+    if isinstance(node, s.Binary):
+        return [*_names_in(node.left), *_names_in(node.right)]
+    return [node] if isinstance(node, s.Name) else []
+
+
+def _of(nodes: list[s.Name]) -> set[Variable]:
+    return {node.variable for node in nodes}
 
 
 def _split(known: Inference, file: File) -> None:

@@ -240,7 +240,9 @@ include(P, Named, Ordered)
 function P.new(n, v) return setmetatable({name = n, value = v, lines = {}}, P) end
 function P:label() return 'P:' .. Named.label(self) end
 for _, level in ipairs{'info', 'warn'} do
-  P[level] = function(self, ...) self.lines[#self.lines + 1] = level .. ':' .. self.name:format(...) end
+  P[level] = function(self, ...)
+    self.lines[#self.lines + 1] = level .. ':' .. self.name:format(...)
+  end
 end
 local a, b = P.new('a', 1), P.new('b', 2)
 a:info()

@@ -520,3 +520,12 @@ F.__index = F
 function F:f() return 'F' .. E.f(self) end
 local f = F:new{k = 1}
 print(f:f(), E:new():f(), E:new{x = 4}.x, F:new{x = 3}:f(), f.k)
+local G = {n = 0}
+G.__index = G
+function G.make(x, class) local self = setmetatable({}, class or G) G.n, self.x = G.n + 1, x return self end
+function G:f() return 'G' .. self.x end
+local H = setmetatable({}, G)
+H.__index = H
+function H.make(x) local h = G.make(x, H) h.y = 1 return h end
+function H:f() return 'H' .. G.f(self) .. self.y end
+print(H.make(2):f(), G.make(3):f(), getmetatable(H.make(1)) == H, H.n)
