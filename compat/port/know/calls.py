@@ -23,8 +23,6 @@ def all_results(known: Inference, node: s.Node) -> list[Type]:
     """Return the types of all values of a call or ``...``."""
     if isinstance(node, s.Call):
         return known.results(node)
-    if isinstance(node, s.Vararg):
-        return [Type()]
     return [known.type(node)]
 
 

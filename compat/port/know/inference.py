@@ -169,6 +169,7 @@ class Inference:
         self.orders: set[s.Call] = set()
         self.told: set[causes.Cause] = {causes.OF_PACKAGE}
         self.sources: dict[Variable, list[s.Node]] = {}
+        self.nil_at_times: set[s.Vararg] = set()  # ``...`` that a function gives nil for
         self.returns: list[tuple[Signature, set[int]]] = []  # of the functions around
         self.appended: set[s.Name] = set()  # keys that a loop fills a new table with
         self.given_owner: set[object] = set()  # f of ``x.f(x, …)``

@@ -166,8 +166,10 @@ def _spread(known: Inference, values: list[s.Node], count: int) -> list[Type]:
     is_known = not values or not is_open(values[-1])
     if known.is_settled and not is_known:
         is_known = known.count(values[-1]) is not None
-    missing = count - len(kinds)
-    return kinds + [Type(Kind.NIL) if is_known else Type() for _ in range(missing)]
+    kinds += [Type(Kind.NIL) if is_known else Type() for _ in range(count - len(kinds))]
+    for kind in kinds[len(values) :] if values and isinstance(values[-1], s.Vararg) else ():
+        kind.lacking = True
+    return kinds
 
 
 def _assign(known: Inference, target: s.Node, kind: Type) -> None:

@@ -317,7 +317,7 @@ def _delete(target: s.Index, draft: Draft) -> bool:
     owner = draft.value(target.object)
     if kind.shape.is_list:
         if is_length_of(target.key, target.object):
-            draft.page.write(f"{owner.atom}.pop()")
+            draft.page.write(f"del {owner.atom}[-1:]")  # also of an empty one
         else:  # of the last entry, it makes the list shorter
             draft.page.write(f"lua.put({owner}, {draft.value(target.key)}, None)")
         return True

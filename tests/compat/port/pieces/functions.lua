@@ -329,3 +329,22 @@ for _, name in ipairs{'sqrt', 'huge', 'none'} do
   if type(v) == 'function' then v = v(16) end
   print(name, type(math[name]), v)
 end
+
+-- # nil among further arguments, and the end of an empty list
+local stack = {}
+local function push(...) for i = 1, select('#', ...) do stack[#stack + 1] = (select(i, ...)) end end
+local function pop() local v = stack[#stack]; stack[#stack] = nil; return v end
+push(1, nil, 2)
+print(#stack, pop(), pop(), pop(), #stack)
+local function add(t, ...) for i = 1, select('#', ...) do local v = select(i, ...); t[#t + 1] = v end return t end
+print(#add({}, nil, 1, nil, 2))
+local function add2(t, ...) for i, v in ipairs{...} do t[#t + 1] = v end return t end
+print(#add2({}, 1, nil, 2))
+local function add3(t, ...) local a, b = ...; t[#t + 1] = a; t[#t + 1] = b; return #t end
+print(add3({}, nil, 2), add3({}, 1))
+local function add4(...) local t = {}; for k, v in pairs({...}) do t[#t + 1] = v end return #t end
+print(add4(1, nil, 3))
+local function show(...) local t = {n = select('#', ...), ...}; local s = ''; for i = 1, t.n do s = s .. tostring(t[i]) .. ' ' end return s end
+print(show(nil, 2, nil))
+local function map(f, ...) local r = {}; for i = 1, select('#', ...) do r[i] = f((select(i, ...))) end return r end
+print(#map(tostring, 1, nil, 'x'), map(tostring, 1, nil, 'x')[2])
