@@ -168,7 +168,7 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
         elif kind.atoms:
             table.keys.add("other")
         known.join(table.items, value)
-    if value.may_be_nil and not value.only(Kind.NIL):
+    if value.lacking or (value.may_be_nil and not value.only(Kind.NIL)):
         table.uses.add("lacking")  # Python keeps the None
     if value.only(Kind.NIL):
         table.uses.add("deleted")
@@ -255,6 +255,8 @@ def _index(known: Inference, node: s.Index) -> Type:
     if owner.shape is not None:
         shape = owner.shape
         klass = shape.klass
+        if klass is not None and name == "__index" and shape is klass.members.root():
+            return owner
         if klass is not None and isinstance(name, str):
             define = klass.method(name, known.classes)
             if define is not None:

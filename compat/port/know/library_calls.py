@@ -75,7 +75,7 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         target = arguments[0]
         if klass is not None and target.shape is not None:
             first = node.arguments[0]
-            values = known.sources.get(first.variable, []) if isinstance(first, s.Name) else []
+            values = known.sources.get(first.variable, []) if isinstance(first, s.Name) else [first]
             parts = [first, *(v.left for v in values if isinstance(v, s.Binary))]  # x or {}
             known.become |= {n.variable: klass for n in parts if isinstance(n, s.Name)}
             known.make_object(target.shape, klass)
@@ -94,8 +94,10 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         if isinstance(given_on, s.Call) and known.dotted(given_on.function) == "torch.getmetatable":
             return [Type(Kind.MODULE)]
         return [target]
-    if path == "getmetatable" and len(arguments) == 1 and arguments[0].only(Kind.OBJECT):
+    if path == "getmetatable" and arguments and arguments[0].only(Kind.OBJECT, Kind.CLASS):
         classes = known.classes_of(arguments[0])
+        if Kind.CLASS in arguments[0].atoms:
+            classes = [known.classes[k.parent] for k in classes if k.parent in known.classes]
         return [known.class_type(classes[0]) if len(classes) == 1 else Type()]
     if path == "torch.class" and isinstance(node.arguments[0], s.Constant):
         klass = known.classes.get(str(node.arguments[0].value))

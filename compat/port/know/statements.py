@@ -40,7 +40,11 @@ def _local(known: Inference, node: s.Local) -> None:
 def _assigned(known: Inference, node: s.Assign) -> None:
     kinds = _spread(known, node.values, len(node.targets))
     for i, (target, kind) in enumerate(zip(node.targets, kinds, strict=False)):
-        if i >= len(node.values) or not _keeps_kind(target, node.values[i]):
+        value = node.values[i] if i < len(node.values) else s.Constant(None)
+        if not _keeps_kind(target, value):
+            if kind.only(Kind.NIL) and not isinstance(value, s.Constant):
+                kind = kind.without()
+                kind.lacking = True
             _assign(known, target, kind)
 
 

@@ -877,3 +877,26 @@ do
   function It:__call__() self.i = self.i + 1; if self.i <= self.n then return self.i end end
 end
 for i in It(2) do print(i) end
+
+-- # an object of what the constructor is given, methods by the metatable, and concatenation
+local Widget = {count = 0, defaults = {w = 1, h = 2}}
+Widget.__index = Widget
+function Widget.new(o)
+  o = setmetatable(o or {}, Widget)
+  for k, v in pairs(Widget.defaults) do if o[k] == nil then o[k] = v end end
+  Widget.count = Widget.count + 1
+  o.id = Widget.count
+  return o
+end
+function Widget:draw() return self.id .. ':' .. self.w .. 'x' .. self.h end
+local a, b = Widget.new(), Widget.new({w = 5})
+print(a:draw(), b:draw())
+local A = {}
+A.__index = A
+A.__concat = function(x, y) return tostring(x.n or x) .. tostring(y.n or y) end
+function A:hello() return 'A:' .. self.n end
+local B = setmetatable({}, A)
+B.__index = B
+function B:hello() return 'B>' .. getmetatable(B).__index.hello(self) end
+print(setmetatable({n = 1}, B):hello(), setmetatable({n = 1}, A) .. {n = 2})
+print((pcall(function() return setmetatable({n = 1}, B) .. 'x' end)))

@@ -1257,6 +1257,12 @@ print(#list, table.concat(list, ' '))
 local n = 0
 for _ in pairs({x = source.never, y = 1}) do n = n + 1 end
 print(n)
+local function none() return end
+local late = {[3] = true}
+late[10], late.x = 2, none()
+late[10] = none()
+for _ in pairs(late) do n = n + 1 end
+print(n, late[10], late.x)
 
 -- # numbers of texts, and what typename gives for what has none
 for _, text in ipairs({'0x1p4', '0x.8', '-0x1.8p1', '0x', '0x.', '-0', 'infinity', '-nan', '1_0', '0b101', '1e5', '1e'}) do print(text, tonumber(text)) end
