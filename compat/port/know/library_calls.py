@@ -8,7 +8,7 @@ from compat.port.know.files import Class
 from compat.port.know.lapp import declared
 from compat.port.know.scopes import KNOWN, LOADERS, RUN
 from compat.port.know.shapes import captures, is_open, is_self, required
-from compat.port.know.types import Kind, Table, Type, list_of, of_lua, tensor
+from compat.port.know.types import FROM_LUA, Kind, Table, Type, list_of, of_lua, tensor
 from compat.port.library import function_results
 from compat.port.library.results import has_size_1
 from compat.port.read import syntax as s
@@ -105,6 +105,8 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         if klass is not None and holder is not None:
             name = s.Constant(klass.name.rpartition(".")[2])
             known.store(holder, name, known.class_type(klass))
+    if path == "loadstring":
+        return [of_lua(FROM_LUA)]  # and so is what it gives
     if path == "torch.deserialize" and len(node.arguments) == 1:  # a deep copy
         inner = node.arguments[0]
         if isinstance(inner, s.Call) and known.dotted(inner.function) == "torch.serialize":

@@ -1273,3 +1273,10 @@ print(torch.typename({}), torch.typename('x'))
 local sizes = torch.LongStorage(3):fill(2)
 sizes[2] = 5
 print(sizes)
+
+-- # tables of a text
+local text = 'return {a = {1, 2, {b = "c"}}, n = 3}'
+local back = loadstring(text)()
+print(back.a[3].b, back.n, #back.a, back.a[1] + 1)
+local read, problem = loadstring('x =')
+print(read, type(problem))
