@@ -348,3 +348,17 @@ local function show(...) local t = {n = select('#', ...), ...}; local s = ''; fo
 print(show(nil, 2, nil))
 local function map(f, ...) local r = {}; for i = 1, select('#', ...) do r[i] = f((select(i, ...))) end return r end
 print(#map(tostring, 1, nil, 'x'), map(tostring, 1, nil, 'x')[2])
+
+-- # loops below zero, to fractions and without end
+for i = -1, -3, -1 do io.write(i, ' ') end
+for i = 2, -2, -2 do io.write(i, ' ') end
+for i = -3, -1 do io.write(i, ' ') end
+local n, half = -3, -1.5
+for i = 0, n, -1 do io.write(i, ' ') end
+for i = 0, -n do io.write(i, ' ') end
+for i = -n, -1, -1 do io.write(i, ' ') end
+for i = 1, half, -1 do io.write(i, ' ') end
+for i = 1, n / 2, -1 do io.write(i, ' ') end
+for i = -2, half do io.write(i, ' ') end
+for i = 1, math.huge do if i > 3 then break end io.write(i, ' ') end
+print()
