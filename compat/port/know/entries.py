@@ -195,6 +195,8 @@ def may_be_outside(known: Inference, key: s.Node) -> bool:
         return True
     if isinstance(key, s.Constant):
         return isinstance(key.value, int) and key.value < 1
+    if isinstance(key, s.Name):
+        return known.firsts.get(key.variable, 1) < 1
     if not isinstance(key, s.Binary) or key.operator != "-":
         return s.is_negative(key)
     less, name = s.constant(key.right), key.left

@@ -174,7 +174,7 @@ class Inference:
         self.appended: set[s.Name] = set()  # keys that a loop fills a new table with
         self.given_owner: set[object] = set()  # f of ``x.f(x, …)``
         self.own_methods: dict[object, list[s.Function]] = {}  # in tables and classes, by name
-        self.firsts: dict[Variable, int] = {}  # what loops count from
+        self.firsts: dict[Variable, int] = {}  # the least that loops count
         self.lasts: dict[Variable, int] = {}  # and to
         self.falling: set[Variable] = set()  # what loops count down to 1
         self.cutting: set[Variable] = set()  # what loops count that take the end of a list away
@@ -253,8 +253,9 @@ class Inference:
             self.own_methods.setdefault(name, []).append(function)
         for node in s.walk(block):
             if isinstance(node, s.ForRange):
-                if isinstance(first := s.constant(node.first), int):
-                    self.firsts[node.name.variable] = first
+                least = node.last if s.is_negative(node.step) else node.first
+                if s.is_negative(least) or isinstance(s.constant(least), int):
+                    self.firsts[node.name.variable] = s.constant(least) or 0  # or below
                 if isinstance(last := s.constant(node.last), int) and node.step is None:
                     self.lasts[node.name.variable] = last
                 if s.is_negative(node.step) and s.constant(node.last) == 1:

@@ -362,3 +362,15 @@ for i = 1, n / 2, -1 do io.write(i, ' ') end
 for i = -2, half do io.write(i, ' ') end
 for i = 1, math.huge do if i > 3 then break end io.write(i, ' ') end
 print()
+
+-- # places below the first
+local t = {10, 20, 30, 40}
+for k = -1, 1 do io.write(tostring(t[k]), ' ') end
+for k = 0, 2 do io.write(tostring(t[k]), ' ') end
+for k = 2, 0, -1 do io.write(tostring(t[k]), ' ') end
+for k = 2, -1, -1 do io.write(tostring(t[k]), ' ') end
+local n = #t
+for k = n, 0, -2 do io.write(tostring(t[k]), ' ') end
+for k = 4, 1, -1 do io.write(tostring(t[k - 1]), " ") end
+for k = 3, 1, -1 do io.write(tostring(t[k]), ' ') end
+print()
