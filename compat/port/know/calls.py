@@ -23,8 +23,6 @@ def all_results(known: Inference, node: s.Node) -> list[Type]:
     """Return the types of all values of a call or ``...``."""
     if isinstance(node, s.Call):
         return known.results(node)
-    if isinstance(node, s.Vararg):
-        return [Type()]
     return [known.type(node)]
 
 
@@ -108,7 +106,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         return given.module_method(owner, node.method, arguments)
     if owner.only(Kind.SIZES):
         sizes = Type(Kind.TABLE, table=Table(keys={"list"}, items=Type(Kind.INT)))
-        return [sizes if node.method == "totable" else Type(Kind.INT)]
+        by_name = {"totable": sizes, "size": Type(Kind.INT)}
+        return [by_name.get(node.method, Type(Kind.SIZES))]  # as of fill
     if owner.only(Kind.STORAGE) and node.method == "size":
         return [Type(Kind.INT)]
     if owner.only(Kind.FILE):
@@ -181,10 +180,12 @@ def _call_by_name(known: Inference, node: s.Call, arguments: list[Type]) -> list
 
 def own_event(known: Inference, event: str, kind: Type) -> Signature | None:
     """Return what a metatable has for an event, or a class of the script's."""
-    if kind.shape is not None and (found := kind.shape.event(event).signature):
-        return found
+    if kind.shape is not None and (own := kind.shape.event(event).signature):
+        return own
     klass = kind.shape.klass if kind.only(Kind.OBJECT) and kind.shape is not None else None
-    define = None if klass is None else klass.method(event, known.classes)
+    names = (event, f"{event}__")  # Lua's and Torch7's
+    found = [klass.method(name, known.classes) for name in names] if klass is not None else []
+    define = next(filter(None, found), None)
     return None if define is None else known.signature(define.function).root()
 
 

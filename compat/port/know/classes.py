@@ -34,29 +34,38 @@ def find_classes(known: Inference, file: File) -> None:
         for i, statement in enumerate(block.statements):
             found = defined(statement)
             if found is None:
-                asked |= dict.fromkeys(_asked_names(statement), statement.start)
+                asked |= dict.fromkeys(_asked_names(known, statement), statement.start)
                 continue
             define, owner, name = found
             klass = known.class_of(owner)
             if klass is None or klass.node not in own or name == "__index":
                 continue
             _give_self(known, name, define, klass)
-            if name not in klass.methods and asked.get(name, -1) < klass.node.start:
+            asks: list[object] = [v for v, names in known.mixins.items() if name in names]
+            asks += [name, *[(name,)] * bool(klass.parent)]
+            last = max(asked.get(n, -1) for n in asks if n is not klass.variable)
+            if name not in klass.methods and last < klass.node.start:
                 block.statements[i] = klass.methods[name] = define
     statements = file.block.statements
     file.block.statements = [n for n in statements if not _asks_for_own(known, file, n)]
 
 
-def _asked_names(node: s.Node) -> set[object]:
-    """Return the names of entries that a statement sets, or asks for and does not call: there may
-    be no method yet, or another.
+def _asked_names(known: Inference, node: s.Node) -> set[object]:
+    """Return the names of entries that a statement sets, or asks for: there may be no method yet,
+    or another. Of what it calls, ``(name,)``: there is one, that of a class above. A mixin's
+    variable stands for all of its names.
     """
     if isinstance(node, s.Function):
         return set()
-    found = {s.constant(node.key)} if isinstance(node, s.Index) else set()
+    if isinstance(node, s.Name):
+        return {node.variable} & known.mixins.keys()
+    found: set[object] = {s.constant(node.key)} if isinstance(node, s.Index) else set()
     left = [node.function] if isinstance(node, s.Call) and node.method is None else []
     parts = [*(t.object for t in left if isinstance(t, s.Index)), *node.children()]
-    return found.union(*(_asked_names(part) for part in parts if part not in left))
+    if isinstance(node, s.Call):
+        names = (s.constant(t.key) for t in left if isinstance(t, s.Index))
+        found = {(node.method or next(names, None),)}
+    return found.union(*(_asked_names(known, part) for part in parts if part not in left))
 
 
 def _missing(known: Inference, block: s.Block) -> list[s.Statement]:
@@ -170,7 +179,8 @@ def _is_data(known: Inference, block: s.Block, variable: Variable) -> bool:
             if not is_word and names(node.object, variable):
                 return True
         elif isinstance(node, s.Define) and isinstance(node.target, s.Index):
-            is_own = node.is_method and names(node.target.object, variable)
+            is_own = node.is_method or is_self(node.function)
+            is_own = is_own and names(node.target.object, variable)
             is_object = is_object or (is_own and not is_mixin)
         elif isinstance(node, s.Call) and node.method is not None:
             is_object = is_object or names(node.function, variable)

@@ -89,8 +89,6 @@ def _made(known: Inference, node: s.Table) -> Type:
                 kinds = [known.type(entry.value)]
             for kind in kinds:
                 known.join(root.items, kind)
-                if kind.may_be_nil and not isinstance(entry.value, s.Constant):
-                    root.uses.add("lacking")
             if isinstance(entry.value, s.Vararg) and known.returns[-1][0].root().gets_nil:
                 root.uses.add("trimmed")
             if i == len(node.fields) - 1 and any(Kind.NIL in kind.atoms for kind in kinds):
@@ -98,7 +96,10 @@ def _made(known: Inference, node: s.Table) -> Type:
             elif isinstance(entry.value, s.Constant) and entry.value.value is None:
                 root.uses.add("nil inside")
         else:
-            known.store(root, entry.key, known.type(entry.value))
+            kinds = [known.type(entry.value)]
+            known.store(root, entry.key, kinds[0])
+        if any(kind.may_be_nil for kind in kinds) and not isinstance(entry.value, s.Constant):
+            root.uses.add("lacking")
     keys = [f.key.value for f in node.fields if isinstance(f.key, s.Constant)]
     others = [f.key for f in node.fields if f.key and not isinstance(f.key, s.Constant)]
     is_numbered = any(isinstance(k, (int, float)) for k in keys) and not counts_up(node)
@@ -132,6 +133,7 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
         kind = known.type(key).present  # Lua takes no nil for a key
         if _is_next(known, key, table):
             table.uses.add("append")
+            value = value.present  # of nil there is no entry
         known.join(table.key, kind)
         is_unknown = known.is_settled and not kind.is_known
         numbers = table.key.atoms & NUMBERS or table.keys & {"int", "next", "list", "float"}
@@ -167,7 +169,7 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
             table.keys.add("other")
         if not isinstance(key, s.Name) or key.variable not in known.copied:
             known.join(table.items, value)
-    if value.may_be_nil and not value.only(Kind.NIL):
+    if value.lacking or (value.may_be_nil and not value.only(Kind.NIL)):
         table.uses.add("lacking")  # Python keeps the None
     if value.only(Kind.NIL):
         table.uses.add("deleted")
@@ -194,6 +196,8 @@ def may_be_outside(known: Inference, key: s.Node) -> bool:
         return True
     if isinstance(key, s.Constant):
         return isinstance(key.value, int) and key.value < 1
+    if isinstance(key, s.Name):
+        return known.firsts.get(key.variable, 1) < 1
     if not isinstance(key, s.Binary) or key.operator != "-":
         return s.is_negative(key)
     less, name = s.constant(key.right), key.left
@@ -254,6 +258,8 @@ def _index(known: Inference, node: s.Index) -> Type:
     if owner.shape is not None:
         shape = owner.shape
         klass = shape.klass
+        if klass is not None and name == "__index" and shape is klass.members.root():
+            return owner
         if klass is not None and isinstance(name, str):
             define = klass.method(name, known.classes)
             if define is not None:
@@ -309,7 +315,8 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
     if isinstance(name, str):
         found = shape.name(name)
         is_deleted = shape.is_options and Kind.NIL in shape.items.atoms
-        if name in shape.at_times - shape.always or is_deleted:
+        is_never_set = known.is_settled and bool(shape.made) and not found.atoms
+        if name in shape.at_times - shape.always or is_deleted or is_never_set:
             found = found.joined(Type())
             found.lacking = True
         is_fixed = shape.is_options or shape.klass is not None

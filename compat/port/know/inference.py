@@ -145,7 +145,8 @@ class Inference:
         self.replaced: set[str] = set()
         self.metatables: set[Variable] = set()
         self.prototypes: set[Variable] = set()
-        self.mixins: set[Variable] = set()  # tables whose entries are copied into others
+        # Tables whose entries are copied into others, and the names of these.
+        self.mixins: dict[Variable, set[object]] = {}
         self.variables: dict[Variable, Type] = {}
         self.namesakes: set[Variable] = set()
         self.by_function: dict[s.Function, Signature] = {}
@@ -168,11 +169,12 @@ class Inference:
         self.orders: set[s.Call] = set()
         self.told: set[causes.Cause] = {causes.OF_PACKAGE}
         self.sources: dict[Variable, list[s.Node]] = {}
+        self.nil_at_times: set[s.Vararg] = set()  # ``...`` that a function gives nil for
         self.returns: list[tuple[Signature, set[int]]] = []  # of the functions around
         self.appended: set[s.Name] = set()  # keys that a loop fills a new table with
         self.given_owner: set[object] = set()  # f of ``x.f(x, …)``
         self.own_methods: dict[object, list[s.Function]] = {}  # in tables and classes, by name
-        self.firsts: dict[Variable, int] = {}  # what loops count from
+        self.firsts: dict[Variable, int] = {}  # the least that loops count
         self.lasts: dict[Variable, int] = {}  # and to
         self.counting: set[Type] = set()  # of what loops count, from what is not yet known
         self.falling: set[Variable] = set()  # what loops count down to 1
@@ -253,8 +255,9 @@ class Inference:
             self.own_methods.setdefault(name, []).append(function)
         for node in s.walk(block):
             if isinstance(node, s.ForRange):
-                if isinstance(first := s.constant(node.first), int):
-                    self.firsts[node.name.variable] = first
+                least = node.last if s.is_negative(node.step) else node.first
+                if s.is_negative(least) or isinstance(s.constant(least), int):
+                    self.firsts[node.name.variable] = s.constant(least) or 0  # or below
                 if isinstance(last := s.constant(node.last), int) and node.step is None:
                     self.lasts[node.name.variable] = last
                 if s.is_negative(node.step) and s.constant(node.last) == 1:

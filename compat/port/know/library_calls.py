@@ -8,7 +8,16 @@ from compat.port.know.files import Class
 from compat.port.know.lapp import declared
 from compat.port.know.scopes import KNOWN, LOADERS, RUN
 from compat.port.know.shapes import captures, is_open, is_self, required
-from compat.port.know.types import Kind, Signature, Table, Type, list_of, of_lua, tensor
+from compat.port.know.types import (
+    FROM_LUA,
+    Kind,
+    Signature,
+    Table,
+    Type,
+    list_of,
+    of_lua,
+    tensor,
+)
 from compat.port.library import function_results
 from compat.port.library.results import has_size_1
 from compat.port.read import syntax as s
@@ -114,7 +123,7 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         target = arguments[0]
         if klass is not None and target.shape is not None:
             first = node.arguments[0]
-            values = known.sources.get(first.variable, []) if isinstance(first, s.Name) else []
+            values = known.sources.get(first.variable, []) if isinstance(first, s.Name) else [first]
             parts = [first, *(v.left for v in values if isinstance(v, s.Binary))]  # x or {}
             known.become |= {n.variable: klass for n in parts if isinstance(n, s.Name)}
             known.make_object(target.shape, klass)
@@ -133,8 +142,10 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         if isinstance(given_on, s.Call) and known.dotted(given_on.function) == "torch.getmetatable":
             return [Type(Kind.MODULE)]
         return [target]
-    if path == "getmetatable" and len(arguments) == 1 and arguments[0].only(Kind.OBJECT):
+    if path == "getmetatable" and arguments and arguments[0].only(Kind.OBJECT, Kind.CLASS):
         classes = known.classes_of(arguments[0])
+        if Kind.CLASS in arguments[0].atoms:
+            classes = [known.classes[k.parent] for k in classes if k.parent in known.classes]
         return [known.class_type(classes[0]) if len(classes) == 1 else Type()]
     if path == "torch.class" and isinstance(node.arguments[0], s.Constant):
         klass = known.classes.get(str(node.arguments[0].value))
@@ -142,6 +153,8 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         if klass is not None and holder is not None:
             name = s.Constant(klass.name.rpartition(".")[2])
             known.store(holder, name, known.class_type(klass))
+    if path == "loadstring":
+        return [of_lua(FROM_LUA)]  # and so is what it gives
     if path == "torch.deserialize" and len(node.arguments) == 1:  # a deep copy
         inner = node.arguments[0]
         if isinstance(inner, s.Call) and known.dotted(inner.function) == "torch.serialize":
@@ -152,7 +165,7 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         return [Type(Kind.MODULE)]
     if path in ("table.insert",) and arguments and arguments[0].shape is not None:
         arguments[0].shape.uses.add("append")
-        known.join(arguments[0].shape.items, arguments[-1])
+        known.join(arguments[0].shape.items, arguments[-1].present)
     if path == "tablex.insertvalues" and len(arguments) == 2 and arguments[0].shape is not None:
         arguments[0].shape.uses.add("append")
         if arguments[1].shape is not None:

@@ -27,7 +27,7 @@ def find_prototypes(known: Inference) -> None:
     """
     look = _Look(known)
     look.tables()
-    known.mixins |= {variable for variable in look.mixins() if variable is not None}
+    known.mixins |= {v: look.names(v) for v in look.mixins() if v is not None}
 
 
 class _Look:
@@ -39,7 +39,9 @@ class _Look:
         self.sources: list[tuple[Variable, s.Node]] = []
         self.calls: list[s.Call] = []
         self.functions: list[s.Function] = []
+        self.defines: list[s.Define] = []
         self.copies: list[tuple[s.Name, s.Name]] = []  # tables, and what their entries go into
+        self.parts: list[tuple[s.Index, s.Index]] = []  # entries that go into others
         for file in known.files:
             known.file = file
             _split(known, file)
@@ -49,9 +51,9 @@ class _Look:
     def _read(self, file: File) -> None:
         for variable, value in sources(file.block):
             given = given_by(self.known.file_of(value))
-            if given is not None and len(variable.writes) == 1:
+            if isinstance(given, s.Name) and len(variable.writes) == 1:
                 self.same[variable] = given.variable
-            self.sources.append((variable, value))
+            self.sources.append((variable, given if isinstance(given, s.Table) else value))
         for node in s.walk(file.block):
             if isinstance(node, s.Call):
                 self.calls.append(node)
@@ -59,10 +61,15 @@ class _Look:
                 self.functions.append(node)
             elif isinstance(node, s.ForEach):
                 self.copies += copies(self.known, node)
+            elif isinstance(node, s.Assign):  # A.f = B.f
+                pairs = zip(node.targets, node.values, strict=False)
+                parts = [(t, v) for t, v in pairs if isinstance(t, s.Index)]
+                self.parts += [(v, t) for t, v in parts if isinstance(v, s.Index)]
             elif isinstance(node, s.Statement) and (found := defined(node)):
                 define, owner, name = found
                 self.methods.setdefault(self.variable(owner), {})[name] = define
             self.classes.add(own_index(node))
+            self.defines += [node] if isinstance(node, s.Define) else []
 
     def variable(self, node: s.Node | None) -> Variable | None:
         """Return the variable that a name has where the table is made."""
@@ -71,6 +78,8 @@ class _Look:
 
     def tables(self) -> None:
         found = {*self._extended(), *self._made(), *self._objects(), *self._makers()}
+        found |= {*self._given()}
+        found |= {*self._given()}
         found |= (
             self.classes - self.methods.keys() - {v for v, base, _ in self._metatables() if base}
         )
@@ -93,40 +102,57 @@ class _Look:
         """Yield tables whose entries a loop copies into classes, or a function that they are given
         to.
         """
-        into = {
-            v: v.is_parameter or v in self.classes for v in (t.variable for _, t in self.copies)
+        made = {v for v, table in self.sources if isinstance(table, s.Table)} - self.classes
+        copied = {one.variable for one, target in self.copies if target.variable not in made}
+        yield from copied | {self.same.get(v, v) for v in copied}
+        for one, target in self.parts:
+            ends = [self.variable(one.object), self.variable(target.object)]
+            if [end in self.classes for end in ends] == [False, True]:
+                yield ends[0]
+        spread = {
+            v.scope.node
+            for v, value in self.sources
+            if v in copied and v.scope is not None and isinstance(value, s.Index)
+            if any(isinstance(n, s.Vararg) for n in s.walk(value.object))
         }
-        copied = {source.variable for source, target in self.copies if into[target.variable]}
-        yield from copied
-        yield from map(self.variable, self._arguments(copied))
+        for define in self.defines:
+            own = [parameter.variable for parameter in define.function.parameters]
+            places = {own.index(v) for v in copied.intersection(own)}
+            places |= set(range(len(own), 99)) if define.function in spread else set()
+            given = [row[i] for row in self._calls_of(define) for i in places if i < len(row)]
+            yield from (self.variable(node) for node in given)
+            yield from (node.variable for node in given if isinstance(node, s.Name))
 
-    def _arguments(self, parameters: set[Variable]) -> Iterator[s.Node]:
-        """Yield what calls give for parameters of named functions."""
-        taken = {
-            (s.describe(n.target), i)
-            for file in self.known.files
-            for n in s.walk(file.block)
-            if isinstance(n, s.Define)
-            for i, parameter in enumerate(n.function.parameters)
-            if parameter.variable in parameters
-        }
+    def _calls_of(self, define: s.Define) -> Iterator[list[s.Node]]:
+        """Yield the arguments of calls of a function, or of what has its name."""
+        name = _last(define.target)
         for call in self.calls:
-            places = [i for name, i in taken if name == s.describe(call.function)]
-            yield from (call.arguments[i] for i in places if i < len(call.arguments))
+            if _last(call) == name:
+                yield [call.function] * bool(call.method) + call.arguments
+
+    def names(self, variable: Variable) -> set[object]:
+        """Return the names of a table's functions and of what it is made with."""
+        own = self.same.get(variable, variable)
+        made = (value for v, value in self.sources if v is own and isinstance(value, s.Table))
+        return {*self.methods.get(own, ()), *(s.constant(f.key) for t in made for f in t.fields)}
 
     def _copied(self, classes: set[Variable | None]) -> Iterator[Variable | None]:
         """Yield tables whose entries a loop copies into one that is no class."""
         for source, target in self.copies:
-            own = {target.variable}
-            into = self._arguments(own) if target.variable.is_parameter else [target]
+            own = target.variable
+            into: list[s.Node] = [] if own.is_parameter else [target]
+            for define in self.defines:
+                places = [i for i, p in enumerate(define.function.parameters) if p.variable is own]
+                rows = self._calls_of(define) if places else ()
+                into += [row[i] for row in rows for i in places if i < len(row)]
             if any(self.variable(node) not in classes - {None} for node in into):
                 yield self.variable(source)
 
     def _extended(self) -> Iterator[Variable | None]:
-        """Yield A of ``B = A:new()``, ``function B:f() … end``."""
+        """Yield A and B of ``B = A:new()``, ``function B:f() … end``."""
         for variable, value in self.sources:
             if isinstance(value, s.Call) and value.method and variable in self.methods:
-                yield self.variable(value.function)
+                yield from (variable, self.variable(value.function))
 
     def _made(self) -> Iterator[Variable | None]:
         """Yield tables that a function makes."""
@@ -159,6 +185,34 @@ class _Look:
                 if any(own_index(n) not in own for n in s.walk(define.function.body)):
                     yield owner
 
+    def _given(self) -> Iterator[Variable | None]:
+        """Yield tables that a function takes for metatables: several, or several with one method,
+        which also takes the tables that get them.
+        """
+        bases = {v: self.variable(base) for v, base, _ in self._metatables() if base is not None}
+        for define in self.defines:
+            own = [parameter.variable for parameter in define.function.parameters]
+            for put in calls(define.function.body):
+                if self.known.dotted(put.function) != "setmetatable" or len(put.arguments) != 2:
+                    continue
+                metas = _names_in(put.arguments[1])
+                metas += [n for v, made in self.sources if v in _of(metas) for n in _names_in(made)]
+                places = [own.index(v) for v in _of(metas) if v in own]
+                given = {self.variable(n) for n in metas if places}
+                given |= {
+                    self.variable(row[i])
+                    for row in self._calls_of(define)
+                    for i in places
+                    if i < len(row)
+                }
+                given &= self.classes
+                owner = self.variable(getattr(define.target, "object", None))
+                if owner in given and 0 in places:
+                    is_taken = bool(_of(_names_in(put.arguments[0])) & set(own))
+                    given = {v for v in given if is_taken and (v is owner or bases.get(v) is owner)}
+                if len(given) > 1:
+                    yield from given
+
     def _metatables(self) -> Iterator[tuple[Variable | None, s.Node | None, bool]]:
         """Yield tables that are given a metatable, what they derive from by it, and whether it says
         nothing else but ``__call``.
@@ -175,6 +229,24 @@ class _Look:
                 has = {str(s.constant(field.key)): field.value for field in meta.fields}
             is_one = isinstance(table, s.Name) or has.keys() == {"__index"}
             yield variable, has.get("__index"), is_one and has.keys() <= {"__index", "__call"}
+
+
+def _last(node: s.Node) -> object:
+    """Return the name of what is called or defined, without what has it."""
+    if isinstance(node, s.Call):
+        return node.method or _last(node.function)
+    return s.constant(node.key) if isinstance(node, s.Index) else getattr(node, "id", None)
+
+
+def _names_in(node: s.Node) -> list[s.Name]:
+    """Return the names in ``x`` and ``x or y``."""
+    if isinstance(node, s.Binary):
+        return [*_names_in(node.left), *_names_in(node.right)]
+    return [node] if isinstance(node, s.Name) else []
+
+
+def _of(nodes: list[s.Name]) -> set[Variable]:
+    return {node.variable for node in nodes}
 
 
 def _split(known: Inference, file: File) -> None:
@@ -287,11 +359,11 @@ def _has_functions_only(file: File, variable: Variable) -> bool:
     return is_made and len(variable.writes) == 1 and not is_put and not is_used
 
 
-def given_by(file: File | None) -> s.Name | None:
-    """Return the variable that a file gives who requires it."""
+def given_by(file: File | None) -> s.Name | s.Table | None:
+    """Return the variable that a file gives who requires it, or the table."""
     last = file.block.statements[-1:] if file is not None else []
     values = last[0].values if last and isinstance(last[0], s.Return) else []
-    return values[0] if len(values) == 1 and isinstance(values[0], s.Name) else None
+    return values[0] if len(values) == 1 and isinstance(values[0], (s.Name, s.Table)) else None
 
 
 def names(node: s.Node, variable: Variable | None) -> bool:

@@ -44,7 +44,8 @@ def seen_table(known: Inference, node: s.Node, facts: list[str]) -> Table:
     for fact in facts:
         if fact in ("list", "dict", "mixed", "sparse"):
             found.root().keys.add({"list": "list", "dict": "name"}.get(fact, "other"))
-            found.root().uses |= {"either"} if fact in ("mixed", "sparse") else set()
+        if fact in ("mixed", "sparse") or facts == ["empty"]:
+            found.root().uses.add("either")
     return found
 
 

@@ -41,7 +41,11 @@ def _local(known: Inference, node: s.Local) -> None:
 def _assigned(known: Inference, node: s.Assign) -> None:
     kinds = _spread(known, node.values, len(node.targets))
     for i, (target, kind) in enumerate(zip(node.targets, kinds, strict=False)):
-        if i >= len(node.values) or not _keeps_kind(target, node.values[i]):
+        value = node.values[i] if i < len(node.values) else s.Constant(None)
+        if not _keeps_kind(target, value):
+            if kind.only(Kind.NIL) and not isinstance(value, s.Constant):
+                kind = kind.without()
+                kind.lacking = True
             _assign(known, target, kind)
         if isinstance(target, s.Index) and isinstance(
             node.values[min(i, len(node.values) - 1)], s.Index
@@ -187,8 +191,10 @@ def _spread(known: Inference, values: list[s.Node], count: int) -> list[Type]:
     is_known = not values or not is_open(values[-1])
     if known.is_settled and not is_known:
         is_known = known.count(values[-1]) is not None
-    missing = count - len(kinds)
-    return kinds + [Type(Kind.NIL) if is_known else Type() for _ in range(missing)]
+    kinds += [Type(Kind.NIL) if is_known else Type() for _ in range(count - len(kinds))]
+    for kind in kinds[len(values) :] if values and isinstance(values[-1], s.Vararg) else ():
+        kind.lacking = True
+    return kinds
 
 
 def _assign(known: Inference, target: s.Node, kind: Type) -> None:

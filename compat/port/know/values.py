@@ -175,8 +175,12 @@ def _function(known: Inference, node: s.Function) -> Type:
 
 
 @expression(s.Vararg)
-def _vararg(_known: Inference, _node: s.Vararg) -> Type:
-    return Type()
+def _vararg(known: Inference, node: s.Vararg) -> Type:
+    if known.returns and known.returns[-1][0].root().gets_nil:
+        known.nil_at_times.add(node)
+    made = Type()
+    made.lacking = node in known.nil_at_times
+    return made
 
 
 @expression(s.Call)

@@ -86,7 +86,9 @@ def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | Non
     if path == "select":
         first = node.arguments[0] if node.arguments else None
         is_count = isinstance(first, s.Constant) and first.value == "#"
-        return [Type(Kind.INT) if is_count else Type()]
+        made = Type(Kind.INT) if is_count else Type()
+        made.lacking = not is_count and any(kind.lacking for kind in arguments[1:])
+        return [made]
     if path == "os.date" and arguments:
         form = node.arguments[0]
         if isinstance(form, s.Constant) and str(form.value).lstrip("!") == "*t":

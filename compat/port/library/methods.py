@@ -264,7 +264,7 @@ def _numbers(node: s.Call, draft: Draft) -> Code | None:
     if len(node.arguments) != 2 or not all(draft.types.type(a).is_int for a in node.arguments):
         return None
     first, last = map(draft.value, node.arguments)
-    return code.call("list", code.call("range", first, code.shifted(last, 1)))
+    return code.call("list", code.call("range", first, code.plus(last, 1)))
 
 
 def _sub(node: s.Call, draft: Draft) -> Code:

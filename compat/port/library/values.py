@@ -42,8 +42,11 @@ def extreme(node: s.Call, draft: Draft) -> Code | None:
 
 
 def insert(node: s.Call, draft: Draft) -> Code | None:
-    """``table.insert`` at a place that may be behind the end, where Python's would not leave it."""
-    if len(node.arguments) != 3 or s.constant(node.arguments[1]) == 1:
+    """``table.insert`` at a place that may be behind the end, where Python's would not leave it, or
+    of what may be nil, which is no entry.
+    """
+    is_placed = len(node.arguments) == 3 and s.constant(node.arguments[1]) != 1
+    if not is_placed and not draft.types.type(node.arguments[-1]).may_be_nil:
         return None
     return code.call("lua.insert", *draft.arguments(node))
 

@@ -99,25 +99,26 @@ add, sub_, mul, div, mod, pow = (functools.partial(_arithmetic, n) for n in _EVE
 
 def tonumber(value: Any, base: int | None = None, *_: Any) -> Any:
     """``tonumber``."""
-    if isinstance(value, bool) or value is None:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
-    if isinstance(value, (int, float)):
-        return value
-    if not isinstance(value, str):
-        return None
-    text = value.strip()
-    if base is not None:
+    if base not in (None, 10):
         try:
-            return int(text, int(base))
+            return None if "_" in str(value) else int(str(value), int(base))
         except ValueError:
             return None
+    if isinstance(value, (int, float)):
+        return value
+    text = value.strip()
     if re.fullmatch(r"[-+]?[0-9]+", text):
-        return int(text)
+        return int(text) or (-0.0 if text[0] == "-" else 0)
     if re.fullmatch(r"[-+]?0([xX][0-9a-fA-F]+|[bB][01]+)", text):
         return int(text, 0)
     if re.fullmatch(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?", text):
         return float(text)
-    return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}.get(text.lower())
+    hexadecimal = r"[-+]?0[xX](?=\.?[0-9a-fA-F])[0-9a-fA-F]*\.?[0-9a-fA-F]*([pP][-+]?[0-9]+)?"
+    if re.fullmatch(hexadecimal, text):
+        return float.fromhex(text)
+    return float(text) if re.fullmatch(r"[-+]?(inf|infinity|nan)", text.lower()) else None
 
 
 def modf(x: float) -> tuple[float, float]:

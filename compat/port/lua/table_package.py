@@ -40,7 +40,8 @@ def insert(t: Any, *args: Any) -> None:
     if not 1 <= len(args) <= 2:
         raise Error("wrong number of arguments to 'insert'")
     if isinstance(t, list) and (len(args) == 1 or args[0] <= len(t) + 1):
-        t.insert(len(t) if len(args) == 1 else int(args[0]) - 1, args[-1])
+        if args != (None,):
+            t.insert(len(t) if len(args) == 1 else int(args[0]) - 1, args[-1])
         return
     n = length(t)
     place = n + 1 if len(args) == 1 else int(args[0])

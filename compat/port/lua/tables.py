@@ -150,6 +150,9 @@ def joined(a: Any, b: Any) -> Any:
         handler = metamethod(operand, "__concat") or getattr(type(operand), "__concat__", None)
         if handler is not None:
             return first(handler(a, b))
+    for operand in (a, b):
+        if not isinstance(operand, (str, int, float)) or isinstance(operand, bool):
+            raise TypeError(f"attempt to concatenate a {kinds.type(operand)} value")
     return tostring(a) + tostring(b)
 
 

@@ -216,7 +216,8 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
             f"lua.put({draft.value(target.object)}, {draft.value(target.key)}, {made})"
         )
         return
-    store_code(target, bound(made, target, draft) if is_bound else made, draft)
+    may_be_nil = draft.types.type(value_node).may_be_nil
+    store_code(target, bound(made, target, draft) if is_bound else made, draft, may_be_nil)
 
 
 def _is_default(target: s.Index, values: list[s.Node], draft: Draft) -> bool:
@@ -272,7 +273,7 @@ def _is_method(target: s.Index, value: s.Node, draft: Draft) -> bool:
     return bool(signature.nodes) and all(map(is_self, signature.nodes))
 
 
-def store_code(target: s.Index, value: Code, draft: Draft) -> None:
+def store_code(target: s.Index, value: Code, draft: Draft, may_be_nil: bool = False) -> None:
     """Put what is computed into a field or entry."""
     place = target_of(target, draft)
     if place is not None:
@@ -301,7 +302,8 @@ def store_code(target: s.Index, value: Code, draft: Draft) -> None:
         )
         is_filled = key in draft.types.appended and "filled" in shape.uses and not written
         if appends or is_filled or written == ["append"]:
-            draft.page.write(f"{owner.atom}.append({value})")
+            append = f"lua.insert({owner}, " if appends and may_be_nil else f"{owner.atom}.append("
+            draft.page.write(f"{append}{value})")
             return
         draft.page.write(f"lua.put({owner}, {draft.value(key)}, {value}{pads})")
         return
@@ -335,7 +337,7 @@ def _delete(target: s.Index, draft: Draft) -> bool:
     owner = draft.value(target.object)
     if kind.shape.is_list:
         if is_length_of(target.key, target.object):
-            draft.page.write(f"{owner.atom}.pop()")
+            draft.page.write(f"del {owner.atom}[-1:]")  # also of an empty one
         else:  # of the last entry, it makes the list shorter
             draft.page.write(f"lua.put({owner}, {draft.value(target.key)}, None)")
         return True

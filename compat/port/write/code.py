@@ -197,10 +197,14 @@ def quoted(value: str) -> str:
 
 def shifted(index: Code, by: int = -1) -> Code:
     """Return an index counted from 0 instead of 1."""
+    is_from_end = index.text.startswith("-") and index.level >= UNARY  # in both languages
+    return index if is_from_end else plus(index, by)
+
+
+def plus(index: Code, by: int) -> Code:
+    """Return a number and a constant."""
     text = index.text
-    if text.startswith("-") and index.level >= UNARY:
-        return index  # counted from the end, in both languages
-    if text.isdigit() and index.level >= UNARY:
+    if text.removeprefix("-").isdigit() and index.level >= UNARY:
         number = int(text)
         return Code(str(number + by), ATOM if number + by >= 0 else UNARY)
     if index.level == ADD:

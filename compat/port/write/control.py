@@ -108,17 +108,17 @@ def for_range(node: s.ForRange, draft: Draft) -> None:
         by = _constant_int(step) if step is not None else 1
         assert by is not None
         if whole:
-            b = code.call(whole, b)
+            b = code.call(whole if by > 0 else whole.replace("floor", "ceil"), b)
         variable.zero_based = by == 1 and a.text == "1" and _only_index(node, draft)
         if variable.zero_based or (name == "_" and a.text == "1" and by == 1):
             over = code.call("range", b)
         else:
-            stop = code.shifted(b, 1 if by > 0 else -1)
+            stop = code.plus(b, 1 if by > 0 else -1)
             start = [] if a.text == "0" and by == 1 else [a]
             over = code.call("range", *start, stop, *([str(by)] if by != 1 else []))
     elif first.is_int and last.is_int and a.text == "1" and step is not None and step_is_int:
         # From 1 on there is nothing to do for a step that leads down.
-        over = code.call("range", a, code.shifted(b, 1), draft.value(step))
+        over = code.call("range", a, code.plus(b, 1), draft.value(step))
     else:
         extra = [draft.value(step)] if step is not None else []
         over = code.call("lua.range", a, b, *extra)
@@ -135,7 +135,8 @@ def _whole(node: s.ForRange, draft: Draft) -> str | None:
     if facts and all(f == "int" for f in facts):
         return "int"
     if last.is_number and facts is None:
-        return "math.floor" if not isinstance(node.last, s.Constant) else None
+        is_fixed = isinstance(node.last, s.Constant)
+        return "math.floor" if not is_fixed and s.describe(node.last) != "math.huge" else None
     return "math.floor" if last.is_number else None
 
 
@@ -229,6 +230,7 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
         return code.call("enumerate", owner, "1")
     is_dict = plain is not None and plain.is_dict and bool(plain.keys or plain.names)
     is_full = shape is None or "lacking" not in shape.uses
+    is_full = is_full and bool(not draft.types.mixins or (shape and shape.made))  # else a class
     if kind.only(Kind.OPTIONS):
         is_full = is_full and (shape is None or "deleted" not in shape.uses)  # it has None then
     own = node.names[0].variable

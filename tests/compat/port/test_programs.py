@@ -229,6 +229,56 @@ def test_classes_names_and_packages_of_several_files(agree: Callable[..., Path])
     assert "class Derived(Base):" in (agree(PARTS) / "main.py").read_text()
 
 
+MIXED = {
+    "main.lua": """
+local Named = require 'Named'
+local Ordered = require 'Ordered'
+local include = require('mix').include
+local P = {}
+P.__index = P
+include(P, Named, Ordered)
+function P.new(n, v) return setmetatable({name = n, value = v, lines = {}}, P) end
+function P:label() return 'P:' .. Named.label(self) end
+for _, level in ipairs{'info', 'warn'} do
+  P[level] = function(self, ...)
+    self.lines[#self.lines + 1] = level .. ':' .. self.name:format(...)
+  end
+end
+local a, b = P.new('a', 1), P.new('b', 2)
+a:info()
+print(a:show(), b:show(), a:less(b), b:less(a), a:most(b):show(), #a.lines, a.lines[1])
+""",
+    "Named.lua": """
+local Named = {}
+function Named:label() return 'label ' .. self.name end
+function Named:show() return '<' .. self:label() .. '>' end
+return Named
+""",
+    "Ordered.lua": """
+return {
+  less = function(self, other) return self.value < other.value end,
+  most = function(self, other) if self:less(other) then return other end return self end,
+}
+""",
+    "mix.lua": """
+local M = {}
+function M.include(class, ...)
+  for _, mixin in ipairs({...}) do
+    for k, v in pairs(mixin) do class[k] = v end
+  end
+end
+return M
+""",
+}
+
+
+@pytest.mark.parametrize("run", [None, ""])
+def test_functions_of_several_files_are_mixed_into_a_class(
+    run: str | None, agree: Callable[..., Path]
+) -> None:
+    assert "def label(self)" in (agree(MIXED, run=run) / "Named.py").read_text()
+
+
 def test_a_line_for_the_shell_is_no_docstring(tmp_path: Path) -> None:
     from compat.port.program import convert
 

@@ -884,3 +884,64 @@ local function sum(...)
    return x + y
 end
 print(sum(1), sum(1, 2))
+
+-- # methods that a class inherits, or has from a mixin, before it gets its own
+local Base = {}
+Base.__index = Base
+function Base:name() return 'base' .. self.x end
+local Derived = setmetatable({}, {__index = Base})
+Derived.__index = Derived
+local d = setmetatable({x = 3}, Derived)
+print(d:name())
+function Derived:name() return 'derived' .. self.x end
+print(d:name())
+local Mixin = {}
+function Mixin:label() return 'label ' .. self.name end
+function Mixin:show() return '<' .. self:label() .. '>' end
+local function include(class, mixin) for k, v in pairs(mixin) do class[k] = v end end
+local P, Q, R = {}, {}, {}
+P.__index = P
+Q.__index = Q
+R.__index = R
+include(P, Mixin)
+function P:label() return 'own ' .. Mixin.label(self) end
+R.label, R.show = Mixin.label, Mixin.show
+for _, class in ipairs({Q}) do for k, v in pairs(Mixin) do class[k] = v end end
+print(setmetatable({name = 'p'}, P):show(), setmetatable({name = 'q'}, Q):show(), setmetatable({name = 'r'}, R):show())
+local Plain = {}
+function Plain.label(self) return self.name end
+function Plain.show(self) return '<' .. self:label() .. '>' end
+local t = {name = 'x'}
+for k, v in pairs(Plain) do t[k] = v end
+print(t:show())
+
+-- # an object of torch.class that a loop calls
+do
+  local It = torch.class('It')
+  function It:__init(n) self.n, self.i = n, 0 end
+  function It:__call__() self.i = self.i + 1; if self.i <= self.n then return self.i end end
+end
+for i in It(2) do print(i) end
+
+-- # an object of what the constructor is given, methods by the metatable, and concatenation
+local Widget = {count = 0, defaults = {w = 1, h = 2}}
+Widget.__index = Widget
+function Widget.new(o)
+  o = setmetatable(o or {}, Widget)
+  for k, v in pairs(Widget.defaults) do if o[k] == nil then o[k] = v end end
+  Widget.count = Widget.count + 1
+  o.id = Widget.count
+  return o
+end
+function Widget:draw() return self.id .. ':' .. self.w .. 'x' .. self.h end
+local a, b = Widget.new(), Widget.new({w = 5})
+print(a:draw(), b:draw())
+local A = {}
+A.__index = A
+A.__concat = function(x, y) return tostring(x.n or x) .. tostring(y.n or y) end
+function A:hello() return 'A:' .. self.n end
+local B = setmetatable({}, A)
+B.__index = B
+function B:hello() return 'B>' .. getmetatable(B).__index.hello(self) end
+print(setmetatable({n = 1}, B):hello(), setmetatable({n = 1}, A) .. {n = 2})
+print((pcall(function() return setmetatable({n = 1}, B) .. 'x' end)))

@@ -329,3 +329,48 @@ for _, name in ipairs{'sqrt', 'huge', 'none'} do
   if type(v) == 'function' then v = v(16) end
   print(name, type(math[name]), v)
 end
+
+-- # nil among further arguments, and the end of an empty list
+local stack = {}
+local function push(...) for i = 1, select('#', ...) do stack[#stack + 1] = (select(i, ...)) end end
+local function pop() local v = stack[#stack]; stack[#stack] = nil; return v end
+push(1, nil, 2)
+print(#stack, pop(), pop(), pop(), #stack)
+local function add(t, ...) for i = 1, select('#', ...) do local v = select(i, ...); t[#t + 1] = v end return t end
+print(#add({}, nil, 1, nil, 2))
+local function add2(t, ...) for i, v in ipairs{...} do t[#t + 1] = v end return t end
+print(#add2({}, 1, nil, 2))
+local function add3(t, ...) local a, b = ...; t[#t + 1] = a; t[#t + 1] = b; return #t end
+print(add3({}, nil, 2), add3({}, 1))
+local function add4(...) local t = {}; for k, v in pairs({...}) do t[#t + 1] = v end return #t end
+print(add4(1, nil, 3))
+local function show(...) local t = {n = select('#', ...), ...}; local s = ''; for i = 1, t.n do s = s .. tostring(t[i]) .. ' ' end return s end
+print(show(nil, 2, nil))
+local function map(f, ...) local r = {}; for i = 1, select('#', ...) do r[i] = f((select(i, ...))) end return r end
+print(#map(tostring, 1, nil, 'x'), map(tostring, 1, nil, 'x')[2])
+
+-- # loops below zero, to fractions and without end
+for i = -1, -3, -1 do io.write(i, ' ') end
+for i = 2, -2, -2 do io.write(i, ' ') end
+for i = -3, -1 do io.write(i, ' ') end
+local n, half = -3, -1.5
+for i = 0, n, -1 do io.write(i, ' ') end
+for i = 0, -n do io.write(i, ' ') end
+for i = -n, -1, -1 do io.write(i, ' ') end
+for i = 1, half, -1 do io.write(i, ' ') end
+for i = 1, n / 2, -1 do io.write(i, ' ') end
+for i = -2, half do io.write(i, ' ') end
+for i = 1, math.huge do if i > 3 then break end io.write(i, ' ') end
+print()
+
+-- # places below the first
+local t = {10, 20, 30, 40}
+for k = -1, 1 do io.write(tostring(t[k]), ' ') end
+for k = 0, 2 do io.write(tostring(t[k]), ' ') end
+for k = 2, 0, -1 do io.write(tostring(t[k]), ' ') end
+for k = 2, -1, -1 do io.write(tostring(t[k]), ' ') end
+local n = #t
+for k = n, 0, -2 do io.write(tostring(t[k]), ' ') end
+for k = 4, 1, -1 do io.write(tostring(t[k - 1]), " ") end
+for k = 3, 1, -1 do io.write(tostring(t[k]), ' ') end
+print()

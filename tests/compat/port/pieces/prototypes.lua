@@ -516,3 +516,38 @@ function trainer:run(n) for i = 1, n do self.epoch = i; self:emit('epoch', i * 2
 trainer:on('epoch', function(t, x) print(t.epoch, x) end):on('epoch', function() print('two') end)
 trainer:run(2)
 print(trainer:emit('none'), trainer:emit('epoch', 7))
+
+-- # one function that makes objects of several tables, or of what it is given
+local A, B = {}, {}
+A.__index = A
+B.__index = B
+function A:f() return 'A' end
+function B:f() return 'B' end
+local function new(class, t) return setmetatable(t or {}, class) end
+print(new(A):f(), new(B):f(), new(A, {x = 1}):f(), new(B, {x = 1}).x)
+local C = {}
+C.__index = C
+function C:new(o) return setmetatable(o or {}, self) end
+function C:f() return 'C' end
+local D = setmetatable({}, {__index = C})
+D.__index = D
+function D:f() return 'D' .. C.f(self) end
+print(D:new{x = 3}:f(), D:new():f(), C:new():f(), C:new{x = 4}.x)
+local E = {}
+E.__index = E
+function E:new(o) o = o or {}; setmetatable(o, self); return o end
+function E:f() return 'E' end
+local F = E:new()
+F.__index = F
+function F:f() return 'F' .. E.f(self) end
+local f = F:new{k = 1}
+print(f:f(), E:new():f(), E:new{x = 4}.x, F:new{x = 3}:f(), f.k)
+local G = {n = 0}
+G.__index = G
+function G.make(x, class) local self = setmetatable({}, class or G) G.n, self.x = G.n + 1, x return self end
+function G:f() return 'G' .. self.x end
+local H = setmetatable({}, G)
+H.__index = H
+function H.make(x) local h = G.make(x, H) h.y = 1 return h end
+function H:f() return 'H' .. G.f(self) .. self.y end
+print(H.make(2):f(), G.make(3):f(), getmetatable(H.make(1)) == H, H.n)

@@ -1287,3 +1287,41 @@ local function parse(s)
 end
 local cfg = parse('seed=42\n[net]\nlayers={10,20,relu}\nbias=false\ndropout=0.5\nname=my net\n[opt]\nlr=1e-3')
 print(cfg.seed, #cfg.net.layers, cfg.net.layers[3], cfg.net.dropout * 2, cfg.net.name, cfg.net.bias, cfg.opt.lr)
+
+-- # entries that are nil, behind the end and in a table that is made
+local list, source = {}, {a = 1}
+local function entry(t, k) return t[k] end
+list[#list + 1] = source.a
+list[#list + 1] = source.never
+list[#list + 1] = entry(source, 'never')
+table.insert(list, source.never)
+for _, k in ipairs({'a', 'b', 'a'}) do list[#list + 1] = source[k] end
+for _, k in ipairs({'a', 'b', 'a'}) do table.insert(list, source[k]) end
+for _, text in ipairs({'a1', 'b', 'c3'}) do list[#list + 1] = text:match('%d+') end
+print(#list, table.concat(list, ' '))
+local n = 0
+for _ in pairs({x = source.never, y = 1}) do n = n + 1 end
+print(n)
+local function none() return end
+local late = {[3] = true}
+late[10], late.x = 2, none()
+late[10] = none()
+for _ in pairs(late) do n = n + 1 end
+print(n, late[10], late.x)
+
+-- # numbers of texts, and what typename gives for what has none
+for _, text in ipairs({'0x1p4', '0x.8', '-0x1.8p1', '0x', '0x.', '-0', 'infinity', '-nan', '1_0', '0b101', '1e5', '1e'}) do print(text, tonumber(text)) end
+for _, text in ipairs({'ff', ' -ff ', '1_0', '1.5', '0xff'}) do print(tonumber(text, 16), tonumber(text, 10)) end
+print(tonumber(10, 16), tonumber(true), 1 / tonumber('-0'))
+print(torch.typename(1))
+print(torch.typename({}), torch.typename('x'))
+local sizes = torch.LongStorage(3):fill(2)
+sizes[2] = 5
+print(sizes)
+
+-- # tables of a text
+local text = 'return {a = {1, 2, {b = "c"}}, n = 3}'
+local back = loadstring(text)()
+print(back.a[3].b, back.n, #back.a, back.a[1] + 1)
+local read, problem = loadstring('x =')
+print(read, type(problem))
