@@ -305,7 +305,7 @@ def index(t: Any, key: Any) -> Any:
         return None
     if hasattr(t, "get"):
         return t.get(int(key))
-    return t[key]
+    return t[key] if hasattr(t, "__getitem__") else vars(t).get(key)
 
 
 def _private(t: Any, key: str) -> Any:
@@ -368,7 +368,7 @@ def put(t: Any, key: Any, value: Any, pads: bool = False) -> None:
                 delattr(t, attribute(key))
         else:
             setattr(t, attribute(key), value)
-    elif isinstance(t, Object):
+    elif isinstance(t, Object) or not hasattr(t, "__setitem__"):  # such as a node of nngraph
         rawset(vars(t), key, value)
     else:
         t[key] = value

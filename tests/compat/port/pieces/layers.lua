@@ -752,3 +752,23 @@ function Scaled:updateOutput(input)
 end
 print(nn.Scaled(3):forward(torch.ones(2)):sum(), nn.Scaled(3, false):forward(torch.ones(2)):sum())
 print(pcall(nn.Scaled, 3, 1) == false, pcall(nn.Scaled, '3') == false)
+
+-- # a field that nets have, and criterions do not
+require 'nn'
+local Mine = torch.class('MineOrNot', 'nn.Sequential')
+function Mine:__init() nn.Sequential.__init(self) end
+local protos = {net = MineOrNot(), criterion = nn.MSECriterion()}
+local has = {}
+for name, proto in pairs(protos) do has[name] = not proto.parameters end
+print(has.net, has.criterion)
+
+-- # entries of a node of nngraph
+require 'nngraph'
+e = nn.Identity()()
+local net = nn.gModule({e}, {nn.Tanh()(e)})
+local out = {}
+for t = 1, 2 do
+  e[t] = torch.ones(2) * t
+  out[t] = net:forward(e[t]):sum()
+end
+print(e[1][1], e[2][1], e[3], out[2])

@@ -1242,3 +1242,13 @@ for i = 1, 4 do print(e[i]) end
 local env = {x = 3}
 local function get(k) return env[k] or math[k] end
 print(get('x'), get('nothing'), type(get('pi')))
+
+-- # letters behind the mode of a file
+local path = os.tmpname()
+local f = io.open(path, "w'")
+f:write('abc')
+f:close()
+f = io.open(path, "rt")
+print(f:read('*a'))
+f:close()
+os.remove(path)
