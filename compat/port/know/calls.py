@@ -8,7 +8,17 @@ from compat.port.know import library_calls
 from compat.port.know.files import Class
 from compat.port.know.scopes import RUN
 from compat.port.know.shapes import chain_root, is_open, own_returns
-from compat.port.know.types import FROM_LUA, NUMBERS, OF_LUA, Kind, Signature, Table, Type, of_lua
+from compat.port.know.types import (
+    FROM_LUA,
+    NUMBERS,
+    OF_LUA,
+    Kind,
+    Signature,
+    Table,
+    Type,
+    of_lua,
+    tensor,
+)
 from compat.port.library import results as given
 from compat.port.read import syntax as s
 
@@ -78,8 +88,11 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             arguments[-1].signature.calls.add(taken)
             for i in range(taken):
                 known.join(arguments[-1].signature.parameter(i), Type(Kind.NUMBER))
-        if node.method in ("resize", "resizeAs", "set"):
-            library_calls.reshaped(known, node.function, found[0])
+        rule = given.method_rule(node.method, arguments)
+        is_sum = rule is not None and "keepdim=True, out={0}" in rule.text
+        if is_sum or node.method in ("resize", "resizeAs", "set"):
+            new = tensor(found[0].dtypes, found[0].dims) if is_sum else found[0]
+            library_calls.reshaped(known, node.function, new)
         return _less_numbers(known, node, found)
     if owner.is_string:
         return library_calls.results(known, f"string.{node.method}", node, [owner, *arguments]) or [

@@ -772,3 +772,23 @@ for t = 1, 2 do
   out[t] = net:forward(e[t]):sum()
 end
 print(e[1][1], e[2][1], e[3], out[2])
+
+-- # a sum that a buffer is for, and a vector
+require 'nn'
+local Means, Base = torch.class('nn.MeansOfColumns', 'nn.Module')
+function Means:__init(n)
+  Base.__init(self)
+  self.mean = torch.zeros(n)
+end
+function Means:updateOutput(input)
+  self.buffer = self.buffer or input.new()
+  self.row = self.row or input.new()
+  self.buffer:mean(input:view(input:size(1), input:size(2), input:size(3)), 1)
+  self.row:mean(self.buffer, 2)
+  self.mean:mul(0.5):add(0.5, self.row)
+  self.output:resizeAs(input):copy(input)
+  return self.output
+end
+local layer = nn.MeansOfColumns(3)
+for i = 1, 2 do layer:forward(torch.range(1, 12):resize(2, 2, 3)) end
+print(layer.mean)
