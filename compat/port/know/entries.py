@@ -270,7 +270,7 @@ def _index(known: Inference, node: s.Index) -> Type:
             return kind
         return _own_entry(known, shape, node.key)
     entry = Type()
-    entry.buffer = owner.buffer
+    entry.buffer, entry.thin = owner.buffer, owner.thin
     return entry
 
 

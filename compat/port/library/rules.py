@@ -151,7 +151,7 @@ def fit(made: Code, node: s.Node, like: s.Node, draft: Draft, is_copy: bool = Fa
 
     Torch7 goes through both element by element, PyTorch repeats one to fit the other.
     """
-    own, other = draft.types.type(like), draft.types.type(node)
+    own, other = draft.types.type(like).without(Kind.NIL), draft.types.type(node)
     is_turned = _viewed_as(node, like)
     kinds = Kind.TENSOR, Kind.MASK
     is_either = other.only(*kinds) or (is_copy and other.may(Kind.TENSOR))

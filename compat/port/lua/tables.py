@@ -367,7 +367,9 @@ def put(t: Any, key: Any, value: Any, pads: bool = False) -> None:
             if attribute(key) in vars(t):  # else it is that of a class above
                 delattr(t, attribute(key))
         else:
-            setattr(t, attribute(key), value)
+            is_method = isinstance(getattr(type(t), attribute(key), None), FunctionType)
+            is_own = isinstance(value, FunctionType) and is_method
+            setattr(t, attribute(key), MethodType(value, t) if is_own else value)
     elif isinstance(t, Object) or not hasattr(t, "__setitem__"):  # such as a node of nngraph
         rawset(vars(t), key, value)
     else:

@@ -36,6 +36,17 @@ PIECES = {
         local z = torch.Tensor():set(torch.range(1, 6):storage(), 2, size, stride)
         print(z:sum(), z:size(1))
     """,
+    "entries of a node of nngraph": """
+        require 'nngraph'
+        e = nn.Identity()()
+        local net = nn.gModule({e}, {nn.Tanh()(e)})
+        local out = {}
+        for t = 1, 2 do
+          e[t] = torch.ones(2) * t
+          out[t] = net:forward(e[t]):sum()
+        end
+        print(e[1][1], e[2][1], e[3], out[2])
+    """,
     "a node that is split into as many as a variable says": """
         require 'nngraph'
         local function cut(s, n) local all = {s:split(n)} return all[1], all[2] end

@@ -839,3 +839,14 @@ Own.double = Own.two
 print(Own.double(3))
 function Own.double(n) return n * 20 end
 print(Own.double(3), Own.two(3))
+
+-- # a method that an object gets where nobody knows what it is
+local Actor = torch.class('ActorOfOne')
+function Actor:__init(n) self.n = n end
+function Actor:act(k) return self.n + k end
+local one = ActorOfOne(1)
+local function spoil(x) x.act = function(self, k) return Actor.act(self, k) * 10 end end
+spoil(loadstring('return ...')(one))
+local actors = {one, ActorOfOne(2)}
+for i = 1, 2 do print(actors[i]:act(3)) end
+print(one:act(1))

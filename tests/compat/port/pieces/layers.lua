@@ -762,17 +762,6 @@ local has = {}
 for name, proto in pairs(protos) do has[name] = not proto.parameters end
 print(has.net, has.criterion)
 
--- # entries of a node of nngraph
-require 'nngraph'
-e = nn.Identity()()
-local net = nn.gModule({e}, {nn.Tanh()(e)})
-local out = {}
-for t = 1, 2 do
-  e[t] = torch.ones(2) * t
-  out[t] = net:forward(e[t]):sum()
-end
-print(e[1][1], e[2][1], e[3], out[2])
-
 -- # a sum that a buffer is for, and a vector
 require 'nn'
 local Means, Base = torch.class('nn.MeansOfColumns', 'nn.Module')
@@ -792,3 +781,16 @@ end
 local layer = nn.MeansOfColumns(3)
 for i = 1, 2 do layer:forward(torch.range(1, 12):resize(2, 2, 3)) end
 print(layer.mean)
+
+-- # a column among a net's outputs, and a vector
+require 'nn'
+local net = nn.ConcatTable():add(nn.Sum(2)):add(nn.Identity())
+local place = loadstring('return {column = 2}')()
+local active = {torch.Tensor{1, 0}}
+local out = net:forward(torch.Tensor{{2}, {3}})
+local column
+if #active > 0 then
+  column = out[place['column']]
+  column:cmul(active[1])
+end
+print(column)
