@@ -850,3 +850,18 @@ spoil(loadstring('return ...')(one))
 local actors = {one, ActorOfOne(2)}
 for i = 1, 2 do print(actors[i]:act(3)) end
 print(one:act(1))
+
+-- # a field under the name of a method
+local Options = {}
+Options.__index = Options
+function Options.create() return setmetatable({}, Options) end
+function Options:setup(args) self.dropout = args.dropout end
+function Options:dropout(choice) self.dropout = choice end
+function Options:show() if self.dropout then print('with') else print('without') end end
+local args = {}
+if arg and arg[1] then args.dropout = true else args.dropout = false end
+local options = Options.create()
+options:dropout(true)
+options:show()
+options:setup(args)
+options:show()

@@ -1252,3 +1252,11 @@ f = io.open(path, "rt")
 print(f:read('*a'))
 f:close()
 os.remove(path)
+
+-- # a list that is filled from its end, to the key 0
+local n, d = 3, {}
+for t = n, 1, -1 do
+  if t == n then d[t] = t else d[t] = d[t] * 2 end
+  d[t - 1] = t
+end
+print(d[0], d[1], d[3])
