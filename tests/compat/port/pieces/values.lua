@@ -1260,3 +1260,20 @@ for t = n, 1, -1 do
   d[t - 1] = t
 end
 print(d[0], d[1], d[3])
+
+-- # tables with keys that nobody knows, made or loaded
+local path, known = os.tmpname(), {}
+local key = loadstring('return ...')
+for again = 1, 2 do
+  if again == 1 then
+    local places = {}
+    places[key('a')] = 1
+    known = {places = places}
+    torch.save(path, known)
+  else
+    known = torch.load(path)
+  end
+  local b = known.places[key('b')]
+  print(known.places[key('a')], b)
+end
+os.remove(path)
