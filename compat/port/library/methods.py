@@ -122,7 +122,9 @@ def method(node: s.Call, draft: Draft) -> Code:
     ):
         arguments = _for_nets(node, draft.arguments(node), draft)
         made = code.call(f"{owner.atom}.{method_name(name)}", *arguments)
-        return Code(made.text, spread=results.module_count(name) or draft.types.count(node))
+        count = draft.types.count(node)
+        own = count if kind.may(Kind.OBJECT) else None
+        return Code(made.text, spread=own or results.module_count(name) or count)
     made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
     return Code(made.text, spread=draft.types.count(node))
 

@@ -47,6 +47,19 @@ PIECES = {
         end
         print(e[1][1], e[2][1], e[3], out[2])
     """,
+    "a layer of the script's that gives two results": """
+        require 'nn'
+        local Two = torch.class('GivesTwoResults', 'nn.Module')
+        function Two:__init() nn.Module.__init(self) end
+        function Two:updateOutput(x)
+          self.output = x * 2
+          return self.output, x[1]
+        end
+        two = GivesTwoResults()
+        if arg and arg[1] then two = two:cl() end
+        local a, b = two:forward(torch.ones(2))
+        print(a[1], b, two:forward(torch.ones(1)))
+    """,
     "a node that is split into as many as a variable says": """
         require 'nngraph'
         local function cut(s, n) local all = {s:split(n)} return all[1], all[2] end

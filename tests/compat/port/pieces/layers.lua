@@ -152,7 +152,7 @@ print(g(b))
 
 -- # a class's forward with two results
 require 'nn'
-local T, parent = torch.class('TwoResults', 'nn.Module')
+local T, parent = torch.class('GivesTwoResults', 'nn.Module')
 function T:forward(tree, x) return {x, tree}, 0.5 end
 local M = torch.class('TwoResultsUser')
 function M:__init(t) self.t = t; self.list = {} end
