@@ -228,6 +228,10 @@ def joined(found: list[list[Type]]) -> list[Type]:
     return joined
 
 
+# What they give is what these give; ``backward`` of a criterion.
+_GIVES = {"forward": "updateOutput", "backward": "updateGradInput"}
+
+
 def methods(known: Inference, owner: Type, name: str) -> list[tuple[Type, Signature]]:
     """Return the methods of a name that objects of the program's classes have, with the type of
     the object: those of all classes that ``owner`` may be of.
@@ -235,8 +239,10 @@ def methods(known: Inference, owner: Type, name: str) -> list[tuple[Type, Signat
     found: dict[s.Define, tuple[Type, Signature]] = {}
     for klass in known.classes_of(owner):
         define = klass.method(name, known.classes)
-        if define is None and name == "forward" and klass.is_layer(known.classes):
-            define = klass.method("updateOutput", known.classes)
+        if define is None and name in _GIVES and klass.is_layer(known.classes):
+            *_, top = klass.line(known.classes)
+            if name == "forward" or str(top.parent).endswith("Criterion"):
+                define = klass.method(_GIVES[name], known.classes)
         if define is not None and define not in found:
             own = known.class_type(klass) if Kind.CLASS in owner.atoms else klass.object
             found[define] = own, known.signature(define.function).root()

@@ -60,6 +60,27 @@ PIECES = {
         local a, b = two:forward(torch.ones(2))
         print(a[1], b, two:forward(torch.ones(1)))
     """,
+    "criterions of the script's that give one gradient, or two": """
+        require 'nn'
+        local One = torch.class('GivesOneGradient', 'nn.Criterion')
+        function One:updateOutput(x, y) self.output = 1 return 1 end
+        function One:updateGradInput(x, y) return x * 2 end
+        local Both = torch.class('GivesBothGradients', 'nn.Criterion')
+        function Both:updateOutput(x, y) self.output = 2 return 2 end
+        function Both:updateGradInput(x, y) return x * 2, y * 3 end
+        local Loss = torch.class('HasALoss')
+        function Loss:__init(is_one)
+          if is_one then self.loss = GivesOneGradient() else self.loss = GivesBothGradients() end
+          self.both = GivesBothGradients()
+        end
+        function Loss:grads(x)
+          local dx = self.loss:backward(x, x)
+          local _, dy = self.both:backward(x, x)
+          return dx:mul(2):sum(), dy:sum()
+        end
+        print(HasALoss(true):grads(torch.ones(2)))
+        print(HasALoss(false):grads(torch.ones(2)))
+    """,
     "a node that is split into as many as a variable says": """
         require 'nngraph'
         local function cut(s, n) local all = {s:split(n)} return all[1], all[2] end
