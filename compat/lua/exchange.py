@@ -69,10 +69,18 @@ class Exchange:
 
     def describe_tensor(self, tensor: torch.Tensor) -> tuple[Any, ...]:
         """Return a tensor's description, and note that Lua has seen it so."""
+        self._note_looks(tensor)
+        return memory.describe_tensor(tensor)
+
+    def move(self, tensor: torch.Tensor, place: torch.Tensor) -> None:
+        """Make a tensor the view that Lua has made of it."""
+        memory.move(tensor, place)
+        self._note_looks(tensor)
+
+    def _note_looks(self, tensor: torch.Tensor) -> None:
         if len(self._seen) > _MANY:
             self._seen.clear()
         self._seen[id(tensor)] = _looks(tensor)
-        return memory.describe_tensor(tensor)
 
     def note_class(self, owner: Any) -> None:
         """Note that Lua has an object as one of its present class."""

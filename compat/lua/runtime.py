@@ -183,6 +183,7 @@ class Runtime:
             "describe_error": describe_error,
             "set_default_type": self._set_default_type,
             "describe_tensor": self.exchange.describe_tensor,
+            "move": self.exchange.move,
             "this_runtime": lambda: self,
             "classify": self.exchange.classify,
             "represent": self.exchange.representation,

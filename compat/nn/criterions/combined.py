@@ -103,7 +103,8 @@ class ParallelCriterion(_Weighted):
     Args:
         repeatTarget: every criterion gets the whole target instead of its entry.
 
-    Shapes: input and target are tables with one entry per criterion.
+    Shapes: input and target are tables with one entry per criterion. A criterion that takes no
+        target may have None, in a dict with the keys 1…n no entry.
 
     Examples:
         >>> import torch
@@ -123,14 +124,18 @@ class ParallelCriterion(_Weighted):
         return []
 
     def _parts(self, input: Any, target: Any) -> Iterator[tuple[Criterion, float, Any, Any]]:
+        count = len(self.criterions)
+        if isinstance(target, dict):
+            target = [target.get(i + 1) for i in range(count)]
+        elif isinstance(target, list):
+            target = [*target, *[None] * (count - len(target))]
         tables = {"input": input} if self.repeatTarget else {"input": input, "target": target}
         for name, value in tables.items():
-            if not isinstance(value, (list, tuple)) or len(value) < len(self.criterions):
+            if not isinstance(value, (list, tuple)) or len(value) < count:
                 raise ValueError(
-                    f"{name} is {given(value, counted=True)}; a table of "
-                    f"{len(self.criterions)} is accepted"
+                    f"{name} is {given(value, counted=True)}; a table of {count} is accepted"
                 )
-        targets = [target] * len(self.criterions) if self.repeatTarget else target
+        targets = [target] * count if self.repeatTarget else target
         yield from zip(self.criterions, self.weights, input, targets, strict=False)
 
     def updateGradInput(self, input: Any, target: Any = None) -> Any:

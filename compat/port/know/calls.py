@@ -8,7 +8,17 @@ from compat.port.know import library_calls
 from compat.port.know.files import Class
 from compat.port.know.scopes import RUN
 from compat.port.know.shapes import chain_root, is_open, own_returns
-from compat.port.know.types import FROM_LUA, NUMBERS, OF_LUA, Kind, Signature, Table, Type, of_lua
+from compat.port.know.types import (
+    FROM_LUA,
+    NUMBERS,
+    OF_LUA,
+    Kind,
+    Signature,
+    Table,
+    Type,
+    of_lua,
+    tensor,
+)
 from compat.port.library import results as given
 from compat.port.read import syntax as s
 
@@ -79,8 +89,11 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             arguments[-1].signature.calls.add(taken)
             for i in range(taken):
                 known.join(arguments[-1].signature.parameter(i), Type(Kind.NUMBER))
-        if node.method in ("resize", "resizeAs", "set"):
-            library_calls.reshaped(known, node.function, found[0])
+        rule = given.method_rule(node.method, arguments)
+        is_sum = rule is not None and "keepdim=True, out={0}" in rule.text
+        if is_sum or node.method in ("resize", "resizeAs", "set"):
+            new = tensor(found[0].dtypes, found[0].dims) if is_sum else found[0]
+            library_calls.reshaped(known, node.function, new)
         return _less_numbers(known, node, found)
     if owner.is_string:
         return library_calls.results(known, f"string.{node.method}", node, [owner, *arguments]) or [
@@ -226,6 +239,10 @@ def joined(found: list[list[Type]]) -> list[Type]:
     return joined
 
 
+# What they give is what these give; ``backward`` of a criterion.
+_GIVES = {"forward": "updateOutput", "backward": "updateGradInput"}
+
+
 def methods(known: Inference, owner: Type, name: str) -> list[tuple[Type, Signature]]:
     """Return the methods of a name that objects of the program's classes have, with the type of
     the object: those of all classes that ``owner`` may be of.
@@ -233,8 +250,10 @@ def methods(known: Inference, owner: Type, name: str) -> list[tuple[Type, Signat
     found: dict[s.Define, tuple[Type, Signature]] = {}
     for klass in known.classes_of(owner):
         define = klass.method(name, known.classes)
-        if define is None and name == "forward" and klass.is_layer(known.classes):
-            define = klass.method("updateOutput", known.classes)
+        if define is None and name in _GIVES and klass.is_layer(known.classes):
+            *_, top = klass.line(known.classes)
+            if name == "forward" or str(top.parent).endswith("Criterion"):
+                define = klass.method(_GIVES[name], known.classes)
         if define is not None and define not in found:
             own = known.class_type(klass) if Kind.CLASS in owner.atoms else klass.object
             found[define] = own, known.signature(define.function).root()

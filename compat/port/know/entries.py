@@ -144,6 +144,9 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
             table.uses.add("sparse")
         if isinstance(key, s.Name) and key.variable in known.falling:
             table.uses.add("from its end")
+        left = getattr(key, "left", None)  # of t - 1, which is 0 at last
+        if getattr(left, "variable", None) in known.falling and may_be_outside(known, key):
+            table.uses.add("sparse")
         if kind.is_number:
             write = known.facts.get((known.file.path, key.start, -key.end))
             if write and "sparse" in write:
@@ -263,7 +266,9 @@ def _index(known: Inference, node: s.Index) -> Type:
         if klass is not None and isinstance(name, str):
             define = klass.method(name, known.classes)
             if define is not None:
-                return Type(Kind.FUNCTION, function=known.signature(define.function))
+                made = Type(Kind.FUNCTION, function=known.signature(define.function))
+                put = shape.names.get(name, made)  # into an object, under a method's name
+                return made.joined(put) if put.atoms - {Kind.FUNCTION} else made
             if shape is not klass.members.root():
                 _inherit(known, klass, name)
         if shape.klass is None:
@@ -277,7 +282,7 @@ def _index(known: Inference, node: s.Index) -> Type:
             return kind
         return _own_entry(known, shape, node.key)
     entry = Type()
-    entry.buffer = owner.buffer
+    entry.buffer, entry.thin = owner.buffer, owner.thin
     return entry
 
 

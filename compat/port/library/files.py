@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from compat.port.know.shapes import sources
 from compat.port.know.types import Kind, Type
 from compat.port.read import syntax as s
 from compat.port.write import code
@@ -35,7 +36,19 @@ def load(node: s.Call, draft: Draft) -> Code | None:
     made = code.call("t7.load", draft.value(node.arguments[0]), "plain=True")
     given = [kind.shape for kind in draft.types.given_metatables.values()]
     is_given = any(shape is None or "loaded" in shape.uses for shape in given)
+    targets = (target for target, value in sources(draft.file.block) if value is node)
+    is_given = is_given or any(_has_own_meta(draft.types.of(v), set()) for v in targets)
     return code.call("lua.with_metatables", made) if is_given else made
+
+
+def _has_own_meta(kind: Type, seen: set[int]) -> bool:
+    """Return whether there are tables among a value that the program makes as ``lua.Table``s."""
+    shape = kind.shape
+    if shape is None or id(shape) in seen:
+        return False
+    seen.add(id(shape))
+    parts = [shape.items, *shape.names.values()]
+    return shape.is_own_meta or any(_has_own_meta(part, seen) for part in parts)
 
 
 def save(node: s.Call, draft: Draft) -> Code | None:

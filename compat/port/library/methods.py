@@ -85,6 +85,7 @@ def method(node: s.Call, draft: Draft) -> Code:
             return replace(made, every=f"({made}, {owner.atom}.total_weight_tensor.item())")
         theirs = draft.types.own_count(name, of_layers=kind.only(Kind.MODULE))
         is_own = klass is not None or theirs is not None
+        is_own = is_own or len({signature.count for signature in known}) > 1
         count = theirs if count is None and is_own else count
         count = None if count == -1 else count
         is_tested = name == "parameters" and count == 2 and node in draft.types.conditions
@@ -122,7 +123,9 @@ def method(node: s.Call, draft: Draft) -> Code:
     ):
         arguments = _for_nets(node, draft.arguments(node), draft)
         made = code.call(f"{owner.atom}.{method_name(name)}", *arguments)
-        return Code(made.text, spread=results.module_count(name) or draft.types.count(node))
+        count = draft.types.count(node)
+        own = count if kind.may(Kind.OBJECT) else None
+        return Code(made.text, spread=own or results.module_count(name) or count)
     made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
     return Code(made.text, spread=draft.types.count(node))
 

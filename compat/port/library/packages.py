@@ -166,6 +166,6 @@ def is_field(name: str) -> bool:
 
 def has_field(name: str, classes: set[str]) -> bool:
     """Return whether all objects of these classes have a field or method of this name."""
-    return name in _fields("nn.Module") or (
-        bool(classes) and all("." in cls and name in _fields(cls) for cls in classes)
-    )
+    known = [cls for cls in classes if "." in cls and found(*cls.split(".", 1)) is not None]
+    is_any = name in _fields("nn.Module") or (bool(classes) and len(known) == len(classes))
+    return is_any and all(name in _fields(cls) for cls in known)

@@ -250,6 +250,8 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
     if name in ("forward", "backward", "updateOutput", "updateGradInput"):
         made = _result(owner)
         made.thin = name in ("forward", "updateOutput")
+        if made.table is not None:
+            made.table.items.thin = made.thin
         return [made]
     return [Type()]
 

@@ -151,7 +151,7 @@ def fit(made: Code, node: s.Node, like: s.Node, draft: Draft, is_copy: bool = Fa
 
     Torch7 goes through both element by element, PyTorch repeats one to fit the other.
     """
-    own, other = draft.types.type(like), draft.types.type(node)
+    own, other = draft.types.type(like).without(Kind.NIL), draft.types.type(node)
     is_turned = _viewed_as(node, like)
     kinds = Kind.TENSOR, Kind.MASK
     is_either = other.only(*kinds) or (is_copy and other.may(Kind.TENSOR))
@@ -162,6 +162,7 @@ def fit(made: Code, node: s.Node, like: s.Node, draft: Draft, is_copy: bool = Fa
     # What is summed up has one dimension more than many a tensor that it meets.
     is_open = -1 in own.dims | other.dims and len(own.dims - {-1}) < 2
     is_odd = own.thin != other.thin and (own.thin or own.dims <= {1, -1})
+    is_odd |= own.dims == {1} and max(other.dims, default=1) > 1
     if is_copy:  # what is copied is repeated, where it goes is not
         is_odd = other.thin and not own.thin and not other.buffer
     if is_open and not is_turned and not is_odd:

@@ -47,6 +47,7 @@ from compat.port.lua.modules import (
     named,
     run_again,
     torch_class,
+    variable,
 )
 from compat.port.lua.numbers import (
     add,

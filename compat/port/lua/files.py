@@ -134,7 +134,7 @@ def opened(path: str, mode: str = "r") -> tuple[Any, ...]:
     for that.
     """
     try:
-        return (File(builtins.open(path, mode.replace("b", "") + "b")),)
+        return (File(builtins.open(path, f"{mode[:1]}{'+' * ('+' in mode)}b")),)
     except OSError as error:
         return None, f"{path}: {error.strerror}", error.errno
 

@@ -268,6 +268,17 @@ def loadstring(names: dict[str, Any], *text: Any) -> Any:
     return called(_prepared()["load"], given, names.get, names.__setitem__, *text)
 
 
+def variable(names: dict[str, Any], name: Any) -> Any:
+    """``_G[name]``: what a module, its program or Lua has under a name; a class, too."""
+    known = _manifest()
+    others = [] if known is None else [place for place, _ in known[1]["names"].values()]
+    places = [names, *(vars(sys.modules[place]) for place in others if place in sys.modules)]
+    found = next((v for place in places if (v := place.get(name)) is not None), None)
+    return (
+        function("return function(name) return _G[name] end", {})(name) if found is None else found
+    )
+
+
 def torch_class(typename: str) -> Any:
     """Return a class that Lua code made by ``torch.class``: one of Python's if it derives from a
     layer.

@@ -308,7 +308,7 @@ def index(t: Any, key: Any) -> Any:
         return None
     if hasattr(t, "get"):
         return t.get(int(key))
-    return t[key]
+    return t[key] if hasattr(t, "__getitem__") else vars(t).get(key)
 
 
 def _private(t: Any, key: str) -> Any:
@@ -370,8 +370,10 @@ def put(t: Any, key: Any, value: Any, pads: bool = False) -> None:
             if attribute(key) in vars(t):  # else it is that of a class above
                 delattr(t, attribute(key))
         else:
-            setattr(t, attribute(key), value)
-    elif isinstance(t, Object):
+            is_method = isinstance(getattr(type(t), attribute(key), None), FunctionType)
+            is_own = isinstance(value, FunctionType) and is_method
+            setattr(t, attribute(key), MethodType(value, t) if is_own else value)
+    elif isinstance(t, Object) or not hasattr(t, "__setitem__"):  # such as a node of nngraph
         rawset(vars(t), key, value)
     else:
         t[key] = value

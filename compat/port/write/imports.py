@@ -11,6 +11,7 @@ from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
+from compat.port.write.heads import IMPORTS
 
 _BRING_NN = {"nn", "nngraph", "cunn", "rnn", "dpnn", "cudnn", "nnx"}
 
@@ -188,9 +189,15 @@ def load(file: File, node: s.Call, draft: Draft) -> None:
 
 
 def loads(draft: Draft) -> set[str]:
-    """Return the imports of files that nothing else is taken from."""
+    """Return the imports of files that nothing else is taken from; ``import utils.functions`` would
+    hide a package ``utils``.
+    """
     taken = {text.split()[1] for text in draft.modules}
-    return {f"import {module}  # noqa: F401" for module in draft.loaded - taken}
+    names = {text.split()[-1] for text in draft.modules} | set(IMPORTS)
+    texts = {
+        m: f" as {m.replace('.', '_')}" if m.split(".")[0] in names else "" for m in draft.loaded
+    }
+    return {f"import {m}{texts[m]}  # noqa: F401" for m in draft.loaded - taken}
 
 
 def _names_import(name: str, draft: Draft) -> bool:

@@ -125,6 +125,8 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
     if kind.only(Kind.NIL):
         kind = kind.without(Kind.NIL)  # it is not always
     path = draft.types.dotted(node.object)
+    if path == "_G":
+        return code.call("lua.variable", Code("globals()"), draft.value(node.key))
     if path == "arg" and (s.constant(node.key) == 0 or s.is_negative(node.key)):
         return Code("sys.argv[0]" if not s.is_negative(node.key) else "sys.executable")
     if path == "arg" and not is_test:

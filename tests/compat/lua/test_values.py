@@ -209,6 +209,13 @@ def test_functions_of_python_may_give_tensors_other_memory(runtime: lua.Runtime)
     assert runtime.eval("x:size(1), x:sum(), y:sum(), z:sum()") == (5, 15, 15, 7)
 
 
+def test_both_sides_resize_a_tensor_in_turns(runtime: lua.Runtime) -> None:
+    tensor, resize = torch.zeros(5, 2), runtime.eval("function(x) x:resize(5, 2):fill(3) end")
+    for _ in range(3):
+        resize(tensor.resize_(1, 2))
+        assert tensor.shape == (5, 2) and tensor.sum() == 30
+
+
 def test_python_may_change_the_class_of_what_lua_has(runtime: lua.Runtime) -> None:
     runtime.execute("require 'nn' l = {nn.Tanh()} m = nn.Sequential():add(l[1])")
     assert runtime.eval("torch.type(m.modules[1])") == "nn.Tanh"

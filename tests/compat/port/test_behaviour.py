@@ -36,6 +36,51 @@ PIECES = {
         local z = torch.Tensor():set(torch.range(1, 6):storage(), 2, size, stride)
         print(z:sum(), z:size(1))
     """,
+    "entries of a node of nngraph": """
+        require 'nngraph'
+        e = nn.Identity()()
+        local net = nn.gModule({e}, {nn.Tanh()(e)})
+        local out = {}
+        for t = 1, 2 do
+          e[t] = torch.ones(2) * t
+          out[t] = net:forward(e[t]):sum()
+        end
+        print(e[1][1], e[2][1], e[3], out[2])
+    """,
+    "a layer of the script's that gives two results": """
+        require 'nn'
+        local Two = torch.class('GivesTwoResults', 'nn.Module')
+        function Two:__init() nn.Module.__init(self) end
+        function Two:updateOutput(x)
+          self.output = x * 2
+          return self.output, x[1]
+        end
+        two = GivesTwoResults()
+        if arg and arg[1] then two = two:cl() end
+        local a, b = two:forward(torch.ones(2))
+        print(a[1], b, two:forward(torch.ones(1)))
+    """,
+    "criterions of the script's that give one gradient, or two": """
+        require 'nn'
+        local One = torch.class('GivesOneGradient', 'nn.Criterion')
+        function One:updateOutput(x, y) self.output = 1 return 1 end
+        function One:updateGradInput(x, y) return x * 2 end
+        local Both = torch.class('GivesBothGradients', 'nn.Criterion')
+        function Both:updateOutput(x, y) self.output = 2 return 2 end
+        function Both:updateGradInput(x, y) return x * 2, y * 3 end
+        local Loss = torch.class('HasALoss')
+        function Loss:__init(is_one)
+          if is_one then self.loss = GivesOneGradient() else self.loss = GivesBothGradients() end
+          self.both = GivesBothGradients()
+        end
+        function Loss:grads(x)
+          local dx = self.loss:backward(x, x)
+          local _, dy = self.both:backward(x, x)
+          return dx:mul(2):sum(), dy:sum()
+        end
+        print(HasALoss(true):grads(torch.ones(2)))
+        print(HasALoss(false):grads(torch.ones(2)))
+    """,
     "a node that is split into as many as a variable says": """
         require 'nngraph'
         local function cut(s, n) local all = {s:split(n)} return all[1], all[2] end

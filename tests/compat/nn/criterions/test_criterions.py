@@ -77,6 +77,14 @@ def test_output_is_a_number_and_gradInput_of_the_form_of_the_input() -> None:
     assert criterion.criterions[1].output == 1
 
 
+@pytest.mark.parametrize("target", [{2: torch.zeros(4)}, [None, torch.zeros(4)]])
+def test_a_criterion_without_a_target_needs_none_among_others(target: object) -> None:
+    criterion = nn.ParallelCriterion().add(nn.L1Cost()).add(nn.MSECriterion(), 0.5)
+    assert criterion.forward([torch.ones(2), torch.ones(4)], target) == 2.5
+    other = nn.ParallelCriterion().add(nn.MSECriterion()).add(nn.L1Cost())
+    assert other.forward([torch.ones(2), torch.ones(4)], [torch.zeros(2)]) == 5
+
+
 def test_backward_is_of_what_it_is_given() -> None:
     criterion, input, target = nn.MSECriterion(), torch.ones(3), torch.zeros(3)
     criterion.forward(input, target)

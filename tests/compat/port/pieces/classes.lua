@@ -945,3 +945,29 @@ B.__index = B
 function B:hello() return 'B>' .. getmetatable(B).__index.hello(self) end
 print(setmetatable({n = 1}, B):hello(), setmetatable({n = 1}, A) .. {n = 2})
 print((pcall(function() return setmetatable({n = 1}, B) .. 'x' end)))
+
+-- # a method that an object gets where nobody knows what it is
+local Actor = torch.class('ActorOfOne')
+function Actor:__init(n) self.n = n end
+function Actor:act(k) return self.n + k end
+local one = ActorOfOne(1)
+local function spoil(x) x.act = function(self, k) return Actor.act(self, k) * 10 end end
+spoil(loadstring('return ...')(one))
+local actors = {one, ActorOfOne(2)}
+for i = 1, 2 do print(actors[i]:act(3)) end
+print(one:act(1))
+
+-- # a field under the name of a method
+local Options = {}
+Options.__index = Options
+function Options.create() return setmetatable({}, Options) end
+function Options:setup(args) self.dropout = args.dropout end
+function Options:dropout(choice) self.dropout = choice end
+function Options:show() if self.dropout then print('with') else print('without') end end
+local args = {}
+if arg and arg[1] then args.dropout = true else args.dropout = false end
+local options = Options.create()
+options:dropout(true)
+options:show()
+options:setup(args)
+options:show()

@@ -152,7 +152,7 @@ print(g(b))
 
 -- # a class's forward with two results
 require 'nn'
-local T, parent = torch.class('TwoResults', 'nn.Module')
+local T, parent = torch.class('GivesTwoResults', 'nn.Module')
 function T:forward(tree, x) return {x, tree}, 0.5 end
 local M = torch.class('TwoResultsUser')
 function M:__init(t) self.t = t; self.list = {} end
@@ -752,3 +752,45 @@ function Scaled:updateOutput(input)
 end
 print(nn.Scaled(3):forward(torch.ones(2)):sum(), nn.Scaled(3, false):forward(torch.ones(2)):sum())
 print(pcall(nn.Scaled, 3, 1) == false, pcall(nn.Scaled, '3') == false)
+
+-- # a field that nets have, and criterions do not
+require 'nn'
+local Mine = torch.class('MineOrNot', 'nn.Sequential')
+function Mine:__init() nn.Sequential.__init(self) end
+local protos = {net = MineOrNot(), criterion = nn.MSECriterion()}
+local has = {}
+for name, proto in pairs(protos) do has[name] = not proto.parameters end
+print(has.net, has.criterion)
+
+-- # a sum that a buffer is for, and a vector
+require 'nn'
+local Means, Base = torch.class('nn.MeansOfColumns', 'nn.Module')
+function Means:__init(n)
+  Base.__init(self)
+  self.mean = torch.zeros(n)
+end
+function Means:updateOutput(input)
+  self.buffer = self.buffer or input.new()
+  self.row = self.row or input.new()
+  self.buffer:mean(input:view(input:size(1), input:size(2), input:size(3)), 1)
+  self.row:mean(self.buffer, 2)
+  self.mean:mul(0.5):add(0.5, self.row)
+  self.output:resizeAs(input):copy(input)
+  return self.output
+end
+local layer = nn.MeansOfColumns(3)
+for i = 1, 2 do layer:forward(torch.range(1, 12):resize(2, 2, 3)) end
+print(layer.mean)
+
+-- # a column among a net's outputs, and a vector
+require 'nn'
+local net = nn.ConcatTable():add(nn.Sum(2)):add(nn.Identity())
+local place = loadstring('return {column = 2}')()
+local active = {torch.Tensor{1, 0}}
+local out = net:forward(torch.Tensor{{2}, {3}})
+local column
+if #active > 0 then
+  column = out[place['column']]
+  column:cmul(active[1])
+end
+print(column)

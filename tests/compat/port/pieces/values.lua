@@ -1325,3 +1325,38 @@ local back = loadstring(text)()
 print(back.a[3].b, back.n, #back.a, back.a[1] + 1)
 local read, problem = loadstring('x =')
 print(read, type(problem))
+
+-- # letters behind the mode of a file
+local path = os.tmpname()
+local f = io.open(path, "w'")
+f:write('abc')
+f:close()
+f = io.open(path, "rt")
+print(f:read('*a'))
+f:close()
+os.remove(path)
+
+-- # a list that is filled from its end, to the key 0
+local n, d = 3, {}
+for t = n, 1, -1 do
+  if t == n then d[t] = t else d[t] = d[t] * 2 end
+  d[t - 1] = t
+end
+print(d[0], d[1], d[3])
+
+-- # tables with keys that nobody knows, made or loaded
+local path, known = os.tmpname(), {}
+local key = loadstring('return ...')
+for again = 1, 2 do
+  if again == 1 then
+    local places = {}
+    places[key('a')] = 1
+    known = {places = places}
+    torch.save(path, known)
+  else
+    known = torch.load(path)
+  end
+  local b = known.places[key('b')]
+  print(known.places[key('a')], b)
+end
+os.remove(path)

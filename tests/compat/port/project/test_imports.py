@@ -128,3 +128,20 @@ def test_two_files_may_have_classes_of_one_name(line: str, agree: Callable[..., 
     )
     texts = {"main.lua": main, "one.lua": loader.format("x", 1), "two.lua": loader.format("y", 10)}
     agree(texts, line)
+
+
+@pytest.mark.parametrize("run", [None, ""])
+def test_a_folder_has_the_name_of_a_package(run: str | None, agree: Callable[..., Path]) -> None:
+    main = (
+        "utils = {}\nlocal optim = require 'optim'\nrequire 'utils.words'\nrequire 'optim.mine'\n"
+        "print(utils.twice('a'), optim.mine(2), optim.sgd ~= nil)\n"
+        "for _, name in ipairs{'Made', 'number', 'absent'} do\n"
+        "   print(name, _G[name] and type(_G[name]))\nend\n"
+        "print(_G['Ma' .. 'de'](3).x)"
+    )
+    words = (
+        "function utils.twice(x) return x .. x end\nnumber = 4\nlocal M = torch.class('Made')\n"
+        "function M:__init(x) self.x = x + number end"
+    )
+    mine = "function optim.mine(x) return x + 1 end"
+    agree({"main.lua": main, "utils/words.lua": words, "optim/mine.lua": mine}, "", run)
