@@ -133,7 +133,9 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
         kind = known.type(key).present  # Lua takes no nil for a key
         if _is_next(known, key, table):
             table.uses.add("append")
-            value = value.present  # of nil there is no entry
+            if value.only(Kind.NIL):
+                return  # of nil there is no entry
+            value = value.present
         known.join(table.key, kind)
         is_unknown = known.is_settled and not kind.is_known
         numbers = table.key.atoms & NUMBERS or table.keys & {"int", "next", "list", "float"}

@@ -24,7 +24,7 @@ from compat.port.know import (
 )
 from compat.port.know.cuts import cut
 from compat.port.know.files import Class, File
-from compat.port.know.narrowing import filled, narrowed, present
+from compat.port.know.narrowing import filled, given, narrowed, present
 from compat.port.know.permutations import orders
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import (
@@ -91,6 +91,7 @@ class Inference:
     files_like = names.files_like
     was_seen = seen.was_seen
     is_whole = seen.is_whole
+    may_be_nil = seen.may_be_nil
     is_tested_list = seen.is_tested_list
     seen_class = seen.seen_class
     seen_table = seen.seen_table
@@ -181,6 +182,7 @@ class Inference:
         self.cutting: set[Variable] = set()  # what loops count that take the end of a list away
         self.copied: set[Variable] = set()  # names and values of loops that copy entries
         self.filled: set[s.Call] = set()  # of functions of lists, where the length was looked at
+        self.given: dict[s.Node, s.Node] = {}  # values that variables without one got before
         self.present: set[s.Name] = set()  # variables behind tests of whether they are there
         self.conditions: set[s.Node] = set()  # entries that may be missing
         self.passed_past: set[s.Node] = set()  # keys that may be past the end
@@ -250,6 +252,7 @@ class Inference:
         self.last_added |= last_added(block)
         self.passed_past |= set(passed_past(block))
         self.present |= present(block)
+        self.given |= given(block)
         self.conditions |= {*tested(block), *tested_later(block), *tested_calls(block)}
         for name, function in functions_in(block):
             self.own_methods.setdefault(name, []).append(function)

@@ -69,6 +69,35 @@ def present(block: s.Block) -> set[s.Name]:
     return found
 
 
+def given(block: s.Block) -> Iterator[tuple[s.Name, s.Node]]:
+    """Yield the places that variables declared without a value are read at behind ``x = value``,
+    and the value.
+    """
+    parts = list(s.walk(block))
+    bare = {
+        name.variable for n in parts if isinstance(n, s.Local) and not n.values for name in n.names
+    }
+    for inner in (n for n in parts if isinstance(n, s.Block)):
+        for position, node in enumerate(inner.statements, 1):
+            assigned = (node.targets, node.values) if isinstance(node, s.Assign) else ([], [])
+            for target, value in zip(*assigned, strict=False):
+                if isinstance(target, s.Name) and target.variable in bare:
+                    yield from ((read, value) for read in _later(target, inner, position))
+
+
+def _later(target: s.Name, block: s.Block, position: int) -> Iterator[s.Name]:
+    """Yield the reads of a variable in a block's statements up to one that sets it again."""
+    writes = {name for name, _ in target.variable.writes}
+    if any(scope is not target.variable.scope for _, scope in target.variable.writes):
+        return
+    reads = {name for name, scope in target.variable.reads if scope is target.variable.scope}
+    for node in block.statements[position:]:
+        inside = set(s.walk(node))
+        if writes & inside:
+            return
+        yield from reads & inside
+
+
 def _measured(node: s.Node) -> tuple[s.Name, int] | None:
     """``#x == 3``."""
     if not isinstance(node, s.Binary) or node.operator != "==":

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 _NO_PLAIN_TABLES = {Kind.OPTIONS, Kind.CLASS, Kind.MODULE, Kind.OBJECT}
 
 
+def may_be_nil(known: Inference, node: s.Node) -> bool:
+    """Return whether an expression may be nil where it stands."""
+    value = known.given.get(node)
+    return known.type(node if value is None else value).may_be_nil and node not in known.present
+
+
 def is_whole(known: Inference, node: s.Node) -> bool:
     """Return whether a number is an int in Python, as far as a run can tell.
 

@@ -46,7 +46,7 @@ def insert(node: s.Call, draft: Draft) -> Code | None:
     of what may be nil, which is no entry.
     """
     is_placed = len(node.arguments) == 3 and s.constant(node.arguments[1]) != 1
-    if not is_placed and not draft.types.type(node.arguments[-1]).may_be_nil:
+    if not is_placed and not draft.types.may_be_nil(node.arguments[-1]):
         return None
     return code.call("lua.insert", *draft.arguments(node))
 

@@ -216,7 +216,7 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
             f"lua.put({draft.value(target.object)}, {draft.value(target.key)}, {made})"
         )
         return
-    may_be_nil = draft.types.type(value_node).may_be_nil
+    may_be_nil = draft.types.may_be_nil(value_node)
     store_code(target, bound(made, target, draft) if is_bound else made, draft, may_be_nil)
 
 

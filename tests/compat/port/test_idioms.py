@@ -620,3 +620,26 @@ def test_a_layer_that_gives_tables_back_takes_tables_of_tensors(
     assert "x, y = input[0], input[1]" in made
     assert "if lua.index(self.gradInput, 1) is None:" in made
     assert "lua.put(self.gradInput, 1, input[0].new_empty(0))" in made
+
+
+def test_what_got_a_value_before_is_appended(draft: Callable[[str], str]) -> None:
+    made = draft(
+        """
+        local function f(n)
+           local out, last
+           local all = {}
+           for i = 1, n do
+              out = i * 2
+              table.insert(all, out)
+              if last then all[#all + 1] = last end
+              if i % 2 == 0 then last = out end
+              table.insert(all, last)
+           end
+           return all
+        end
+        print(#f(5))
+        """
+    )
+    assert "all.append(out)" in made
+    assert "all.append(last)" in made
+    assert "lua.insert(all, last)" in made
