@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from compat.lua import finding
 from compat.port.know.shapes import sources
 from compat.port.know.types import Kind, Type
 from compat.port.read import syntax as s
@@ -19,7 +20,9 @@ def require(node: s.Call, draft: Draft) -> Code | None:
         return imported(node, draft)
     name = node.arguments[0]
     if isinstance(name, s.Constant) and isinstance(name.value, str):
-        draft.page.mark(f"{code.text_of(name.value)} is no file of this program", "packages")
+        is_ours = name.value in finding.come_along()
+        what = "Lua's own" if is_ours else "no file of this program"
+        draft.page.mark(f"{code.text_of(name.value)} is {what}", "packages")
         return code.call("lua.require", code.string(name.value))
     if draft.types.dotted(node.function) == "require":
         return code.call("lua.require", draft.value(name), "__package__")
