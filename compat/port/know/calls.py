@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.port.know import library_calls
 from compat.port.know.files import Class
 from compat.port.know.scopes import RUN
-from compat.port.know.shapes import chain_root, is_open, own_returns
+from compat.port.know.shapes import chain_root, is_open, is_self, own_returns
 from compat.port.know.types import (
     FROM_LUA,
     NUMBERS,
@@ -137,6 +137,10 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         if known.is_layer(owner) and not kind.atoms:  # a method of nn.Module's
             return given.module_method(owner, node.method, arguments)
         _note_open(node, kind.signature, 1)
+        nodes = kind.signature.root().nodes if kind.signature is not None else []
+        if Kind.OBJECT in owner.atoms and not all(map(is_self, nodes)):
+            known.changed |= node.method not in known.given_owner
+            known.given_owner.add(node.method)  # who is self has another name there
         return known.call(kind.signature, [owner, *all_given])
     if node.method == "size" and not arguments and "size" not in known.own_methods:
         return [Type(Kind.SIZES, Kind.INT)]  # of a tensor, or of a storage

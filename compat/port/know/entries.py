@@ -147,7 +147,8 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
         if isinstance(key, s.Name) and key.variable in known.falling:
             table.uses.add("from its end")
         left = getattr(key, "left", None)  # of t - 1, which is 0 at last
-        if getattr(left, "variable", None) in known.falling and may_be_outside(known, key):
+        is_low = isinstance(key, s.Name) or getattr(left, "variable", None) in known.falling
+        if is_low and may_be_outside(known, key):
             table.uses.add("sparse")
         if kind.is_number:
             write = known.facts.get((known.file.path, key.start, -key.end))

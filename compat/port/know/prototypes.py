@@ -60,7 +60,8 @@ class _Look:
             elif isinstance(node, s.Function):
                 self.functions.append(node)
             elif isinstance(node, s.ForEach):
-                self.copies += copies(self.known, node)
+                copied = copies(self.known, node)
+                self.copies += [(a, b) for a, b in copied if isinstance(a, s.Name)]
             elif isinstance(node, s.Assign):  # A.f = B.f
                 pairs = zip(node.targets, node.values, strict=False)
                 parts = [(t, v) for t, v in pairs if isinstance(t, s.Index)]
@@ -328,21 +329,23 @@ def _copied(
     only, target = node.body.statements, before.names[0]
     if len(only) != 1 or not isinstance(only[0], s.Assign):
         return None
-    return next((pair for pair in copies(known, node) if names(pair[1], target.variable)), None)
+    own = ((a, b) for a, b in copies(known, node) if isinstance(a, s.Name))
+    return next((pair for pair in own if names(pair[1], target.variable)), None)
 
 
-def copies(known: Inference, node: s.ForEach) -> Iterator[tuple[s.Name, s.Name]]:
+def copies(known: Inference, node: s.ForEach) -> Iterator[tuple[s.Node, s.Name]]:
     """Yield C and the tables of a loop ``for k, v in pairs(C) do`` that puts all entries there."""
-    call, source = node.values[0], None
+    call, found = node.values[0], list[s.Node]()
     if isinstance(call, s.Call) and known.dotted(call.function) == "pairs" and call.arguments:
         source = call.arguments[0]
-    for put in s.walk(node.body) if isinstance(source, s.Name) and len(node.names) > 1 else ():
+        found += _names_in(source) if isinstance(source, s.Binary) else [source]
+    for put in s.walk(node.body) if found and len(node.names) > 1 else ():
         target = put.targets[0] if isinstance(put, s.Assign) else None
         if isinstance(put, s.Assign) and isinstance(target, s.Index):
             is_entry = names(target.key, node.names[0].variable)
             is_entry = is_entry and names(put.values[0], node.names[1].variable)
-            if is_entry and isinstance(target.object, s.Name) and isinstance(source, s.Name):
-                yield source, target.object
+            if is_entry and isinstance(target.object, s.Name):
+                yield from ((source, target.object) for source in found)
 
 
 def _has_functions_only(file: File, variable: Variable) -> bool:

@@ -102,8 +102,6 @@ class Table(dict[Any, Any]):
         if name.startswith("__"):
             raise AttributeError(name)
         found = index(self, field(name))
-        if found is None and not isinstance(metamethod(self, "__index"), type):
-            raise AttributeError(f"attempt to call method {name!r} (a nil value)")
         is_method = callable(found) and not isinstance(found, (dict, type))
         return functools.partial(found, self) if is_method else found
 

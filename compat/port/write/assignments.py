@@ -270,7 +270,10 @@ def _is_method(target: s.Index, value: s.Node, draft: Draft) -> bool:
         return False
     if s.constant(target.key) in draft.types.given_owner:
         return False
-    return bool(signature.nodes) and all(map(is_self, signature.nodes))
+    klass = owner.shape.klass
+    define = klass and klass.method(str(s.constant(target.key)), draft.types.classes)
+    is_over = define is not None and (define.is_method or is_self(define.function))
+    return bool(signature.nodes) and (is_over or all(map(is_self, signature.nodes)))
 
 
 def store_code(target: s.Index, value: Code, draft: Draft, may_be_nil: bool = False) -> None:

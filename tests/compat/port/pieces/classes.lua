@@ -971,3 +971,53 @@ options:dropout(true)
 options:show()
 options:setup(args)
 options:show()
+
+-- # functions in fields, whose object has another name than self
+local Runner = {}
+Runner.__index = Runner
+function Runner.new(opt)
+   local self = setmetatable({n = 1}, Runner)
+   for k, v in pairs(opt) do self[k] = v end
+   return self
+end
+function Runner:step(x) return self.n + x end
+function Runner:run(x) if self.cb then print(self:cb(x)) end print(self:step(x)) end
+local a = Runner.new{cb = function(s, x) return x end}
+a:run(2)
+local b = Runner.new{cb = function(self) return self.n end, n = 3}
+b.step = function(obj, x) return obj.n * x end
+b:run(5)
+b.cb = function(_, x) return -x end
+b:run(5)
+
+-- # loops that copy entries of a default, a field or a call: each is known
+local Job = {}
+Job.__index = Job
+local base = {lr = 0.1, f = function(lr, t) return lr / (1 + t) end}
+local function load() return {g = function() return 'loaded' end} end
+function Job.new(opt, more)
+   local self = setmetatable({}, Job)
+   for k, v in pairs(base) do self[k] = v end
+   for k, v in pairs(opt or {}) do self[k] = v end
+   if more then for k, v in pairs(more.opt) do self[k] = v end end
+   for k, v in pairs(load()) do self[k] = v end
+   return self
+end
+function Job:at(t) return self.f(self.lr, t), self.g(t) end
+print(Job.new():at(1))
+print(Job.new{lr = 1, f = function(lr) return lr end}:at(5))
+print(Job.new(nil, {opt = {f = function() return 'none' end}}):at(5))
+
+-- # a class's functions copied into a table that derived tables look into: fields that are missing
+local Events = {}
+function Events:on(name) self.ev = self.ev or {}; self.ev[name] = true return self end
+local Base = {}
+Base.__index = Base
+function Base:new(o) o = o or {}; setmetatable(o, self); self.__index = self; o.n = o.n or 1; return o end
+for k, v in pairs(Events) do Base[k] = v end
+local Derived = setmetatable({}, {__index = Base})
+Derived.__index = Derived
+function Derived:new(o) local self = Base.new(Derived, o); self.extra = true; return self end
+local d = Derived:new{n = 5}
+d:on('x')
+print(d.ev.x, d.n, d.extra)

@@ -1360,3 +1360,10 @@ for again = 1, 2 do
   print(known.places[key('a')], b)
 end
 os.remove(path)
+
+-- # a list that is filled from the key 0 on
+local zero = {}
+for i = 0, 3 do zero[i] = i * 2 end
+print(#zero, zero[0], zero[3])
+for i, v in ipairs(zero) do io.write(i, '=', v, ' ') end
+print()
