@@ -137,6 +137,15 @@ IDIOMS = [
         "    return x.size(0)\n\n\nf(torch.ones(2))",
     ),
     ("local a, b = ...", "a, b = lua.adjust((*sys.argv[1:],), 2)"),
+    (
+        "local x = torch.ones(4)\nlocal a, b = unpack(x:split(2))",
+        "x = torch.ones(4)\na, b = lua.adjust(x.split(2), 2)",
+    ),
+    (
+        "local t = {1}\nlocal a, b = unpack(t)",
+        "t = [1]\na, b = lua.unpack(t, 1, 2)",
+    ),
+    ("local x = torch.Tensor(2)\nx:uniform()", "x = torch.empty(2)\nrandom.uniform_(x)"),
     ("local program = arg[-1]", "program = sys.executable"),
     ("local n = arg[1] or 'a'", 'n = sys.argv[1] if len(sys.argv) > 1 else "a"'),
     (

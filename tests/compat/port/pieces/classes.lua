@@ -971,3 +971,11 @@ options:dropout(true)
 options:show()
 options:setup(args)
 options:show()
+
+-- # a method called of a table that is no object
+local Plain = {}
+Plain.__index = Plain
+function Plain.new(x) return setmetatable({x = x}, Plain) end
+function Plain:plus(y) return self.x + y end
+print(Plain.new(3):plus(2))
+print(Plain.plus({x = 1}, 4))
