@@ -146,6 +146,11 @@ IDIOMS = [
         "t = [1]\na, b = lua.unpack(t, 1, 2)",
     ),
     ("local x = torch.Tensor(2)\nx:uniform()", "x = torch.empty(2)\nrandom.uniform_(x)"),
+    (
+        "local name = arg[2]\nif name then print(#name) end",
+        "name = sys.argv[2] if len(sys.argv) > 2 else None\n"
+        "if name is not None:\n    print(len(name))",
+    ),
     ("local program = arg[-1]", "program = sys.executable"),
     ("local n = arg[1] or 'a'", 'n = sys.argv[1] if len(sys.argv) > 1 else "a"'),
     (

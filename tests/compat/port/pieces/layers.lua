@@ -826,3 +826,15 @@ local list = {}
 for i = 1, 2 do list[#list + 1] = i end
 local d, e, f = unpack(list)
 print(e, f == nil)
+
+-- # another layer like one that is there
+require 'nn'
+local Scale, parent = torch.class('nn.ScaleLikeIt', 'nn.Module')
+function Scale:__init(n) parent.__init(self) self.n = n end
+local function again(m)
+  if torch.type(m) == 'nn.Linear' then return m.new(m.weight:size(2), 1) end
+  return m.new(m.n + 1)
+end
+print(again(nn.Linear(3, 2)).weight:size(2), again(nn.ScaleLikeIt(3)).n)
+local layer = nn.Linear(2, 2)
+print(layer.new(4, 1).weight:size(2), torch.FloatStorage{1, 2}:size(1))
