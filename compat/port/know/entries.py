@@ -224,7 +224,7 @@ def is_constructor(known: Inference, node: s.Index) -> bool:
     """Return whether ``known`` is ``C.new`` of a class that ``torch.class`` made, or of an object
     of one, which does what C does.
     """
-    owner = known.type(node.object)
+    owner = known.type(node.object).without(Kind.NIL)
     klass = owner.shape.klass if owner.shape is not None else None
     if s.constant(node.key) != "new" or not owner.only(Kind.CLASS, Kind.OBJECT, Kind.MODULE):
         return False
@@ -246,7 +246,7 @@ def _index(known: Inference, node: s.Index) -> Type:
     if is_constructor and owner.shape is not None and owner.shape.klass is not None:
         return known.class_type(owner.shape.klass)
     if is_constructor or (owner.is_tensor and name == "new"):
-        made = owner if is_constructor else tensor(owner.dtypes)
+        made = owner.without(Kind.NIL) if is_constructor else tensor(owner.dtypes)
         return Type(Kind.FUNCTION, function=Signature(results=[made], by_node={None: {1}}))
     if owner.is_tensor:
         element = _element(owner, node.key, key, known)

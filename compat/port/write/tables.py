@@ -121,7 +121,9 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
         return path_value(path, node, draft)
     if draft.types.is_constructor(node):
         made = draft.prefix(node.object)
-        return made if draft.types.type(node.object).only(Kind.CLASS) else code.call("type", made)
+        return (
+            made if Kind.CLASS in draft.types.type(node.object).atoms else code.call("type", made)
+        )
     kind = draft.types.indexed(node)
     if kind.only(Kind.NIL):
         kind = kind.without(Kind.NIL)  # it is not always

@@ -836,5 +836,5 @@ local function again(m)
   return m.new(m.n + 1)
 end
 print(again(nn.Linear(3, 2)).weight:size(2), again(nn.ScaleLikeIt(3)).n)
-local layer = nn.Linear(2, 2)
-print(layer.new(4, 1).weight:size(2), torch.FloatStorage{1, 2}:size(1))
+local layer, net = nn.Linear(2, 2), nn.Sequential():add(nn.Linear(5, 2))
+print(layer.new(4, 1).weight:size(2), net:get(1).new(6, 1).weight:size(2), torch.FloatStorage{1, 2}:size(1))
