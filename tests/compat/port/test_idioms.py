@@ -271,6 +271,9 @@ GATHERED = """
         ("results[i] = net:forward(torch.ones(2) * i):clone()", False),
         ("local own = nn.Linear(2, 2) results[i] = own:forward(torch.ones(2))", False),
         ("local a, b = run(torch.ones(2)), 1 results[i] = a:sum()", False),
+        ("net:forward(torch.ones(2) * i) results[i] = net.output", True),
+        ("nets[i]:forward(torch.ones(2)) results[i] = nets[i].output", False),
+        ("criterion:forward(torch.ones(2), results) results[i] = criterion.output", False),
     ],
 )
 def test_results_that_a_loop_gathers_are_marked(
