@@ -838,3 +838,9 @@ end
 print(again(nn.Linear(3, 2)).weight:size(2), again(nn.ScaleLikeIt(3)).n)
 local layer, net = nn.Linear(2, 2), nn.Sequential():add(nn.Linear(5, 2))
 print(layer.new(4, 1).weight:size(2), net:get(1).new(6, 1).weight:size(2), torch.FloatStorage{1, 2}:size(1))
+
+-- # parameters drawn as in the first years, or not
+require 'nn'
+if nn.oldSeed then print('old') else print('new') end
+nn.oldSeed = true
+if nn.oldSeed then print('old') else print('new') end
