@@ -59,9 +59,9 @@ class ModuleFromCriterion(FromTable):
         loss = loss_of(self.criterion, prediction, target)
         return self.set_output(tensors(prediction)[0].new_tensor([loss]))
 
-    def updateGradInput(self, input: Any, gradOutput: Tensor) -> list[Any] | None:
+    def updateGradInput(self, input: Any, gradOutput: Any) -> list[Any] | None:
         prediction, target = table(input, 2)
-        scale = gradOutput.reshape(())
+        scale = gradOutput[0]  # of a table, too
         slopes = gradient_of(self.criterion, prediction, target)
         return self.set_gradInput(
             [

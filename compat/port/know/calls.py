@@ -71,6 +71,9 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         if callee.signature is None and not callee.atoms:
             return _call_by_name(known, node, arguments)
         _note_open(node, callee.signature, 0)
+        if callee.signature is not None and isinstance(next(iter(node.arguments), None), s.Table):
+            nodes = callee.signature.root().nodes  # of C.method({…}): its self is no object
+            known.guessed -= {known.of(f.parameters[0].variable) for f in nodes if f.parameters}
         found = known.call(callee.signature, _given(known, node, callee.signature, all_given))
         picked = _picked(known, node, callee.signature, arguments)
         return found if picked is None else [picked, *found[1:]]

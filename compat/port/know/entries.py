@@ -222,14 +222,16 @@ def _in_any_order(known: Inference, key: s.Node) -> bool:
 
 
 def is_constructor(known: Inference, node: s.Index) -> bool:
-    """Return whether ``known`` is ``C.new`` of a class that ``torch.class`` made, which does
-    what C does.
+    """Return whether ``known`` is ``C.new`` of a class that ``torch.class`` made, or of an object
+    of one, which does what C does.
     """
-    owner = known.type(node.object)
-    klass = owner.shape.klass if owner.atoms == {Kind.CLASS} and owner.shape is not None else None
-    if klass is None or not klass.is_torch or s.constant(node.key) != "new":
+    owner = known.type(node.object).without(Kind.NIL)
+    klass = owner.shape.klass if owner.shape is not None else None
+    if s.constant(node.key) != "new" or not owner.only(Kind.CLASS, Kind.OBJECT, Kind.MODULE):
         return False
-    return klass.method("new", known.classes) is None
+    if klass is None:
+        return owner.only(Kind.MODULE) and known.is_layer(owner)
+    return klass.is_torch and klass.method("new", known.classes) is None
 
 
 @expression(s.Index)
@@ -241,13 +243,12 @@ def _index(known: Inference, node: s.Index) -> Type:
         return known.original(path, node) or function_results.constant(path)
     owner, key = known.indexed(node), known.type(node.key)
     name = s.constant(node.key)
-    if known.is_constructor(node):
-        return owner
-    if owner.is_tensor and name == "new":
-        made = Type(
-            Kind.FUNCTION, function=Signature(results=[tensor(owner.dtypes)], by_node={None: {1}})
-        )
-        return made
+    is_constructor = known.is_constructor(node)
+    if is_constructor and owner.shape is not None and owner.shape.klass is not None:
+        return known.class_type(owner.shape.klass)
+    if is_constructor or (owner.is_tensor and name == "new"):
+        made = owner.without(Kind.NIL) if is_constructor else tensor(owner.dtypes)
+        return Type(Kind.FUNCTION, function=Signature(results=[made], by_node={None: {1}}))
     if owner.is_tensor:
         element = _element(owner, node.key, key, known)
         if not element.atoms and key.is_number and node in known.followed:

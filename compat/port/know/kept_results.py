@@ -93,19 +93,34 @@ def _gathered(loop: s.Node, types: Inference) -> dict[s.Statement, str]:
         for owner, value in _stored(node):
             while isinstance(value, s.Name) and value.variable in put:
                 value = put.pop(value.variable)
-            net = value
+            net: s.Node | None = value
             while isinstance(net, s.Call) and isinstance(net.function, s.Call):
                 net = net.function
-            if not types.type(value).buffer or not isinstance(net, s.Call):
-                continue
+            if isinstance(net, s.Call):
+                net = net.function if types.type(value).buffer else None
+            else:
+                net = _with_output(value, loop)
             root = next((n for n in s.walk(owner) if isinstance(n, s.Name)), None)
-            if root is None or is_own(owner) or is_own(net.function) or _keeps_steps(types):
+            if net is None or root is None or is_own(owner) or is_own(net) or _keeps_steps(types):
+                continue
+            if types.type(value).is_number:
                 continue
             if Kind.TABLE not in types.type(owner).atoms:
                 continue  # entries of a tensor are copies
             if any(n.start >= loop.end for n, _ in root.variable.reads):
                 found[node] = s.describe(owner)
     return found
+
+
+def _with_output(node: s.Node, loop: s.Node) -> s.Node | None:
+    """Return the net of ``net.output`` and ``net.output[i]``, which runs in the loop."""
+    if isinstance(node, s.Index) and s.constant(node.key) != "output":
+        node = node.object
+    calls = [n for n in s.walk(loop) if isinstance(n, s.Call) and n.method in FORWARD]
+    ran = {s.describe(n.function) for n in calls if len(n.arguments) == 1}  # two: a criterion
+    if not isinstance(node, s.Index) or s.constant(node.key) != "output":
+        return None
+    return node.object if s.describe(node.object) in ran else None
 
 
 def _keeps_steps(types: Inference) -> bool:

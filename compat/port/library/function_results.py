@@ -38,6 +38,8 @@ def constant(path: str) -> Type:
         return Type(Kind.FILE)
     if path == "arg":
         return Type(Kind.TABLE, table=Table(keys={"list"}, items=Type(Kind.STRING, Kind.NIL)))
+    if path == "nn.oldSeed":
+        return Type(Kind.BOOLEAN)
     head = path.split(".")[0]
     if head in ("nn", "cudnn") and path.count(".") == 1:
         return Type(Kind.MODULE)

@@ -210,6 +210,10 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
         return [tensor(owner.dtypes) if is_tensor else Type()]
     found = rule_types(rule, [owner], arguments)
     found[0].thin |= has_size_1(node.method, node)
+    if node.method == "split" and node.arguments[1:] and s.constant(node.arguments[0]) in (None, 1):
+        made = found[0].table
+        if made is not None:
+            made.items.thin = True
     found[0].buffer |= owner.buffer and node.method in _VIEWS
     found[0].zero |= node.method == "sum"  # of a mask, or of what counts
     if node.method in _STRIDED and found[0] is not owner:

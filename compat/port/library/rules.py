@@ -113,7 +113,8 @@ def apply(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
     def filled(template: str) -> str:
         return re.sub(r"\{(\*|\d)(\w|\.)?\}", part, template).replace("(, ", "(")
 
-    text = filled(_text(rule, owner, arguments, draft))
+    template = _text(rule, owner, arguments, draft)
+    text = filled(template if rest else template.replace(", {*}", ""))
     for computed in once[:1]:
         text = text.replace(computed, f"({_ONCE} := {computed})", 1)
     made = Code(text, level(rule.text), spread=rule.spread, every=filled(rule.every))
@@ -164,7 +165,7 @@ def fit(made: Code, node: s.Node, like: s.Node, draft: Draft, is_copy: bool = Fa
     is_odd = own.thin != other.thin and (own.thin or own.dims <= {1, -1})
     is_odd |= own.dims == {1} and max(other.dims, default=1) > 1
     if is_copy:  # what is copied is repeated, where it goes is not
-        is_odd = other.thin and not own.thin and not other.buffer
+        is_odd = other.thin != own.thin and not other.buffer
     if is_open and not is_turned and not is_odd:
         return None
     shape = "-1" if own.dims == {1} else f"{draft.prefix(like).atom}.shape"

@@ -107,7 +107,7 @@ squeeze              {0.}.squeeze() -> t|?
 squeeze n            {0.}.squeeze({1d}) -> t|?
 expand n*|y          {0.}.expand({*}) -> t*
 expandAs t           {0.}.expand_as({1}) -> t1
-repeatTensor n*      {0.}.repeat({*}) -> t*
+repeatTensor n*|y    {0.}.repeat({*}) -> t*
 unfold nnn           {0.}.unfold({1d}, {2}, {3}) -> t+
 contiguous|clone     {0.}.{name}() -> t=
 index nt             {0.}.index_select({1d}, {2.}.long() - 1) -> t=
@@ -205,7 +205,7 @@ cat l                torch.cat({1}, -1) -> t
 cat ln               torch.cat({1}, {2d}) -> t
 view tn*             {1.}.view({*}) -> t
 reshape tn*          {1.}.reshape({*}).clone() -> t
-repeatTensor tn*     {1.}.repeat({*}) -> t
+repeatTensor tn*|ty  {1.}.repeat({*}) -> t
 expand tn*           {1.}.expand({*}) -> t
 expandAs tt          {1.}.expand_as({2}) -> t2
 viewAs tt            {1.}.view_as({2}) -> t2

@@ -79,8 +79,8 @@ class Storage:
         count = memory.nbytes() // x.element_size()
         self.tensor = x.detach().as_strided((count,), (1,), 0)
 
-    def size(self) -> int:
-        """Return how many elements."""
+    def size(self, _dimension: int = 0) -> int:
+        """Return how many elements; Torch7 takes any argument."""
         return self.tensor.numel()
 
     __len__ = size

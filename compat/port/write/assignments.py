@@ -69,11 +69,19 @@ def assignment(targets: list[str], nodes: list[s.Node], values: list[s.Node], dr
         elif made.spread == 1:
             first, made = [*first, made], Code(", ".join(["None"] * (left - 1)))
         else:
-            inner = f"({made},)" if made.text.startswith("*") else made.text
-            made = Code(f"lua.adjust({inner}, {left})")
+            made = Code(_padded(made.text, left))
     if first and made.text and "None" not in made.text.split(", "):
         made = Code(f"*{made.at(code.UNARY)}")
     draft.page.write(f"{', '.join(targets)} = {', '.join([*(f.text for f in first), made.text])}")
+
+
+def _padded(text: str, count: int) -> str:
+    """Return so many values of a call, or of ``*list``, with None for what is missing."""
+    if not text.startswith("*"):
+        return f"lua.adjust({text}, {count})"
+    if parts := re.fullmatch(r"\*list\(([\w.\[\]]+\.(?:split|chunk)\(.+\))\)", text):
+        return f"lua.adjust({parts[1]}, {count})"
+    return f"lua.unpack({text[1:]}, 1, {count})" if count > 1 else f"lua.adjust(({text},), 1)"
 
 
 def _is_read(target: s.Node, draft: Draft) -> bool:

@@ -183,6 +183,7 @@ def _missing_at_first(klass: Class, draft: Draft) -> set[str]:
         and not _has_field(above, str(index.key.value))
         and index.key.value not in klass.methods
         and index.key.value not in inherited
+        and not draft.types.is_constructor(index)
         and not _is_set_at_first(str(index.key.value), klass, draft)
     }
 

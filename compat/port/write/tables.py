@@ -120,7 +120,10 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
     if path is not None and draft.types.names_package(path):
         return path_value(path, node, draft)
     if draft.types.is_constructor(node):
-        return draft.value(node.object)
+        made = draft.prefix(node.object)
+        return (
+            made if Kind.CLASS in draft.types.type(node.object).atoms else code.call("type", made)
+        )
     kind = draft.types.indexed(node)
     if kind.only(Kind.NIL):
         kind = kind.without(Kind.NIL)  # it is not always
@@ -129,7 +132,7 @@ def index(node: s.Index, draft: Draft, is_test: bool = False) -> Code:
         return code.call("lua.variable", Code("globals()"), draft.value(node.key))
     if path == "arg" and (s.constant(node.key) == 0 or s.is_negative(node.key)):
         return Code("sys.argv[0]" if not s.is_negative(node.key) else "sys.executable")
-    if path == "arg" and not is_test:
+    if path == "arg":
         made = Code(f"sys.argv[{draft.value(node.key)}]")
         return code.ternary(made, Code(f"len(sys.argv) > {draft.value(node.key)}"), NONE)
     is_package = path is not None and kind.only(Kind.PACKAGE)

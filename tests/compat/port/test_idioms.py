@@ -137,6 +137,20 @@ IDIOMS = [
         "    return x.size(0)\n\n\nf(torch.ones(2))",
     ),
     ("local a, b = ...", "a, b = lua.adjust((*sys.argv[1:],), 2)"),
+    (
+        "local x = torch.ones(4)\nlocal a, b = unpack(x:split(2))",
+        "x = torch.ones(4)\na, b = lua.adjust(x.split(2), 2)",
+    ),
+    (
+        "local t = {1}\nlocal a, b = unpack(t)",
+        "t = [1]\na, b = lua.unpack(t, 1, 2)",
+    ),
+    ("local x = torch.Tensor(2)\nx:uniform()", "x = torch.empty(2)\nrandom.uniform_(x)"),
+    (
+        "local name = arg[2]\nif name then print(#name) end",
+        "name = sys.argv[2] if len(sys.argv) > 2 else None\n"
+        "if name is not None:\n    print(len(name))",
+    ),
     ("local program = arg[-1]", "program = sys.executable"),
     ("local n = arg[1] or 'a'", 'n = sys.argv[1] if len(sys.argv) > 1 else "a"'),
     (
@@ -257,6 +271,9 @@ GATHERED = """
         ("results[i] = net:forward(torch.ones(2) * i):clone()", False),
         ("local own = nn.Linear(2, 2) results[i] = own:forward(torch.ones(2))", False),
         ("local a, b = run(torch.ones(2)), 1 results[i] = a:sum()", False),
+        ("net:forward(torch.ones(2) * i) results[i] = net.output", True),
+        ("nets[i]:forward(torch.ones(2)) results[i] = nets[i].output", False),
+        ("criterion:forward(torch.ones(2), results) results[i] = criterion.output", False),
     ],
 )
 def test_results_that_a_loop_gathers_are_marked(

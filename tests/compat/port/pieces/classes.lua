@@ -1021,3 +1021,10 @@ function Derived:new(o) local self = Base.new(Derived, o); self.extra = true; re
 local d = Derived:new{n = 5}
 d:on('x')
 print(d.ev.x, d.n, d.extra)
+-- # a method called of a table that is no object
+local Plain = {}
+Plain.__index = Plain
+function Plain.new(x) return setmetatable({x = x}, Plain) end
+function Plain:plus(y) return self.x + y end
+print(Plain.new(3):plus(2))
+print(Plain.plus({x = 1}, 4))

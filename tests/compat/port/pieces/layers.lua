@@ -794,3 +794,53 @@ if #active > 0 then
   column:cmul(active[1])
 end
 print(column)
+
+-- # a copy into a piece of one row
+require 'nn'
+local Halves, parent = torch.class('nn.Halves', 'nn.Module')
+function Halves:__init() parent.__init(self) end
+function Halves:updateOutput(input)
+  self.rows = input:size(2) / 2
+  local mean, spread = unpack(input:split(self.rows, 2))
+  self.output:resizeAs(mean):copy(mean):add(spread)
+  return self.output
+end
+function Halves:updateGradInput(input, gradOutput)
+  self.gradInput:resizeAs(input)
+  self.mean, self.spread = unpack(self.gradInput:split(self.rows, 2))
+  self.mean:copy(gradOutput)
+  self.spread:copy(gradOutput):mul(2):cmul(gradOutput)
+  return self.gradInput
+end
+local halves = nn.Halves()
+local x = torch.range(1, 12):resize(2, 2, 3)
+print(halves:forward(x))
+print(halves:backward(x, torch.range(1, 6):resize(2, 3)))
+
+-- # sizes to repeat, and fewer pieces than names
+local sizes, x = torch.LongStorage{2, 2}, torch.range(1, 4)
+print(torch.range(1, 3):repeatTensor(sizes), torch.repeatTensor(torch.ones(1), sizes))
+local a, b, c = unpack(x:split(2))
+print(b, c)
+local list = {}
+for i = 1, 2 do list[#list + 1] = i end
+local d, e, f = unpack(list)
+print(e, f == nil)
+
+-- # another layer like one that is there
+require 'nn'
+local Scale, parent = torch.class('nn.ScaleLikeIt', 'nn.Module')
+function Scale:__init(n) parent.__init(self) self.n = n end
+local function again(m)
+  if torch.type(m) == 'nn.Linear' then return m.new(m.weight:size(2), 1) end
+  return m.new(m.n + 1)
+end
+print(again(nn.Linear(3, 2)).weight:size(2), again(nn.ScaleLikeIt(3)).n)
+local layer, net = nn.Linear(2, 2), nn.Sequential():add(nn.Linear(5, 2))
+print(layer.new(4, 1).weight:size(2), net:get(1).new(6, 1).weight:size(2), torch.FloatStorage{1, 2}:size(1))
+
+-- # parameters drawn as in the first years, or not
+require 'nn'
+if nn.oldSeed then print('old') else print('new') end
+nn.oldSeed = true
+if nn.oldSeed then print('old') else print('new') end
