@@ -56,7 +56,7 @@ PIECES = {
           return self.output, x[1]
         end
         two = GivesTwoResults()
-        if arg and arg[1] then two = two:cl() end
+        if os.getenv('THAT_NOBODY_SETS') then two = two:cl() end
         local a, b = two:forward(torch.ones(2))
         print(a[1], b, two:forward(torch.ones(1)))
     """,

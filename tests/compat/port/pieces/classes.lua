@@ -965,7 +965,7 @@ function Options:setup(args) self.dropout = args.dropout end
 function Options:dropout(choice) self.dropout = choice end
 function Options:show() if self.dropout then print('with') else print('without') end end
 local args = {}
-if arg and arg[1] then args.dropout = true else args.dropout = false end
+if os.getenv('THAT_NOBODY_SETS') then args.dropout = true else args.dropout = false end
 local options = Options.create()
 options:dropout(true)
 options:show()
