@@ -176,7 +176,9 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
     if path in OF_LISTS and is_all and shape is not None and shape.klass is None:
         shape.uses.add("ipairs")
     if path in ("unpack", "table.unpack") and len(arguments) == 1 and shape is not None:
-        return _unpacked(known, shape) or [shape.items] * 16  # as many as anybody takes
+        more = shape.items.joined(Type())
+        more.lacking = True  # it may be longer or shorter
+        return _unpacked(known, shape) or [shape.items, *[more] * 15]  # as many as anybody takes
     if path in ("table.remove", "unpack", "table.unpack") and arguments:
         return [shape.items if shape is not None else Type()]
     if path in LOADERS:

@@ -1367,3 +1367,8 @@ for i = 0, 3 do zero[i] = i * 2 end
 print(#zero, zero[0], zero[3])
 for i, v in ipairs(zero) do io.write(i, '=', v, ' ') end
 print()
+-- # more names than a list has entries
+local list = {}
+for i = 1, 2 do list[i] = i * 2 end
+local a, b, c = unpack(list)
+print(a, b, c, c == nil)
