@@ -76,7 +76,7 @@ def assignment(targets: list[str], nodes: list[s.Node], values: list[s.Node], dr
 
 
 def _padded(text: str, count: int) -> str:
-    """Return so many values of a call, or of ``*list``, with None for what is missing."""
+    """Return ``count`` values of a call, or of ``*list``, with None for what is missing."""
     if not text.startswith("*"):
         return f"lua.adjust({text}, {count})"
     if parts := re.fullmatch(r"\*list\(([\w.\[\]]+\.(?:split|chunk)\(.+\))\)", text):
