@@ -844,3 +844,5 @@ require 'nn'
 if nn.oldSeed then print('old') else print('new') end
 nn.oldSeed = true
 if nn.oldSeed then print('old') else print('new') end
+nn.oldSeed = false
+if nn.oldSeed then print('old') else print('new') end
