@@ -61,7 +61,7 @@ class ModuleFromCriterion(FromTable):
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> list[Any] | None:
         prediction, target = table(input, 2)
-        scale = gradOutput[0]  # of a table, too
+        scale = gradOutput[0] if isinstance(gradOutput, list) else gradOutput.reshape(())
         slopes = gradient_of(self.criterion, prediction, target)
         return self.set_gradInput(
             [

@@ -222,7 +222,7 @@ def _in_any_order(known: Inference, key: s.Node) -> bool:
 
 
 def is_constructor(known: Inference, node: s.Index) -> bool:
-    """Return whether ``known`` is ``C.new`` of a class that ``torch.class`` made, or of an object
+    """Return whether an entry is ``C.new`` of a class that ``torch.class`` made, or of an object
     of one, which does what C does.
     """
     owner = known.type(node.object).without(Kind.NIL)

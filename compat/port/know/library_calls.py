@@ -51,17 +51,15 @@ def checker(known: Inference, node: s.Call) -> list[Type] | None:
     arguments, or a table of them by name.
     """
     made = node.function
-    made = (
-        next(iter(known.sources.get(made.variable, [])), made) if isinstance(made, s.Name) else made
-    )
+    if isinstance(made, s.Name):
+        made = next(iter(known.sources.get(made.variable, [])), made)
     rules = node.arguments[0] if node.arguments else None
     if required(made) != "argcheck" or not isinstance(rules, s.Table):
         return None
     if node not in known.originals:
         taken = Table(keys={"name"})
-        for rule in (
-            f.value for f in rules.fields if f.key is None and isinstance(f.value, s.Table)
-        ):
+        tables = [f.value for f in rules.fields if f.key is None]
+        for rule in (table for table in tables if isinstance(table, s.Table)):
             own = {s.constant(f.key): f.value for f in rule.fields if f.key is not None}
             name = str(s.constant(own.get("name")))
             taken.name(name).join(known.type(own["default"]) if "default" in own else Type())

@@ -80,7 +80,6 @@ class _Look:
     def tables(self) -> None:
         found = {*self._extended(), *self._made(), *self._objects(), *self._makers()}
         found |= {*self._given()}
-        found |= {*self._given()}
         found |= (
             self.classes - self.methods.keys() - {v for v, base, _ in self._metatables() if base}
         )
