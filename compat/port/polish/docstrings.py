@@ -66,8 +66,8 @@ def documented(source: Source) -> Iterator[Change]:
         pad = " " * head.col_offset
         colon = source.head_end(node)
         above = _above(source, min([node.lineno, *(d.lineno for d in node.decorator_list)]), node)
-        inside = [n for n in _inside(source, node) if "# port:" not in source.comments[n].string]
-        for numbers in (above, inside):
+        for lines in (above, _inside(source, node)):
+            numbers = [n for n in lines if "# port:" not in source.comments[n].string]
             made = docstring([source.comments[n].string for n in numbers], pad) if numbers else None
             if made is not None:
                 gone = [Edit(source.line(n), source.line(n + 1), "") for n in numbers]

@@ -95,8 +95,9 @@ def class_statement(node: s.Statement, klass: Class, draft: Draft) -> None:
             if number or tables or missing or constants or left:
                 draft.page.write("")
             draft.hoisted.add(define)
-            draft.page.comments([c for c in define.before if c is not None])
-            _method(method, define, klass, draft)
+            define.before = [c for c in define.before if c is not None]
+            with draft.page.statement(define):
+                _method(method, define, klass, draft)
         if klass.is_torch and klass.parent and "__init" not in klass.methods:
             made = next(n for n in s.walk(klass.node) if isinstance(n, s.Call))
             if draft.types.dotted(made.function) != "torch.class" and not klass.inherits_all:

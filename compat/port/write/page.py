@@ -133,7 +133,9 @@ class Page:
     def place_later(self) -> None:
         """Put the marks of other statements than the one that found them above theirs."""
         for number, marks in sorted(self.later.items()):
-            at = next((k for k, n in enumerate(self.lines) if n.source == number and n.text), 0)
+            written = {n.source for n in self.lines if n.text and n.source <= number}
+            line = max(written, default=0)
+            at = next((k for k, n in enumerate(self.lines) if n.source == line and n.text), 0)
             self.line, self.indent = number, self.lines[at].indent
             while at and self.lines[at - 1].text.startswith("@"):
                 at -= 1
