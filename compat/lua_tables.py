@@ -13,14 +13,34 @@ L = TypeVar("L", bound="List")
 T = TypeVar("T", bound="Table")
 
 
+# Lua's words, among them those of torch.class: no field of an object.
+_EVENTS = {
+    *("add", "sub", "mul", "div", "mod", "pow", "unm", "concat", "len", "eq", "lt", "le", "call"),
+    *("index", "newindex", "mode", "metatable", "gc", "pairs", "ipairs", "close", "tostring"),
+    *("init", "name", "typename", "factory", "version", "read", "write"),
+}
+
+
 def attribute(key: str) -> str:
-    """Return Python's name of a field: ``lambda_`` of ``lambda``, which is a word of Python's."""
+    """Return Python's name of a field; what is no name stays.
+
+    ``lambda`` is a word of Python's and becomes ``lambda_``; ``__size``, which Python calls
+    otherwise in each class, becomes ``_size_``.
+    """
+    if not isinstance(key, str):
+        return key
+    if key[:2] == "__" and key[-1] != "_" and key[2:] not in _EVENTS and key[2] != "_":
+        return f"{key[1:]}_"
     return f"{key}_" if keyword.iskeyword(key) else key
 
 
 def field(name: str) -> str:
     """Return the field that a name of Python's stands for."""
-    return name[:-1] if str(name)[-1:] == "_" and keyword.iskeyword(name[:-1]) else name
+    if not isinstance(name, str) or name[-1:] != "_":
+        return name
+    if name[0] == "_" and "_" not in (name[1:2], name[-2:-1]):
+        return f"_{name[:-1]}"
+    return name[:-1] if keyword.iskeyword(name[:-1]) else name
 
 
 class Table(dict[Any, Any]):

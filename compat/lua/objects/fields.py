@@ -47,13 +47,14 @@ class Fields:
         """
         cls = type(owner)
         self.runtime.exchange.note_class(owner)
-        own = [key for key, value in owner.__dict__.items() if type(value) is BoundLuaMethod]
+        entries = owner.__dict__.items()
+        own = [field(name) for name, value in entries if type(value) is BoundLuaMethod]
         names = self.runtime.lua.table_from(own) if own else None
         return id(owner), id(cls), cls, names
 
     def has_field(self, owner: Any, key: str) -> bool:
         """Return whether an object has its own field or method of that name."""
-        return key in owner.__dict__ or key in _RESULTS
+        return python_name(key) in owner.__dict__ or key in _RESULTS
 
     def field(self, owner: Any, key: str) -> Any:
         """Return an object's field or own method, classified for Lua.
@@ -138,7 +139,7 @@ class Fields:
                     found.append("grad" + name[0].upper() + name[1:])
             found += [name for name in (*_RESULTS, "_type") if name not in found]
         else:
-            found = [name for name, value in owner.__dict__.items() if value is not None]
+            found = [field(name) for name, value in owner.__dict__.items() if value is not None]
         return self.runtime.lua.table_from(found)
 
     def declare_types(self) -> None:

@@ -298,7 +298,9 @@ def index(t: Any, key: Any) -> Any:
         found = getattr(t, attribute(key), None)
         if isinstance(found, MethodType):
             return found.__func__  # as in Lua it is given the object
-        return _private(t, key) if found is None and key.startswith("__") else found
+        if key == "__init" and isinstance(t, type) and issubclass(t, Object):
+            return t.__init__
+        return found
     if isinstance(t, Object):
         found = vars(t).get(key)
         return t.__missing__(key) if found is None else found
@@ -307,18 +309,6 @@ def index(t: Any, key: Any) -> Any:
     if hasattr(t, "get"):
         return t.get(int(key))
     return t[key] if hasattr(t, "__getitem__") else vars(t).get(key)
-
-
-def _private(t: Any, key: str) -> Any:
-    """Return a field like ``__size``, which Python calls by the class that sets it, too; of a class
-    of the script's ``__init``.
-    """
-    if key == "__init" and isinstance(t, type) and issubclass(t, Object):
-        return t.__init__
-    fields = getattr(t, "__dict__", {})
-    names = (f"_{base.__name__.lstrip('_')}{key}" for base in type(t).__mro__)
-    found = [fields[name] for name in names if name in fields]
-    return found[0] if found else None
 
 
 _ASSIGN = "function(x, key, value) x[key] = value end"

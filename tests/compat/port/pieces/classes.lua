@@ -1028,3 +1028,29 @@ function Plain.new(x) return setmetatable({x = x}, Plain) end
 function Plain:plus(y) return self.x + y end
 print(Plain.new(3):plus(2))
 print(Plain.plus({x = 1}, 4))
+
+-- # fields and methods like __size, in a class and in those that derive from it
+local A = torch.class('PrivA')
+function A:__init(n) self.__size = n; self.__priv = {1,2} end
+function A:size() return self.__size end
+local B, parent = torch.class('PrivB', 'PrivA')
+function B:__init(n) parent.__init(self, n); self.__own = 3 end
+function B:twice() return self.__size * 2 + #self.__priv + self.__own end
+local b = _G.PrivB(4)
+print(b:twice(), b:size(), b.__size, b.__own)
+for k, v in pairs(b) do if k == '__size' then print(k, v) end end
+b.__size = 9
+print(b:twice())
+local name = os.tmpname()
+torch.save(name, b)
+local c = torch.load(name)
+print(c:twice(), c.__size)
+local T = {}
+T.__index = T
+function T.new(x) return setmetatable({__x = x}, T) end
+function T:get() return self.__x end
+local S = setmetatable({}, {__index = T}); S.__index = S
+function S.new(x) local o = T.new(x); return setmetatable(o, S) end
+function S:more() return self.__x + 1 end
+print(S.new(5):more(), S.new(6):get(), S.new(7).__x)
+os.remove(name)

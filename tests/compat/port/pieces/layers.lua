@@ -846,3 +846,42 @@ nn.oldSeed = true
 if nn.oldSeed then print('old') else print('new') end
 nn.oldSeed = false
 if nn.oldSeed then print('old') else print('new') end
+
+-- # a layer's own fields and methods like __size
+require 'nn'
+local L, parent = torch.class('nn.PLin', 'nn.Module')
+function L:__init(k) parent.__init(self); self.__k = k; self._k = 2; self.__buf = torch.Tensor() end
+function L:__scale(x) return x * self.__k end
+function L:updateOutput(x) self.output:resizeAs(x):copy(self:__scale(x)):mul(self._k); self.__calls = (self.__calls or 0) + 1; return self.output end
+function L:updateGradInput(x, g) self.gradInput:resizeAs(g):copy(g):mul(self.__k * self._k); return self.gradInput end
+local M, mp = torch.class('nn.PLin2', 'nn.PLin')
+function M:__init(k, b) mp.__init(self, k); self.__b = b end
+function M:__scale(x) return mp.__scale(self, x) + self.__b + self.__k end
+local m = nn.PLin2(3, 1)
+print(m:forward(torch.ones(2)))
+print(m:backward(torch.ones(2), torch.ones(2)), m.__calls)
+local s = nn.Sequential():add(m):add(nn.PLin(2))
+local c = s:clone()
+print(c:forward(torch.ones(2)), c:get(1).__calls, c:get(1).__b, c:get(2).__b)
+local t = {}
+for k in pairs(m) do if k:sub(1, 2) == '__' then t[#t + 1] = k end end
+table.sort(t); print(table.concat(t, ' '))
+local name = '__' .. 'b'
+print(m[name], rawget(m, '__k'))
+m[name] = 5
+print(m.__b, m:forward(torch.zeros(1)))
+m.__b = nil
+print(m.__b, m['__b'])
+local obj = {__hidden = 1, _x = 2}
+for k, v in pairs(obj) do if k == '__hidden' then print(k, v) end end
+print(obj.__hidden, torch.serialize(m, 'ascii'):find('__calls') ~= nil)
+m.__fn = function(self) return self.__k end
+print(rawget(m, '_k'), rawget(m, '__k'), m:__fn())
+local P = torch.class('PObj')
+function P:__init() self.__a = 1; self['while'] = 2; self.b = 3 end
+local p = _G.PObj()
+local t = {}
+for k, v in pairs(p) do t[#t + 1] = k .. v end
+table.sort(t) print(table.concat(t, ' '), rawget(p, '__a'))
+local q = torch.deserialize(torch.serialize(p))
+print(q.__a, q['while'], q.b)
