@@ -12,6 +12,7 @@ from pathlib import Path
 from compat.port.know.class_libraries import without_class_libraries
 from compat.port.know.files import File
 from compat.port.know.inference import Inference
+from compat.port.know.renewed import renew
 from compat.port.know.scopes import Scopes, Variable
 from compat.port.know.snake_case import rename
 from compat.port.know.trace import Facts, traced
@@ -157,6 +158,8 @@ def _files(program: Program, started_too: set[int]) -> list[File]:
     blocks = [
         parse(b"return unknown()") if _is_opaque(source) else source.block for source in sources
     ]
+    for block in blocks:
+        renew(block)
     # What the other files use is known before the scripts are read.
     scopes = {
         number: Scopes(blocks[number], dict(common) if number in begins else common)

@@ -215,18 +215,20 @@ class Scopes:
         """Give the variables of a function names that mean nothing else there."""
         outer = {v.python: v for v in scope.used}
         given: list[Variable] = []
-        for variable in scope.variables:
-            plain = python_name(variable.id)
+        for chain in _chains(scope.variables):
+            plain = python_name(chain[0].id)
             if plain == "args" and scope.node is not None and scope.node.is_vararg:
                 plain = "args_"  # the function's own are *args
             name, number = plain, 1
             while name in outer or any(
-                other.python == name and not _may_share(other, variable) for other in given
+                other.python == name and not all(_may_share(other, v) for v in chain)
+                for other in given
             ):
                 number += 1
                 name = f"{plain}_{number}"
-            variable.python = name
-            given.append(variable)
+            for variable in chain:
+                variable.python = name
+            given += chain
         for inner in self.of_function.values():
             if inner.parent is scope:
                 self._name(inner)
@@ -243,10 +245,28 @@ def _multiplies(node: s.Assign, target: s.Name) -> bool:
     return any(isinstance(n, s.Name) and n.id == target.id for p in products for n in s.walk(p))
 
 
-def _may_share(earlier: Variable, later: Variable) -> bool:
+def _chains(variables: list[Variable]) -> list[list[Variable]]:
+    """Return the variables of a function; together those of one name and block, each of which takes
+    the place of the one before.
+    """
+    found: list[list[Variable]] = []
+    last: dict[tuple[str, int, int], list[Variable]] = {}
+    for variable in variables:
+        place = variable.id, variable.end, variable.loops
+        before = last.get(place)
+        if before is not None and not before[-1].captured:
+            before.append(variable)
+        else:
+            last[place] = [variable]
+            found.append(last[place])
+    return found
+
+
+def _may_share(one: Variable, other: Variable) -> bool:
     """Return whether two variables of a function may have one name: nobody needs the first any
     more.
     """
+    earlier, later = sorted((one, other), key=lambda variable: variable.declared_at)
     assert later.declared is not None
     if earlier.captured or later.captured:
         return False
@@ -254,6 +274,4 @@ def _may_share(earlier: Variable, later: Variable) -> bool:
         return True
     last = max((n.end for n, _ in (*earlier.reads, *earlier.writes)), default=0)
     inner = later.turns[len(earlier.turns) :]  # what is used in them is needed in the next turn
-    return last <= (inner[0] if inner else later.declared.start + 1) or (
-        earlier.end == later.end and earlier.loops == later.loops
-    )
+    return last <= (inner[0] if inner else later.declared.start + 1)

@@ -1372,3 +1372,72 @@ local list = {}
 for i = 1, 2 do list[i] = i * 2 end
 local a, b, c = unpack(list)
 print(a, b, c, c == nil)
+
+-- # variables that become something else in their block
+local x = {}
+for i = 1, 3 do x[i] = i * 2 end
+x = torch.Tensor(x)
+print(x:sum(), x:size(1))
+x = x:view(3, 1)
+print(x:dim())
+local function f() return x:size(2) end
+x = torch.ones(2, 5)
+print(f(), x:size(1))
+local a, b = 1, 2
+a, b = b, a
+print(a, b)
+local n
+n = 'text'
+print(#n)
+n = {n, n}
+print(#n)
+for i = 1, 3 do
+  local t = {}
+  for j = 1, i do t[#t + 1] = j end
+  t = table.concat(t, ',')
+  print(t)
+  local fs = function() return t end
+  t = t .. '!'
+  print(fs())
+end
+local v = 5
+repeat
+  local w = v
+  w = tostring(w)
+  v = v - 1
+until w == '3'
+print(v)
+local m = 0
+do m = m + 1 end
+m = 'm' .. m
+print(m)
+local g
+local function rec(k) if k == 0 then return g end return rec(k - 1) end
+g = 7
+print(rec(3))
+g = {g}
+print(rec(1)[1])
+local p = 'a'
+p = p:upper()
+p = {p}
+p[2] = 'B'
+p = table.concat(p)
+print(p)
+local function two(k) local r = k; if k > 2 then r = 'big'; end; r = {r}; return r[1] end
+print(two(1), two(5))
+local function par(k) k = k or 3; k = tostring(k); return k .. '.' end
+print(par(), par(2))
+local q = {1, 2}
+local alias = q
+q = {3}
+print(#alias, #q)
+local s = 0
+while true do
+  local c = s
+  c = c * 2
+  if c > 4 then break end
+  s = s + 1
+end
+print(s)
+local co = coroutine.wrap(function() local z = 1; z = {z}; coroutine.yield(z[1]); z = 'end'; coroutine.yield(z) end)
+print(co(), co())
