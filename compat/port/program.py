@@ -80,7 +80,7 @@ def make(
     types = _inferred(files, facts, reasons)
     shared = _shared(types, {s.path for s in program.sources if s.is_data})
     for file in files:
-        rename(file, types)
+        rename(file, types, shared)
     made = [
         convert_file(file, types, shared, source, reasons[source.path])
         for file, source in zip(files, program.sources, strict=True)

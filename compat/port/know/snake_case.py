@@ -1,26 +1,32 @@
-"""Names of local variables as Python writes them: ``trainData`` is ``train_data``.
+"""Names of variables as Python writes them: ``trainData`` is ``train_data``.
 
-Only what nobody outside sees: not global variables, classes, or Torch7's own words.
+Only what nobody outside the file sees: not what files share, classes, or Torch7's own words.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from compat.port.know.files import File
 from compat.port.know.inference import Inference
+from compat.port.know.scopes import Variable
 from compat.port.write.python_names import python_name
 
 _TORCH7 = {"gradInput", "gradOutput", "gradWeight", "gradBias"}
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?:[a-rt-z]|s[a-z]))")
+# Who has these finds global variables by their names.
+_FINDERS = {"_G", "getfenv", "setfenv", "loadstring", "load", "module"}
 _SHORTEST = 4  # kW, dW2 and their like are signs rather than words
 
 
-def rename(file: File, types: Inference) -> None:
-    """Give the local variables of a file such names, where they mean nothing else there."""
+def rename(file: File, types: Inference, shared: Collection[Variable]) -> None:
+    """Give the variables of a file alone such names, where they mean nothing else there."""
     classes = {klass.variable for klass in types.classes.values()}
     scopes = [file.scopes.file, *file.scopes.of_function.values()]
     own = [variable for scope in scopes for variable in scope.variables]
+    if not any(_FINDERS & one.scopes.globals.keys() for one in types.files):
+        own += sorted(file.scopes.written_globals - set(shared), key=lambda variable: variable.id)
     fixed = {variable.python for variable in own if variable in classes}
     taken = {v.python for v in own} | {v.id for v in file.scopes.globals.values()}
     given: dict[str, str] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.port.know.scopes import Variable
+from compat.port.know.scopes import FunctionScope, Variable
 from compat.port.know.shapes import own_returns
 from compat.port.polish.docstrings import header
 from compat.port.polish.rules import polished
@@ -13,6 +13,8 @@ from compat.port.write.draft import Draft
 from compat.port.write.heads import head
 from compat.port.write.imports import loads
 from compat.port.write.names import global_name
+
+NEVER = 1 << 60
 
 
 def written(draft: Draft) -> str:
@@ -80,9 +82,25 @@ def _is_set_first(variable: Variable, draft: Draft) -> bool:
     """Return whether the file itself sets a variable, and before it reads it."""
     own = draft.file.scopes.file
     writes = [name.line for name, where in variable.writes if where is own]
-    reads = [name.line for name, where in variable.reads if where is own]
+    reads = [_first_run(name.line, where, draft, {variable}) for name, where in variable.reads]
     functions = [line for line in writes if line in _defined(variable, draft)]
-    return bool(writes) and (bool(functions) or min(reads, default=1 << 60) > min(writes))
+    return bool(writes) and (bool(functions) or min(reads, default=NEVER) > min(writes))
+
+
+def _first_run(line: int, scope: FunctionScope, draft: Draft, asked: set[Variable]) -> int:
+    """Return the line of the file that may run a line of a function first: one that names it."""
+    if scope is draft.file.scopes.file:
+        return line
+    while scope.parent is not draft.file.scopes.file and scope.parent is not None:
+        scope = scope.parent
+    for node in draft.file.block.statements:
+        if isinstance(node, s.Define) and node.function is scope.node:
+            variable = getattr(node.target, "variable", None)
+            if variable is None or variable in asked:
+                return NEVER  # a method, or it calls itself
+            uses = [(n.line, where) for n, where in variable.reads]
+            return min((_first_run(*use, draft, asked | {variable}) for use in uses), default=NEVER)
+    return NEVER if scope.node is None else scope.node.line
 
 
 def _defined(variable: Variable, draft: Draft) -> set[int]:

@@ -82,7 +82,7 @@ def name_of(node: s.Name, draft: Draft) -> str:
     """Return a variable in Python."""
     own: Variable = node.variable
     if own.is_global:
-        name = python_name(own.id)
+        name = global_name(own)
         if not own.writes and not any(
             k.variable is None and k.name.split(".")[-1] == own.id
             for k in draft.types.classes.values()
@@ -105,7 +105,7 @@ def declared(node: s.Name, draft: Draft) -> str:
 
 def global_name(own: Variable) -> str:
     """Return a global variable of this file."""
-    return python_name(own.id)
+    return python_name(own.python)
 
 
 def box(names: Sequence[s.Name], draft: Draft) -> None:

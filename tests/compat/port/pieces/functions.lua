@@ -374,3 +374,13 @@ for k = n, 0, -2 do io.write(tostring(t[k]), ' ') end
 for k = 4, 1, -1 do io.write(tostring(t[k - 1]), " ") end
 for k = 3, 1, -1 do io.write(tostring(t[k]), ' ') end
 print()
+
+-- # global variables that a function reads before the file sets them
+function status(n)
+  totalLoss = (totalLoss or 0) + n
+  return totalLoss, lastThing
+end
+function twice(n) return (select(2, status(n))) end
+for e = 1, 2 do print(status(e), twice(e)) end
+lastThing = 'set'
+print(status(1), twice(2))

@@ -15,7 +15,7 @@ def test_locals_have_names_of_python(draft: Callable[[str], str]) -> None:
         local function setupNet(hiddenSize) return hiddenSize + kW end
         print(setupNet(globalData), Net, gradInput, ({innerSize = 1}).innerSize)
     """)
-    for name in ("train_data", "num_gpus", "kW", "Net", "gradInput", "globalData", "innerSize"):
+    for name in ("train_data", "num_gpus", "kW", "Net", "gradInput", "global_data", "innerSize"):
         assert re.search(rf"\b{name}\b", made)
     assert "def setup_net(hidden_size):" in made
 
