@@ -74,8 +74,7 @@ def _first_values(draft: Draft) -> None:
         begun = set(late) & {"arg"}  # what the command line has given
         for name in sorted(begun):
             draft.page.write(f"{name} = sys.argv[1:]")
-        if set(late) - begun:
-            draft.page.write(f"{' = '.join(sorted(set(late) - begun))} = None")
+        draft.page.write_rows("", sorted(set(late) - begun), " = ", " = None")
 
 
 def _is_set_first(variable: Variable, draft: Draft) -> bool:

@@ -277,10 +277,8 @@ def _outer_names(scope: FunctionScope, draft: Draft) -> None:
             of_file.add(variable.python)
         else:
             of_function.add(variable.python)
-    if of_file:
-        draft.page.write(f"global {', '.join(sorted(of_file))}")
-    if of_function:
-        draft.page.write(f"nonlocal {', '.join(sorted(of_function))}")
+    draft.page.write_rows("global ", sorted(of_file), ", ")
+    draft.page.write_rows("nonlocal ", sorted(of_function), ", ")
 
 
 def _other_than(name: str, taken: Set[str]) -> str:

@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from compat.port.read import syntax as s
+from compat.port.write.layout import WIDTH
 
 GUIDE = "docs/porting.md"
+
 _ONCE = {
     "packages",
     "globals",
@@ -54,6 +56,18 @@ class Page:
     def write(self, text: str, comment: str | None = None) -> None:
         """Add a line."""
         self.lines.append(Line(self.indent, text.rstrip(), comment, self.line))
+
+    def write_rows(self, before: str, names: list[str], between: str, after: str = "") -> None:
+        """Add lines ``before a, b after`` that are no longer than lines may be."""
+        row: list[str] = []
+        for name in names:
+            text = f"{before}{between.join([*row, name])}{after}"
+            if row and 4 * self.indent + len(text) > WIDTH:
+                self.write(f"{before}{between.join(row)}{after}")
+                row = []
+            row.append(name)
+        if row:
+            self.write(f"{before}{between.join(row)}{after}")
 
     @contextmanager
     def indented(self) -> Iterator[None]:
