@@ -15,21 +15,20 @@ def flattened_again(file: File, types: Inference) -> set[s.Call]:
     types.file = file
     earlier: dict[str, list[Variable]] = {}
     found = set()
+    targets: dict[s.Node, list[s.Node]] = {}
     for node in s.walk(file.block):
-        call = node.call if isinstance(node, s.Do) else None
         if isinstance(node, (s.Local, s.Assign)) and len(node.values) == 1:
-            call = node.values[0]
-        if not isinstance(call, s.Call) or not _exchanges_memory(call):
+            names = node.names if isinstance(node, s.Local) else node.targets
+            targets[node.values[0]] = [*names]
+        if not isinstance(node, s.Call) or not _exchanges_memory(node):
             continue
-        if not isinstance(call.function, (s.Name, s.Index)):
+        if not isinstance(node.function, (s.Name, s.Index)):
             continue
-        before = earlier.setdefault(s.describe(call.function), [])
-        if any(read.start > call.end for variable in before for read, _ in variable.reads):
-            found.add(call)
-        if call.method != "getParameters" or not isinstance(node, (s.Local, s.Assign)):
-            continue
-        targets = node.names if isinstance(node, s.Local) else node.targets
-        before += [t.variable for t in targets if isinstance(t, s.Name)]
+        before = earlier.setdefault(s.describe(node.function), [])
+        if any(read.start > node.end for variable in before for read, _ in variable.reads):
+            found.add(node)
+        if node.method == "getParameters":
+            before += [t.variable for t in targets.get(node, ()) if isinstance(t, s.Name)]
     return found
 
 

@@ -70,9 +70,21 @@ def _read_behind_next(block: s.Block, types: Inference) -> dict[s.Statement, str
         again = min((part.end for part in rest if _net_of(part) == net), default=1 << 60)
         written = [n.start for n, _ in target.variable.writes if n.start > node.end]
         end = min(written, default=1 << 60)
-        if any(again <= n.start < end for n, _ in target.variable.reads):
+        reads = [n for n, _ in target.variable.reads if n.start < end]
+        for other in _aliases(rest, reads):
+            reads += [n for n, _ in other.reads]
+        if any(again <= n.start for n in reads):
             found[node] = target.variable.id
     return found
+
+
+def _aliases(nodes: list[s.Node], reads: list[s.Name]) -> Iterator[Variable]:
+    """Yield the local variables that get what is read: ``local first = out``."""
+    for node in nodes:
+        if isinstance(node, s.Local):
+            for name, value in zip(node.names, node.values, strict=False):
+                if value in reads and len(name.variable.writes) == 1:
+                    yield name.variable
 
 
 def _gathered(loop: s.Node, types: Inference) -> dict[s.Statement, str]:

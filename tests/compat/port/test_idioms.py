@@ -300,6 +300,23 @@ def test_results_that_the_same_pass_overwrites_are_marked(
     assert "# port: a is used after a pass that overwrites it in Torch7" in made
 
 
+def test_a_result_under_a_second_name_and_parameters_in_an_expression_are_marked(
+    draft: Callable[[str], str],
+) -> None:
+    made = draft("""
+        local net = nn.Linear(2, 2)
+        local out = net:forward(torch.ones(2))
+        local first = out
+        out = net:forward(torch.zeros(2))
+        print(first:sum() == out:sum())
+        local w, dw = net:getParameters()
+        net:getParameters():zero()
+        print(w:sum(), dw:sum())
+    """)
+    assert "# port: out is used after a pass that overwrites it in Torch7" in made
+    assert "# port: in Torch7 the tensors of the earlier getParameters are the net's" in made
+
+
 def test_parameters_known_by_their_name_alone_are_marked(draft: Callable[[str], str]) -> None:
     made = draft(
         """
