@@ -87,6 +87,7 @@ class Scopes:
         self.of_function: dict[s.Function, FunctionScope] = {}
         self.written_globals: set[Variable] = set()
         self.read_globals: set[Variable] = set()
+        self.growing: set[s.Node] = set()  # n * f(n - 1) in f
         self._scope = self.file
         self._blocks: list[dict[str, Variable]] = [{}]
         self._loops = 0
@@ -159,6 +160,7 @@ class Scopes:
             else:
                 self._expressions(node.target.children())
             self._function(node.function)
+            self.growing |= set(_own_products(node))
         elif isinstance(node, s.Scope):
             self._body(node.body, loop=False)
         elif isinstance(node, s.While):
@@ -235,14 +237,32 @@ class Scopes:
 
 
 def _multiplies(node: s.Assign, target: s.Name) -> bool:
-    """Return whether an assignment multiplies what a variable has been: ``x = x * y + 1``."""
-    value = node.values[0]
+    """Return whether an assignment multiplies what a variable has been, ``x = x * y + 1``, or adds
+    it to another that grows, ``a, b = b, a + b``.
+    """
+    value = node.values[-1]
     while isinstance(value, s.Paren):
         value = value.inner
-    if not isinstance(value, s.Binary) or value.operator not in "+-*" or len(node.targets) > 1:
+    if not isinstance(value, s.Binary) or value.operator not in "+-*":
         return False
+    if len(node.targets) > 1:
+        names = {n.id for n in node.targets if isinstance(n, s.Name)}
+        added = {n.id for n in (value.left, value.right) if isinstance(n, s.Name)}
+        return value.operator == "+" and target.id in names and names == added
     products = [n for n in s.walk(value) if isinstance(n, s.Binary) and n.operator == "*"]
+    if all(isinstance(n, s.Name) and n.id == target.id for n in (value.left, value.right)):
+        return True  # x + x
     return any(isinstance(n, s.Name) and n.id == target.id for p in products for n in s.walk(p))
+
+
+def _own_products(node: s.Define) -> Iterator[s.Binary]:
+    """Yield the products in a function of what it gives for something else: ``n * f(n - 1)``."""
+    own = getattr(node.target, "variable", None)
+    for product in s.walk(node.function.body):
+        if isinstance(product, s.Binary) and product.operator == "*" and own is not None:
+            calls = (n.function for n in s.walk(product) if isinstance(n, s.Call))
+            if any(isinstance(f, s.Name) and f.variable is own for f in calls):
+                yield product
 
 
 def _chains(variables: list[Variable]) -> list[list[Variable]]:

@@ -51,7 +51,7 @@ end
 local function describe(v)
    local kind = type(v)
    if kind == 'number' then
-      return v == 0 and 'zero' or v == floor(v) and v < 2 ^ 53 and v > -2 ^ 53 and 'int' or 'float'
+      return v == 0 and 'zero' or v == floor(v) and v < 1e15 and v > -1e15 and 'int' or 'float'
    end
    if kind == 'userdata' or kind == 'table' or kind == 'cdata' then
       local name = typename(v)

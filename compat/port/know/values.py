@@ -237,7 +237,9 @@ def _binary(known: Inference, node: s.Binary) -> Type:
         if known.is_settled and not left.atoms and isinstance(chosen, s.Call):
             copy.open = True  # a default tells what a name is, not what a function gives
         return copy if left.atoms or right.atoms else Type()
-    return _arithmetic(known, operator, left.present, right.present)
+    made = _arithmetic(known, operator, left.present, right.present)
+    # Lua shows a large number as 1e+15, as it does no int of Python's.
+    return Type(Kind.NUMBER) if made.is_int and node in known.file.scopes.growing else made
 
 
 def operator_of(known: Inference, operator: str, *operands: Type) -> s.Define | None:

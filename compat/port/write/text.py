@@ -111,12 +111,15 @@ def is_text_of_itself(node: s.Node, draft: Draft) -> bool:
     """Return whether ``str`` of a value that is there is Lua's text: of text, an int, a module."""
     kind = draft.types.type(node)
     is_own = kind.is_string or kind.only(Kind.MODULE)
-    return is_own or (kind.is_int and not grows(node))
+    return is_own or (kind.is_int and not grows(node, draft))
 
 
-def grows(node: s.Node) -> bool:
-    """Return whether an int is multiplied again and again: Lua shows a large one as ``1e+15``."""
-    return isinstance(node, s.Name) and node.variable.grows
+def grows(node: s.Node, draft: Draft) -> bool:
+    """Return whether an int is multiplied again and again, or was large in a run: Lua shows
+    ``1e+15``.
+    """
+    seen = draft.types.facts.get((draft.file.path, node.start, node.end), ())
+    return "float" in seen or (isinstance(node, s.Name) and node.variable.grows)
 
 
 def may_be_sizes(node: s.Node, draft: Draft) -> bool:

@@ -1441,3 +1441,24 @@ end
 print(s)
 local co = coroutine.wrap(function() local z = 1; z = {z}; coroutine.yield(z[1]); z = 'end'; coroutine.yield(z) end)
 print(co(), co())
+
+-- # whole numbers of more than 15 digits
+local a, b = 0, 1
+for i = 1, 90 do a, b = b, a + b end
+print(a, b)
+local function fact(n) if n <= 1 then return 1 end return n * fact(n - 1) end
+print(fact(20), fact(5), fact(25))
+local big = fact(22)
+print(big, 'n! = ' .. fact(18))
+local function power(b, e) if e == 0 then return 1 else return b * power(b, e - 1) end end
+print(power(3, 40), power(2, 10))
+for i = 15, 18 do print(i, fact(i)) end
+function gfact(n) return n == 0 and 1 or n * gfact(n - 1) end
+print(gfact(21))
+local t = {}
+for i = 1, fact(3) do t[i] = i end
+print(#t, t[fact(3)])
+local fib = setmetatable({[0] = 0, [1] = 1}, {__index = function(t, n) local v = t[n - 1] + t[n - 2]; t[n] = v; return v end})
+local x = 1
+while x < 1e16 do x = x + x end
+print(x)
