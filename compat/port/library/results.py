@@ -17,6 +17,12 @@ zeroGradParameters|updateParameters|setNames|style|plot|addjob|synchronize|dojob
 terminate|append -> nil; time|binary|share|read|setChunked|setDeflate|resume|stop|reset -> m
 remember|forget -> m; readObject|storage|loss -> x; parse -> options
 hasjob|acceptsjob|haserror -> b
+readFloat|readDouble|readInt|readLong|readByte|readChar|readShort - -> n
+readFloat|readDouble|readInt|readLong|readByte|readChar|readShort x* -> x
+writeFloat|writeDouble|writeInt|writeLong|writeByte|writeChar|writeShort|writeString -> i
+readString -> s; hasError|isQuiet -> b
+quiet|pedantic|ascii|autoSpacing|noAutoSpacing|seekEnd -> m
+littleEndianEncoding|bigEndianEncoding|nativeEndianEncoding -> m
 listModules -> list of m; get -> m|nil; partial|all -> t; dataspaceSize -> list of i
 add|insert|float|double|cuda|half|training|evaluate|clearState|clone|setMode|noBias|replace -> =
 apply|annotate|setNumInputDims|ceil|floor|sharedClone|threads|fastMode|setTarget -> =
@@ -243,7 +249,8 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
     if name == "split":  # of a node, into as many as anybody takes
         return [type_named("node", [], False)] * 16
     if rules := _METHODS.all(name):
-        return rule_types(rules[0], [owner], [])
+        rule = _METHODS.find(name, "".join(map(kind_of, arguments))) or rules[-1]
+        return rule_types(rule, [owner], [])
     known = next(iter(owner.classes)) if len(owner.classes) == 1 else ""
     if gives_total(owner, name):
         return [Type(Kind.FLOAT), Type(Kind.FLOAT)]

@@ -36,7 +36,7 @@ def assignment(targets: list[str], nodes: list[s.Node], values: list[s.Node], dr
         made_all = made_all[: len(targets)]
         made_all += [NONE] * (len(targets) - len(made_all))
         if all(m.text == "None" for m in made_all):
-            draft.page.write(f"{' = '.join(targets)} = None")
+            draft.page.write_rows("", targets, " = ", " = None")
             return
         draft.page.write(f"{', '.join(targets)} = {', '.join(m.text for m in made_all)}")
         return

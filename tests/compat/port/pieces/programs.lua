@@ -213,3 +213,31 @@ end
 print(sum)
 for k in pairs(model.a) do model.a[k] = nil end
 print(next(model.a))
+
+-- # files of Torch7, by their methods
+local function load(filename)
+  local ff = torch.DiskFile(filename):binary()
+  local tag = ff:readFloat()
+  local w = ff:readInt()
+  local tf = torch.FloatTensor(2, w)
+  ff:readFloat(tf:storage())
+  ff:close()
+  return tag, tf
+end
+local name = os.tmpname()
+local f = torch.DiskFile(name, 'w'):binary()
+f:writeFloat(1.5) f:writeInt(3)
+f:writeFloat(torch.range(1, 6):float():storage())
+f:close()
+local tag, tf = load(name)
+print(tag, tf)
+local g = torch.DiskFile(name, 'r')
+g:binary()
+g:quiet()
+print(g:readFloat(), g:readInt(), g:position(), g:hasError())
+g:seek(1)
+print(g:readFloat(1):size())
+g:seekEnd()
+print(g:position())
+g:close()
+os.remove(name)
