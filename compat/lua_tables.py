@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NoReturn, SupportsIndex, TypeVar
@@ -20,6 +21,8 @@ _EVENTS = {
     *("init", "name", "typename", "factory", "version", "read", "write"),
 }
 
+_PRIVATE = re.compile(r"_[^_](.*[^_])?_")  # what __size becomes
+
 
 def attribute(key: str) -> str:
     """Return Python's name of a field; what is no name stays.
@@ -31,16 +34,17 @@ def attribute(key: str) -> str:
         return key
     if key[:2] == "__" and key[-1] != "_" and key[2:] not in _EVENTS and key[2] != "_":
         return f"{key[1:]}_"
-    return f"{key}_" if keyword.iskeyword(key) else key
+    return f"{key}_" if keyword.iskeyword(key) or _PRIVATE.fullmatch(key) else key
 
 
 def field(name: str) -> str:
     """Return the field that a name of Python's stands for."""
     if not isinstance(name, str) or name[-1:] != "_":
         return name
-    if name[0] == "_" and "_" not in (name[1:2], name[-2:-1]):
+    if _PRIVATE.fullmatch(name):
         return f"_{name[:-1]}"
-    return name[:-1] if keyword.iskeyword(name[:-1]) else name
+    plain = name[:-1]
+    return plain if keyword.iskeyword(plain) or _PRIVATE.fullmatch(plain) else name
 
 
 class Table(dict[Any, Any]):

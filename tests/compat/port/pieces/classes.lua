@@ -1054,3 +1054,13 @@ function S.new(x) local o = T.new(x); return setmetatable(o, S) end
 function S:more() return self.__x + 1 end
 print(S.new(5):more(), S.new(6):get(), S.new(7).__x)
 os.remove(name)
+
+-- # fields with an underscore at their ends
+local C = torch.class('UndC')
+function C:__init() self._a_ = 1; self.__a = 2; self._a = 3; self.a_ = 4 end
+local c = _G.UndC()
+local ks = {}
+for k, v in pairs(c) do ks[#ks + 1] = k .. '=' .. v end
+table.sort(ks) print(table.concat(ks, ' '))
+local d = torch.deserialize(torch.serialize(c))
+print(d._a_, d.__a, d._a, d.a_, c['_a_'], c['__' .. 'a'])
