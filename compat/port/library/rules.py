@@ -192,6 +192,8 @@ def _text(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
     if subject is None or not draft.types.type(subject).is_tensor:
         return rule.text
     dtypes = draft.types.type(subject).dtypes
+    if rule.name == "index" and draft.types.type(arguments[-1]).dtypes == {"Long"}:
+        return rule.text.replace(".long()", "")
     others = {"?", "Default"} if draft.types.may_be_float else set()
     may_be_float = dtypes <= {"Float", *others}
     if may_be_float and rule.result == "n" and rule.name in _SUMS:
