@@ -35,6 +35,7 @@ def _take(known: Inference, unknown: Type, guess: Type) -> None:
 def _seen(known: Inference, _things: Things) -> bool:
     """Take variables and fields for what a run saw of them elsewhere."""
     unknown: dict[Type, Type] = {}
+    forms: dict[Type, set[bool]] = {}  # whether its tables are lists
     for node in nodes(known) if known.facts else ():
         facts = known.facts.get((known.file.path, node.start, node.end))
         own = known.stored(node) if facts else None
@@ -42,9 +43,12 @@ def _seen(known: Inference, _things: Things) -> bool:
             continue  # it is known, maybe as any entry of its table
         kind = known.believed(Type(), facts)
         if Kind.TABLE in kind.atoms:
-            kind.table = known.seen_table(node, facts)
-        unknown.setdefault(own, Type()).join(kind)
-    found = {own: kind for own, kind in unknown.items() if kind.atoms - {Kind.NIL}}
+            kind.table = table = known.seen_table(node, facts).root()
+            forms.setdefault(own, set()).update({table.is_list} if table.keys else ())
+        if len(forms.get(own, ())) < 2:  # args[1] and args[2] may be a list and a dict
+            unknown.setdefault(own, Type()).join(kind)
+    one = {own: kind for own, kind in unknown.items() if len(forms.get(own, ())) < 2}
+    found = {own: kind for own, kind in one.items() if kind.atoms - {Kind.NIL}}
     for own, kind in found.items():
         _take(known, own, kind)
     return bool(found)

@@ -31,6 +31,7 @@ def believed_type(known: Inference, node: s.Node) -> Type:
     is_test = isinstance(node, s.Call) and own.only(Kind.BOOLEAN)  # Lua gives more than true
     is_told = isinstance(node, (s.Constant, s.Table, s.Function)) or own.only(Kind.PACKAGE)
     if facts and not is_test and not is_told:
+        loaded = own.classes & {"loaded"}
         own = known.believed(own, facts)
         if node in known.conditions:  # the source knows that it may be missing
             own = own.joined(Type(Kind.NIL))
@@ -41,6 +42,7 @@ def believed_type(known: Inference, node: s.Node) -> Type:
         ):
             own.table = known.seen_table(node, facts)
             own.table.root().items.buffer |= own.buffer
+            own.table.root().uses |= loaded
     shape = own.shape
     seen_tables = {"object", "dict", "mixed", "empty"} & set(facts or ())
     are_both = "object" in seen_tables and len(seen_tables) > 1

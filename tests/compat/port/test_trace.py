@@ -293,3 +293,33 @@ def test_what_a_run_saw_of_entries_keeps_their_tables_those_of_the_program(
         "print(more(1))\nprint((more(1, 2)))\n"
     )
     agree({"main.lua": main}, run="")
+
+
+def test_a_table_that_a_run_saw_loaded_may_get_a_metatable(agree: Callable[..., Path]) -> None:
+    main = (
+        "local path = os.tmpname()\n"
+        "torch.save(path, {data = torch.ones(3, 2), label = torch.range(1, 3)})\n"
+        "trainset = torch.load(path)\n"
+        "setmetatable(trainset, {__index = function(t, i) return {t.data[i], t.label[i]} end})\n"
+        "trainset.data = trainset.data:double()\n"
+        "function trainset:size() return self.data:size(1) end\n"
+        "print(trainset:size(), trainset[2][2])\n"
+    )
+    agree({"main.lua": main}, run="")
+
+
+def test_arguments_that_a_run_saw_may_be_a_list_and_a_dict(agree: Callable[..., Path]) -> None:
+    main = (
+        "local function f(...)\n"
+        "  local args, params, size = {...}\n"
+        "  local x, s = args[1], 0\n"
+        "  if select('#', ...) == 3 then params = args[2] size = args[3] end\n"
+        "  for j = 1, #params do\n"
+        "    local jit = params[j]\n"
+        "    jit.rotate = jit.rotate or 0\n"
+        "    s = s + jit.x * size.w + jit.rotate\n"
+        "  end\n  return s + x:sum()\nend\n"
+        "local size, jit = {w = 2}, {{x = 2}, {x = 3}}\n"
+        "print(f(torch.ones(2), jit, size))\n"
+    )
+    agree({"main.lua": main}, run="")
