@@ -261,7 +261,11 @@ def _index(known: Inference, node: s.Index) -> Type:
     if owner.only(Kind.STORAGE, Kind.POINTER):
         return Type(Kind.NUMBER)
     if owner.only(Kind.MODULE) and isinstance(name, str):
-        return results.field(owner, name)
+        found = results.field(owner, name)
+        if not found.atoms and known.own_fields.name(name).atoms - {Kind.NIL}:
+            found.join(known.own_fields.name(name))
+            found.lacking = True  # others of its kind have none
+        return found
     if owner.shape is not None:
         shape = owner.shape
         klass = shape.klass

@@ -157,6 +157,7 @@ class Inference:
         self.become: dict[Variable, Class] = {}  # what is given to setmetatable, and the class
         self.command_line: Table | None = None
         self.seen_tables: dict[s.Node, Table] = {}
+        self.own_fields = Table()  # what the program puts into objects of compat's
         self.tested_tables: dict[Variable, Table] = {}
         self.is_settled = False
         self.loads_by_name = any(map(loads_by_name, (f.block for f in files)))

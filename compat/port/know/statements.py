@@ -205,8 +205,11 @@ def _assign(known: Inference, target: s.Node, kind: Type) -> None:
     owner = known.type(target.object)
     if owner.shape is not None:
         known.store(owner.shape, target.key, kind)
-    elif owner.present.only(Kind.MODULE) and s.constant(target.key) in METHODS and kind.signature:
-        kind.signature.root().is_hook = True
+    elif owner.present.only(Kind.MODULE) and isinstance(name := s.constant(target.key), str):
+        if name not in METHODS:
+            known.join(known.own_fields.name(name), kind)
+        elif kind.signature:
+            kind.signature.root().is_hook = True
 
 
 def _note_owner(known: Inference, owner: Type, key: s.Node, kind: Type) -> None:

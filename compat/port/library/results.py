@@ -29,7 +29,7 @@ apply|annotate|setNumInputDims|ceil|floor|sharedClone|threads|fastMode|setTarget
 """)
 _FIELDS = Rules("""
 weight|bias|gradWeight|gradBias|running_mean|running_var -> t
-modules|children -> list of m; train|inplace -> b
+modules|children|criterions -> list of m; train|inplace -> b
 forwardnodes|backwardnodes -> list of node
 real|user|sys|totalValid|averageValid|p -> n
 """)

@@ -33,8 +33,8 @@ def selected(key: Any) -> Any:
         if isinstance(part, (int, float)):
             parts.append(selected(part))
             continue
-        ends = list(part)
-        if not ends:
+        ends = [end for end in part or () if end is not None]
+        if not ends:  # all, which nil at the end says, too
             parts.append(slice(None))
             continue
         first, last = int(ends[0]), int(ends[-1])

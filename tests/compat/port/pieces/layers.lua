@@ -885,3 +885,19 @@ for k, v in pairs(p) do t[#t + 1] = k .. v end
 table.sort(t) print(table.concat(t, ' '), rawget(p, '__a'))
 local q = torch.deserialize(torch.serialize(p))
 print(q.__a, q['while'], q.b)
+-- # what the program puts into a net is of the type that it has there
+local function make()
+  local sizes, layers, net = {3, 2}, {}, nn.Sequential()
+  sizes[0] = 4
+  for i = 1, #sizes do layers[i] = nn.Linear(sizes[i - 1], sizes[i]) net:add(layers[i]) end
+  net.sizes, net.layers = sizes, layers
+  net.tell = function(self, x) return x + #self.sizes end
+  return net
+end
+local function count(net)
+  local n = 0
+  for i = 1, #net.sizes do n = n + net.layers[i].weight:nElement() end
+  for i = 0, #net.sizes do n = n * 10 + net.sizes[i] end
+  return n, net:tell(3), net.tell(net, 4)
+end
+print(count(make()))

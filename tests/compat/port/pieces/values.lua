@@ -1462,3 +1462,8 @@ local fib = setmetatable({[0] = 0, [1] = 1}, {__index = function(t, n) local v =
 local x = 1
 while x < 1e16 do x = x + x end
 print(x)
+-- # nil at the end of a part of a tensor
+local x = torch.range(1, 6):view(3, 2)
+print(x[{{2, 3}, nowhere}]:sum(), x[{2, nowhere}]:sum())
+x[{{1, 2}, nowhere}] = 0
+print(x:sum())
