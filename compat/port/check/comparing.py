@@ -91,8 +91,10 @@ def difference(a: Any, b: Any, place: str, tolerance: float, seen: set[int]) -> 
 
 
 def _entries(value: Any) -> dict[Any, Any]:
-    from compat import nn
+    from compat import nn, t7
 
+    if isinstance(value, t7.TorchObject):
+        value = value.fields  # of a class of the program's
     if isinstance(value, dict):
         return value
     if isinstance(value, list):

@@ -91,6 +91,19 @@ def test_checkpoints_are_compared(
         assert found == checking.Outcome(0, ["net.t7"], None)
 
 
+@pytest.mark.parametrize("change", [0.0, 0.5])
+def test_objects_of_the_programs_classes_are_compared_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: float
+) -> None:
+    fields = {"encoder": nn.Linear(2, 2), "decoder": nn.Tanh(), "code": torch.ones(2)}
+    other = dict(reversed(fields.items())) | {"code": torch.ones(2) + change}
+    runs = _Runs("", "")
+    made = {"lua": fields, "python": other}
+    runs.saved = {k: t7.TorchObject("nn.autoencoder", fields=v) for k, v in made.items()}
+    found = _check(tmp_path, monkeypatch, runs).difference
+    assert found == ("net.t7.code: the elements differ" if change else None)
+
+
 def test_files_of_any_name_are_compared_and_others_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
