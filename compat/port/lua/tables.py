@@ -16,7 +16,7 @@ from compat.port.lua.objects import Object
 from compat.port.lua.runtime import Original, Storage, called, function_of, original_entries
 from compat.port.lua.tensors import Pointer, element, selected
 from compat.port.lua.text import Error, tostring
-from compat.port.lua.values import Steps, adjust, first, truth
+from compat.port.lua.values import Steps, adjust, array_size, border, first, truth
 from compat.port.write.python_names import METAMETHODS
 
 string_methods: dict[str, Callable[..., Any]] = {}  # those of Lua's, from package string
@@ -376,20 +376,9 @@ def length(t: Any) -> Any:
     if isinstance(t, Object) and not hasattr(t, "__len__"):
         t = vars(t)
     if isinstance(t, dict):
-        n = 0
-        while t.get(n + 1) is not None:
-            n += 1
-        return n
-    return len(t) if type(t) is not list or not t or t[-1] is not None else _border(t)
-
-
-def _border(t: list[Any]) -> int:
-    """Return a length of a list that ends in None: behind it there is none."""
-    low, high = 0, len(t)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if t[middle - 1] is None else (middle, high)
-    return low if t[0] is not None or low > 1 else 0
+        return border(lambda i: dict.get(t, i), array_size(t))
+    is_open = type(t) is list and t and t[-1] is None
+    return border(lambda i: t[i - 1], len(t)) if is_open else len(t)
 
 
 def pairs(t: Any) -> Steps:

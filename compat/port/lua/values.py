@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -32,6 +34,29 @@ def adjust(result: Any, count: int) -> tuple[Any, ...]:
     """So many results of a call: what is missing is None."""
     found = values(result)
     return (*found[:count], *[None] * (count - len(found)))
+
+
+def array_size(keys: Iterable[Any]) -> int:
+    """Return how many entries LuaJIT keeps in a row: a power of two, of which a quarter is used."""
+    counts = Counter(
+        (math.ceil(k) - 1).bit_length() for k in keys if type(k) in (int, float) and k > 0
+    )
+    size, used = 0, 0
+    for power in sorted(counts):
+        used += counts[power]
+        size = max(2, 1 << power) if used * 4 > 1 << power else size
+    return size
+
+
+def border(get: Callable[[int], Any], size: int) -> int:
+    """Return the length that LuaJIT finds in entries with holes: behind it there is none."""
+    low, high = (0, size) if size == 0 or get(size) is None else (size, size + 1)
+    while high > size and get(high) is not None:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if get(middle) is None else (middle, high)
+    return low
 
 
 def results(found: Iterable[Any]) -> Any:

@@ -1467,3 +1467,11 @@ local x = torch.range(1, 6):view(3, 2)
 print(x[{{2, 3}, nowhere}]:sum(), x[{2, nowhere}]:sum())
 x[{{1, 2}, nowhere}] = 0
 print(x:sum())
+
+-- # the length of a table with holes is LuaJIT's
+local t = {}
+for i = 1, 20 do t[i] = i end
+for _, k in ipairs{4, 9, 15} do t[k] = nil end
+print(#t)
+for j = 20, 1, -1 do if t[j] == nil then table.remove(t, j) end end
+print(#t, t[4], t[17], t[18])
