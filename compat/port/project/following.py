@@ -161,8 +161,11 @@ def _home(script: Source, search: Places) -> Path:
     counts = []
     for home in candidates:
         own = Places(home, search.given, [*search.templates, *templates(script.block)])
-        counts.append(sum(own.find(load, script.path) is not None for load in constants))
-    return candidates[counts.index(max(counts))]
+        found = [own.find(load, script.path) for load in constants]
+        direct = sum((home / f"{load.plain}.lua").is_file() for load in constants)
+        counts.append((len(found) - found.count(None), direct))
+    most = max(counts)
+    return candidates[0 if counts[0][0] == most[0] else counts.index(most)]
 
 
 def _loaded(source: Source, search: Places) -> list[Path]:

@@ -101,6 +101,17 @@ def test_a_script_in_a_subfolder_runs_where_its_files_are_found(tmp_path: Path) 
     assert made.home == tmp_path and found(script) == ["tools/convert.lua", "lib/part.lua"]
 
 
+def test_a_script_deep_inside_runs_where_its_folder_is_a_package(tmp_path: Path) -> None:
+    from compat.port.project.following import follow
+
+    (tmp_path / ".git").mkdir()
+    main = "require 'gan.script.opts' paths.dofile('../data/data.lua')"
+    others = dict.fromkeys(("gan__script__opts", "gan__data__data"), "return 1")
+    script = program(tmp_path, gan__script__main=main, **others)
+    assert follow([script]).home == tmp_path and len(found(script)) == 3
+    assert follow([tmp_path / "gan/script/opts.lua"]).home == tmp_path / "gan/script"
+
+
 def test_folders_given_besides_and_lua_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
