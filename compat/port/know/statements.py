@@ -10,7 +10,7 @@ from compat.port.know.prototypes import copies
 from compat.port.know.registry import EFFECTS, statement
 from compat.port.know.shapes import captures, is_open, is_self, may_end
 from compat.port.know.types import Kind, Type, tensor
-from compat.port.library.results import METHODS
+from compat.port.library.results import METHODS, read_kinds
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -249,7 +249,8 @@ def loop_types(known: Inference, node: s.ForEach) -> list[Type]:
             count = captures(call.arguments[-1]) if is_known else len(node.names)
             return [Type(Kind.STRING if i < count else Kind.NIL) for i in range(len(node.names))]
         if call.method == "lines" or path == "io.lines":
-            return [Type(Kind.STRING)]
+            read = read_kinds(call.arguments[path == "io.lines" :])
+            return [Type(kind, *(Kind.NIL,) * (i > 0)) for i, kind in enumerate(read)]
         if path in ("paths.files", "paths.iterfiles", "paths.iterdirs", "paths.dir", "lfs.dir"):
             return [Type(Kind.STRING)]
     kinds = _spread(known, node.values, 3)

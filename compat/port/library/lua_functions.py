@@ -85,7 +85,8 @@ io.read              lua.stdin.read({*})#1 -> s|nil
 io.open              lua.open({*})#1 & lua.opened({*}) -> file|nil
 io.type              lua.file_type({1})
 io.lines -           lua.stdin.lines()
-io.lines             lua.open({1}).lines()
+io.lines x           lua.open({1}).lines()
+io.lines xx          lua.open({1}).lines({2})
 io.output             lua.output({*}) -> file
 io.flush             sys.stdout.flush()
 io.stdout.write      print({*}, sep="", end="")

@@ -360,12 +360,16 @@ def field(owner: Type, name: str) -> Type:
 def file_method(node: s.Call) -> list[Type]:
     """Return the types of what a method of a file gives."""
     if node.method == "read":
-        forms = [str(s.constant(a)).lstrip("*") for a in node.arguments] or ["l"]
-        kinds = [Kind.NUMBER if form == "n" else Kind.STRING for form in forms]
-        return [Type(kind, Kind.NIL) for kind in kinds]
+        return [Type(kind, Kind.NIL) for kind in read_kinds(node.arguments)]
     if node.method == "lines":
         return [Type(Kind.FUNCTION)]
     return [Type()]
+
+
+def read_kinds(formats: list[s.Node]) -> list[Kind]:
+    """Return the kinds of what is read in some formats."""
+    forms = [str(s.constant(a)).lstrip("*") for a in formats] or ["l"]
+    return [Kind.NUMBER if form == "n" else Kind.STRING for form in forms]
 
 
 # Functions and methods of tensors that give more than one value, by what they are given.

@@ -7,12 +7,13 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 from typing import Any
 
 from compat.port.lua.numbers import tonumber
 from compat.port.lua.strings import match
 from compat.port.lua.text import Error, bytes_as_letters, tostring
-from compat.port.lua.values import Steps, results
+from compat.port.lua.values import Steps, first, results
 
 
 class File:
@@ -31,7 +32,9 @@ class File:
         return self
 
     def read(self, *formats: Any) -> Any:
-        """``*l`` a line, ``*a`` all, ``*n`` a number, a number that many characters."""
+        """``*l`` a line, ``*L`` with its end, ``*a`` all, ``*n`` a number, a number that many
+        characters.
+        """
         return results(map(self._one, formats or ("*l",)))
 
     def _one(self, what: Any) -> Any:
@@ -49,10 +52,15 @@ class File:
             ):
                 text += self._bytes.read(1)
             return tonumber(text.decode("latin-1"))
+        if kind == "L":
+            return bytes_as_letters(self._bytes.readline()) or None
         return next(self.lines(), None)
 
-    def lines(self) -> Steps:
-        """Return the lines, one after the other."""
+    def lines(self, *formats: Any) -> Steps:
+        """Return the lines, one after the other, or what ``read`` gives for other formats."""
+        if formats:
+            found = iter(lambda: self.read(*formats), ())
+            return Steps(takewhile(lambda value: first(value) is not None, found))
         return Steps(map(self._line, self._bytes))
 
     def _line(self, line: bytes) -> str:  # a method, which keeps the file open

@@ -1475,3 +1475,19 @@ for _, k in ipairs{4, 9, 15} do t[k] = nil end
 print(#t)
 for j = 20, 1, -1 do if t[j] == nil then table.remove(t, j) end end
 print(#t, t[4], t[17], t[18])
+
+-- # formats of lines
+local f = os.tmpname()
+local h = io.open(f, 'w') h:write('1 2\n3 4\n\n5\n') h:close()
+h = io.open(f)
+for l in h:lines('*l') do io.write('[', l, ']') end
+h:close()
+h = io.open(f)
+for l in h:lines('*L') do io.write('[', l, ']') end
+h:close()
+for n in io.lines(f, '*n') do print(n + 1) end
+h = io.open(f)
+for a, b in h:lines("*n", "*n") do print(a, b) end
+for a in io.lines(f, 3) do io.write('<', a, '>') end
+print(io.open(f):read('*L'))
+os.remove(f)
