@@ -96,7 +96,9 @@ def _of_package(path: str, node: s.Call, draft: Draft) -> Code:
     if path.startswith("image.") and (named := _named(node, draft)) is not None:
         return code.call(path, *named)
     arguments: list[Code | str] = [*draft.arguments(node)]
-    is_layer = path.startswith("nn.") and isinstance(found("nn", path[3:]), type)
+    head, _, name = path.partition(".")
+    is_class = isinstance(found(head, name), type)
+    is_layer = head == "nn" and is_class
     for i, given in enumerate(node.arguments[: len(arguments)]):
         kind = draft.types.type(given)
         takes = str(taken[i].annotation) if taken is not None else ""
@@ -104,6 +106,8 @@ def _of_package(path: str, node: s.Call, draft: Draft) -> Code:
             arguments[i] = "True"  # as Lua sees numbers
         elif is_layer and kind.is_string and "str" not in takes:
             arguments[i] = code.call("lua.tonumber", arguments[i])
+        elif is_class and results.has_numbered(kind, set()):
+            arguments[i] = code.call("lua.lists", arguments[i])
     return Code(code.call(path, *arguments).text, spread=1 if count is None else count)
 
 

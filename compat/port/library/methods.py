@@ -7,7 +7,7 @@ from dataclasses import replace
 from compat.lua_tables import attribute
 from compat.port.know.evidence import PASSES
 from compat.port.know.shapes import is_maker
-from compat.port.know.types import Kind, Table, Type
+from compat.port.know.types import Kind, Type
 from compat.port.library import packages, results, rules, tensors
 from compat.port.library.functions import function
 from compat.port.read import syntax as s
@@ -135,22 +135,9 @@ def _for_nets(node: s.Call, arguments: list[Code], draft: Draft) -> list[Code]:
     if node.method not in PASSES:
         return arguments
     return [
-        code.call("lua.lists", made) if _has_numbered(draft.types.type(a), set()) else made
+        code.call("lua.lists", made) if results.has_numbered(draft.types.type(a), set()) else made
         for a, made in zip(node.arguments, arguments, strict=False)
     ]
-
-
-def _has_numbered(kind: Type, seen: set[Table]) -> bool:
-    """Return whether a table is a dict of Python's with numbers for keys, which nets take for
-    none of tensors, or one in it.
-    """
-    shape = kind.shape
-    if shape is None or Kind.TABLE not in kind.atoms or shape in seen:
-        return False
-    seen.add(shape)
-    inner = (shape.items, *shape.names.values())
-    is_own = (shape.is_dict and shape.keys & {"int", "other"}) or shape.is_own_meta
-    return bool(is_own) or any(_has_numbered(kind, seen) for kind in inner)
 
 
 def _is_of_lua_alone(kind: Type, name: str, draft: Draft) -> bool:

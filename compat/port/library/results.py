@@ -366,6 +366,19 @@ def file_method(node: s.Call) -> list[Type]:
     return [Type()]
 
 
+def has_numbered(kind: Type, seen: set[Table]) -> bool:
+    """Return whether a table is a dict of Python's with numbers for keys, which nets take for
+    none of tensors, or one in it.
+    """
+    shape = kind.shape
+    if shape is None or Kind.TABLE not in kind.atoms or shape in seen:
+        return False
+    seen.add(shape)
+    inner = (shape.items, *shape.names.values())
+    is_own = (shape.is_dict and shape.keys & {"int", "other"}) or shape.is_own_meta
+    return bool(is_own) or any(has_numbered(kind, seen) for kind in inner)
+
+
 def read_kinds(formats: list[s.Node]) -> list[Kind]:
     """Return the kinds of what is read in some formats."""
     forms = [str(s.constant(a)).lstrip("*") for a in formats] or ["l"]

@@ -901,3 +901,19 @@ local function count(net)
   return n, net:tell(3), net.tell(net, 4)
 end
 print(count(make()))
+
+-- # names of classes in a table that a program fills by a count; nn that comes behind the seed
+if nowhere then require 'cunn' end
+torch.manualSeed(1)
+require 'nn'
+require 'optim'
+local first = torch.uniform()
+local names, count = {}, 0
+for _, name in ipairs{'cat', 'dog', 'cat'} do
+  local known = false
+  for i = 1, count do known = known or names[i] == name end
+  if not known then count = count + 1 names[count] = name end
+end
+local confusion = optim.ConfusionMatrix(names)
+confusion:add(torch.Tensor{1, 2}, 2)
+print(confusion, first > 0)
