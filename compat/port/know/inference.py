@@ -118,6 +118,7 @@ class Inference:
     results = calls.results
     all_results = calls.all_results
     call = calls.call
+    declares = library_calls.declares
     make_object = library_calls.make_object
     construct = calls.construct
     called = calls.called
@@ -156,6 +157,8 @@ class Inference:
         self.given_metatables: dict[s.Node, Type] = {}
         self.become: dict[Variable, Class] = {}  # what is given to setmetatable, and the class
         self.command_line: Table | None = None
+        self.declared: dict[str, set[str]] = {}  # the options that each file declares
+        self.may_be_given: set[str] = set()  # files that declare some where there are none
         self.seen_tables: dict[s.Node, Table] = {}
         self.own_fields = Table()  # what the program puts into objects of compat's
         self.tested_tables: dict[Variable, Table] = {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.port.know.files import Class
 from compat.port.know.lapp import declared
 from compat.port.know.scopes import KNOWN, LOADERS, RUN
-from compat.port.know.shapes import captures, is_open, is_self, required
+from compat.port.know.shapes import calls, captures, is_open, is_self, required
 from compat.port.know.types import (
     FROM_LUA,
     Kind,
@@ -95,8 +95,31 @@ def option(known: Inference, node: s.Call) -> None:
     name, default = node.arguments[:2]
     if isinstance(name, s.Constant) and isinstance(name.value, str):
         kind = known.type(default)
-        options(known, node).always.add(name.value.lstrip("-"))
-        known.join(options(known, node).name(name.value.lstrip("-")), kind)
+        word, file = name.value.lstrip("-"), known.file
+        options(known, node).always.add(word)
+        known.join(options(known, node).name(word), kind)
+        if file.path not in known.declared:
+            known.declared[file.path] = set()
+            known.may_be_given |= {file.path} if _declares_if_missing(file.block) else set()
+        known.declared[file.path].add(word)
+
+
+def _declares_if_missing(block: s.Block) -> bool:
+    """Return whether a file has options for itself alone: ``if not opt then cmd:option(…)``."""
+    ifs = (node.clauses[0] for node in s.walk(block) if isinstance(node, s.If))
+    bodies = (body for condition, body in ifs if isinstance(condition, s.Unary))
+    return any(call.method == "option" for body in bodies for call in calls(body))
+
+
+def declares(known: Inference, path: str, name: str) -> bool:
+    """Return whether a file's options have a name: those that it declares, else those of the
+    scripts.
+    """
+    own = {
+        where: names for where, names in known.declared.items() if where not in known.may_be_given
+    }
+    own = own or known.declared
+    return all(name in names for names in ([own[path]] if path in own else own.values()))
 
 
 def make_object(known: Inference, shape: Table, klass: Class) -> None:

@@ -380,3 +380,27 @@ def test_a_job_that_sets_a_variable_of_the_file_by_what_it_calls_is_marked(
         f"pool:addjob({job}, print)\npool:synchronize()\n"
     )
     assert "sets a copy of its own of n " in convert([tmp_path / "main.lua"])[0].text
+
+
+def test_options_of_the_script_may_lack_those_that_a_file_has_for_itself(
+    agree: Callable[..., Path],
+) -> None:
+    declare = "cmd = torch.CmdLine()\ncmd:option('-size', 3, 'size')\n"
+    model = (
+        f"if not opt then\n{declare}cmd:option('-show', true, 'show')\nopt = cmd:parse(arg)\nend\n"
+        "if opt.show then print('shown') end\nprint(opt.show, opt.size + 1)\n"
+    )
+    main = f"{declare}opt = cmd:parse(arg)\ndofile 'model.lua'\nprint(opt.show)\n"
+    made = agree({"main.lua": main, "model.lua": model}, "-size 4")
+    assert "opt.size + 1" in (made / "model.py").read_text()
+
+
+def test_what_a_file_brings_draws_behind_the_seed_though_a_branch_would_have(
+    agree: Callable[..., Path],
+) -> None:
+    main = (
+        "if arg[1] == 'cuda' then require 'cunn' end\ntorch.manualSeed(1)\ndofile 'data.lua'\n"
+        "print(torch.uniform())\n"
+    )
+    made = agree({"main.lua": main, "data.lua": "require 'nn'\nx = nn.Identity()\n"})
+    assert "torch7.random()" in (made / "main.py").read_text()
