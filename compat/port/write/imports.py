@@ -51,7 +51,7 @@ def bring(file: File, name: str, known_as: str, draft: Draft) -> None:
 def first_nn(name: str | None, draft: Draft) -> None:
     """``require 'nn'`` draws four random numbers in Lua, which counts after a seed."""
     if name in _BRING_NN and not draft.has_nn:
-        draft.has_nn = True
+        draft.has_nn = draft.is_seeded or not draft.page.indent  # if opt.gpu then require 'cunn'
         if draft.is_seeded:
             draft.page.write("for _ in range(4):  # as require 'nn' does in Lua")
             with draft.page.indented():
