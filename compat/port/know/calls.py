@@ -81,7 +81,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         return [of_lua(FROM_LUA)]
     if owner.shape is None and owner.only(Kind.MODULE):
         _note_shorter(known, node.method, len(node.arguments) + 1)
-    if node.method == "option" and owner.only(Kind.MODULE) and len(node.arguments) > 1:
+    declares = node.method in ("option", "argument") and len(node.arguments) > 1
+    if declares and owner.only(Kind.MODULE):
         library_calls.option(known, node)
     if node.method == "parse" and owner.only(Kind.MODULE):
         return [Type(Kind.OPTIONS, table=library_calls.options(known, node))]

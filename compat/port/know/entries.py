@@ -262,7 +262,8 @@ def _index(known: Inference, node: s.Index) -> Type:
         return Type(Kind.NUMBER)
     if owner.only(Kind.MODULE) and isinstance(name, str):
         found = results.field(owner, name)
-        if not found.atoms and known.own_fields.name(name).atoms - {Kind.NIL}:
+        is_open = not (found.atoms or found.buffer)
+        if is_open and known.own_fields.name(name).atoms - {Kind.NIL}:
             found.join(known.own_fields.name(name))
             found.lacking = True  # others of its kind have none
         return found

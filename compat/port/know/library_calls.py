@@ -91,10 +91,12 @@ def options(known: Inference, node: s.Call) -> Table:
 
 
 def option(known: Inference, node: s.Call) -> None:
-    """Note an option that ``cmd:option`` declares."""
+    """Note an option that ``cmd:option`` declares, or an argument of ``cmd:argument``."""
     name, default = node.arguments[:2]
     if isinstance(name, s.Constant) and isinstance(name.value, str):
-        kind = known.type(default)
+        is_number = [s.constant(a) for a in node.arguments[2:]] == ["number"]
+        kind = Type(Kind.NUMBER if is_number else Kind.STRING)
+        kind = known.type(default) if node.method == "option" else kind
         word, file = name.value.lstrip("-"), known.file
         options(known, node).always.add(word)
         known.join(options(known, node).name(word), kind)
@@ -111,15 +113,12 @@ def _declares_if_missing(block: s.Block) -> bool:
     return any(call.method == "option" for body in bodies for call in calls(body))
 
 
-def declares(known: Inference, path: str, name: str) -> bool:
-    """Return whether a file's options have a name: those that it declares, else those of the
-    scripts.
+def declares(known: Inference, name: str) -> bool:
+    """Return whether the options of a script have a name; those that other files declare are not
+    the program's.
     """
-    own = {
-        where: names for where, names in known.declared.items() if where not in known.may_be_given
-    }
-    own = own or known.declared
-    return all(name in names for names in ([own[path]] if path in own else own.values()))
+    own = [names for path, names in known.declared.items() if path not in known.may_be_given]
+    return not own or any(name in names for names in own)
 
 
 def make_object(known: Inference, shape: Table, klass: Class) -> None:

@@ -192,7 +192,7 @@ def _option(owner: Code, name: str, node: s.Index, is_test: bool, draft: Draft) 
     kind = draft.types.type(node)
     shape = draft.types.type(node.object).shape
     is_declared = shape is None or name in shape.always or not shape.always
-    is_declared = is_declared and draft.types.declares(draft.file.path, name)
+    is_declared = is_declared and draft.types.declares(name)
     if is_test or not is_declared or (draft.types.was_seen(node) and Kind.NIL in kind.atoms):
         return Code(f'{owner.atom}.get("{name}")')
     return Code(f"{owner.atom}.{attribute(name)}")
