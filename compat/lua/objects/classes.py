@@ -177,7 +177,7 @@ class Classes:
             signature = inspect.signature(function)
         except (TypeError, ValueError):
             return None, 0, False
-        silent = signature.return_annotation in (None, "None")
+        silent = signature.return_annotation in (None, "None") or _is_silent(function)
         parameters = signature.parameters.values()
         ordered = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         any_number = any(p.kind is p.VAR_POSITIONAL for p in parameters)
@@ -207,6 +207,14 @@ class Classes:
             raise
         gpu_type = self.runtime.default_gpu_type
         return owner.type(gpu_type) if gpu_type and isinstance(owner, Convertible) else owner
+
+
+def _is_silent(function: Any) -> bool:
+    """Return whether a method that gives its module in Python gives nothing in Torch7."""
+    return function.__name__ in _SILENT and function.__module__.startswith("compat.nn.")
+
+
+_SILENT = {"training", "evaluate", "zeroGradParameters", "updateParameters", "apply"}
 
 
 @functools.cache

@@ -241,11 +241,14 @@ class CriterionTable(Layer):
         self.output = loss_of(self.criterion, *self._unpacked(input))
         return self.output
 
-    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+    def backward(self, input: Any, gradOutput: Any = None, scale: float = 1) -> Any:
+        return super().backward(input, gradOutput, scale)
+
+    def updateGradInput(self, input: Any, gradOutput: Any = None) -> Any:
         self.gradInput = [gradient_of(self.criterion, *self._unpacked(input)), None]
         return self.gradInput
 
-    def accGradParameters(self, input: Any, gradOutput: Any, scale: float = 1) -> None:
+    def accGradParameters(self, input: Any, gradOutput: Any = None, scale: float = 1) -> None:
         """Do nothing: a criterion has no parameters."""
 
     def t7_fields(self) -> dict[str, Any]:

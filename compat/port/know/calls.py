@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _OF_TABLES_OF_LUA = ("pl.", "tablex.", "stringx.", "utils.", "class.")
 _COUNTING = {"print", "select", "io.write", "pcall"}
+_CALLING = ("apply", "applyToModules", "replace")  # methods that call a function with a module
 
 
 def all_results(known: Inference, node: s.Node) -> list[Type]:
@@ -113,7 +114,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
                 function.is_job = True
             if len(functions) == 2 and (given_on := functions[0].root().results):
                 known.call(functions[1], given_on)
-        if node.method in ("apply", "replace") and arguments and arguments[0].signature:
+        if node.method in _CALLING and arguments and arguments[0].signature:
             known.join(arguments[0].signature.parameter(0), Type(Kind.MODULE))
             arguments[0].signature.calls.add(1)
         if node in known.last_added and arguments and "nn.Sequential" in owner.classes:

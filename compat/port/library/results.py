@@ -13,7 +13,8 @@ WHOLE = {"Long", "Int", "Short", "Byte", "Char"}
 _METHODS = Rules("""
 getParameters -> t1d,t1d; parameters -> list of t,list of t; findModules -> list of m,list of m
 type|string -> s; size -> i; batchAdd|updateValids|writeObject|option|text|argument|log -> nil
-zeroGradParameters|updateParameters|setNames|style|plot|addjob|synchronize|dojob -> nil
+zeroGradParameters|updateParameters|accGradParameters|training|evaluate|apply -> nil
+applyToModules|insert|remove|setNames|style|plot|addjob|synchronize|dojob -> nil
 terminate|append -> nil; time|binary|share|read|setChunked|setDeflate|resume|stop|reset -> m
 remember|forget -> m; readObject|storage|loss -> x; parse -> options
 hasjob|acceptsjob|haserror -> b
@@ -24,8 +25,8 @@ readString -> s; hasError|isQuiet -> b
 quiet|pedantic|ascii|autoSpacing|noAutoSpacing|seekEnd -> m
 littleEndianEncoding|bigEndianEncoding|nativeEndianEncoding -> m
 listModules -> list of m; get -> m|nil; partial|all -> t; dataspaceSize -> list of i
-add|insert|float|double|cuda|half|training|evaluate|clearState|clone|setMode|noBias|replace -> =
-apply|annotate|setNumInputDims|ceil|floor|sharedClone|threads|fastMode|setTarget -> =
+add|float|double|cuda|half|clearState|clone|setMode|noBias|replace -> =
+annotate|setNumInputDims|ceil|floor|sharedClone|threads|fastMode|setTarget -> =
 """)
 _FIELDS = Rules("""
 weight|bias|gradWeight|gradBias|running_mean|running_var -> t
@@ -33,6 +34,11 @@ modules|children|criterions -> list of m; train|inplace -> b
 forwardnodes|backwardnodes -> list of node
 real|user|sys|totalValid|averageValid|p -> n
 """)
+# Methods that give their module in Python, nothing in Lua.
+SILENT = {
+    *("zeroGradParameters", "updateParameters", "training", "evaluate", "apply"),
+    *("insert", "remove"),
+}
 _ELSEWHERE = {"cl"}  # what moves tensors to devices that are not here
 # What gives tables, and what may give them.
 _OF_LISTS = {

@@ -166,6 +166,9 @@ def fit(made: Code, node: s.Node, like: s.Node, draft: Draft, is_copy: bool = Fa
     is_odd |= own.dims == {1} and max(other.dims, default=1) > 1
     if is_copy:  # what is copied is repeated, where it goes is not
         is_odd = other.thin != own.thin and not other.buffer
+    # A layer's weights have two dimensions or more, but for those of few.
+    is_weight = isinstance(like, s.Index) and s.constant(like.key) in ("weight", "gradWeight")
+    is_odd |= is_weight and own.dims == {-1} and other.dims == {1}
     if is_open and not is_turned and not is_odd:
         return None
     shape = "-1" if own.dims == {1} else f"{draft.prefix(like).atom}.shape"

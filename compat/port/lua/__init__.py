@@ -113,6 +113,7 @@ from compat.port.lua.values import (
     first,
     given,
     lists,
+    nothing,
     numbered,
     results,
     select,

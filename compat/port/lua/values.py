@@ -105,6 +105,11 @@ def given(value: Any) -> tuple[Any, ...]:
     return () if value is None else (value,)
 
 
+def nothing(_: Any) -> tuple[()]:
+    """Return what a call gives in Lua whose result is Python's alone: nothing."""
+    return ()
+
+
 def select(n: int | str, *args: Any) -> Any:
     """Return Lua's ``select``."""
     if n == "#":

@@ -166,6 +166,8 @@ class Draft:
         if made.spread is None:
             return code.call("lua.first", made)
         if made.spread == 0:
+            if made.every:
+                return Code(f"lua.first({made.every})")
             is_always = isinstance(node, s.Call) and self.types.known_count(node) == 0
             return made if is_always else code.call("lua.first", made)
         return Code(f"{made.atom}[0]")

@@ -917,3 +917,26 @@ end
 local confusion = optim.ConfusionMatrix(names)
 confusion:add(torch.Tensor{1, 2}, 2)
 print(confusion, first > 0)
+-- # methods of nets that give nothing
+require 'nn'
+local m = nn.Sequential():add(nn.Tanh()):add(nn.Linear(2, 2)):add(nn.Tanh())
+print(m:remove(1))
+print(m:insert(nn.Tanh(), 1))
+print(m:zeroGradParameters())
+print(m:training(), m:evaluate())
+print(m:training() == nil, (m:evaluate()))
+local x = m:updateParameters(0.1)
+local n = 0
+print(x, m:apply(function() n = n + 1 end), n)
+m:applyToModules(function() n = n + 1 end)
+print(1, n, m:training())
+local c = nn.CriterionTable(nn.MSECriterion())
+local pair = {torch.ones(2), torch.zeros(2)}
+print(c:forward(pair), c:backward(pair)[1])
+
+-- # weights filled from a row of numbers
+require 'nn'
+local table, linear = nn.LookupTable(4, 2), nn.Linear(2, 3)
+table.weight:copy(torch.range(1, 8))
+nn.Sequential():add(linear):get(1).weight:copy(torch.range(1, 6):mul(2))
+print(table.weight, linear.weight)
