@@ -3,12 +3,15 @@ local system = torch._t7.import('compat.lua.system')
 local listed, attributes = system.names, system.attributes
 lfs = {_VERSION = 'LuaFileSystem 1.8.0'}
 
-lfs.currentdir, lfs.chdir, lfs.rmdir, lfs.touch, lfs.link = system.cwd, system.chdir, system.rmdir, system.touch, system.link
-local make_folder = system.mkdir
-function lfs.mkdir(name)
-   local done, message, number = make_folder(name)
-   if done then return true end
-   return nil, message:match(': ([^:]*)$') or message, number
+lfs.currentdir, lfs.chdir, lfs.touch, lfs.link = system.cwd, system.chdir, system.touch, system.link
+-- Their errors do not name the folder.
+for _, name in ipairs{'mkdir', 'rmdir'} do
+   local change = system[name]
+   lfs[name] = function(folder)
+      local done, message, number = change(folder)
+      if done then return true end
+      return nil, message:match(': ([^:]*)$') or message, number
+   end
 end
 
 function lfs.dir(folder)

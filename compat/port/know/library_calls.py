@@ -183,6 +183,9 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         if isinstance(node.arguments[0], s.Name):
             known.join(known.of(node.arguments[0].variable), Type(Kind.MODULE))
         return [Type(Kind.MODULE)]
+    key = s.constant(node.arguments[1]) if path == "rawset" and len(arguments) == 3 else None
+    if isinstance(key, str) and arguments[0].shape is not None:
+        known.join(arguments[0].shape.name(key), arguments[2])
     if path in ("table.insert",) and arguments and arguments[0].shape is not None:
         arguments[0].shape.uses.add("append")
         known.join(arguments[0].shape.items, arguments[-1].present)

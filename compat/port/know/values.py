@@ -249,7 +249,9 @@ def operator_of(known: Inference, operator: str, *operands: Type) -> s.Define | 
     for kind in operands:
         klass = kind.shape.klass if kind.only(Kind.OBJECT) and kind.shape is not None else None
         if klass is not None:
-            define = klass.method(_EVENTS[operator], known.classes)
+            event = _EVENTS[operator]  # Lua's name, and Torch7's
+            define = klass.method(event, known.classes)
+            define = define or klass.method(f"{event}__", known.classes)
             if define is not None:
                 found: s.Define = define
                 return found

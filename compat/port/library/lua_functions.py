@@ -57,7 +57,7 @@ table.insert Lx      {1.}.append({2})
 table.insert Lxx     {1.}.insert({2i}, {3})
 table.insert         lua.insert({*}) -> nil
 table.remove         lua.remove({*}) & lua.removed({*})
-tablex.insertvalues LL {1.}.extend({2})
+tablex.insertvalues LL {1.}.__iadd__({2}) ! {1.}.extend({2}) -> x
 unpack L             *{1.}#?
 unpack               lua.unpack({*})#?
 table.unpack L       *{1.}#?

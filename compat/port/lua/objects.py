@@ -44,7 +44,15 @@ class Object(metaclass=ObjectClass):
         else:
             super().__setattr__(name, value)
 
+    def _set_by_hook(self, name: str, value: Any) -> None:
+        """Ask Torch7's ``__newindex__``, which says whether it has set the field."""
+        handler: Any = getattr(type(self), "__newindex__", None)
+        if not handler(self, name, value):
+            Object.__setattr__(self, name, value)
+
     def __init_subclass__(cls, typename: str | None = None) -> None:
+        if "__newindex__" in vars(cls):
+            cls.__setattr__ = Object._set_by_hook  # type: ignore[method-assign]
         if typename is not None:
             cls.typename = typename
             cls.new = vars(cls).get("new", cls)  # torch.class's constructor
@@ -79,6 +87,10 @@ class Object(metaclass=ObjectClass):
 
     def __missing__(self, key: Any) -> Any:
         """Return what the class's own ``__index`` has for a key, if it has one."""
+        hook = getattr(type(self), "__index__", None)  # Torch7's gives a value and true, or false
+        found = None if hook is None else hook(self, key)
+        if isinstance(found, tuple) and found[-1]:
+            return found[0]
         handler = vars(type(self)).get("__index")
         found = None if handler is None else handler(self, key)
         return found[0] if isinstance(found, tuple) and found else found

@@ -38,7 +38,7 @@ function OrderedMap:insert(i, key, value)
    if value ~= nil then rawset(self, key, value) end
    return self
 end
-function OrderedMap:keys() return List(self._keys) end
+function OrderedMap:keys() return self._keys end
 function OrderedMap:values() return self:getvalues(self._keys) end
 function OrderedMap:len() return #self._keys end
 function OrderedMap:sort(compare)

@@ -1064,3 +1064,21 @@ for k, v in pairs(c) do ks[#ks + 1] = k .. '=' .. v end
 table.sort(ks) print(table.concat(ks, ' '))
 local d = torch.deserialize(torch.serialize(c))
 print(d._a_, d.__a, d._a, d.a_, c['_a_'], c['__' .. 'a'])
+-- # Torch7's own events of classes
+local P = torch.class('HookedPoint')
+function P:__init(x, y) self.x, self.y = x, y end
+function P:__tostring__() return '(' .. self.x .. ',' .. self.y .. ')' end
+function P.__add__(a, b) return HookedPoint(a.x + b.x, a.y + b.y) end
+function P.__concat__(a, b) return tostring(a) .. tostring(b) end
+function P:__index__(k)
+  if k == 'sum' then return self.x + self.y, true end
+  return false
+end
+function P:__newindex__(k, v)
+  if k == 'double' then rawset(self, 'x', v / 2); return true end
+  return false
+end
+local p, q = HookedPoint(1, 2), HookedPoint(3, 4)
+p.double = 10
+p.other = 'o'
+print(p .. q, tostring(p + q), (p + q).sum, p.sum, p.x, p.none, p.other)
