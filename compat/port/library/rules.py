@@ -192,6 +192,9 @@ def _text(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
     if rule.name == "type" and owner and arguments and not _names_cpu_type(arguments[0], draft):
         return "lua.converted({0}, {1})"
     subject = owner if owner is not None else arguments[0] if arguments else None
+    is_sum = rule.result in ("t=", "t1") and rule.name in _SUMS | {"cumsum", "cumprod"}
+    if subject is not None and is_sum and draft.types.type(subject).only(Kind.MASK):
+        return f"{rule.text[:-1]}, dtype=torch.uint8)"  # of bytes, as in Torch7
     if subject is None or not draft.types.type(subject).is_tensor:
         return rule.text
     dtypes = draft.types.type(subject).dtypes

@@ -1491,3 +1491,8 @@ for a, b in h:lines("*n", "*n") do print(a, b) end
 for a in io.lines(f, 3) do io.write('<', a, '>') end
 print(io.open(f):read('*L'))
 os.remove(f)
+-- # sums of masks are bytes
+local x = torch.Tensor{{1, 0, 2}, {0, 0, 3}}
+local m = x:gt(0)
+print(m:sum(2), m:sum(), torch.sum(x:gt(0), 1), x:gt(0):cumsum(2), x:gt(0):narrow(2, 1, 2):sum(1))
+print(x:gt(0):sum(2):view(-1), (m:sum(2) * 200):type(), m:prod(2), m:sum(2):double():div(2))
