@@ -147,9 +147,8 @@ def norm(a: Tensor, p: float, d: int) -> Tensor:
 def dist(a: Tensor, b: Tensor, p: float) -> float:
     if not in_double:
         return torch.dist(a, b, p).item()
-    return (
-        (a.flatten() - b.flatten()).abs().pow(p).double().sum().pow(1 / p if p else math.inf).item()
-    )
+    parts = (a.flatten() - b.flatten()).abs().pow(p)
+    return parts.double().sum().to(a.dtype).pow(1 / p if p else math.inf).item()  # in its own type
 
 
 def _section(a: Tensor) -> int:
@@ -166,11 +165,9 @@ def dot(a: Tensor, b: Tensor) -> Any:
     if a.dtype == torch.float64:
         return torch.dot(a.flatten(), b.flatten()).item()
     products = a.flatten().to(_wide(a)) * b.flatten().to(_wide(a))
-    if not a.is_floating_point():
-        # Each row is added up in the tensors' own type.
-        row = builtins.min(_section(a), _section(b))
-        products = products.reshape(-1, row).sum(1).to(a.dtype)
-    return products.sum().item()
+    # Each row is added up in the tensors' own type.
+    row = builtins.min(_section(a), _section(b))
+    return products.reshape(-1, row).sum(1).to(a.dtype).to(_wide(a)).sum().item()
 
 
 def equal(a: Tensor, b: Tensor) -> bool:

@@ -19,7 +19,8 @@ def test_lua_loads_it(
     (tmp_path / "m.caffemodel").write_bytes(data)
     net = runtime.execute(
         "require 'loadcaffe' local missing = loadcaffe.load('x', ... .. '.none') "
-        "assert(missing == nil) return loadcaffe.load('x', ...):float():evaluate()",
+        "assert(missing == nil) local net = loadcaffe.load('x', ...):float() "
+        "net:evaluate() return net",
         str(tmp_path / "m.caffemodel"),
     )
     x = torch.randn(1, 2, 6, 6, dtype=torch.float32)

@@ -92,7 +92,9 @@ function ops.dot(C, a, b)
    local s, t = getfenv(a), getfenv(b)
    if t7.numel(s) ~= t7.numel(t) then t7.inconsistent({'tensor', s}, {'src', t}) end
    if s.n == 0 then return 0 end
-   return t7.compute_over('dot', s, t) or call(k.dot, kernel_tensor(s), kernel_tensor(t))
+   local r = t7.compute_over('dot', s, t)
+   if r and C.numbers == 'Float' then return tonumber(t7.ffi.new('float', r)) end -- as BLAS gives it
+   return r or call(k.dot, kernel_tensor(s), kernel_tensor(t))
 end
 
 for _, kind in ipairs{'conv2', 'conv2c', 'conv2mv', 'conv3', 'conv3c', 'conv3mv', 'xcorr2', 'xcorr2c', 'xcorr2mv', 'xcorr3',
