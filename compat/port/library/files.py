@@ -81,6 +81,9 @@ def _held(kind: Type, seen: set[int]) -> set[Kind]:
 
 def setmetatable(node: s.Call, draft: Draft) -> Code | None:
     """``setmetatable``: of a class of the script's the table is made as its object."""
+    if node.arguments and getattr(node.arguments[0], "id", None) == "_G":
+        draft.page.mark("Python's global variables have no metatable", "globals")
+        return Code("globals()")
     klass = draft.types.class_of(node.arguments[1]) if len(node.arguments) > 1 else None
     if klass is not None:
         shape = draft.types.type(node.arguments[0]).shape

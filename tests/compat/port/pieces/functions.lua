@@ -384,3 +384,7 @@ function twice(n) return (select(2, status(n))) end
 for e = 1, 2 do print(status(e), twice(e)) end
 lastThing = 'set'
 print(status(1), twice(2))
+-- # a metatable of the globals
+setmetatable(_G, {__newindex = function(t, k, v) rawset(t, k, v) end})
+set_later = 2
+print(set_later)
