@@ -151,6 +151,8 @@ class Scopes:
                     target.variable.grows |= self._loops > 0 and _multiplies(node, target)
                 else:
                     self._expressions(target.children())
+            for target, value in zip(node.targets, node.values, strict=False):
+                self.growing |= set(_own_products(target, value))
         elif isinstance(node, s.Define):
             if node.is_local:
                 assert isinstance(node.target, s.Name)
@@ -160,7 +162,7 @@ class Scopes:
             else:
                 self._expressions(node.target.children())
             self._function(node.function)
-            self.growing |= set(_own_products(node))
+            self.growing |= set(_own_products(node.target, node.function))
         elif isinstance(node, s.Scope):
             self._body(node.body, loop=False)
         elif isinstance(node, s.While):
@@ -255,10 +257,10 @@ def _multiplies(node: s.Assign, target: s.Name) -> bool:
     return any(isinstance(n, s.Name) and n.id == target.id for p in products for n in s.walk(p))
 
 
-def _own_products(node: s.Define) -> Iterator[s.Binary]:
+def _own_products(target: s.Node, function: s.Node) -> Iterator[s.Binary]:
     """Yield the products in a function of what it gives for something else: ``n * f(n - 1)``."""
-    own = getattr(node.target, "variable", None)
-    for product in s.walk(node.function.body):
+    own = getattr(target, "variable", None)
+    for product in s.walk(function) if isinstance(function, s.Function) else ():
         if isinstance(product, s.Binary) and product.operator == "*" and own is not None:
             calls = (n.function for n in s.walk(product) if isinstance(n, s.Call))
             if any(isinstance(f, s.Name) and f.variable is own for f in calls):

@@ -1496,3 +1496,13 @@ local x = torch.Tensor{{1, 0, 2}, {0, 0, 3}}
 local m = x:gt(0)
 print(m:sum(2), m:sum(), torch.sum(x:gt(0), 1), x:gt(0):cumsum(2), x:gt(0):narrow(2, 1, 2):sum(1))
 print(x:gt(0):sum(2):view(-1), (m:sum(2) * 200):type(), m:prod(2), m:sum(2):double():div(2))
+
+-- # numbers that recursion makes large
+local function factorial(n) if n <= 1 then return 1 end return n * factorial(n - 1) end
+print(factorial(5), factorial(20), 'is ' .. factorial(25))
+local power
+power = function(x, n) return n == 0 and 1 or x * power(x, n - 1) end
+print(power(3, 4), power(7, 30))
+local a, b = 0, 1
+for i = 1, 90 do a, b = b, a + b end
+print(a, b)
