@@ -124,8 +124,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         return given.module_method(owner, node.method, arguments)
     if owner.only(Kind.SIZES):
         sizes = Type(Kind.TABLE, table=Table(keys={"list"}, items=Type(Kind.INT)))
-        by_name = {"totable": sizes, "size": Type(Kind.INT)}
-        return [by_name.get(node.method, Type(Kind.SIZES))]  # as of fill
+        given_by = {"totable": sizes, "size": Type(Kind.INT)}
+        return [given_by.get(node.method, Type(Kind.SIZES))]  # as of fill
     if owner.only(Kind.STORAGE) and node.method == "size":
         return [Type(Kind.INT)]
     if owner.only(Kind.FILE):
@@ -141,6 +141,9 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         kind = known.entry(owner, owner.shape, s.Constant(node.method))
         if known.is_layer(owner) and not kind.atoms:  # a method of nn.Module's
             return given.module_method(owner, node.method, arguments)
+        if not kind.atoms and Kind.OBJECT in owner.atoms:  # put there under a computed name
+            for signature in by_name(known, node)[0]:
+                signature.calls.add(len(arguments) + 1)
         _note_open(node, kind.signature, 1)
         nodes = kind.signature.root().nodes if kind.signature is not None else []
         if Kind.OBJECT in owner.atoms and not all(map(is_self, nodes)):

@@ -1082,3 +1082,15 @@ local p, q = HookedPoint(1, 2), HookedPoint(3, 4)
 p.double = 10
 p.other = 'o'
 print(p .. q, tostring(p + q), (p + q).sum, p.sum, p.x, p.none, p.other)
+
+-- # methods put into a class by a loop, called with fewer arguments
+local Layer_ = torch.class('MixedLayer')
+function Layer_:__init(n) self.calls = n end
+torch.class('MixedChild', 'MixedLayer')
+local chain = {MixedChild(3), MixedChild(4)}
+local function mixin(class, methods) for k, f in pairs(methods) do class[k] = f end end
+mixin(Layer_, {
+  reset = function(self) self.calls = 0; return self end,
+  info = function(self, pre) return (pre or '') .. torch.type(self) .. ':' .. self.calls end,
+})
+print(chain[1]:info('> '), chain[1]:reset():info())
