@@ -5,6 +5,8 @@ and ``adjust`` take it apart. Tables are lists where their keys are 1…n, else 
 ``put`` take Lua's keys of both, of tensors, objects and strings.
 """
 
+import sys
+
 from compat.port.lua import coroutine
 from compat.port.lua.calls import (
     call,
@@ -122,3 +124,6 @@ from compat.port.lua.values import (
     values,
 )
 from compat.threads import threadid
+
+if sys.version_info >= (3, 11):  # before, each call of Python's takes some of the C stack
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))  # Lua's calls nest deeper

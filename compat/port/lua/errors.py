@@ -312,6 +312,8 @@ _WORDS: tuple[tuple[str, Callable[[re.Match[str], _Site], str | None]], ...] = (
 
 def _in_lua(problem: Exception, text: str, site: _Site) -> str | None:
     """Return Lua's words for an error of Python's."""
+    if isinstance(problem, RecursionError):
+        return "stack overflow"
     if not isinstance(problem, (TypeError, AttributeError, LookupError)):
         return None
     if isinstance(problem, KeyError) or text == "list index out of range":

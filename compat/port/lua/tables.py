@@ -334,6 +334,8 @@ def put(t: Any, key: Any, value: Any, pads: bool = False) -> None:
             return
         if pads and place is not None:
             t.extend([None] * (place - len(t)))
+        if value is None and (place is None or place >= len(t)):
+            return
         if place is None or place > len(t) or (value is None and place < len(t) - 1):
             raise IndexError(
                 f"the key is {tostring(key)}; a list of {len(t)} entries takes 1 to {len(t) + 1}: "
