@@ -1506,3 +1506,10 @@ print(power(3, 4), power(7, 30))
 local a, b = 0, 1
 for i = 1, 90 do a, b = b, a + b end
 print(a, b)
+
+-- # tensors of a type whose name is computed
+for _, name in ipairs{'Byte', 'Int', 'Double'} do
+  local Tensor = torch[name .. 'Tensor']
+  local t = Tensor{5, 7}
+  print(Tensor{5, 7}:add(1.7), t:clone():mul(1.5), t / 2, t:type(), Tensor{3, 4}:sum(), torch[name .. 'Tensor'](1):zero())
+end
