@@ -246,8 +246,7 @@ def _index(known: Inference, node: s.Index) -> Type:
     is_constructor = known.is_constructor(node)
     if is_constructor and owner.shape is not None and owner.shape.klass is not None:
         return known.class_type(owner.shape.klass)
-    ending = s.constant(getattr(node.key, "right", None))  # of torch[name .. 'Tensor']
-    is_type = ending == "Tensor" and known.dotted(node.object) == "torch"
+    is_type = s.names_tensor(node.key) and known.dotted(node.object) == "torch"
     if is_constructor or is_type or (owner.is_tensor and name == "new"):
         made = owner.without(Kind.NIL) if is_constructor else tensor(owner.dtypes)
         made = tensor(["Long", "Default"]) if is_type else made  # of any type

@@ -221,6 +221,8 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
             return [tensor(owner.dtypes, owner.dims)]
         return [tensor(owner.dtypes) if is_tensor else Type()]
     found = rule_types(rule, [owner], arguments)
+    if node.method == "type" and s.names_tensor(node.arguments[0] if node.arguments else None):
+        return [tensor(["Long", "Default"], owner.dims)]  # of any type
     found[0].thin |= has_size_1(node.method, node)
     if node.method == "split" and node.arguments[1:] and s.constant(node.arguments[0]) in (None, 1):
         made = found[0].table

@@ -60,6 +60,12 @@ def constant(node: Node | None) -> Any:
     return node.value if isinstance(node, Constant) else None
 
 
+def names_tensor(node: Node | None) -> bool:
+    """Return whether a text is the computed name of a type of tensors: ``name .. "Tensor"``."""
+    last = node.right if isinstance(node, Binary) and node.operator == ".." else None
+    return constant(last) == "Tensor" or names_tensor(last) if last is not None else False
+
+
 @dataclass(eq=False)
 class Vararg(Node):
     """``...``."""

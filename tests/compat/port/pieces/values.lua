@@ -1512,4 +1512,6 @@ for _, name in ipairs{'Byte', 'Int', 'Double'} do
   local Tensor = torch[name .. 'Tensor']
   local t = Tensor{5, 7}
   print(Tensor{5, 7}:add(1.7), t:clone():mul(1.5), t / 2, t:type(), Tensor{3, 4}:sum(), torch[name .. 'Tensor'](1):zero())
+  local y = torch.Tensor{{1.5, 2.5}, {3.5, 4.5}}:type('torch.' .. name .. 'Tensor')
+  print(y, y:sum(1), y / 2, y:mul(1.5))
 end
