@@ -84,7 +84,7 @@ def method(node: s.Call, draft: Draft) -> Code:
         if results.gives_total(kind, name):
             return replace(made, every=f"({made}, {owner.atom}.total_weight_tensor.item())")
         theirs = draft.types.own_count(name, of_layers=kind.only(Kind.MODULE))
-        if name in results.SILENT and theirs is None and kind.only(Kind.MODULE):
+        if name in results.SILENT and theirs is None and draft.types.is_layer(kind):
             return replace(made, spread=0, every=f"lua.nothing({made})")
         is_own = klass is not None or theirs is not None
         is_own = is_own or len({signature.count for signature in known}) > 1
