@@ -17,34 +17,36 @@ T = TypeVar("T", bound="Table")
 # Lua's words, among them those of torch.class: no field of an object.
 _EVENTS = {
     *("add", "sub", "mul", "div", "mod", "pow", "unm", "concat", "len", "eq", "lt", "le", "call"),
-    *("index", "newindex", "mode", "metatable", "gc", "pairs", "ipairs", "close", "tostring"),
-    *("init", "name", "typename", "factory", "version", "read", "write"),
+    *("index", "newindex", "metatable", "gc", "pairs", "ipairs", "close", "tostring"),
+    *("init", "typename"),
 }
 
-_PRIVATE = re.compile(r"_[^_](.*[^_])?_")  # what __size becomes
+_UNDERSCORED = re.compile(r"(_[^_](?:.*[^_])?)(_{1,3})")
 
 
 def attribute(key: str) -> str:
     """Return Python's name of a field; what is no name stays.
 
     ``lambda`` is a word of Python's and becomes ``lambda_``; ``__size``, which Python calls
-    otherwise in each class, becomes ``_size_``.
+    otherwise in each class, becomes ``_size_``, and a field ``_size_`` of Lua ``_size__``.
     """
     if not isinstance(key, str):
         return key
-    if key[:2] == "__" and key[-1] != "_" and key[2:] not in _EVENTS and key[2] != "_":
-        return f"{key[1:]}_"
-    return f"{key}_" if keyword.iskeyword(key) or _PRIVATE.fullmatch(key) else key
+    if key[:2] == "__" and key[-2:] != "__" and key[2:] not in _EVENTS and key[2] != "_":
+        return f"{key[1:]}__" if key[-1] == "_" else f"{key[1:]}_"
+    found = _UNDERSCORED.fullmatch(key)
+    return f"{key}_" if keyword.iskeyword(key) or (found and found[2] == "_") else key
 
 
 def field(name: str) -> str:
     """Return the field that a name of Python's stands for."""
     if not isinstance(name, str) or name[-1:] != "_":
         return name
-    if _PRIVATE.fullmatch(name):
-        return f"_{name[:-1]}"
-    plain = name[:-1]
-    return plain if keyword.iskeyword(plain) or _PRIVATE.fullmatch(plain) else name
+    found = _UNDERSCORED.fullmatch(name)
+    if found is not None:
+        own, behind = found[1], len(found[2])
+        return f"{own}_" if behind == 2 else f"_{own}{'_' * (behind > 1)}"
+    return name[:-1] if keyword.iskeyword(name[:-1]) else name
 
 
 class Table(dict[Any, Any]):

@@ -238,7 +238,9 @@ def loop_types(known: Inference, node: s.ForEach) -> list[Type]:
             key, value = Type(), Type()
             key.join(shape.key)
             if not known.copied & {name.variable for name in node.names[1:]}:
-                value.join(any_entry(shape))
+                above = shape.klass.line(known.classes) if shape.klass is not None else ()
+                for part in (shape, *(k.instance for k in above if k is not shape.klass)):
+                    value.join(any_entry(part))
             if shape.names:
                 key.join(Type(Kind.STRING))
             if "next" in shape.keys:

@@ -41,7 +41,7 @@ def python_name(name: str) -> str:
     """Return a name of Lua in Python."""
     if keyword.iskeyword(name) or name in TAKEN or name in _AMBIGUOUS:
         return f"{name}_"
-    return name
+    return attribute(name)  # Python calls __name otherwise in a class
 
 
 def is_metamethod(name: str) -> bool:

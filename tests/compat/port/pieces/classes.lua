@@ -1094,3 +1094,22 @@ mixin(Layer_, {
   info = function(self, pre) return (pre or '') .. torch.type(self) .. ':' .. self.calls end,
 })
 print(chain[1]:info('> '), chain[1]:reset():info())
+-- # fields like __name and __size_, and variables like __cache in methods
+local __cache = {}
+__rate = 4
+local A = torch.class('PrivC')
+function A:__init(n) self.__name = n; self.__version = 2; self.__size_ = 7; self.ready = false; self:setup() end
+function A:setup() __cache[#__cache + 1] = self.__name; self.done = true end
+local B, parent = torch.class('PrivD', 'PrivC')
+function B:__init(n) parent.__init(self, n); self.own = 3 end
+function B:show() return self.__name, self.__version * __rate, self.__size_, #__cache end
+local b = _G.PrivD('bob')
+print(b:show())
+print(b.__name, b.__version, b.__size_, __cache[1])
+local found = {}
+for k, v in pairs(b) do
+  if type(v) == 'number' then found[#found + 1] = k .. '=' .. v end
+end
+table.sort(found)
+print(table.concat(found, ' '))
+print(torch.deserialize(torch.serialize(b)):show())
