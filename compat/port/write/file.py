@@ -63,18 +63,21 @@ def _body(block: s.Block, draft: Draft) -> None:
 def _first_values(draft: Draft) -> None:
     """Global variables that are read before the file sets them are nil until then."""
     late = [
-        global_name(v)
+        v
         for v in draft.file.scopes.written_globals
         if v not in draft.shared
         and v.reads
         and v not in draft.types.aliases
         and not _is_set_first(v, draft)
     ]
-    if late:
-        begun = set(late) & {"arg"}  # what the command line has given
+    own = draft.file.scopes.file
+    draft.lacking |= {v for v in late if any(where is own for _, where in v.writes)}
+    names = {global_name(v) for v in late}
+    if names:
+        begun = names & {"arg"}  # what the command line has given
         for name in sorted(begun):
             draft.page.write(f"{name} = sys.argv[1:]")
-        draft.page.write_rows("", sorted(set(late) - begun), " = ", " = None")
+        draft.page.write_rows("", sorted(names - begun), " = ", " = None")
 
 
 def _is_set_first(variable: Variable, draft: Draft) -> bool:
@@ -92,14 +95,25 @@ def _first_run(line: int, scope: FunctionScope, draft: Draft, asked: set[Variabl
         return line
     while scope.parent is not draft.file.scopes.file and scope.parent is not None:
         scope = scope.parent
-    for node in draft.file.block.statements:
+    for place, node in enumerate(draft.file.block.statements, 1):
         if isinstance(node, s.Define) and node.function is scope.node:
             variable = getattr(node.target, "variable", None)
-            if variable is None or variable in asked:
-                return NEVER  # a method, or it calls itself
+            if variable in asked:
+                return NEVER  # it calls itself
+            if variable is None:  # a method, which any call behind it may run
+                later = [n for n in draft.file.block.statements[place:] if _calls(n, draft)]
+                return later[0].line if later else NEVER
             uses = [(n.line, where) for n, where in variable.reads]
             return min((_first_run(*use, draft, asked | {variable}) for use in uses), default=NEVER)
     return NEVER if scope.node is None else scope.node.line
+
+
+def _calls(node: s.Statement, draft: Draft) -> bool:
+    """Return whether a statement may run functions of the file."""
+    return not isinstance(node, s.Define) and any(
+        isinstance(n, s.Call) and draft.types.dotted(n.function) not in {"torch.class", "require"}
+        for n in s.walk(node)
+    )
 
 
 def _defined(variable: Variable, draft: Draft) -> set[int]:

@@ -79,6 +79,8 @@ def may_be_nil(node: s.Node, made: Code, draft: Draft) -> bool:
         return False
     if draft.types.type(node).lacking:
         return True
+    if isinstance(node, s.Name) and node.variable.is_global and draft.scope.node is None:
+        return not _is_set(node, draft)
     if isinstance(node, s.Name):
         return node.variable in draft.lacking and node not in draft.types.present
     if not isinstance(node, s.Index):
@@ -92,6 +94,15 @@ def may_be_nil(node: s.Node, made: Code, draft: Draft) -> bool:
     if Kind.CLASS in kind.atoms:
         return not _is_of_class(node, shape.klass, draft)
     return not shape.klass.sets_first(name, draft.types.classes)
+
+
+def _is_set(node: s.Name, draft: Draft) -> bool:
+    """Return whether a file, not only a function, sets a global variable before it reads it."""
+    writes = [n for n, where in node.variable.writes if where is draft.scope]
+    in_others = any(
+        where.node is None and where is not draft.scope for _, where in node.variable.writes
+    )
+    return in_others or not node.variable.writes or any(n.start < node.start for n in writes)
 
 
 def _is_of_class(node: s.Index, klass: Class, draft: Draft) -> bool:

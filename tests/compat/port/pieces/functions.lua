@@ -399,3 +399,15 @@ local a = {}
 for i = 1, 5 do a[i + 1] = (select(i, 'x', nil, 'z')) and nil end
 a[1] = 1
 print(#a)
+
+-- # global variables that methods read before the file sets them, and that functions alone set
+local M = {}
+function M.shown() return lastSeen == nil, tostring(lastSeen) end
+print(M.shown())
+lastSeen = 'x'
+print(M.shown())
+print(setLater)
+function setAll() setLater = 'later'; setCount = 3 end
+print(setLater, setCount)
+setAll()
+print(setLater, setCount)
