@@ -73,9 +73,23 @@ def _read_behind_next(block: s.Block, types: Inference) -> dict[s.Statement, str
         reads = [n for n, _ in target.variable.reads if n.start < end]
         for other in _aliases(rest, reads):
             reads += [n for n, _ in other.reads]
-        if any(again <= n.start for n in reads):
+        if any(again <= n.start for n in reads) or _is_stored(rest, reads, again):
             found[node] = target.variable.id
     return found
+
+
+def _is_stored(nodes: list[s.Node], reads: list[s.Name], again: int) -> bool:
+    """Return whether an entry gets what is read, ``keep.first = out``, and is read behind a
+    place.
+    """
+    assigned = [n for n in nodes if isinstance(n, s.Assign)]
+    pairs = [pair for n in assigned for pair in zip(n.targets, n.values, strict=False)]
+    targets = {target for target, _ in pairs}
+    kept = {s.describe(t) for t, v in pairs if v in reads and isinstance(t, s.Index)}
+    return any(
+        isinstance(n, s.Index) and n not in targets and n.start >= again and s.describe(n) in kept
+        for n in nodes
+    )
 
 
 def _aliases(nodes: list[s.Node], reads: list[s.Name]) -> Iterator[Variable]:
