@@ -44,7 +44,7 @@ options:
 examples:
   {program} train.lua -epochs 3       # run a script; what follows it are its arguments
   {program} -l nn -e 'print(nn.Linear(2, 3))'
-  {program} -i -e 'net = torch.load("net.t7")'
+  {program} -l nn -i -e 'net = torch.load("net.t7")'
   {program} --original nn --torch-home ~/torch train.lua"""
 
 

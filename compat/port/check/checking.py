@@ -19,6 +19,7 @@ from compat.port.processes import ENDED, said
 from compat.port.read.syntax import PortError
 
 # Of xlua.progress, with times in them.
+_LINE = re.compile(r"[\w./-]+\.(?:lua|py):\d+: ")  # before a message of Lua's
 _BARS = re.compile(r"\r? \[[=>.]{10,}\][^\r\n]*(?:\r|\n\r?)?")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")  # of torch.Tester, only where Lua has the command line
 _ADDRESS = re.compile(r"\b0x[0-9a-f]+")
@@ -150,14 +151,13 @@ def _printed(
     ignore: re.Pattern[str] | None = None,
 ) -> tuple[str | None, int]:
     """Return where what was printed differs first, and how many lines are in another order."""
-    places = re.compile(rf"(?:[\w./-]*/)?{re.escape(script.name)}:\d+: ")
     changing = (
         (_BARS, ""),
         (_COLOURS, ""),
         (_ADDRESS, "0x"),
         (_TEMPORARY, ""),
         (PLACE, ""),
-        (places, ""),
+        (_LINE, ""),
     )
     a, b = (_without(run.stdout, changing).splitlines() for run in (lua, python))
     if ENDED in (lua.returncode, python.returncode):
@@ -180,7 +180,7 @@ def _printed(
                 for name, text in ((script.name, one), (draft.name, other))
             )
             where = _places(one if one is not None else other or "", script, draft)
-            ending = _ending(python) if other is None else ""
+            ending = _ending(python) if other is None else _ending(lua) if one is None else ""
             return f"line {i + 1} of what they print differs:\n{shown}{where}{ending}", moved
     if ENDED in (lua.returncode, python.returncode):
         return None, moved

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from compat.port.know.files import File
+from compat.port.know.files import Class, File
 from compat.port.know.inference import Inference
 from compat.port.know.scopes import Variable
 from compat.port.write.python_names import python_name
@@ -27,6 +27,8 @@ def rename(file: File, types: Inference, shared: Collection[Variable]) -> None:
     own = [variable for scope in scopes for variable in scope.variables]
     if not any(_FINDERS & one.scopes.globals.keys() for one in types.files):
         own += sorted(file.scopes.written_globals - set(shared), key=lambda variable: variable.id)
+    for klass in types.classes.values():
+        _have_own_name(klass, own, file)
     fixed = {variable.python for variable in own if variable in classes}
     taken = {v.python for v in own} | {v.id for v in file.scopes.globals.values()}
     given: dict[str, str] = {}
@@ -35,6 +37,16 @@ def rename(file: File, types: Inference, shared: Collection[Variable]) -> None:
         is_free = name not in taken and given.setdefault(name, old) == old
         if old not in fixed and is_free and python_name(name) == name:
             variable.python = name
+
+
+def _have_own_name(klass: Class, own: list[Variable], file: File) -> None:
+    """Call ``local Net = torch.class('Net')`` as the global variable, which is the same class."""
+    variable, name = klass.variable, klass.name
+    if variable not in own or not klass.is_torch or variable.id != name or variable.python == name:
+        return
+    used = file.scopes.globals.get(name)
+    if used is not None and not used.writes and all(other.python != name for other in own):
+        variable.python = name
 
 
 def _in_words(name: str) -> str:

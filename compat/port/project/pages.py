@@ -24,10 +24,10 @@ def readme(made: Made, name: str) -> str:
         f"A draft in Python of a Lua program, by `dptable port`. Scripts: {_listed(scripts)}.",
         "",
         f"- Run: `python {script}`, with the options of the Lua script, from any folder.",
-        "- Needs: `pip install 'dptable[lua]'`; see `pyproject.toml`.",
+        "- Needs: dptable with its extra `lua`, as `pyproject.toml` says.",
         "- Data: paths begin in the folder where you are, as they did in Lua.",
-        f"- Marks: {marks}; `grep -rn '# port:' .` shows them, and docs/porting.md of dptable has "
-        "a paragraph about each kind.",
+        f"- Marks: {marks}; `grep -rn --include='*.py' '# port:' .` shows them, and "
+        "docs/porting.md of dptable has a paragraph about each kind.",
         f"- Still Lua: {stays}{f', and functions: {parts}' if parts else ''}"
         f"{f'; data: {_listed(data)}' if data else ''}. "
         f"`dptable port --status {shlex.quote(name)}` counts.",

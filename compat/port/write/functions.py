@@ -150,7 +150,8 @@ def _parameters(node: s.Function, draft: Draft) -> str:
     scaled = [methods[name].function for name in _SCALED if name in methods]
     init = draft.klass.methods.get("__init") if draft.klass is not None else None
     parts = []
-    is_free = not (signature.calls or methods) and init is not None and init.function is node
+    is_maker = init is not None and init.function is node
+    is_free = is_maker and not (signature.calls or methods)
     optional = False
     for i, name in enumerate(node.parameters):
         optional = (
@@ -158,6 +159,7 @@ def _parameters(node: s.Function, draft: Draft) -> str:
             or (least is not None and i >= least)
             or (i >= 3 and draft.klass is not None and draft.klass.parent is not None)
             or (i >= 1 and (is_free or node in draft.patches))
+            or (i >= 1 and is_maker and _has_default(name, node))
         )
         if optional and len(name.variable.writes) == 1:
             draft.lacking.add(name.variable)
@@ -184,6 +186,12 @@ def _parameters(node: s.Function, draft: Draft) -> str:
             parts.append("*")
         parts += [f"{name}={name}" for name in bound]
     return ", ".join(parts)
+
+
+def _has_default(parameter: s.Name, node: s.Function) -> bool:
+    """Return whether a function says what a parameter is where it is not given: ``rate or 1``."""
+    lefts = (n.left for n in s.walk(node.body) if isinstance(n, s.Binary) and n.operator == "or")
+    return any(isinstance(n, s.Name) and n.variable is parameter.variable for n in lefts)
 
 
 def _bound(node: s.Function, draft: Draft) -> list[str]:

@@ -134,6 +134,13 @@ def test_places_in_messages_are_left_out(tmp_path: Path, monkeypatch: pytest.Mon
     assert _check(tmp_path, monkeypatch, runs).difference is None
 
 
+def test_places_in_messages_of_any_file_and_of_drafts_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = _Runs("false lib/m.lua:1: bad\n", "false m.py:6: bad\n")
+    assert _check(tmp_path, monkeypatch, runs).difference is None
+
+
 @pytest.mark.slow
 @pytest.mark.needs("lupa")
 @pytest.mark.needs("tree_sitter")
