@@ -5,8 +5,9 @@ from __future__ import annotations
 import operator
 import pickle
 import random
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -161,6 +162,16 @@ def test_many_unknown_modules_that_all_know_their_net_are_looked_at_once() -> No
     assert len(loaded.listModules()) == 1501
 
 
+@pytest.fixture
+def pythons_own_depth() -> Iterator[None]:
+    """Have the depth that Python begins with; drafts of Lua programs that ran have set another."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    yield
+    sys.setrecursionlimit(before)
+
+
+@pytest.mark.usefixtures("pythons_own_depth")
 def test_a_net_of_python_that_has_no_end_is_told_with_its_place() -> None:
     """With a place for each level, the error would take time as the square of their number."""
     deep: nn.Module = nn.Linear(2, 2)
