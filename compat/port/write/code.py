@@ -134,9 +134,9 @@ def f_string(pieces: list[str | tuple[str, str]]) -> Code:
     Before Python 3.12 an expression in it has neither its quotes nor backslashes: where one needs
     them, the parts are added up.
     """
-    expressions = [p for p in pieces if isinstance(p, tuple)]
+    expressions = [p for p in pieces if isinstance(p, tuple) and not _is_f_string(p)]
     texts = "".join(p for p in pieces if isinstance(p, str))
-    if not expressions:
+    if not any(isinstance(piece, tuple) for piece in pieces):
         return Code(quoted(texts))
     inner = [_single(e) for e, _ in expressions]
     if not _is_text(texts) or any("\\" in e or '"' in e or "\n" in e for e in inner):
@@ -144,7 +144,9 @@ def f_string(pieces: list[str | tuple[str, str]]) -> Code:
     body = ""
     single = iter(inner)
     for piece in pieces:
-        if isinstance(piece, tuple):
+        if isinstance(piece, tuple) and _is_f_string(piece):
+            body += piece[0][2:-1]
+        elif isinstance(piece, tuple):
             text = next(single)
             text = f" {text}" if text.startswith("{") else text
             body += f"{{{text}:{piece[1]}}}" if piece[1] else f"{{{text}}}"
@@ -155,6 +157,13 @@ def f_string(pieces: list[str | tuple[str, str]]) -> Code:
     if '"' in body and "'" not in body:
         return Code(f"f'{body}'")
     return Code('f"' + body.replace('"', '\\"') + '"')
+
+
+def _is_f_string(piece: str | tuple[str, str]) -> bool:
+    """Return whether a part is an f-string itself, whose text can be part of another's."""
+    text = piece[0] if isinstance(piece, tuple) and not piece[1] else ""
+    is_one = text.startswith('f"') and text.endswith('"') and '"' not in text[2:-1]
+    return is_one and isinstance(ast.parse(text, mode="eval").body, ast.JoinedStr)
 
 
 def _single(expression: str) -> str:
@@ -180,7 +189,8 @@ def _gives_text(expression: str) -> bool:
     tree = ast.parse(f"({expression})", mode="eval").body
     if isinstance(tree, ast.Call):
         return ast.unparse(tree.func) in ("lua.tostring", "lua.text")
-    return isinstance(tree, ast.Constant) and isinstance(tree.value, str)
+    is_text = isinstance(tree, ast.Constant) and isinstance(tree.value, str)
+    return is_text or isinstance(tree, ast.JoinedStr)
 
 
 def quoted(value: str) -> str:
