@@ -1116,19 +1116,19 @@ print(torch.deserialize(torch.serialize(b)):show())
 
 -- # classes in blocks, and constructors that say what is missing
 do
-  local Scale, parent = torch.class('nn.Scale1', 'nn.Module')
+  local Scale, parent = torch.class('nn.ScaleInBlock', 'nn.Module')
   function Scale:__init(factor, name) parent.__init(self); self.factor = factor or 1; self.name = name or 'scale' end
   function Scale:updateOutput(x) self.output:resizeAs(x):copy(x):mul(self.factor); return self.output end
 end
 do
-  local Mean = torch.class('Mean')
-  function Mean:__init(k) self.sum, self.n = 0, 0; self.k = k end
-  function Mean:add(x) self.sum = self.sum + x; self.n = self.n + 1; return self end
-  function Mean:value() return self.sum / math.max(self.n, 1) end
+  local MeanInBlock = torch.class('MeanInBlock')
+  function MeanInBlock:__init(k) self.sum, self.n = 0, 0; self.k = k end
+  function MeanInBlock:add(x) self.sum = self.sum + x; self.n = self.n + 1; return self end
+  function MeanInBlock:value() return self.sum / math.max(self.n, 1) end
 end
-local s = nn.Scale1(2, 'two')
+local s = nn.ScaleInBlock(2, 'two')
 print(s:forward(torch.ones(2)):sum(), s.name)
-local m = Mean()
+local m = MeanInBlock()
 m:add(2):add(4)
 print(m:value(), torch.type(m), m.k)
-print(torch.type(Mean) , torch.isTypeOf(m, 'Mean'), torch.isTypeOf(m, Mean))
+print(torch.type(MeanInBlock) , torch.isTypeOf(m, 'MeanInBlock'), torch.isTypeOf(m, MeanInBlock))

@@ -96,3 +96,10 @@ local function at(f) return (tostring(select(2, pcall(f))):gsub('[%w.]+:%d+', 'a
 print(at(function() local x = assert(tonumber('x'), 'bad x') return x end))
 print(at(function() local f = assert(io.open('/nonexistent/x')) return f end))
 print(select(2, pcall(assert, false, 'direct')), type(select(2, pcall(function() return assert(nil, {}) end))))
+
+-- # deep recursion
+local function deep(n) if n == 0 then return 'bottom' end return deep(n - 1) end
+local function count(n) if n == 0 then return 0 end return 1 + count(n - 1) end
+local function endless() return 1 + endless() end
+local ok, e = pcall(endless)
+print(deep(6000), count(5000), ok, e:match('stack overflow'))

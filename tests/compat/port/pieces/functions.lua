@@ -389,12 +389,7 @@ setmetatable(_G, {__newindex = function(t, k, v) rawset(t, k, v) end})
 set_later = 2
 print(set_later)
 
--- # deep recursion, and nil behind a list's end
-local function deep(n) if n == 0 then return 'bottom' end return deep(n - 1) end
-local function count(n) if n == 0 then return 0 end return 1 + count(n - 1) end
-local function endless() return 1 + endless() end
-local ok, e = pcall(endless)
-print(deep(6000), count(5000), ok, e:match('stack overflow'))
+-- # nil behind a list's end
 local a = {}
 for i = 1, 5 do a[i + 1] = (select(i, 'x', nil, 'z')) and nil end
 a[1] = 1
