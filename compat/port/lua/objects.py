@@ -34,25 +34,21 @@ class Object(metaclass=ObjectClass):
     size_fields = parameter_names = ()  # what compat asks of classes
     metatable: ClassVar[dict[str, Any]]  # of the class: how it is called
     new: ClassVar[Any]
+    __newindex__: ClassVar[Any] = None
 
     def __init__(self, **fields: Any) -> None:
         self.__dict__.update((name, value) for name, value in fields.items() if value is not None)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        hook = type(self).__newindex__  # Torch7's says whether it has set the field
+        if hook is not None and hook(self, name, value):
+            return
         if value is None:  # then the class's is seen, as in Lua
             self.__dict__.pop(name, None)
         else:
             super().__setattr__(name, value)
 
-    def _set_by_hook(self, name: str, value: Any) -> None:
-        """Ask Torch7's ``__newindex__``, which says whether it has set the field."""
-        handler: Any = getattr(type(self), "__newindex__", None)
-        if not handler(self, name, value):
-            Object.__setattr__(self, name, value)
-
     def __init_subclass__(cls, typename: str | None = None) -> None:
-        if "__newindex__" in vars(cls):
-            cls.__setattr__ = Object._set_by_hook  # type: ignore[method-assign]
         if typename is not None:
             cls.typename = typename
             cls.new = vars(cls).get("new", cls)  # torch.class's constructor

@@ -33,6 +33,26 @@ def test_wrong_json_is_an_error_that_names_the_place(runtime: lua.Runtime, text:
         runtime.execute("return require('cjson').decode(...)", text)
 
 
+def test_what_lfs_refuses_is_told_without_the_folder(runtime: lua.Runtime, tmp_path: Path) -> None:
+    for change in ("rmdir", "mkdir"):
+        place = str(tmp_path / "none" / "below")
+        told = runtime.eval(f"{{require('lfs').{change}(...)}}", place)
+        assert "No such file or directory" in list(told.values())
+
+
+def test_the_keys_of_an_ordered_map_are_its_own_list(runtime: lua.Runtime) -> None:
+    runtime.execute("map = require('pl.OrderedMap'){{b = 1}, {a = 2}}")
+    assert runtime.eval("rawequal(map:keys(), map:keys())")
+    assert runtime.eval("map:keys():concat(',')") == "b,a"
+
+
+@pytest.mark.parametrize("call", ["x:dot(y)", "torch.dist(x, y)"])
+def test_products_and_distances_of_floats_are_floats(runtime: lua.Runtime, call: str) -> None:
+    runtime.execute("x = torch.range(1, 50):float():div(7) y = torch.range(3, 52):float():div(9)")
+    value = runtime.eval(call)
+    assert value == torch.tensor(value, dtype=torch.float32).item()
+
+
 def test_lfs_sees_the_same_files(runtime: lua.Runtime, tmp_path: Path) -> None:
     for name, text in {"b.txt": "", "c.txt": "", "a.txt": "abc"}.items():
         (tmp_path / name).write_text(text)
