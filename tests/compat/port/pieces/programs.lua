@@ -191,6 +191,7 @@ os.remove(path)
 -- # the buffer of a file
 io.stdout:setvbuf('no')
 print(io.stdout:setvbuf('line'), io.stderr:setvbuf('full', 100))
+io.stderr:setvbuf('no')
 
 -- # operators of Lua's objects
 local List, Set = require 'pl.List', require 'pl.Set'
