@@ -12,9 +12,9 @@ from pathlib import Path
 from compat.port.know.class_libraries import without_class_libraries
 from compat.port.know.files import File
 from compat.port.know.inference import Inference
+from compat.port.know.naming import name_variables
 from compat.port.know.renewed import renew
 from compat.port.know.scopes import Scopes, Variable
-from compat.port.know.snake_case import rename
 from compat.port.know.trace import Facts, traced
 from compat.port.project.drafting import Converted, Made, convert_file
 from compat.port.project.following import Program, follow, starts
@@ -80,7 +80,7 @@ def make(
     types = _inferred(files, facts, reasons)
     shared = _shared(types, {s.path for s in program.sources if s.is_data})
     for file in files:
-        rename(file, types, shared)
+        name_variables(file, types, shared)
     made = [
         convert_file(file, types, shared, source, reasons[source.path])
         for file, source in zip(files, program.sources, strict=True)

@@ -36,6 +36,7 @@ def draft_of(source: bytes, path: str = "piece.lua") -> str:
     from compat.port.know.attempts import attempts
     from compat.port.know.files import File
     from compat.port.know.inference import Inference
+    from compat.port.know.naming import name_variables
     from compat.port.know.scopes import Scopes
     from compat.port.read.parser import parse
     from compat.port.write.draft import Draft
@@ -44,6 +45,7 @@ def draft_of(source: bytes, path: str = "piece.lua") -> str:
     block = parse(source, path)
     file = File(path, "piece", block, Scopes(block, {}), source, is_script=True)
     draft = Draft(file, Inference([file], {}).infer(), set())
+    name_variables(file, draft.types, set())
     draft.in_lua = dict.fromkeys(attempts(file, draft.types), "")
     return written(draft)
 

@@ -1,4 +1,4 @@
-"""The variable behind each name, the code that changes it, and its name in Python."""
+"""The variable behind each name, and the code that changes it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from compat.port.read import syntax as s
-from compat.port.write.python_names import python_name
 
 # Global names of Lua and of Torch7's packages.
 PACKAGES = {
@@ -93,7 +92,6 @@ class Scopes:
         self._loops = 0
         self._turns: tuple[int, ...] = ()
         self._block(block, block.end or 1 << 60)
-        self._name(self.file)
 
     # Resolving
 
@@ -213,30 +211,6 @@ class Scopes:
             self._block(node.body, node.end)
         self._scope, self._loops, self._turns = outer, loops, turns
 
-    # Naming
-
-    def _name(self, scope: FunctionScope) -> None:
-        """Give the variables of a function names that mean nothing else there."""
-        outer = {v.python: v for v in scope.used}
-        given: list[Variable] = []
-        for chain in _chains(scope.variables):
-            plain = python_name(chain[0].id)
-            if plain == "args" and scope.node is not None and scope.node.is_vararg:
-                plain = "args_"  # the function's own are *args
-            name, number = plain, 1
-            while name in outer or any(
-                other.python == name and not all(_may_share(other, v) for v in chain)
-                for other in given
-            ):
-                number += 1
-                name = f"{plain}_{number}"
-            for variable in chain:
-                variable.python = name
-            given += chain
-        for inner in self.of_function.values():
-            if inner.parent is scope:
-                self._name(inner)
-
 
 def _multiplies(node: s.Assign, target: s.Name) -> bool:
     """Return whether an assignment multiplies what a variable has been, ``x = x * y + 1``, or adds
@@ -265,35 +239,3 @@ def _own_products(target: s.Node, function: s.Node) -> Iterator[s.Binary]:
             calls = (n.function for n in s.walk(product) if isinstance(n, s.Call))
             if any(isinstance(f, s.Name) and f.variable is own for f in calls):
                 yield product
-
-
-def _chains(variables: list[Variable]) -> list[list[Variable]]:
-    """Return the variables of a function; together those of one name and block, each of which takes
-    the place of the one before.
-    """
-    found: list[list[Variable]] = []
-    last: dict[tuple[str, int, int], list[Variable]] = {}
-    for variable in variables:
-        place = variable.id, variable.end, variable.loops
-        before = last.get(place)
-        if before is not None and not before[-1].captured:
-            before.append(variable)
-        else:
-            last[place] = [variable]
-            found.append(last[place])
-    return found
-
-
-def _may_share(one: Variable, other: Variable) -> bool:
-    """Return whether two variables of a function may have one name: nobody needs the first any
-    more.
-    """
-    earlier, later = sorted((one, other), key=lambda variable: variable.declared_at)
-    assert later.declared is not None
-    if earlier.captured or later.captured:
-        return False
-    if earlier.end <= later.declared.start:
-        return True
-    last = max((n.end for n, _ in (*earlier.reads, *earlier.writes)), default=0)
-    inner = later.turns[len(earlier.turns) :]  # what is used in them is needed in the next turn
-    return last <= (inner[0] if inner else later.declared.start + 1)

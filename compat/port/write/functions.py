@@ -70,8 +70,8 @@ def called_by_nn(name: str, parent: str | None, node: s.Function, draft: Draft) 
 
 def _free_name(name: str, draft: Draft) -> str:
     name = python_name(name)
-    taken = {v.python for v in draft.visible()} | set(IMPORTS)
-    return _other_than(name, taken | set(draft.file.scopes.globals))
+    own = {v.python for v in draft.file.scopes.globals.values() if v not in draft.shared}
+    return _other_than(name, {v.python for v in draft.visible()} | own | set(IMPORTS))
 
 
 @expression(s.Function)
