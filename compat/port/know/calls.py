@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from compat.port.know import library_calls
 from compat.port.know.files import Class
 from compat.port.know.scopes import RUN
-from compat.port.know.shapes import chain_root, is_open, is_self, own_returns
+from compat.port.know.shapes import chain_root, is_open, is_self
 from compat.port.know.types import (
     FROM_LUA,
     NUMBERS,
@@ -75,9 +76,9 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         if callee.signature is not None and isinstance(next(iter(node.arguments), None), s.Table):
             nodes = callee.signature.root().nodes  # of C.method({…}): its self is no object
             known.guessed -= {known.of(f.parameters[0].variable) for f in nodes if f.parameters}
-        found = known.call(callee.signature, _given(known, node, callee.signature, all_given))
-        picked = _picked(known, node, callee.signature, arguments)
-        return found if picked is None else [picked, *found[1:]]
+        names = [s.constant(argument) for argument in node.arguments]
+        given_to = _given(known, node, callee.signature, all_given)
+        return known.call(callee.signature, given_to, names)
     if _is_of_lua(owner):
         return [of_lua(FROM_LUA)]
     if owner.shape is None and owner.only(Kind.MODULE):
@@ -321,8 +322,15 @@ def construct(known: Inference, klass: Class, arguments: list[Type]) -> list[Typ
     return [klass.object]
 
 
-def call(known: Inference, signature: Signature | None, arguments: list[Type]) -> list[Type]:
-    """Return the types of what a function gives for arguments of these types."""
+def call(
+    known: Inference,
+    signature: Signature | None,
+    arguments: list[Type],
+    names: Sequence[object] = (),
+) -> list[Type]:
+    """Return the types of what a function gives for arguments of these types; ``names``: what those
+    are that are constants.
+    """
     if signature is None:
         for kind in arguments:
             if kind.signature is not None:
@@ -352,49 +360,33 @@ def call(known: Inference, signature: Signature | None, arguments: list[Type]) -
     count = signature.count
     if count == 0:
         return [Type(Kind.NIL)]
-    return signature.results or [Type()]
+    given_back = [
+        _given_back(known, signature, i, arguments, names) for i in range(len(signature.results))
+    ]
+    return given_back or [Type()]
 
 
-def _picked(
-    known: Inference, node: s.Call, signature: Signature | None, arguments: list[Type]
-) -> Type | None:
-    """Return what ``getopt(options, 'name', default)`` gives: the entry of this very name.
-
-    None: the function does not only give entries of a table that it is given the name of.
+def _given_back(
+    known: Inference, signature: Signature, i: int, arguments: list[Type], names: Sequence[object]
+) -> Type:
+    """Return the type of a result: of arguments that it may be, only those of this call, and of
+    ``options[name]`` the entry of this name.
     """
-    nodes = signature.root().nodes if signature is not None else []
-    if len(nodes) != 1 or not any(isinstance(s.constant(a), str) for a in node.arguments):
-        return None
-    places = {p.variable: i for i, p in enumerate(nodes[0].parameters)}
-    found, waiting, seen = Type(), [r.values for r in own_returns(nodes[0].body)], set()
-    has_entry = False
-    while waiting:
-        value = waiting.pop()
-        if len(value) != 1:
-            return None
-        part = value[0]
-        place = places.get(part.variable) if isinstance(part, s.Name) else None
-        if isinstance(part, s.Index):
-            table, key = (
-                places.get(n.variable) if isinstance(n, s.Name) else None
-                for n in (part.object, part.key)
-            )
-            if table is None or key is None or max(table, key) >= len(arguments):
-                return None
-            shape, name = arguments[table].shape, node.arguments[key]
-            if shape is None or not isinstance(s.constant(name), str):
-                return None
-            found.join(known.entry(arguments[table], shape, name))
-            has_entry = True
-        elif place is not None:
-            found.join(arguments[place] if place < len(arguments) else Type())
-        elif isinstance(part, s.Name) and not part.variable.is_global:
-            if part.variable not in seen:
-                seen.add(part.variable)
-                waiting += [[source] for source in known.sources.get(part.variable, [])]
-        else:
-            return None
-    return found if has_entry else None
+    if not signature.origins[i]:
+        return signature.result(i)
+    made = signature.other[i].joined(Type())
+    for place, key in signature.origins[i]:
+        kind = arguments[place] if place < len(arguments) else Type(Kind.NIL)
+        if key is not None:
+            name = s.Constant(names[key] if key < len(names) else None)
+            if kind.shape is None or not isinstance(name.value, str):
+                return signature.result(i)
+            made.join(known.entry(kind, kind.shape, name))
+        elif place < len(arguments):
+            if not kind.atoms:
+                return signature.result(i)
+            made.join(kind)
+    return made
 
 
 def _note_shorter(known: Inference, name: str, count: int, of: list[Class] | None = None) -> None:

@@ -253,7 +253,7 @@ def _index(known: Inference, node: s.Index) -> Type:
         return Type(Kind.FUNCTION, function=Signature(results=[made], by_node={None: {1}}))
     if owner.is_tensor:
         element = _element(owner, node.key, key, known)
-        if not element.atoms and key.is_number and node in known.followed:
+        if not element.atoms and node in known.followed:
             element = tensor(owner.dtypes)
         element.buffer |= owner.buffer
         element.thin |= not key.is_number and (owner.thin or _is_one_row(node.key))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from compat.port.know import calls
@@ -9,7 +10,7 @@ from compat.port.know.entries import any_entry
 from compat.port.know.prototypes import copies
 from compat.port.know.registry import EFFECTS, statement
 from compat.port.know.shapes import captures, is_open, is_self, may_end
-from compat.port.know.types import Kind, Type, tensor
+from compat.port.know.types import Kind, Origin, Signature, Type, tensor
 from compat.port.library.results import METHODS, read_kinds
 from compat.port.read import syntax as s
 
@@ -176,6 +177,49 @@ def _return(known: Inference, node: s.Return) -> None:
         counts.add(-1 if count is None else count)
     for i, kind in enumerate(kinds):
         known.join(signature.result(i), kind)
+        value = node.values[i] if i < len(node.values) - is_open(node.values[-1]) else None
+        _note_origins(known, signature, i, value, kind)
+
+
+def _note_origins(
+    known: Inference, signature: Signature, i: int, value: s.Node | None, kind: Type
+) -> None:
+    """Note which parameters a result of a function may be, and what else."""
+    nodes = signature.nodes
+    parts = list(_origins(known, value, nodes[0])) if len(nodes) == 1 and value else []
+    places = {part for part in parts if isinstance(part, tuple)}
+    known.changed |= not places <= signature.origins[i]
+    signature.origins[i] |= places
+    others = [known.type(part) for part in parts if isinstance(part, s.Node)] if places else [kind]
+    for other in others:
+        known.join(signature.other[i], other)
+
+
+def _origins(known: Inference, node: s.Node, function: s.Function) -> Iterator[Origin | s.Node]:
+    """Yield what a value may be: a function's parameters by their places, their entries under the
+    names that others have, and expressions.
+    """
+    places = {p.variable: i for i, p in enumerate(function.parameters)}
+    waiting, seen = [node], set()
+    while waiting:
+        part = waiting.pop()
+        variable = part.variable if isinstance(part, s.Name) else None
+        own = known.sources.get(variable, []) if variable is not None else []
+        if variable is not None and variable in seen:
+            continue
+        if variable in places:
+            yield places[variable], None
+        elif isinstance(part, s.Index):
+            table, key = (
+                places.get(n.variable) if isinstance(n, s.Name) else None
+                for n in (part.object, part.key)
+            )
+            yield part if table is None or key is None else (table, key)
+        elif variable is None or variable.is_global or len(own) != len(variable.writes):
+            yield part
+            continue
+        seen.add(variable)
+        waiting += own
 
 
 def _spread(known: Inference, values: list[s.Node], count: int) -> list[Type]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from enum import Enum
@@ -38,6 +39,7 @@ class Kind(str, Enum):
 NUMBERS = frozenset({Kind.INT, Kind.FLOAT, Kind.NUMBER})
 FROM_LUA = "of Lua's functions"  # the class of what these give: Python's own, or a table of Lua's
 OF_LUA = "package of Lua"  # the class of what ``require`` gives that only the Lua runtime has
+Origin = tuple[int, int | None]  # a parameter, or its entry under the name that another has
 # What Torch7 computes with; other types of tensors have whole numbers.
 FLOATING = frozenset({"Double", "Float", "Half"})
 
@@ -384,6 +386,9 @@ class Signature:
 
     parameters: list[Type] = field(default_factory=list)
     results: list[Type] = field(default_factory=list)
+    # Which parameters, or entries of one under another, each result may be; and what else.
+    origins: dict[int, set[Origin]] = field(default_factory=lambda: defaultdict(set))
+    other: dict[int, Type] = field(default_factory=lambda: defaultdict(Type))
     by_node: dict[Any, set[int]] = field(default_factory=dict)  # how many results; -1: any number
     nodes: list[Any] = field(default_factory=list)
     into: Signature | None = None
@@ -426,6 +431,8 @@ class Signature:
             a.parameter(i).join(kind)
         for i, kind in enumerate(b.results):
             a.result(i).join(kind)
+            a.origins[i] |= b.origins[i]
+            a.other[i].join(b.other[i] if b.origins[i] else kind)
 
     def choose(self, others: Iterable[Signature]) -> None:
         """Add to its choices, which are functions of one kind each."""

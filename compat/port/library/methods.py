@@ -180,6 +180,9 @@ def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
         )
     if name == "sub" and not last_open and results.method_rule(name, kinds) is not None:
         return _sub(node, draft)
+    if last_open and all(kind.is_int for kind in draft.types.all_results(node.arguments[-1])):
+        rule = results.method_rule(name, kinds)
+        last_open = rule is None or "{*}" not in rule.text
     if name == "totable" and isinstance(node.function, s.Call):
         made = _numbers(node.function, draft)
         if made is not None:

@@ -68,7 +68,7 @@ def apply(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
         if name == "*":
             if how == "d":
                 return ", ".join(str(place(a, draft)) for a in rest)
-            if rule.name in _SIZED:
+            if rule.name in _SIZED and not draft.is_open(rest):
                 return ", ".join(str(whole(a, draft)) for a in rest)
             return ", ".join(map(str, draft.values(rest)))
         if int(name) > len(arguments):
