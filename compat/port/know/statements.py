@@ -155,7 +155,7 @@ def _body(known: Inference, node: s.Function) -> None:
     signature.by_node[node] = counts
     if -1 not in signature.counts:
         for i in range(min(signature.counts), len(signature.results)):
-            known.join(signature.result(i), Type(Kind.NIL))
+            _note_result(known, signature, i, Type(Kind.NIL))
 
 
 @statement(s.Return)
@@ -176,15 +176,15 @@ def _return(known: Inference, node: s.Return) -> None:
     if not is_own:  # else it gives what the others give
         counts.add(-1 if count is None else count)
     for i, kind in enumerate(kinds):
-        known.join(signature.result(i), kind)
         value = node.values[i] if i < len(node.values) - is_open(node.values[-1]) else None
-        _note_origins(known, signature, i, value, kind)
+        _note_result(known, signature, i, kind, value)
 
 
-def _note_origins(
-    known: Inference, signature: Signature, i: int, value: s.Node | None, kind: Type
+def _note_result(
+    known: Inference, signature: Signature, i: int, kind: Type, value: s.Node | None = None
 ) -> None:
-    """Note which parameters a result of a function may be, and what else."""
+    """Note what a result of a function is: which parameters it may be, and what else."""
+    known.join(signature.result(i), kind)
     nodes = signature.nodes
     parts = list(_origins(known, value, nodes[0])) if len(nodes) == 1 and value else []
     places = {part for part in parts if isinstance(part, tuple)}

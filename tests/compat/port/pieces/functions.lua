@@ -406,3 +406,39 @@ function setAll() setLater = 'later'; setCount = 3 end
 print(setLater, setCount)
 setAll()
 print(setLater, setCount)
+-- # results that are arguments
+local function id(x) return x end
+local a, b = id(3), id('text')
+print(a + 1, b:upper(), #id({1, 2, 3}))
+local t = id(torch.ones(2, 3))
+print(t[1][2], t:size(1))
+local function either(x, y) if x == nil then return y end return x end
+print(either(nil, 5) + 1, either('a', 'b') .. 'c')
+print(either(nil, nil), either(false, 3))
+local function pick(o, k, d) if o[k] ~= nil then return o[k] end return d end
+local o = {n = 5, s = 'str', t = torch.zeros(2)}
+print(pick(o, 'n') * 2, pick(o, 's') .. '!', pick(o, 't')[1], pick(o, 'none', 7), pick(o, 'none'))
+local A = torch.class('PolyA')
+function A:__init(n) self.n = n or 0 end
+function A:set(n) self.n = n return self end
+function A:get() return self.n end
+local B, parent = torch.class('PolyB', 'PolyA')
+function B:double() self.n = self.n * 2 return self end
+print(PolyB(1):set(4):double():get(), PolyA():set('x'):get())
+local function flip(x) if type(x) == 'table' then return x end return -x end
+print(flip(3), flip({4})[1], flip(torch.ones(2))[2])
+local function swap(x, y) return y, x end
+local p, q = swap(1, 'one')
+print(p:upper(), q + 1)
+local r, s_ = swap(torch.ones(2), {9})
+print(r[1], s_[2])
+local function last(x, ...) if select('#', ...) == 0 then return x end return last(...) end
+print(last(1, 2, 'z'))
+local function apply(f, x) return f(x) end
+print(apply(id, 'q'), apply(id, 4) + 1)
+local function default(x) x = x or 'none' return x end
+print(default(), default(5) + 1, default('a') .. 'b')
+local function norm(x) if type(x) == 'number' then x = {x} end return x end
+print(norm(3)[1], norm({5, 6})[2], #norm(1))
+local function loop(x) for i = 1, 3 do x = x .. i end return x end
+print(loop('a'), loop(5))
