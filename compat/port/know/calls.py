@@ -378,10 +378,10 @@ def _given_back(
     for place, key in signature.origins[i]:
         kind = arguments[place] if place < len(arguments) else Type(Kind.NIL)
         if key is not None:
-            name = s.Constant(names[key] if key < len(names) else None)
-            if kind.shape is None or not isinstance(name.value, str):
+            name = names[key] if key < len(names) else None
+            if kind.shape is None or not isinstance(name, str):
                 return signature.result(i)
-            made.join(known.entry(kind, kind.shape, name))
+            made.join(known.entry(kind, kind.shape, s.Constant(name)))
         elif place < len(arguments):
             if not kind.atoms:
                 return signature.result(i)

@@ -301,7 +301,10 @@ def _required(known: Inference, node: s.Call) -> Type:
     klasses = [v.shape.klass for v in values if v.shape is not None and v.only(Kind.CLASS)]
     is_of_torch = any(klass and klass.is_torch for klass in klasses)
     if is_of_torch:  # one class or another, and no object of what it is used as
-        return Type(Kind.CLASS, Kind.OBJECT)
+        for value in values:
+            if value.only(Kind.CLASS):
+                found.join(value)
+        return found
     for value in values if len(kinds) == 1 else ():
         found.join(value)
     name = required(node)

@@ -143,7 +143,7 @@ def _body(known: Inference, node: s.Function) -> None:
     signature = known.signature(node).root()
     for i, name in enumerate(node.parameters):
         given = signature.parameter(i)
-        if given.atoms or given.open:  # else no call in the program gives it
+        if given.atoms or given.open or given.classes:  # else no call in the program gives it
             known.join(known.of(name.variable), given)
     counts: set[int] = set()
     known.returns.append((signature, counts))

@@ -85,6 +85,8 @@ def owner_of_method(known: Inference, node: s.Call) -> Type:
     """
     assert node.method is not None
     whole = known.owner(node.function)
+    if whole.buffer and not (whole.atoms or whole.open) and node.method in tensors.names():
+        return tensor()  # a net gives tensors and lists, which have no methods
     lacks = _lacks(whole, node.method)
     kind = whole.less({*_BARE, Kind.TABLE} if lacks else _BARE)
     is_own = node.method in known.own_methods
