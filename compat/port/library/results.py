@@ -33,6 +33,7 @@ weight|bias|gradWeight|gradBias|running_mean|running_var -> t
 modules|children|criterions -> list of m; train|inplace -> b
 forwardnodes|backwardnodes -> list of node
 real|user|sys|totalValid|averageValid|p -> n
+kW|kH|kT|dW|dH|dT|padW|padH|padT|nInputPlane|nOutputPlane -> n
 """)
 # Methods that give their module in Python, nothing in Lua.
 SILENT = {
@@ -105,8 +106,10 @@ def kind_of(kind: Type) -> str:
 
     ``?`` where it is not known, ``o`` where it is none that they know.
     """
-    if kind.is_tensor or kind.is_number or kind.is_string:
-        return "t" if kind.is_tensor else "n" if kind.is_number else "s"
+    if kind.present.is_tensor:
+        return "t"  # of nil all that take a tensor fail
+    if kind.is_number or kind.is_string:
+        return "n" if kind.is_number else "s"
     is_other = kind.only(Kind.OTHER, Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.FILE)
     letters = (letter for letter, own in _LETTERS.items() if kind.only(own))
     return next(letters, "o" if is_other else "?")
@@ -120,7 +123,7 @@ _LETTERS = {
 
 def exact_kind(kind: Type) -> str:
     """Return the letter of a type in ``table``, of all: ``i`` of ints, ``S`` of texts' lists."""
-    letter = kind_of(kind)
+    letter = "?" if Kind.NIL in kind.atoms else kind_of(kind)
     if letter == "n" and kind.is_int:
         return "i"
     if letter != "l" or kind.shape is None or not kind.is_list():
