@@ -10,8 +10,8 @@ from compat.port.read import syntax as s
 def overwritten(file: File, types: Inference) -> set[s.Index]:
     """Return the targets ``t[k]`` for which ``t`` has ``k``.
 
-    A loop goes through ``t`` and ``k`` is its key, or a run saw it be there at an earlier
-    assignment to the same.
+    A loop goes through ``t`` and ``k`` is its key, ``t[k]`` is computed with, or a run saw it be
+    there at an earlier assignment to the same.
     """
     loops = {key: over for node in s.walk(file.block) for key, over in _keys(node, types)}
     found: set[s.Index] = set()
@@ -20,7 +20,7 @@ def overwritten(file: File, types: Inference) -> set[s.Index]:
         file.block,
         *(n.body for n in s.walk(file.block) if isinstance(n, s.Function)),
     ]:
-        for target in _targets(function):
+        for target, value in _assigned(function):
             name = s.describe(target)
             if "…" in name:
                 continue
@@ -30,15 +30,29 @@ def overwritten(file: File, types: Inference) -> set[s.Index]:
             over = None
             if isinstance(key, s.Name) and len(key.variable.writes) == 1:
                 over = loops.get(key.variable)
-            if (function, name) in seen or over == s.describe(target.object):
+            is_there = (function, name) in seen or _computes_with(value, name)
+            if is_there or over == s.describe(target.object):
                 found.add(target)
     return found
 
 
-def _targets(block: s.Block) -> list[s.Index]:
-    assigned = [n for n in s.walk(block) if isinstance(n, s.Assign)]
-    targets = [t for n in assigned for t in n.targets if isinstance(t, s.Index)]
-    return sorted(targets, key=lambda t: t.start)
+def _assigned(block: s.Block) -> list[tuple[s.Index, s.Node]]:
+    nodes = [n for n in s.walk(block) if isinstance(n, s.Assign)]
+    pairs = [
+        (t, n.values[min(i, len(n.values) - 1)]) for n in nodes for i, t in enumerate(n.targets)
+    ]
+    return sorted(((t, v) for t, v in pairs if isinstance(t, s.Index)), key=lambda p: p[0].start)
+
+
+def _computes_with(value: s.Node, name: str) -> bool:
+    """Return whether nil under a name would be an error: ``name + 1``, ``name:clone()``."""
+    if isinstance(value, s.Binary) and value.operator in {*"+-*/%^", ".."}:
+        parts = [value.left, value.right]
+    elif isinstance(value, s.Call) and value.method is not None:
+        parts = [value.function]
+    else:
+        return False
+    return any(s.describe(part) == name or _computes_with(part, name) for part in parts)
 
 
 def _keys(node: s.Node, types: Inference) -> list[tuple[object, str]]:

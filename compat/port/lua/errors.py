@@ -173,9 +173,8 @@ class _Site:
         elif isinstance(node, ast.Call):
             place = {"get": 0, "index": 1, "method": 1}.get(getattr(node.func, "attr", ""), 9)
             key = next(iter(node.args[place:]), None)
-        if isinstance(key, ast.Constant) and isinstance(key.value, str):
-            return f"field '{key.value}'"
-        return "field '?'" if isinstance(node, ast.Subscript) else ""
+        word = key.value if isinstance(key, ast.Constant) else None
+        return f"field '{word}'" if isinstance(word, str) else ""
 
 
 def _entries(problem: Exception) -> Iterator[TracebackType]:
@@ -233,16 +232,20 @@ def _kind(name: str) -> str:
     return _KINDS.get(name, "userdata" if name == "Tensor" else "table")
 
 
+_OPERATORS = {"add", "sub_", "mul", "div", "divided", "mod", "modulo", "pow"}
+
+
 def _missing(site: _Site) -> str | None:
     """Return what a draft reads is not there, and something is to be done with it."""
     node, around = site.node, site.around[0] if site.around else None
     if isinstance(around, ast.Call) and around.func is node:
         return f"attempt to call {site.called(around, 'nil')}"
+    name = getattr(around.func, "attr", "") if isinstance(around, ast.Call) else ""
+    if isinstance(around, (ast.BinOp, ast.AugAssign)) or name in _OPERATORS:
+        return f"attempt to perform arithmetic on {site.value_of(node, 'nil')}"
     is_argument = isinstance(around, ast.Call) and around.args[:1] == [node]
     if isinstance(around, (ast.Attribute, ast.Subscript)) or is_argument:
         return f"attempt to index {site.value_of(node, 'nil')}"
-    if isinstance(around, ast.BinOp):
-        return f"attempt to perform arithmetic on {site.value_of(node, 'nil')}"
     return None
 
 

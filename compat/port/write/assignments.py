@@ -91,14 +91,15 @@ def _is_read(target: s.Node, draft: Draft) -> bool:
 def put(target: str, value: Code, draft: Draft, node: s.Node) -> None:
     """``target = value``, or ``target += …`` of numbers and strings."""
     match = re.fullmatch(rf"{re.escape(target)} ([-+*/]) (.+)", value.text, re.S)
-    is_more = match or value.text.startswith(f'f"{{{target}}}')
+    inner = target.replace('"', "'")
+    is_more = match or value.text.startswith(f'f"{{{inner}}}')
     kind = draft.types.type(node) if is_more else Type()  # of an entry, asked for it is read
     if match and (kind.is_number or kind.is_string):
-        tree = ast.parse(value.text, mode="eval").body
-        if isinstance(tree, ast.BinOp) and ast.unparse(tree.left) == target:
+        tree = _tree(value.text)
+        if isinstance(tree, ast.BinOp) and ast.dump(tree.left) == ast.dump(_tree(target)):
             draft.page.write(f"{target} {match[1]}= {match[2]}")
             return
-    if kind.is_string and value.text.startswith(f'f"{{{target}}}'):
+    if kind.is_string and value.text.startswith(f'f"{{{inner}}}'):
         draft.page.write(f'{target} += f"{value.text[len(target) + 4 :]}')
         return
     if value.text == target:
@@ -112,11 +113,15 @@ def put(target: str, value: Code, draft: Draft, node: s.Node) -> None:
         draft.page.write(f"{target} = {default}")
 
 
+def _tree(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
 def _default(target: str, text: str) -> tuple[str, str | None]:
     """Return the test and the value of ``x = x or value``; None if that is no such default."""
     if text.startswith(f"{target} if {target} is not None else "):
-        tree = ast.parse(text, mode="eval").body
-        if isinstance(tree, ast.IfExp) and ast.unparse(tree.body) == target:
+        tree = _tree(text)
+        if isinstance(tree, ast.IfExp) and ast.dump(tree.body) == ast.dump(_tree(target)):
             return f"{target} is None", text[len(target) * 2 + len(" if  is not None else ") :]
     return "", None
 

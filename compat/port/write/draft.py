@@ -177,7 +177,7 @@ class Draft:
         return bool(nodes) and is_open(nodes[-1]) and self.types.count(nodes[-1]) != 1
 
     def prefix(self, node: s.Node) -> Code:
-        """Return a value that something follows: where it is missing, Lua would fail, too."""
+        """Return a value that something follows or is computed of: of nil Lua would fail, too."""
         if isinstance(node, s.Index):
             self.is_prefix = True
         return self.value(node)

@@ -74,11 +74,12 @@ def binary(node: s.Binary, draft: Draft, _hint: str) -> Code:
     if operator in ("==", "~="):
         return equality(node, draft)
     left, right = draft.types.owner(node.left), draft.types.owner(node.right)
-    a, b = draft.value(node.left), draft.value(node.right)
     if operator in ("<", ">", "<=", ">="):
+        a, b = draft.value(node.left), draft.value(node.right)
         a = dims_beside(node.left, operator, node.right, draft) or a
         return code.binary(a, operator, b)
-    a, b = dims(node.left, draft) or a, dims(node.right, draft) or b
+    a = dims(node.left, draft) or draft.prefix(node.left)
+    b = dims(node.right, draft) or draft.prefix(node.right)
     a, b = rules.dense(a, node.left, draft), rules.dense(b, node.right, draft)
     return arithmetic(operator, a, b, left, right, node, draft)
 

@@ -523,7 +523,7 @@ def test_self_is_the_table_that_a_method_is_defined_in(draft: Callable[[str], st
         "local M = {n = 2}\nfunction M:grow(by) self.n = self.n + by return self.n end\n"
         "print(M:grow(1))\n"
     )
-    assert 'self["n"] = self["n"] + by' in text
+    assert 'self["n"] += by' in text
     assert 'M["grow"](M, 1)' in text
 
 

@@ -103,3 +103,26 @@ local function count(n) if n == 0 then return 0 end return 1 + count(n - 1) end
 local function endless() return 1 + endless() end
 local ok, e = pcall(endless)
 print(deep(6000), count(5000), ok, e:match('stack overflow'))
+-- # what is computed of entries that are missing
+local h = {}
+local k, s = 7, 'name'
+local o = {h = h}
+local function e(f) print((select(2, pcall(f)):gsub('^.-:%d+: ', ''))) end
+e(function() return h[5] + 1 end)
+e(function() return h[k] + 1 end)
+e(function() return h[s] + 1 end)
+e(function() return h.x + 1 end)
+e(function() return 2 * o.h.y end)
+e(function() return h[5][1] end)
+e(function() return h[k][1] end)
+e(function() return h[s].x end)
+e(function() return h.x.y end)
+e(function() h[5] = h[5] + 1 end)
+e(function() h.n = h.n + 1 end)
+e(function() h[k] = h[k] * 2 end)
+e(function() return -h.x end)
+e(function() return -h[k] end)
+e(function() return h.x < 1 end)
+e(function() local q = {} q[1] = q[1] + 1 end)
+e(function() local q = {} q.a = q.a - 1 end)
+e(function() local q = {1, 2} return q[k] + q[1] end)

@@ -1515,3 +1515,37 @@ for _, name in ipairs{'Byte', 'Int', 'Double'} do
   local y = torch.Tensor{{1.5, 2.5}, {3.5, 4.5}}:type('torch.' .. name .. 'Tensor')
   print(y, y:sum(1), y / 2, y:mul(1.5))
 end
+-- # entries that are changed by what they are
+local opt = {lr = 0.5, n = 3, name = 'a'}
+opt.lr = opt.lr * 0.5
+opt.n = opt.n + 1
+opt.name = opt.name .. 'b'
+print(opt.lr, opt.n, opt.name)
+local s = {counts = {1, 2}}
+s.counts[1] = s.counts[1] + 5
+s.counts[2] = s.counts[2] - 1 - 2
+print(s.counts[1], s.counts[2])
+local g = {t = torch.ones(2)}
+local old = g.t
+g.t = g.t + 1
+print(old[1], g.t[1])
+opt.missing = opt.missing or 4
+print(opt.missing)
+local m = {}
+m[3] = {5}
+m[3][1] = m[3][1] * 2
+print(m[3][1])
+local ts = {torch.ones(2), torch.ones(3)}
+for i = 1, 2 do ts[i] = ts[i]:clone():mul(i) end
+ts[1] = ts[1]:view(1, 2)
+print(ts[1]:size(), ts[2][3])
+local w = {x = 'a'}
+w.x = w.x .. 'b' .. 1 .. opt.name
+print(w.x)
+local u = {a = 1}
+for k in pairs(u) do u[k] = u[k] + 1 end
+print(u.a)
+local h = {[0] = 1}
+h[0] = h[0] + 1
+h[1] = h[0] + h[0]
+print(h[0], h[1])
