@@ -11,11 +11,15 @@ local function as_dict(t)
    if type(t) == 'table' and getmetatable(t) == nil then t7.share_as_dict(t) end
    return t
 end
+-- What these say when they are given neither configuration nor state.
+local said = {adadelta = 'no state table, ADADELTA initializing', adagrad = 'no state table, ADAGRAD initializing',
+              rprop = 'no state table RPROP initializing'}
 for name in ([[adadelta adagrad adam adamax asgd cg cmaes de FistaLS lbfgs lswolfe nag rmsprop rprop
                sgd]]):gmatch('%S+') do
    local f = functions[name]
    optim[name] = function(opfunc, x, config, state, ...)
       if x == nil then opfunc(x) end   -- which fails first, in Torch7
+      if said[name] and config == nil and state == nil then print(said[name]) end
       return f(opfunc, x, as_dict(config), as_dict(state), ...)
    end
 end

@@ -160,8 +160,8 @@ def test_exported_program(folder):
 
 @pytest.mark.needs("onnxruntime")
 @pytest.mark.needs("onnxscript")
-@pytest.mark.parametrize("kind", ["layers", "table", "sums"])
-def test_onnx(folder, kind):
+@pytest.mark.parametrize("kind", ["layers", "table", "sums", "rectifier"])
+def test_onnx(folder, kind, capsys):
     import onnxruntime
 
     shapes = [(2, 1, 8, 8)]
@@ -172,8 +172,12 @@ def test_onnx(folder, kind):
     if kind == "sums":  # torch.onnx leaves the divisor of a pooling out
         net = nn.Sequential(nn.SpatialSubSampling(1, 3, 2, 2, 2), nn.Tanh())
         t7.save("net.t7", net.float())
+    if kind == "rectifier":  # torch.onnx has none that is randomised
+        t7.save("net.t7", nn.Sequential(nn.Linear(8, 4), nn.RReLU(0.2, 0.4)).float())
+        shapes = [(2, 8)]
     sizes = ",".join("x".join(map(str, shape)) for shape in shapes)
     assert main(["convert", "net.t7", "net.onnx", "--input", sizes]) == 0
+    assert not capsys.readouterr().err
     session = onnxruntime.InferenceSession("net.onnx")
     given = [torch.randn(7, *shape[1:]) for shape in shapes]
     names = [each.name for each in session.get_inputs()]

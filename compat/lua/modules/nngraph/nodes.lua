@@ -28,7 +28,12 @@ function nodes.check(n, input)
       error('cannot pass an empty table of inputs. To indicate no incoming connections, leave the second set of ' ..
             'parens blank.', 2)
    end
-   for i = 1, table.maxn(input) do nodes.needs_node(input[i], 'inputs', i) end
+   local seen = {}
+   for i = 1, table.maxn(input) do
+      nodes.needs_node(input[i], 'inputs', i)
+      assert(not seen[input[i]], "Don't pass the same input twice.")
+      seen[input[i]] = true
+   end
 end
 
 local function place(info) return ('[%s]:%d'):format(info.short_src, info.currentline) end

@@ -28,10 +28,11 @@ for name, f in pairs(rnn) do
 end
 torch._t7.adapt('nn.AbstractRecurrent', recursive)
 
--- Its nn.Dropout tells whether it is lazy.
-torch._t7.adapt('nn.Dropout', {
-   __tostring__ = function(self)
-      return string.format('%s(%.1f, %s)', torch.type(self), self.p, self.lazy and 'lazy' or 'busy')
-   end,
-})
+-- Its nn.Dropout takes `lazy` and `mono` last, and tells whether it is lazy, also where Python prints a container.
+local dropout = debug.getmetatable(nn.Dropout)
+local new = dropout.__new
+function dropout.__new(p, v1, inplace, lazy, mono) return new(p, v1, inplace, false, lazy, mono) end
+function nn.Dropout:__tostring__()
+   return string.format('%s(%.1f, %s)', torch.type(self), self.p, self.lazy and 'lazy' or 'busy')
+end
 return rnn

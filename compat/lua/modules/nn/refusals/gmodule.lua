@@ -15,7 +15,12 @@ local function reached(outputs)
 end
 
 local function __init(_, inputs, outputs)
-   for i = 1, table.maxn(outputs) do needs_node(outputs[i], 'outputs', i) end
+   local is_output = {}
+   for i = 1, table.maxn(outputs) do
+      needs_node(outputs[i], 'outputs', i)
+      assert(not is_output[outputs[i]], "Don't pass the same input twice.")
+      is_output[outputs[i]] = true
+   end
    for i = 1, table.maxn(inputs) do needs_node(inputs[i], 'inputs', i) end
    assert(#inputs > 0, 'no inputs are not supported')
    local is_input = {}
