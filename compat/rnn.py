@@ -15,11 +15,19 @@ from compat.nn.recurrent.mufuru import MuFuRu
 from compat.nn.recurrent.norm_stabilizer import NormStabilizer
 from compat.nn.recurrent.parts import CopyGrad, LinearNoBias, SAdd
 from compat.nn.recurrent.recurrences import Recurrence, Recurrent, Recursor
-from compat.nn.recurrent.seq_brnn import SeqBRNN, SeqReverseSequence
+from compat.nn.recurrent.seq_brnn import (
+    ReverseSequence,
+    ReverseUnreverse,
+    SeqBGRU,
+    SeqBLSTM,
+    SeqBRNN,
+    SeqReverseSequence,
+)
 from compat.nn.recurrent.seq_gru import SeqGRU
 from compat.nn.recurrent.seq_lstm import SeqLSTM, SeqLSTMP
 from compat.nn.recurrent.sequence_criterions import RepeaterCriterion, SequencerCriterion
 from compat.nn.recurrent.sequencers import AbstractSequencer, Repeater, ReverseTable, Sequencer
+from compat.nn.recurrent.steps import LinearRNN, LookupRNN, RecGRU, RecLSTM, StepGRU, StepLSTM
 
 M = TypeVar("M", bound=Module)
 
@@ -33,19 +41,27 @@ __all__ = [
     "CopyGrad",
     "FastLSTM",
     "LinearNoBias",
+    "LinearRNN",
+    "LookupRNN",
     "LookupTableMaskZero",
     "MaskZero",
     "MaskZeroCriterion",
     "MuFuRu",
     "NormStabilizer",
+    "RecGRU",
+    "RecLSTM",
     "Recurrence",
     "Recurrent",
     "RecurrentAttention",
     "Recursor",
     "Repeater",
     "RepeaterCriterion",
+    "ReverseSequence",
     "ReverseTable",
+    "ReverseUnreverse",
     "SAdd",
+    "SeqBGRU",
+    "SeqBLSTM",
     "SeqBRNN",
     "SeqGRU",
     "SeqLSTM",
@@ -53,6 +69,8 @@ __all__ = [
     "SeqReverseSequence",
     "Sequencer",
     "SequencerCriterion",
+    "StepGRU",
+    "StepLSTM",
     "TrimZero",
     "forget",
     "get_grad_hidden_state",

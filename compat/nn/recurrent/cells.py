@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from torch import Tensor
 
 from compat.checks import flag, number, number_or_none, whole
 from compat.nn.containers.branches import ConcatTable, ParallelTable
 from compat.nn.containers.sequential import Sequential
-from compat.nn.core.conversion import Conversion
 from compat.nn.core.module import Module
 from compat.nn.graph.gmodule import gModule
 from compat.nn.layers.activation import Sigmoid, Tanh
@@ -28,7 +27,7 @@ from compat.nn.layers.table_layers import (
     SplitTable,
 )
 from compat.nn.recurrent.parts import LinearNoBias, SAdd
-from compat.nn.recurrent.states import CELL, OUTPUT, Stateful
+from compat.nn.recurrent.states import Stateful, WithCell
 
 
 class _Cell(Stateful):
@@ -75,7 +74,7 @@ class _Cell(Stateful):
         return f"{self.typename}({self.inputSize} -> {self.outputSize})"
 
 
-class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
+class LSTM(_Cell, WithCell, fits=lambda fields: "inputSize" in fields):
     """Long short-term memory with peepholes (Torch7: ``nn.LSTM`` of the package rnn).
 
     Graves et al., Speech Recognition with Deep Recurrent Neural Networks, 2013.
@@ -103,14 +102,7 @@ class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
         nn.LSTM(3 -> 2)
     """
 
-    states = (OUTPUT, CELL)
-    step_tables = (*Stateful.step_tables, "cells", "gradCells")
-    state_fields = ("outputs", "cells")
     cell2gate: bool = True
-    userPrevCell: Tensor | None = None
-    userNextGradCell: Tensor | None = None
-    cells: dict[int, Tensor]
-    gradCells: dict[int, Tensor]
 
     def __init__(
         self,
@@ -125,23 +117,6 @@ class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
         self._set_sizes(inputSize, inputSize if outputSize is None else outputSize, p, mono)
         self.cell2gate = flag(cell2gate, "cell2gate")
         self.set_recurrent_module(self.buildModel())
-
-    @property
-    def cell(self) -> Tensor | None:
-        """The latest cell."""
-        return self.cells.get(self.step - 1)
-
-    def packed(self, states: list[Any]) -> Any:
-        return states
-
-    def unpacked(self, states: Any) -> list[Any]:
-        return [None, None] if states is None else list(states)
-
-    def convert(self, conversion: Conversion, name: str) -> None:
-        # As in Torch7, which it is the only one to do there.
-        self.forget()
-        self._clear_tables()
-        super().convert(conversion, name)
 
     def buildGate(self) -> Module:
         """Return a gate, a module of ``[input, output before, cell]``."""

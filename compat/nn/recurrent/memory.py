@@ -305,6 +305,7 @@ class AbstractRecurrent(Container):
             **{name: [] for name in tables},
             **held,
             "step": self.step,
+            "seqlen": self.rho,  # what it is called in torch/rnn
             "recurrentModule": self.recurrentModule,
             "sharedClones": [self.recurrentModule],
             # Lua makes it in the first step and goes back from it in each.
@@ -314,6 +315,7 @@ class AbstractRecurrent(Container):
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         recurrent, step = fields.pop("recurrentModule", None), fields.pop("step", 1)
         tables = {name: fields.get(name) for name in self.state_fields}
+        fields.setdefault("rho", fields.pop("seqlen", 99999))
         super().t7_restore(fields, version)
         self._clear_tables()
         self._restore_recurrent(recurrent)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor
 
 from compat.checks import whole
@@ -10,6 +12,8 @@ from compat.nn.layers.linear import Linear
 from compat.nn.recurrent.cells import GRU
 from compat.nn.recurrent.parts import LinearNoBias
 from compat.nn.recurrent.sequence_layer import SequenceLayer
+
+_SIZES = ("inputSize", "outputSize")
 
 
 class SeqGRU(SequenceLayer):
@@ -50,6 +54,16 @@ class SeqGRU(SequenceLayer):
 
     def reset_gates(self) -> Tensor:
         return self.gates[..., : self.outputSize]
+
+    def t7_fields(self) -> dict[str, Any]:
+        # As torch/rnn calls them, too.
+        both = {name.lower(): getattr(self, name) for name in _SIZES}
+        return super().t7_fields() | both
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        for name in _SIZES:
+            fields.setdefault(name, fields.pop(name.lower(), None))
+        super().t7_restore(fields, version)
 
     def toGRU(self) -> GRU:
         """Return a ``GRU`` of the same values and gradients."""

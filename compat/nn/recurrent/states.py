@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 import torch
+from torch import Tensor
 
+from compat.nn.core.conversion import Conversion
 from compat.nn.core.module import Scalar
 from compat.nn.recurrent.memory import AbstractRecurrent
 from compat.nn.recurrent.results import added, copied
@@ -149,3 +151,36 @@ class Stateful(AbstractRecurrent, abstract=True):
 
     def _packed_known(self, states: list[Any]) -> Any:
         return None if all(state is None for state in states) else self.packed(states)
+
+
+class WithCell(Stateful, abstract=True):
+    """The base of modules whose states are an output and a cell, of which Lua has a list.
+
+    Fields: ``cells`` and ``gradCells``, by step; ``userPrevCell`` and ``userNextGradCell``, as
+    ``userPrevOutput`` and ``userNextGradOutput``.
+    """
+
+    states = (OUTPUT, CELL)
+    step_tables = (*Stateful.step_tables, "cells", "gradCells")
+    state_fields = ("outputs", "cells")
+    userPrevCell: Tensor | None = None
+    userNextGradCell: Tensor | None = None
+    cells: dict[int, Tensor]
+    gradCells: dict[int, Tensor]
+
+    @property
+    def cell(self) -> Tensor | None:
+        """The latest cell."""
+        return self.cells.get(self.step - 1)
+
+    def packed(self, states: list[Any]) -> Any:
+        return states
+
+    def unpacked(self, states: Any) -> list[Any]:
+        return [None, None] if states is None else list(states)
+
+    def convert(self, conversion: Conversion, name: str) -> None:
+        # As in Torch7, where no others do it.
+        self.forget()
+        self._clear_tables()
+        super().convert(conversion, name)

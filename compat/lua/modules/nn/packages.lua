@@ -12,10 +12,11 @@ return {
       SpatialBinaryLogisticRegression SpatialFeatNormalization SpatialGlimpse SpatialRegionDropout
       SpatialUniformCrop TotalDropout VRClassReward]],
    nnx = set'SpatialClassifier SpatialNormalization SpatialPadding SpatialReSampling',
-   rnn = set[[AbstractRecurrent AbstractSequencer BiSequencer BiSequencerLM CopyGrad FastLSTM GRU LSTM LinearNoBias
-      LookupTableMaskZero MaskZero MaskZeroCriterion MuFuRu NormStabilizer Recurrence Recurrent RecurrentAttention
-      Recursor Repeater RepeaterCriterion SAdd SeqBRNN SeqGRU SeqLSTM SeqLSTMP SeqReverseSequence Sequencer
-      SequencerCriterion TrimZero]],
+   rnn = set[[AbstractRecurrent AbstractSequencer BiSequencer BiSequencerLM CopyGrad FastLSTM GRU LinearNoBias LinearRNN
+      LookupRNN LookupTableMaskZero LSTM MaskZero MaskZeroCriterion MuFuRu NormStabilizer RecGRU RecLSTM Recurrence
+      Recurrent RecurrentAttention Recursor Repeater RepeaterCriterion ReverseSequence ReverseUnreverse SAdd SeqBGRU
+      SeqBLSTM SeqBRNN SeqGRU SeqLSTM SeqLSTMP SeqReverseSequence Sequencer SequencerCriterion StepGRU StepLSTM
+      TrimZero]],
    cunn = set'DataParallelTable',
    torch_rnn = set'LanguageModel VanillaRNN TemporalCrossEntropyCriterion',
 }

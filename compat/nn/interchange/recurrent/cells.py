@@ -17,20 +17,21 @@ class Cell(Remembering):
     Args:
         step: computes the next memory from ``[input, *memory]``; the first entry
             is the output.
-        size: the size of the output.
+        sizes: the sizes of the entries of the memory.
         start: the tensors of the first memory; None for zeros.
     """
 
-    def __init__(self, step: nn.Module, size: int, start: list[Tensor | None]) -> None:
+    def __init__(self, step: nn.Module, sizes: list[int], start: list[Tensor | None]) -> None:
         super().__init__()
         self.step = step
-        self.size = size
+        self.sizes = sizes
         self.start = start
 
     def forward(self, input: Tensor) -> Tensor:
         def first() -> list[Tensor]:
-            zeros = input.new_zeros([*input.shape[:-1], self.size])
-            return [zeros if own is None else own for own in self.start]
+            batch = input.shape[:-1]
+            begun = zip(self.start, self.sizes, strict=True)
+            return [input.new_zeros([*batch, n]) if own is None else own for own, n in begun]
 
         memory = flow().begun(self.memory, first)
         self.memory = self.step([input, *([memory] if isinstance(memory, Tensor) else memory)])
@@ -40,9 +41,9 @@ class Cell(Remembering):
 @converts(torch7.LSTM)
 def _lstm(module: Any, convert: ToTorch) -> nn.Module:
     states = [start(module.userPrevOutput), start(module.userPrevCell)]
-    return Cell(convert.child(module, 0), module.outputSize, states)
+    return Cell(convert.child(module, 0), [module.outputSize] * 2, states)
 
 
 @converts(torch7.GRU)
 def _gru(module: Any, convert: ToTorch) -> nn.Module:
-    return Cell(convert.child(module, 0), module.outputSize, [start(module.userPrevOutput)])
+    return Cell(convert.child(module, 0), [module.outputSize], [start(module.userPrevOutput)])

@@ -41,7 +41,10 @@ class Recurrence(Remembering):
 
     def _zeros(self, like: Tensor, size: list[Any], batch: list[int]) -> Any:
         if isinstance(size[0], (int, float)):
-            return like.new_zeros([*batch, *map(int, size)])
+            dtype = like.dtype
+            if not dtype.is_floating_point:  # the input is indices
+                dtype = next((p.dtype for p in self.module.parameters()), dtype)
+            return like.new_zeros([*batch, *map(int, size)], dtype=dtype)
         return [self._zeros(like, list(part), batch) for part in size]
 
 

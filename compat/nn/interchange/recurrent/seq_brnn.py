@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor, nn
 
 from compat.nn.interchange.to_torch import converts_simply, converts_to_inner
@@ -9,7 +11,7 @@ from compat.nn.recurrent import seq_brnn as torch7
 
 
 class Reverse(nn.Module):
-    """The input in reverse along a dimension.
+    """The input, a tensor or a list, in reverse along a dimension.
 
     PyTorch: ``torch.flip``.
     """
@@ -18,9 +20,11 @@ class Reverse(nn.Module):
         super().__init__()
         self.dim = dim
 
-    def forward(self, input: Tensor) -> Tensor:
-        return input.flip(self.dim)
+    def forward(self, input: Any) -> Any:
+        return input.flip(self.dim) if isinstance(input, Tensor) else input[::-1]
 
 
 converts_simply(torch7.SeqReverseSequence, lambda m: Reverse(m.dim - 1))
-converts_to_inner(torch7.SeqBRNN)
+converts_simply(torch7.ReverseSequence, lambda m: Reverse(0))
+for _class in (torch7.SeqBRNN, torch7.ReverseUnreverse, torch7.SeqBLSTM, torch7.SeqBGRU):
+    converts_to_inner(_class)

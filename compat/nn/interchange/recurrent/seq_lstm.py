@@ -14,19 +14,16 @@ from compat.nn.recurrent import seq_lstm as torch7
 
 @converts(torch7.SeqLSTM)
 def _seq_lstm(module: Any, convert: ToTorch) -> nn.Module:
-    inputs, outputs = module.inputsize, module.outputsize
-    layer = SeqLSTM(inputs, outputs, batch_first=module.batchfirst, device="meta")
-    return begun(filled(layer, module, inputs, convert), module)
-
-
-@converts(torch7.SeqLSTMP)
-def _seq_lstm_p(module: Any, convert: ToTorch) -> nn.Module:
     inputs, hidden, outputs = module.inputsize, module.hiddensize, module.outputsize
-    if outputs >= hidden:
+    options = {"batch_first": module.batchfirst, "device": "meta"}
+    if module.weightO is None:
+        layer = SeqLSTM(inputs, outputs, **options)
+    elif outputs >= hidden:
         raise ValueError(
             f"torch.nn has no equivalent of an outputsize of {outputs}; less than the hiddensize, "
             f"{hidden}, is accepted"
         )
-    layer = SeqLSTM(inputs, hidden, batch_first=module.batchfirst, proj_size=outputs, device="meta")
-    layer.weight_hr_l0 = convert.parameter(module.weightO, Tensor.t)
+    else:
+        layer = SeqLSTM(inputs, hidden, proj_size=outputs, **options)
+        layer.weight_hr_l0 = convert.parameter(module.weightO, Tensor.t)
     return begun(filled(layer, module, inputs, convert), module)

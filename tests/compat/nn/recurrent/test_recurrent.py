@@ -829,7 +829,7 @@ def _whole_lstm(net: Any, batch_first: bool) -> Callable[[Any], Any]:
             i, f, o, g = sums.chunk(4, 1)
             c = f.sigmoid() * c + i.sigmoid() * g.tanh()
             h = o.sigmoid() * c.tanh()
-            h = h @ net.weightO if hasattr(net, "weightO") else h
+            h = h if getattr(net, "weightO", None) is None else h @ net.weightO
             outputs.append(h)
         return torch.stack(outputs, int(batch_first))
 
