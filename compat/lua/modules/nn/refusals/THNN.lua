@@ -138,6 +138,11 @@ local function labels(self, input, target)
    end
 end
 THNN.ClassNLLCriterion = both(labels)
+THNN.CrossEntropyCriterion = both(function(self, input, target)
+   input, target = input:squeeze(), type(target) == 'number' and target or target:squeeze()
+   soft(self.lsm, input)
+   labels(self.nll, input, target)
+end)
 
 local as_many = both(function(self, input, target) same_count({'input', 'target'}, input, target) end)
 for name in ('AbsCriterion DistKLDivCriterion MarginCriterion MSECriterion SmoothL1Criterion SoftMarginCriterion'):gmatch('%S+') do

@@ -1,0 +1,21 @@
+-- What layers say of inputs that they do not take
+require 'nn'
+local function T(name, f) print(name, (tostring(select(2, pcall(f))):gsub('^[^\n]*/([^/]*%.lua):%d+: ', '%1: '):gsub(' at /[^)]*', ''))) end
+local x = torch.ones(2, 3)
+T('label', function() nn.CrossEntropyCriterion():forward(x, torch.Tensor{1, 5}) end)
+T('label 0', function() nn.CrossEntropyCriterion():forward(x, torch.Tensor{0, 1}) end)
+T('label of one', function() nn.CrossEntropyCriterion():forward(torch.ones(3), 4) end)
+T('labels', function() nn.CrossEntropyCriterion():forward(x, torch.Tensor{1, 2, 3}) end)
+T('weights', function() nn.CrossEntropyCriterion(torch.ones(2)):forward(x, torch.Tensor{1, 2}) end)
+T('narrow', function() nn.Narrow(1, 2, 5):forward(x) end)
+T('narrow dim', function() nn.Narrow(3, 1, 1):forward(x) end)
+T('narrow back', function() nn.Narrow(3, -1, 1):forward(x) end)
+T('select', function() nn.Select(1, 3):forward(x) end)
+T('select dim', function() nn.Select(3, 1):forward(x) end)
+T('select back', function() nn.Select(3, -1):forward(x) end)
+T('transpose', function() nn.Transpose({1, 3}):forward(x) end)
+T('mm', function() nn.MM():forward{x, x} end)
+T('mm 3', function() nn.MM(false, true):forward{x, torch.ones(2, 3, 2)} end)
+T('mm batch', function() nn.MM():forward{torch.ones(2, 2, 2), torch.ones(3, 2, 2)} end)
+T('mm 1', function() nn.MM():forward{torch.ones(2), torch.ones(3, 2, 2)} end)
+T('mm one', function() nn.MM():forward{x} end)
