@@ -19,3 +19,8 @@ T('mm 3', function() nn.MM(false, true):forward{x, torch.ones(2, 3, 2)} end)
 T('mm batch', function() nn.MM():forward{torch.ones(2, 2, 2), torch.ones(3, 2, 2)} end)
 T('mm 1', function() nn.MM():forward{torch.ones(2), torch.ones(3, 2, 2)} end)
 T('mm one', function() nn.MM():forward{x} end)
+require 'nngraph'
+local a, b = nn.Identity()(), nn.Identity()()
+local graph = nn.gModule({a, b}, {nn.CAddTable(){a, b}, nn.Tanh()(a)})
+T('graph', function() graph:forward{x} end)
+T('graph back', function() graph:forward{x, x} graph:backward({x, x}, {x}) end)

@@ -54,7 +54,14 @@ end
 
 local function updateOutput(self, input)
    local n = self.nInputs or #self.innode.children
-   if n > 1 and type(input) ~= 'table' then error(('expecting table of %s inputs'):format(n)) end
+   if n < 2 then return end
+   if type(input) ~= 'table' then error(('expecting table of %s inputs'):format(n)) end
+   if #input ~= n then error(('Got %s inputs instead of %s'):format(#input, n)) end
 end
 
-return {gModule = {__init = __init, updateOutput = updateOutput}}
+local function updateGradInput(self, _, gradOutput)
+   local n = #self.outnode.children
+   if n > 1 and #gradOutput ~= n then error(('Got %s gradOutputs instead of %s'):format(tostring(#gradOutput), n)) end
+end
+
+return {gModule = {__init = __init, updateOutput = updateOutput, updateGradInput = updateGradInput}}
