@@ -18,7 +18,7 @@ from compat.port.know.types import (
     of_lua,
     tensor,
 )
-from compat.port.library import function_results
+from compat.port.library import function_results, tensors
 from compat.port.library.results import has_size_1
 from compat.port.read import syntax as s
 
@@ -30,6 +30,8 @@ OF_LISTS = {"ipairs", "table.concat", "table.sort", "unpack", "table.remove", "t
 
 def reshaped(known: Inference, node: s.Node, new: Type) -> None:
     """Note that a variable's tensor has another number of dimensions from here on."""
+    while isinstance(node, s.Call) and tensors.gives_itself(node.method):
+        node = node.function
     own = known.stored(node)
     if own is not None and own.is_tensor and new.is_tensor:
         known.join(own, new)

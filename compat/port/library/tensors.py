@@ -155,8 +155,9 @@ cmul tt              {1o} * {2o} -> t1
 cdiv tt              {1o} / {2o} -> t1
 pow t(n|t)           {1.} ** {2u} -> t1
 cpow tt              {1.} ** {2u} -> t1
-mm|bmm tt            torch.{name}({1}, {2}) -> t2
-mv tt                torch.mv({1}, {2}) -> t2
+mm tt                torch.mm({1}, {2}) -> t2d
+bmm tt               torch.bmm({1}, {2}) -> t3d
+mv tt                torch.mv({1}, {2}) -> t1d
 ger tt               torch.outer({1}, {2}) -> t2d
 dot tt               {1.}.flatten().dot({2.}.flatten()).item() -> n
 dist tt              torch.dist({1}, {2}).item() -> n
@@ -294,6 +295,11 @@ def gives_tensor(table: Rules, name: str) -> bool:
     """Return whether a method or function gives one tensor, whatever it is given."""
     results = {rule.result for rule in table.all(name)}
     return bool(results) and all(r[0] in "=t" and not {*",-|"} & {*r} for r in results)
+
+
+def gives_itself(method: str | None) -> bool:
+    """Return whether a method changes its tensor, and gives it."""
+    return method in ("resize", "resizeAs") or any(r.result == "=" for r in METHODS.all(method or ""))
 
 
 def rule(table: Rules, name: str, kinds: str) -> Rule | None:

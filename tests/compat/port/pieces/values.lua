@@ -1549,3 +1549,10 @@ local h = {[0] = 1}
 h[0] = h[0] + 1
 h[1] = h[0] + h[0]
 print(h[0], h[1])
+
+-- # products have a fixed number of dimensions, and a chain of methods may change that of its tensor
+local M = torch.Tensor{{2, 1}, {0, 3}}
+local d = M[1]:clone()
+d:add(1):resize(2, 1)
+print(torch.mm(torch.mm(d:t(), M), d)[1][1] + 1, torch.mm(M, d)[2][1] * 2, d[1])
+print(torch.mv(M, M[1])[2] + 1, torch.bmm(M:view(1, 2, 2), M:view(1, 2, 2))[1][1][2])
