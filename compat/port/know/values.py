@@ -302,14 +302,13 @@ def _arithmetic(known: Inference, operator: str, left: Type, right: Type) -> Typ
         if own is not None:
             found: list[Type] = known.call(own, [left, right])
             return found[0]
-    if left.is_int and right.is_int and operator in "+-*%":
-        made = Type(Kind.INT)
-        made.zero = operator == "-" or (operator == "+" and left.zero and right.zero)
-        return made
-    if operator == "/" and left.is_number and right.is_number:
-        return Type(Kind.FLOAT)
     if left.is_number and right.is_number:
-        return Type(Kind.FLOAT if Kind.FLOAT in left.atoms | right.atoms else Kind.NUMBER)
+        are_ints = left.is_int and right.is_int and operator in "+-*%"
+        is_float = operator == "/" or Kind.FLOAT in left.atoms | right.atoms
+        made = Type(Kind.INT if are_ints else Kind.FLOAT if is_float else Kind.NUMBER)
+        both, one = left.zero and right.zero, left.zero or right.zero
+        made.zero = {"+": both, "-": are_ints, "*": one, "/": left.zero}.get(operator, False)
+        return made
     if not left.atoms or not right.atoms:
         return Type()
     return Type(Kind.NUMBER)

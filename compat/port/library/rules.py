@@ -152,7 +152,7 @@ def fit(made: Code, node: s.Node, like: s.Node, draft: Draft, is_copy: bool = Fa
 
     Torch7 goes through both element by element, PyTorch repeats one to fit the other.
     """
-    own, other = draft.types.type(like).without(Kind.NIL), draft.types.type(node)
+    own, other = (draft.types.type(n).without(Kind.NIL) for n in (like, node))
     is_turned = _viewed_as(node, like)
     kinds = Kind.TENSOR, Kind.MASK
     is_either = other.only(*kinds) or (is_copy and other.may(Kind.TENSOR))
@@ -165,7 +165,7 @@ def fit(made: Code, node: s.Node, like: s.Node, draft: Draft, is_copy: bool = Fa
     is_odd = own.thin != other.thin and (own.thin or own.dims <= {1, -1})
     is_odd |= own.dims == {1} and max(other.dims, default=1) > 1
     if is_copy:  # what is copied is repeated, where it goes is not
-        is_odd = other.thin != own.thin and not other.buffer
+        is_odd = own.dims == {1} if other.buffer else other.thin != own.thin
     # A layer's weights have two dimensions or more, but for those of few.
     is_weight = isinstance(like, s.Index) and s.constant(like.key) in ("weight", "gradWeight")
     is_odd |= is_weight and own.dims == {-1} and other.dims == {1}

@@ -299,7 +299,9 @@ def gives_tensor(table: Rules, name: str) -> bool:
 
 def gives_itself(method: str | None) -> bool:
     """Return whether a method changes its tensor, and gives it."""
-    return method in ("resize", "resizeAs") or any(r.result == "=" for r in METHODS.all(method or ""))
+    return method in ("resize", "resizeAs") or any(
+        r.result == "=" for r in METHODS.all(method or "")
+    )
 
 
 def rule(table: Rules, name: str, kinds: str) -> Rule | None:

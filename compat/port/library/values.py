@@ -31,13 +31,19 @@ def power(node: s.Call, draft: Draft) -> Code | None:
 
 
 def extreme(node: s.Call, draft: Draft) -> Code | None:
-    """``math.max`` and ``math.min``: of one value, Python's take what they go through."""
+    """``math.max`` and ``math.min``: of one value, Python's take what they go through, and of two
+    the first if one is nan, where Lua's take the second.
+    """
     function = (draft.types.dotted(node.function) or "").removeprefix("math.")
     made = draft.arguments(node)
     if len(made) == 1:
         is_open = made[0].text.startswith("*")
         return code.call(function, made[0].text[1:]) if is_open else made[0]
     is_open = len(made) == 2 and made[1].text.startswith("*")
+    are_ints = all(draft.types.type(argument).is_int for argument in node.arguments)
+    has_calls = any(isinstance(n, s.Call) for a in node.arguments for n in s.walk(a))
+    if len(made) == 2 and not (is_open or are_ints or has_calls):
+        return code.call(function, made[1], made[0])
     return code.call(function, f"[{made[0]}, {made[1]}]") if is_open else None
 
 

@@ -128,9 +128,11 @@ def arithmetic(
     if is_either and operator in "+-*":
         return code.binary(a, operator, b)
     names = {"+": "add", "-": "sub_", "*": "mul", "/": "div", "%": "mod", "^": "pow"}
-    if not known and operator in "+-" and not (left.may(Kind.STRING) and left.atoms):
+    is_sum = operator in "+-" and not (left.may(Kind.STRING) and left.atoms)
+    is_thin = left.thin or right.thin  # its sum with a vector is a matrix in PyTorch
+    if not known and is_sum and not is_thin:
         return code.binary(a, operator, b)
-    if not known:
+    if not known and not is_sum:
         either = node.left if not left.atoms else node.right
         draft.unknown(either, "operators")
     return code.call(f"lua.{names[operator]}", a, b)

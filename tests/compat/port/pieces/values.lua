@@ -1556,3 +1556,36 @@ local d = M[1]:clone()
 d:add(1):resize(2, 1)
 print(torch.mm(torch.mm(d:t(), M), d)[1][1] + 1, torch.mm(M, d)[2][1] * 2, d[1])
 print(torch.mv(M, M[1])[2] + 1, torch.bmm(M:view(1, 2, 2), M:view(1, 2, 2))[1][1][2])
+
+-- # shares of what was counted, which may be none
+local function score(right, given, wanted)
+  local precision, recall = 0, 0
+  for i = 1, given do if i <= right then precision = precision + 1 recall = recall + 1 end end
+  precision = precision / given
+  recall = recall / wanted
+  return 2 * precision * recall / (precision + recall), 1 / (4 * precision * 0.5 + recall)
+end
+print(score(1, 2, 4))
+print(score(0, 2, 4))
+local function extremes(a, b) return math.max(a, b), math.min(a, b), math.max(a, 0), math.max(0, a) end
+print(extremes(score(0, 2, 4), 1.5))
+print(extremes(1.5, (score(0, 2, 4))))
+
+-- # a column and a row that nobody knows
+local rows = {torch.Tensor{1, 2, 3}}
+local function pick(from, key) return from[key] end
+local start = torch.Tensor(3, 1):fill(2)
+local sum = start + pick(rows, 1)
+print(sum, pick(rows, 1) - start)
+local M = torch.Tensor{{1, 2, 3}, {4, 5, 6}}
+local key = loadstring('return 2')()
+print(start + M[key], M[key] - start)
+
+-- # what a net gives, copied into a vector
+local net = require('nn').Sequential():add(nn.Linear(2, 3)):add(nn.View(1, 3))
+local scores = torch.zeros(3, 2)
+for i = 1, 2 do
+  local out = net:forward(torch.Tensor{i, 1})
+  scores:select(2, i):copy(out)
+end
+print(scores:ne(0):sum())
