@@ -306,8 +306,9 @@ def _arithmetic(known: Inference, operator: str, left: Type, right: Type) -> Typ
         are_ints = left.is_int and right.is_int and operator in "+-*%"
         is_float = operator == "/" or Kind.FLOAT in left.atoms | right.atoms
         made = Type(Kind.INT if are_ints else Kind.FLOAT if is_float else Kind.NUMBER)
-        both, one = left.zero and right.zero, left.zero or right.zero
-        made.zero = {"+": both, "-": are_ints, "*": one, "/": left.zero}.get(operator, False)
+        both, either = left.zero and right.zero, left.zero or right.zero
+        zeros = {"+": both, "-": are_ints, "*": either, "/": left.zero}
+        made.zero = zeros.get(operator, False)
         return made
     if not left.atoms or not right.atoms:
         return Type()
