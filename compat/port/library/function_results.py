@@ -8,7 +8,14 @@ from compat.port.know.shapes import captures
 from compat.port.know.types import Kind, Table, Type, tensor
 from compat.port.library import tensors
 from compat.port.library.lua_functions import FUNCTIONS
-from compat.port.library.results import SEVERAL, kind_of, module_method, rule_types, type_named
+from compat.port.library.results import (
+    SEVERAL,
+    cat_dims,
+    kind_of,
+    module_method,
+    rule_types,
+    type_named,
+)
 from compat.port.library.table import Rule
 from compat.port.read import syntax as s
 
@@ -80,7 +87,7 @@ def count(path: str, node: s.Call) -> int | None:
 
 def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | None:
     """Return the types of what a function of a package gives; None if it is not known."""
-    if path in ("math.max", "math.min", "math.abs"):
+    if path in ("math.max", "math.min", "math.abs", "math.fmod"):
         joined = Type()
         for kind in arguments:
             joined.join(kind)
@@ -106,7 +113,11 @@ def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | Non
         return _captured(own, node) if path in ("string.match", "string.find") else own
     head, _, name = path.partition(".")
     if head == "torch":
-        return _torch(name, arguments)
+        found = _torch(name, arguments)
+        if name == "cat" and found[0].is_tensor and found[0] is not arguments[0]:
+            parts = [kind for kind in arguments if not kind.is_number]
+            found[0].dims = cat_dims(s.constant(node.arguments[-1]), parts)
+        return found
     if head in ("nn", "cudnn"):
         made, (of, _, method) = Type(Kind.MODULE), name.partition(".")
         made.classes = {f"{head}.{of}"} - {"nn.?"}

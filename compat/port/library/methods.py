@@ -10,6 +10,7 @@ from compat.port.know.shapes import is_maker
 from compat.port.know.types import Kind, Type
 from compat.port.library import packages, results, rules, tensors
 from compat.port.library.functions import function
+from compat.port.library.joined import joined
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.arguments import fitting
@@ -204,6 +205,9 @@ def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
                     "lua.apply", draft.value(node.function), draft.value(node.arguments[0])
                 )
         if rule is not None and rules.fits(rule, [kind, *kinds]):
+            made = joined([node.function, *node.arguments], draft) if name == "cat" else None
+            if made is not None:
+                return made
             made = rules.apply(rule, node.function, node.arguments, draft)
             return rules.item(made, node, draft) if rule.result == "t|?" else made
         if rule is None and name in tensors.WITH_RESULT:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from compat.port.know.types import Kind, Table, Type, tensor
 from compat.port.library import tensors
 from compat.port.library.table import Rule, Rules
@@ -224,6 +226,8 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
             return [tensor(owner.dtypes, owner.dims)]
         return [tensor(owner.dtypes) if is_tensor else Type()]
     found = rule_types(rule, [owner], arguments)
+    if node.method == "cat":
+        found[0].dims = cat_dims(s.constant(node.arguments[-1]), [owner, *arguments[:1]])
     if node.method == "type" and s.names_tensor(node.arguments[0] if node.arguments else None):
         return [tensor(["Long", "Default"], owner.dims)]  # of any type
     found[0].thin |= has_size_1(node.method, node)
@@ -236,6 +240,21 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
     if node.method in _STRIDED and found[0] is not owner:
         found[0].strided = True
     return found
+
+
+def cat_dims(last: object, given: list[Type]) -> set[int]:
+    """Return the number of dimensions of what ``cat`` gives: that of its largest part, or one that
+    its parts lack.
+    """
+    sizes = [part_of(kind).dims or {-1} for kind in given]
+    least = last if isinstance(last, int) else 1
+    many = {max(least, *each) for each in itertools.product(*sizes)}
+    return {-1} if any(-1 in own for own in sizes) else many
+
+
+def part_of(kind: Type) -> Type:
+    """Return the type of the entries of a list, or the type itself."""
+    return kind if kind.shape is None else kind.shape.items
 
 
 def has_size_1(name: str, node: s.Call) -> bool:

@@ -6,6 +6,7 @@ import re
 
 from compat.port.know.types import Kind, Type
 from compat.port.library import function_results, results, rules, tensors
+from compat.port.library.joined import joined
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
@@ -32,8 +33,8 @@ def torch_function(name: str, node: s.Call, draft: Draft) -> Code:
         if found is not None:
             rule, has_result = found
             operands = kinds[1:] if has_result else kinds
-            if name == "cat" and not has_result and (stacked := _stacked(node, kinds, draft)):
-                return stacked
+            if name == "cat" and (made := joined(node.arguments, draft)) is not None:
+                return made
             if rules.fits(rule, operands):
                 draft.page.resolve(
                     "run" if all(map(draft.types.was_seen, [node, *node.arguments])) else "code"
@@ -69,20 +70,6 @@ def _copied(node: s.Call, draft: Draft) -> Code | None:
     if draft.types.dotted(inner.function) != "torch.serialize" or inner.method is not None:
         return None
     return code.call("copy.deepcopy", draft.value(inner.arguments[0]))
-
-
-def _stacked(node: s.Call, kinds: list[Type], draft: Draft) -> Code | None:
-    """``torch.cat`` along a dimension that the tensors do not have: PyTorch's ``stack``."""
-    *given, last = node.arguments
-    if not given or not isinstance(last, s.Constant) or not isinstance(last.value, int):
-        return None
-    shape = kinds[0].shape
-    part = kinds[0] if shape is None else shape.items
-    if not part.is_tensor or part.dims != {last.value - 1}:
-        return None
-    values = [str(draft.value(a)) for a in given]
-    parts = values[0] if shape is not None else f"[{', '.join(values)}]"
-    return code.call("torch.stack", parts, str(last.value - 1))
 
 
 def _constructor(name: str, node: s.Call, kinds: list[Type], draft: Draft) -> Code | None:

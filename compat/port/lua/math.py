@@ -19,10 +19,17 @@ def _given(name: str, *args: float) -> float:
     return found
 
 
-acos, asin, cos, exp, fmod, log10, sin, sqrt, tan = (
+acos, asin, cos, exp, log10, sin, sqrt, tan = (
     functools.partial(_given, name)
-    for name in ("acos", "asin", "cos", "exp", "fmod", "log10", "sin", "sqrt", "tan")
+    for name in ("acos", "asin", "cos", "exp", "log10", "sin", "sqrt", "tan")
 )
+
+
+def fmod(x: float, y: float) -> float:
+    """``math.fmod``, of ints an int."""
+    found = _given("fmod", x, y)
+    are_ints = isinstance(x, int) and isinstance(y, int)
+    return int(found) if are_ints and math.isfinite(found) else found
 
 
 def log(x: float, base: float | None = None) -> float:

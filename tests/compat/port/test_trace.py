@@ -323,3 +323,9 @@ def test_arguments_that_a_run_saw_may_be_a_list_and_a_dict(agree: Callable[..., 
         "print(f(torch.ones(2), jit, size))\n"
     )
     agree({"main.lua": main}, run="")
+
+
+def test_remainders_that_a_run_saw_whole_are_indices(agree: Callable[..., Path]) -> None:
+    agree(
+        {"main.lua": "for i = 1, 3 do print(torch.eye(3)[{math.fmod(i, 3) + 1, {}}]) end"}, run=""
+    )

@@ -1589,3 +1589,16 @@ for i = 1, 2 do
   scores:select(2, i):copy(out)
 end
 print(scores:ne(0):sum())
+
+-- # remainders of ints are indices
+local names = {'a', 'b', 'c'}
+for i = 1, 6 do io.write(names[math.fmod(i, 3) + 1], ' ', math.fmod(i, 2), ' ') end
+print(math.fmod(-7, 3), math.fmod(7.5, 2), math.fmod(1, 0), torch.eye(2)[{math.fmod(5, 2) + 1, {}}])
+
+-- # tensors of fewer dimensions, joined with others
+local x, y = torch.Tensor{1, 2}, torch.Tensor{3, 4}
+local a = torch.cat(x, y, 2)
+local m = torch.Tensor{{5, 6}, {7, 8}}
+print(a, a[1][2] + 1, torch.cat(m, x, 2)[1][3] + 1, torch.cat(x, m, 2)[2][3] * 2, torch.cat(m, m)[2][4] + 1)
+print(x:cat(m, 2)[2][1] + 1, x:cat(y, 2)[1][2] + 1, torch.cat({x, y}, 2)[2][2] + 1, torch.cat({x, y})[3] + 1)
+print(torch.cat({m, x, a}, 2)[2][4] + 1, torch.cat(x, m[1][1] > 2 and m or x, 2), torch.cat({m, m}, 3)[2][1][2] + 1)
