@@ -55,10 +55,12 @@ def _has_own_meta(kind: Type, seen: set[int]) -> bool:
 
 
 def save(node: s.Call, draft: Draft) -> Code | None:
-    """``torch.save``: sizes become a table, functions are left out."""
+    """``torch.save``: sizes become a table, functions are left out; Lua saves what only it has."""
     if len(node.arguments) < 2:
         return None
     held = _held(draft.types.type(node.arguments[1]), set())
+    if Kind.OTHER in held:
+        return code.call("lua.torch.save", *draft.arguments(node))
     if Kind.SIZES in held:
         draft.page.mark("sizes are saved as a table, not as a LongStorage", "files")
     if Kind.FUNCTION not in held:
@@ -70,7 +72,8 @@ def save(node: s.Call, draft: Draft) -> Code | None:
 
 def _held(kind: Type, seen: set[int]) -> set[Kind]:
     """Return what a value may be, and what is in its tables."""
-    found = set(kind.atoms)
+    is_of_lua = any(name.startswith("tds.") for name in kind.classes)
+    found = kind.atoms | ({Kind.OTHER} if is_of_lua else set())
     shape = kind.shape
     if shape is None or id(shape) in seen:
         return found

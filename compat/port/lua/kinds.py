@@ -54,7 +54,8 @@ def typename(value: Any) -> str | None:
     if isinstance(value, Storage):
         return tensor_type(value.tensor).replace("Tensor", "Storage")
     if isinstance(value, (Object, dict)):
-        return getattr(_type(value), "typename", None)  # a table's own fields tell nothing
+        own = getattr(_type(value), "typename", None)  # a table's own fields tell nothing
+        return own or _entry_name(_type(value))
     if isinstance(value, Original) or is_of_lua(value):
         return original_typename(value)
     if isinstance(value, (Timer, CmdLine, Generator)):

@@ -210,6 +210,11 @@ class Original:
     def __str__(self) -> str:
         return str(called(function_of("tostring"), self))
 
+    def __deepcopy__(self, memo: object) -> Any:
+        return called(
+            function_of("function(x) return torch.deserialize(torch.serialize(x)) end"), self
+        )
+
 
 def original_typename(owner: Original) -> str | None:
     """``torch.typename`` of an object that only Lua has."""

@@ -18,6 +18,7 @@ from compat.port.lua.tensors import Pointer, element, selected
 from compat.port.lua.text import Error, tostring
 from compat.port.lua.values import Steps, adjust, array_size, border, first, truth
 from compat.port.write.python_names import METAMETHODS
+from compat.t7.objects.known_classes import Hash
 
 string_methods: dict[str, Callable[..., Any]] = {}  # those of Lua's, from package string
 
@@ -286,9 +287,7 @@ def index(t: Any, key: Any) -> Any:
         return element(t, key)
     if isinstance(t, str):
         return string_methods.get(key) or getattr(str, str(key), None)
-    if kinds.is_of_lua(t) or isinstance(t, Pointer):
-        return t[key]
-    if isinstance(t, Original) and not isinstance(key, str):
+    if kinds.is_of_lua(t) or isinstance(t, (Pointer, Original)):
         return t[key]
     if t is None or isinstance(t, (bool, int, float, FunctionType)):
         raise TypeError(f"attempt to index a {kinds.type(t)} value")
@@ -353,6 +352,8 @@ def put(t: Any, key: Any, value: Any, pads: bool = False) -> None:
         t[selected(key)] = value
     elif isinstance(t, Storage):
         t.tensor[int(key) - 1] = value
+    elif isinstance(t, Original):
+        t[key] = value
     elif t is None or isinstance(t, (bool, int, float, FunctionType)):
         raise TypeError(f"attempt to index a {kinds.type(t)} value")
     elif isinstance(key, str):
@@ -377,7 +378,7 @@ def length(t: Any) -> Any:
         return first(handler(t))
     if isinstance(t, Object) and not hasattr(t, "__len__"):
         t = vars(t)
-    if isinstance(t, dict):
+    if isinstance(t, dict) and not isinstance(t, Hash):
         return border(lambda i: dict.get(t, i), array_size(t))
     is_open = type(t) is list and t and t[-1] is None
     return border(lambda i: t[i - 1], len(t)) if is_open else len(t)

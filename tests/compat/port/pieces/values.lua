@@ -1602,3 +1602,21 @@ local m = torch.Tensor{{5, 6}, {7, 8}}
 print(a, a[1][2] + 1, torch.cat(m, x, 2)[1][3] + 1, torch.cat(x, m, 2)[2][3] * 2, torch.cat(m, m)[2][4] + 1)
 print(x:cat(m, 2)[2][1] + 1, x:cat(y, 2)[1][2] + 1, torch.cat({x, y}, 2)[2][2] + 1, torch.cat({x, y})[3] + 1)
 print(torch.cat({m, x, a}, 2)[2][4] + 1, torch.cat(x, m[1][1] > 2 and m or x, 2), torch.cat({m, m}, 3)[2][1][2] + 1)
+
+-- # maps of tds in files
+local tds = require 'tds'
+local h, v = tds.Hash(), tds.Vec()
+h.a, h[2], h['with'], h['get'], h.lambda = 1, 'b', 3, 4, 5
+v:insert(torch.ones(2))
+local words = {}
+for k in pairs(h) do words[#words + 1] = tostring(k) end
+table.sort(words)
+print(table.concat(words, ' '), h['with'], h.get, h.lambda, h.items, h['and'])
+h.lambda = nil
+local f = os.tmpname()
+torch.save(f, {h = h, list = {v}, n = 5})
+local back = torch.load(f)
+print(#back.h, back.h.a, back.h['with'], back.h[2], #back.list[1], back.list[1][1], back.n, torch.type(back.h))
+torch.save(f, torch.deserialize(torch.serialize(v)))
+print(#torch.load(f))
+os.remove(f)
