@@ -110,7 +110,7 @@ def believed(known: Inference, own: Type, facts: list[str]) -> Type:
         Kind.MODULE,
         Kind.OBJECT,
     }:
-        if Kind.OPTIONS in own.atoms or Kind.TABLE not in own.atoms:
+        if Kind.TABLE not in own.atoms:
             both.atoms.discard(Kind.TABLE)
         both.atoms |= own.atoms & _NO_PLAIN_TABLES
     if own.atoms & {Kind.OBJECT, Kind.CLASS}:

@@ -329,3 +329,16 @@ def test_remainders_that_a_run_saw_whole_are_indices(agree: Callable[..., Path])
     agree(
         {"main.lua": "for i = 1, 3 do print(torch.eye(3)[{math.fmod(i, 3) + 1, {}}]) end"}, run=""
     )
+
+
+def test_tables_with_the_fields_of_options_stay_tables(agree: Callable[..., Path]) -> None:
+    main = (
+        "lapp = require 'pl.lapp'\n"
+        "opt = lapp[[\n  --rate (default 0.1) r\n  --momentum (default 0.5) m\n]]\n"
+        "local step = require 'step'\nconfigs = {}\n"
+        "for _, c in pairs({'D', 'G'}) do\n  configs[c] = {}\n"
+        "  configs[c].rate = opt.rate\n  configs[c].momentum = opt.momentum\nend\n"
+        "step()\nconfigs.D.rate = configs.D.rate / 2\nprint(configs.D.rate)"
+    )
+    step = "return function() print(configs.G.rate .. ' ' .. configs.G.momentum) end"
+    agree({"main.lua": main, "step.lua": step}, run="")
