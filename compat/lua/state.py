@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from compat.lua.language import install_compiler
+
 FOLDER = Path(__file__).parent
 # In the order in which they need each other.
 _CORE = (
@@ -95,3 +97,23 @@ def compiled_core(implementation: Any) -> list[str]:
         posing = name[0].islower() and name != "init"
         compiled.append(compile(text, "=(torch)" if posing else f"@torch/{name}.lua"))
     return compiled
+
+
+@functools.cache
+def _compiler() -> Any:
+    """Return a state that compiles texts, and runs none; None where lupa has no LuaJIT."""
+    try:
+        lua = new_state(implementation(None))
+    except ImportError:
+        return None
+    install_compiler(lua)
+    return lua if lua.globals().jit else None
+
+
+def refusal(source: bytes) -> str:
+    """Return why LuaJIT does not take a text, ``:3: 'end' expected``; nothing where it does, or is
+    not here.
+    """
+    lua = _compiler()
+    said = lua and lua.eval("function(text) return (select(2, loadstring(text, '='))) end")
+    return (said and said(b" " + source)) or ""  # what begins with a space is no bytecode

@@ -34,11 +34,19 @@ def install(lua: Any, t7: Any) -> None:
         lua: lupa's runtime.
         t7: the core's table.
     """
-    load = lua.eval("function(code, ...) return assert(loadstring(code, '=[C]'))(...) end")
-    kind: Any = type(lua)
-    parts = _compiled(kind)
-    jit = lua.globals().jit
-    load(parts["operators"], jit, t7.ffi)
+    _load(lua, "operators", lua.globals().jit, t7.ffi)
     keep_main_thread(lua)
-    load(parts["library"], t7)
-    load(parts["loading"], jit, load(parts["rewrite"], jit))
+    _load(lua, "library", t7)
+    install_compiler(lua)
+
+
+def install_compiler(lua: Any) -> None:
+    """Give a state what turns text of the language into functions."""
+    jit = lua.globals().jit
+    _load(lua, "loading", jit, _load(lua, "rewrite", jit))
+
+
+def _load(lua: Any, part: str, *arguments: Any) -> Any:
+    kind: Any = type(lua)
+    load = lua.eval("function(code, ...) return assert(loadstring(code, '=[C]'))(...) end")
+    return load(_compiled(kind)[part], *arguments)

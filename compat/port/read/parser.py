@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from compat.lua.state import refusal
 from compat.port.read import syntax as s
 from compat.port.read.syntax import Block, Function, Name, Node, PortError, Statement
 
@@ -76,15 +77,10 @@ class _Reader:
         self.has_own_torch = _OWN_TORCH.search(source) is not None
 
     def file(self, root: Any) -> Block:
-        if root.has_error:
-            bad = next(_errors(root), root)
-            row, column = bad.start_point[0] + 1, bad.start_point[1] + 1
-            text = bad.text.decode("latin-1").strip().split("\n")[0][:40]
-            near = f" near {text!r}" if text else ""
-            raise PortError(f"{self.name}:{row}:{column}: this is no Lua{near}")
-        block = self.block(root)
-        for stray in _strays(block, False):
-            raise PortError(f"{self.name}:{stray.line}: break is not in a loop")
+        problem = _problem(self.source, next(_errors(root), root) if root.has_error else None)
+        block = None if root.has_error else self.block(root)  # which knows what is of a later Lua
+        if problem or block is None:
+            raise PortError(f"{self.name}:{problem}")
         return block
 
     def refuse(self, node: Any, what: str) -> PortError:
@@ -357,13 +353,21 @@ def _errors(node: Any) -> Iterator[Any]:
             yield from _errors(child)
 
 
-def _strays(node: Node, is_in_loop: bool) -> Iterator[s.Jump]:
-    """Yield each ``break`` that no loop is around."""
-    if isinstance(node, s.Jump) and node.label is None and not is_in_loop:
-        yield node
-    is_loop = isinstance(node, (s.While, s.Repeat, s.ForRange, s.ForEach))
-    for child in node.children():
-        yield from _strays(child, (is_in_loop or is_loop) and not isinstance(node, Function))
+def _problem(source: bytes, bad: Any) -> str:
+    """Return where and why a file is no Lua, in LuaJIT's words if it is here; ``bad`` is where the
+    grammar fails.
+    """
+    row, column = (bad.start_point[0] + 1, bad.start_point[1] + 1) if bad else (0, 0)
+    found = re.match(r":(\d+): (.*?(?: near '(.*)')?)$", refusal(source), re.S)
+    if found is None:
+        near = bad.text.decode("latin-1").strip().split("\n")[0][:40] if bad else ""
+        return f"{row}:{column}: this is no Lua{f' near {near!r}' if near else ''}" if bad else ""
+    number, words, token = found.groups()
+    line = source.decode("latin-1").split("\n")[int(number) - 1]
+    if token and line.count(token) == 1:
+        row, column = int(number), line.index(token) + 1
+    place = f"{row}:{column}" if row == int(number) else number
+    return f"{place}: this is no Lua: {words}"
 
 
 _OWN_TORCH = re.compile(

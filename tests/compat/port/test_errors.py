@@ -13,10 +13,15 @@ pytestmark = [pytest.mark.needs("tree_sitter"), pytest.mark.needs("tree_sitter_l
     ("source", "message"),
     [
         ("", r"\.lua is empty"),
-        ("local x = = 1\n", r"\.lua:1:\d+: this is no Lua near"),
+        (
+            "\nfor i = 1, 2 do\nif i == 1 then\nprint(i)\nend\n",
+            r"\.lua:6: this is no Lua: 'end' expected \(to close 'for' at line 2\) near '<eof>'",
+        ),
+        ("print(1);;\nif x = 5 then end\n", r"\.lua:2:6: this is no Lua: 'then' expected near '='"),
+        ("goto out\n", r"\.lua:1: this is no Lua: undefined label 'out'"),
         ("local x = 7 // 2\n", r"\.lua:1:\d+: the operator // is of a later Lua"),
         ("local x <const> = 7\n", r"\.lua:1:\d+: an attribute in <…> is of a later Lua"),
-        ("local f = function() break end\n", r"\.lua:1: break is not in a loop"),
+        ("local f = function() break end\n", r"\.lua:1: this is no Lua: no loop to break"),
         ("print(1 & 2)\n", r"the operator & is of a later Lua"),
     ],
 )
