@@ -8,12 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from compat.port.project.places import Places, loads, lua_below, templates
+from compat.port.project.places import Places, dotted, loads, lua_below, templates
 from compat.port.project.sources import Source, read
 from compat.port.read import syntax as s
 from compat.port.read.syntax import PortError
 
 _NAME = re.compile(r"[\w./ \x80-\xff-]{1,200}")
+_DEFINING = {"torch.class", "class", "require", "setmetatable"}
 _UP = 3  # folders above a script's that it may run in
 
 
@@ -26,7 +27,7 @@ class Program:
         sources: the files, the script first.
         named: how many of them were named; the others are loaded by these.
         left: what was named by a folder and cannot be read, and why.
-        starting: the scripts of a folder, which a run may mean.
+        starting: the script, or those of a folder, which a run may mean.
     """
 
     home: Path
@@ -97,7 +98,7 @@ def follow(
         raise PortError(next(iter(left.values())))
     found = [sources[path] for path in named if path in sources]
     found += [source for path, source in sources.items() if path not in named]
-    starting = []
+    starting = [found[0].path]
     if folder is not None:  # what starts comes first
         found = sorted(found, key=lambda source: not starts(source, [*sources.values()]))
         starting = [source.path for source in found if starts(source, found)]
@@ -111,10 +112,20 @@ def follow(
 
 
 def starts(source: Source, sources: Sequence[Source]) -> bool:
-    """Return whether a file starts a program: no other loads it, and it returns nothing."""
+    """Return whether a file starts a program: no other loads it, it returns nothing, and does more
+    than to define functions and classes.
+    """
     loaded = {path for one in sources for path in (*one.loads.values(), *one.maybe)}
     last = source.block.statements[-1] if source.block.statements else None
-    return source.path not in loaded and not isinstance(last, (s.Return, type(None)))
+    is_last = isinstance(last, (s.Return, type(None)))
+    return source.path not in loaded and not is_last and not _only_defines(source.block.statements)
+
+
+def _only_defines(statements: Sequence[s.Statement]) -> bool:
+    rest = [node for node in statements if not isinstance(node, s.Define)]
+    calls = {dotted(n.function) for one in rest for n in s.walk(one) if isinstance(n, s.Call)}
+    is_class = bool(calls & {"torch.class", "class"})
+    return calls <= _DEFINING and (is_class or len(rest) < len(statements))
 
 
 def _named(paths: Sequence[str | os.PathLike[str]]) -> tuple[list[Path], set[Path]]:

@@ -16,14 +16,17 @@ def readme(made: Made, name: str) -> str:
     parts = sum(len(one.functions) for one in made.files)
     data = [one.source.name for one in made.files if one.in_lua == "data"]
     marks = sum(len(one.report.marks) for one in made.files)
-    script = shlex.quote(f"{name}/{scripts[0] if scripts else place(made.files[0].module)}")
+    use = f"- Use: `import {made.files[0].module}`, with this folder in `sys.path`."
+    if scripts:
+        script = shlex.quote(f"{name}/{scripts[0]}")
+        use = f"- Run: `python {script}`, with the options of the Lua script, from any folder."
     stays = _listed(whole) or "no file"
     lines = [
         f"# {name}",
         "",
-        f"A draft in Python of a Lua program, by `dptable port`. Scripts: {_listed(scripts)}.",
+        f"A draft in Python of a Lua program, by `dptable port`. Scripts: {_listed(scripts) or 'none'}.",
         "",
-        f"- Run: `python {script}`, with the options of the Lua script, from any folder.",
+        use,
         "- Needs: dptable with its extra `lua`, as `pyproject.toml` says.",
         "- Data: paths begin in the folder where you are, as they did in Lua.",
         f"- Marks: {marks}; `grep -rn --include='*.py' '# port:' .` shows them, and "
