@@ -388,12 +388,12 @@ class Runtime:
         """Write out what Lua has printed."""
         self.lua.execute("io.stdout:flush()")
 
-    def _exit(self, code: int) -> None:
+    def _exit(self, code: float | str) -> None:
         for end in self.before_exit:
             end()
         self.flush()
         sys.stderr.flush()
-        os._exit(code)
+        os._exit(int(float(code)))
 
 
 def describe_error(error: Any) -> tuple[str, str, int | None]:

@@ -92,15 +92,14 @@ def run(
     if written.lost:
         shown = " ".join(f"--run {shlex.quote(line)}" for line in written.lost)
         say(f"The drafts before had the types of a run, these have not; to have them: {shown}")
-    _tell(made, seconds)
+    _tell(made)
     return _compared(made, written.files, checks, ignore, seconds, tolerance)
 
 
-def _tell(made: Made, seconds: float | None) -> None:
+def _tell(made: Made) -> None:
     """Say what is called otherwise, what cannot be read, and what stayed open."""
-    for words in made.ended:
-        shown = printable(shlex.join(words))
-        say(f'--run "{shown}" was ended after {seconds:g} seconds; what it met by then counts')
+    for words, how in made.ended:
+        say(f'--run "{printable(shlex.join(words))}" {how}; what it met by then counts')
     for reason in made.program.left:
         say(f"{printable(reason)}; it is left out")
     for source, reason in made.renamed.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ENDED = -1000  # the exit code of a run whose time was up
@@ -17,20 +18,25 @@ def run(
     root = str(Path(__file__).parents[2])
     paths = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, "-m", f"compat.port.{module}", *words]
-    with subprocess.Popen(
-        command,
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": paths, "PYTHONUNBUFFERED": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
+    with (
+        tempfile.TemporaryFile() as printed,  # where a run can tell how far it has printed
+        subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": paths, "PYTHONUNBUFFERED": "1"},
+            stdout=printed,
+            stderr=subprocess.PIPE,
+        ) as process,
+    ):
         try:
-            out, err = process.communicate(timeout=seconds)
+            _, err = process.communicate(timeout=seconds)
             code = process.returncode
         except subprocess.TimeoutExpired:
             process.kill()
-            out, err = process.communicate()
+            _, err = process.communicate()
             code = ENDED
+        printed.seek(0)
+        out = printed.read()
     texts = (text.decode(errors="surrogateescape") for text in (out, err))
     return subprocess.CompletedProcess(command, code, *texts)
 

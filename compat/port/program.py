@@ -64,15 +64,15 @@ def make(
     lines = [started(program, words) for words in runs]
     files = _files(program, {number for number, _ in lines})
     facts: Facts = {}
-    ended: list[Sequence[str]] = []
+    ended: list[tuple[Sequence[str], str]] = []
     for number, arguments in lines:
-        seen, problem, is_ended = traced(files, arguments, folder, seconds, number)
+        seen, problem, how = traced(files, arguments, folder, seconds, number)
         if problem is not None:
             hint = f"; paths begin in {program.home}" if _OPENS.search(problem) else ""
             told = f"{problem.rstrip(':')}{hint}; nothing is written (without --run a draft is)"
             raise PortError(f"the script fails in its run: {told}")
-        if is_ended:
-            ended.append(arguments)
+        if how:
+            ended.append((arguments, how))
         for place, kinds in seen.items():
             facts[place] = sorted({*facts.get(place, ()), *kinds})
     reasons = {source.path: _reason(source) for source in program.sources}
@@ -177,13 +177,14 @@ def _files(program: Program, started_too: set[int]) -> list[File]:
 
 
 def _scripts(program: Program) -> set[int]:
-    """Return the files that start a program: the first, and those that were named and nobody
-    loads.
+    """Return the files that start a program: the first, unless a folder has none, and those that
+    were named and nobody loads.
     """
     sources = program.sources
+    first = {0} if program.starting else set()
     if any(load.is_open for source in sources for load in loads(source.block)):
-        return {0}
-    return {0, *(n for n, one in enumerate(sources[: program.named]) if starts(one, sources))}
+        return first
+    return {*first, *(n for n, one in enumerate(sources[: program.named]) if starts(one, sources))}
 
 
 def _inferred(files: list[File], facts: Facts, reasons: dict[Path, str]) -> Inference:

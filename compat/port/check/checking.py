@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
 from compat.port import processes
@@ -50,7 +51,10 @@ class Outcome:
         order = f" ({self.moved} of them in another order)" if self.moved else ""
         saved = f", and {', '.join(self.files)}" if self.files else ""
         left = f"; not compared: {', '.join(self.left)}" if self.left else ""
-        return f"{self.lines} lines that both print{order}{saved}{kept}{left}{self.ending}"
+        lines = (
+            "1 line that both print" if self.lines == 1 else f"{self.lines} lines that both print"
+        )
+        return f"{lines}{order}{saved}{kept}{left}{self.ending}"
 
 
 def check(
@@ -97,12 +101,13 @@ def check(
 
         def ran(language: str, program: Path) -> subprocess.CompletedProcess[str]:
             place = root / language / inside
-            words = [language, str(program), *arguments]
+            words = [language, str(root / f"{language}.places"), str(program), *arguments]
             return processes.run("check.seeded", *words, folder=place, seconds=seconds)
 
         def outcome(language: str) -> Outcome:
             lua = ran(language, script)
-            difference, moved = _printed(lua, python, script, draft, tolerance, pattern)
+            places = [root / f"{name}.places" for name in (language, "python")]
+            difference, moved = _printed(lua, python, script, draft, places, tolerance, pattern)
             files: list[str] = []
             left: list[str] = []
             if difference is None:
@@ -147,12 +152,14 @@ def _printed(
     python: subprocess.CompletedProcess[str],
     script: Path,
     draft: Path,
+    places: Sequence[Path],
     tolerance: float,
     ignore: re.Pattern[str] | None = None,
 ) -> tuple[str | None, int]:
     """Return where what was printed differs first, and how many lines are in another order."""
     changing = (
         (_BARS, ""),
+        (re.compile("|".join(re.escape(str(path)) for path in (script, draft))), ""),  # arg[0]
         (_COLOURS, ""),
         (_ADDRESS, "0x"),
         (_TEMPORARY, ""),
@@ -179,12 +186,12 @@ def _printed(
                 f"  {name}: {text if text is not None else '(nothing more)'}"
                 for name, text in ((script.name, one), (draft.name, other))
             )
-            where = _places(one if one is not None else other or "", script, draft)
+            where = _places([lua.stdout, python.stdout], i, places)
             ending = _ending(python) if other is None else _ending(lua) if one is None else ""
             return f"line {i + 1} of what they print differs:\n{shown}{where}{ending}", moved
     if ENDED in (lua.returncode, python.returncode):
         return None, moved
-    if (lua.returncode == 0) != (python.returncode == 0):
+    if lua.returncode != python.returncode:
         return (
             f"{script.name} ends with {lua.returncode}, {draft.name} with {python.returncode}"
             f"{_ending(python if python.returncode else lua)}"
@@ -221,22 +228,22 @@ def _endings(
     return own if words in drafts else f"{own}{other}, which may be another error"
 
 
-def _places(text: str, script: Path, draft: Path) -> str:
-    """Return the lines of both sources that most look like what printed a text."""
-    words = set(re.findall(r"[A-Za-z]{3,}", text))
-    if not words:
-        return ""
+def _places(outputs: Sequence[str], number: int, told: Sequence[Path]) -> str:
+    """Return the statements that printed a line, where it differs, as both runs have told."""
+    # What is left out of lines stays as long as it is.
+    texts = [_BARS.sub(lambda bar: "\0" * len(bar[0]), output) for output in outputs]
+    lines = [text.splitlines(keepends=True) for text in texts]
+    both = [some[number] if number < len(some) else "" for some in lines]
+    pairs = zip(*(line.lstrip("\0") for line in both), strict=False)
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     found = ""
-    for path in (script, draft):
-        lines = path.read_text(errors="replace").splitlines()
-        scored = [
-            (len(words & set(re.findall(r"[A-Za-z]{3,}", line))), -i)
-            for i, line in enumerate(lines)
-            if "print" in line or "write" in line or "format" in line
-        ]
-        score, number = max(scored, default=(0, 0))
-        if score:
-            found += f"\n  {path.name}:{1 - number}: {lines[-number].strip()}"
+    for some, line, path in zip(lines, both, told, strict=True):
+        first = len(line) - len(line.lstrip("\0"))
+        before = "".join([*some[:number], line[: min(first + same, len(line) - 1)]])
+        at = len(before.encode(errors="surrogateescape"))
+        text = path.read_text("utf-8", "replace") if line and path.exists() else ""
+        begun = [one for one in text.split("\n")[:-1] if int(one.partition(" ")[0]) <= at]
+        found += f"\n  {begun[-1].partition(' ')[2]}" if begun else ""
     return found
 
 

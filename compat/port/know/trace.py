@@ -22,7 +22,6 @@ from compat.port.read.parser import without_shell_line
 
 _PER_FILE = 1_000_000
 _GRACE = 30  # seconds to start, and to end a loop without values
-_TIME_IS_UP = 124  # the exit code of a run that was ended, as of the command timeout
 
 Facts = dict[tuple[str, int, int], list[str]]  # what ``traced`` sees, and where
 
@@ -297,7 +296,7 @@ def traced(
     folder: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
     script: int = 0,
-) -> tuple[Facts, str | None, bool]:
+) -> tuple[Facts, str | None, str]:
     """Run a file, ``script`` is its number, in ``folder``, and see what all of them compute with.
 
     A run that takes more than ``seconds`` is ended, and what it has seen by then counts.
@@ -305,8 +304,8 @@ def traced(
     Returns:
         What was seen: at (path, start, end) kinds of values, at (path, -start, end) numbers of
         results, at (path, start, -end) of a key what was written under it, at (path, -start, -end)
-        that it was 0 at times. And the error that the
-        script ended in, None if it did not, and whether its time was up.
+        that it was 0 at times. And the error that the script ended in, None if it did not, and how
+        it ended before its end.
     """
     marks = [_Marks(file, i * _PER_FILE) for i, file in enumerate(files)]
     with tempfile.TemporaryDirectory() as place:
@@ -322,14 +321,18 @@ def traced(
         longest = None if seconds is None else seconds + _GRACE
         done = run("know.trace", str(given), folder=folder, seconds=longest)
         if done.returncode == ENDED:
-            return {}, f"it did not end in {seconds:g} seconds, and could not be asked to", True
+            return {}, f"it did not end in {seconds:g} seconds, and could not be asked to", ""
         out = Path(place, "out")
-        lines = out.read_text("latin-1").splitlines() if out.exists() else []
-    problem = None
-    if done.returncode not in (0, _TIME_IS_UP):
+        how, *lines = out.read_text("latin-1").splitlines() if out.exists() else ["error"]
+    problem, ended = None, ""
+    if how == "error":
         lines_said = said(done) or [f"it ends with {done.returncode}"]
         problem = next((line for line in lines_said if ".lua:" in line), lines_said[-1])
-    return _facts(marks, lines), problem, done.returncode == _TIME_IS_UP
+    elif how == "time":
+        ended = f"was ended after {seconds:g} seconds"
+    elif done.returncode:
+        ended = f"ended itself with status {done.returncode}"
+    return _facts(marks, lines), problem, ended
 
 
 def _facts(marks: Sequence[_Marks], lines: Iterable[str]) -> Facts:
@@ -365,13 +368,13 @@ def _main(given: str) -> int:
     def tell(what: str, place: float, word: str) -> None:
         seen.setdefault((what, int(place)), set()).add(word)
 
-    def save() -> None:
+    def save(how: str) -> None:
         lines = [f"{what} {place} {';'.join(words)}" for (what, place), words in list(seen.items())]
-        Path(program["out"]).write_text("\n".join(lines), "latin-1")
+        Path(program["out"]).write_text("\n".join([how, *lines]), "latin-1")
 
     def stop() -> None:
-        save()
-        os._exit(_TIME_IS_UP)
+        save("time")
+        os._exit(0)
 
     Runtime.at_start.append(
         lambda runtime: runtime.execute(RECORDER, instrumented, program["deadline"], stop, tell)
@@ -379,14 +382,16 @@ def _main(given: str) -> int:
     runtime = Runtime(standard_output=True)
     runtime.require("trepl")
 
-    runtime.before_exit.append(save)
+    runtime.before_exit.append(lambda: save("exit"))
+    how = "error"
     try:
         runtime.run(program["script"], *program["arguments"])
+        how = "end"
     except LuaError as error:
         print(error, file=sys.stderr)
         return 1
     finally:
-        save()
+        save(how)
         runtime.flush()
     return 0
 

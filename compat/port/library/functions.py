@@ -35,6 +35,7 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
     "rawequal": values.rawequal,
     "torch.type": values.type_,
     "select": values.select,
+    "os.exit": values.exit_,
     "assert": errors.assert_,
     "pcall": errors.pcall,
     "xpcall": errors.xpcall,

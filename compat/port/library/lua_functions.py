@@ -97,6 +97,9 @@ os.rename            lua.succeeds(os.rename, {*}) & lua.tried(os.rename, {*}) ! 
 paths.mkdir          lua.succeeds(os.makedirs, {*}) & lua.tried(os.makedirs, {*}) ! os.makedirs({1}, exist_ok=True) -> b|nil
 lfs.mkdir            lua.succeeds(os.mkdir, {*}) & lua.tried(os.mkdir, {*}) ! os.makedirs({1}, exist_ok=True) -> b|nil
 path.mkdir           lua.succeeds(os.mkdir, {*}) & lua.tried(os.mkdir, {*}) ! os.makedirs({1}, exist_ok=True)
+os.exit i(x|)        sys.exit({1}) -> nil
+os.exit n(x|)        sys.exit(int({1})) -> nil
+os.exit b(x|)        sys.exit(not {1u}) -> nil
 os.exit              sys.exit({*}) -> nil
 os.clock             time.process_time() -> n
 os.time              lua.time({*}) -> i

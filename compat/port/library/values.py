@@ -98,3 +98,9 @@ def rawequal(node: s.Call, _draft: Draft) -> Code | None:
     """``rawequal``: Torch7's ``contiguous`` gives another object, PyTorch's the tensor itself."""
     is_new = any(isinstance(a, s.Call) and a.method == "contiguous" for a in node.arguments)
     return Code("False") if is_new else None
+
+
+def exit_(node: s.Call, _draft: Draft) -> Code | None:
+    """``os.exit(false)``, whose status is 1."""
+    given = [a.value for a in node.arguments[:1] if isinstance(a, s.Constant)]
+    return Code(f"sys.exit({int(not given[0])})") if given and isinstance(given[0], bool) else None

@@ -51,14 +51,14 @@ class Made:
         files: the drafts, in their order.
         renamed: the files whose modules are called otherwise, and why.
         runs: the command lines that told types.
-        ended: those of them whose time was up.
+        ended: those of them that came to no end of their own, and how they ended.
     """
 
     program: Program
     files: list[Converted]
     renamed: dict[Path, str] = field(default_factory=dict)
     runs: Sequence[Sequence[str]] = ()
-    ended: list[Sequence[str]] = field(default_factory=list)
+    ended: list[tuple[Sequence[str], str]] = field(default_factory=list)
 
 
 def convert_file(

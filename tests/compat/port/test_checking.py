@@ -21,12 +21,15 @@ class _Runs:
         self.code, self.error = code, error
         self.saved: dict[str, object] = {}
         self.file = "net.t7"
+        self.places: dict[str, str] = {}
         self.written: dict[str, dict[str, str]] = {}
 
     def __call__(
         self, module: str, *words: str, folder: Path, seconds: float | None
     ) -> subprocess.CompletedProcess[str]:
         name = folder.name
+        if name in self.places:
+            Path(words[1]).write_text(self.places[name])
         if name in self.saved:
             t7.save(folder / self.file, self.saved[name])
         for file, text in self.written.get(name, {}).items():
@@ -53,17 +56,39 @@ def test_the_same_lines_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert _check(tmp_path, monkeypatch, runs) == checking.Outcome(2, [], None)
 
 
-def test_the_first_difference_is_shown_with_both_lines_of_source(
+def test_the_first_difference_is_shown_with_what_both_runs_tell_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs = _Runs("a\nthe loss 0.5\nb\n", "a\nthe loss 0.6\nc\n")
+    runs = _Runs("ä\n\r [==========>]\nthe loss 0.5\nb\n", "ä\nthe loss 0.6\nc\n")
+    runs.places = {
+        "lua": "0 x.lua:1: print(x)\n3 x.lua:2: bar(x)\n19 x.lua:3: write(x)\n32 x.lua:4: y()\n",
+        "python": "0 x.py:1: print(x)\n3 x.py:5: write(x)\n",
+    }
     assert _check(tmp_path, monkeypatch, runs).difference == (
         "line 2 of what they print differs:\n"
         "  train.lua: the loss 0.5\n"
         "  train.py: the loss 0.6\n"
-        "  train.lua:2: print('the loss', n)\n"
-        "  train.py:3: lua.print('the loss', n)"
+        "  x.lua:3: write(x)\n"
+        "  x.py:5: write(x)"
     )
+
+
+@pytest.mark.slow
+@pytest.mark.needs("lupa")
+def test_the_statement_that_prints_a_line_is_told(tmp_path: Path) -> None:
+    script, draft = tmp_path / "train.lua", tmp_path / "train.py"
+    (tmp_path / "part.lua").write_text(
+        "return function(n)\n  io.write('the', ' loss ')\n  io.stdout:write(n, '\\n')\nend\n"
+    )
+    script.write_text("print('the loss 1')\nprint{1}\nrequire 'part' (1)\nprint('the loss 1')\n")
+    draft.write_text(
+        "import sys\nfrom compat.port import lua\nprint('the loss 1')\nlua.print([1])\n"
+        "sys.stdout.write('the loss ')\nprint(2)\nprint('the loss 2')\n"
+    )
+    assert (checking.check(script, draft).difference or "").splitlines()[3:] == [
+        "  part.lua:3: io.stdout:write(n, '\\n')",
+        "  train.py:6: print(2)",
+    ]
 
 
 def test_a_draft_that_fails_says_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +140,7 @@ def test_files_of_any_name_are_compared_and_others_named(
     }
     found = _check(tmp_path, monkeypatch, runs)
     assert (found.files, found.left) == (["model.net", "words"], ["log.txt"])
-    assert str(found) == "1 lines that both print, and model.net, words; not compared: log.txt"
+    assert str(found) == "1 line that both print, and model.net, words; not compared: log.txt"
     runs.saved["python"] = [torch.zeros(2)]
     assert "model.net" in str(_check(tmp_path, monkeypatch, runs).difference)
 

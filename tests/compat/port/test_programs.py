@@ -66,7 +66,7 @@ def test_runs_and_checks_of_several_scripts_go_on_with_one_anothers_files(
     said = capsys.readouterr().out
     assert code == 0, said
     assert "0 open. 0 marks." in said
-    assert "The same: 1 lines that both print, and x.t7\nThe same: 1 lines" in said
+    assert "The same: 1 line that both print, and x.t7\nThe same: 1 line" in said
     # The part was loaded from the copy of its folder, and seen there.
     assert "return len(x)" in (tmp_path / "out" / "part.py").read_text()
     assert sorted(path.name for path in program[0].parent.iterdir()) == [

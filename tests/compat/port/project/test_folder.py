@@ -385,6 +385,19 @@ def test_a_run_that_was_ended_is_told(tmp_path: Path) -> None:
     assert "main.lua was ended after 2 seconds" in said
 
 
+@pytest.mark.parametrize(("status", "code"), [("3", 3), ("false", 1), ("true", 0), ("1.5", 1)])
+def test_a_script_may_end_itself_in_its_run(tmp_path: Path, status: str, code: int) -> None:
+    script = tmp_path / "main.lua"
+    script.write_text(f"print(arg[0], #arg)\nlocal n = {status}\nos.exit({status}, true)\n")
+    said = port(script, tmp_path / "out", run=["1"], check=["1"])
+    assert said.count(f'--run "1" ended itself with status {code}; what it met by then') == bool(
+        code
+    )
+    assert said.endswith("The same: 1 line that both print\n")
+    done = subprocess.run([forked_python(), tmp_path / "out" / "main.py"], check=False)
+    assert done.returncode == code
+
+
 def test_a_folder_starts_with_a_script_that_nothing_loads(tmp_path: Path) -> None:
     from compat.port.read.syntax import PortError
 
@@ -398,6 +411,13 @@ def test_a_folder_starts_with_a_script_that_nothing_loads(tmp_path: Path) -> Non
     out = tmp_path / "out"
     assert "The same" in port(tmp_path, out, run=[""], check=["", "main.lua b"])
     assert "Scripts: `main.py`." in (out / "README.md").read_text()
+    (tmp_path / "main.lua").unlink()
+    (tmp_path / "b_conf.lua").write_text("return {}")
+    (tmp_path / "a_conf.lua").write_text("require 'nn'\nlocal A = torch.class('A')\nA.x = 1\n")
+    port(tmp_path, tmp_path / "no_script")
+    page = (tmp_path / "no_script" / "README.md").read_text()
+    assert "Scripts: none.\n\n- Use: `import a_conf`" in page
+    (tmp_path / "main.lua").write_text(texts["main.lua"])
     (tmp_path / "other.lua").write_text("print(1)\n")
     with pytest.raises(PortError, match=r"several scripts; name one .*: main\.lua, other\.lua"):
         port(tmp_path, tmp_path / "more", run=[""])
