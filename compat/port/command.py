@@ -83,7 +83,7 @@ def run(
             copied(program.root, Path(folder))
         made = make(program, runs, copy_of(program.home, program.root, Path(folder)), seconds)
     written = write(made, out, force)
-    for target in written.files:
+    for target in (path for path in written.files if path not in written.kept):
         say(printable(target))
     for target, old in written.aside.items():
         say(f"{printable(target)}: what was there is {printable(old.name)}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 import platform
 import re
 from collections.abc import Callable, Sequence
@@ -187,7 +188,7 @@ def _add_port(subparsers: Any) -> None:
     )
     parser.add_argument(
         "--tolerance",
-        type=float,
+        type=_share,
         metavar="SHARE",
         default=1e-9,
         help="with --check, how much printed numbers may differ; 1e-6 where they have 32 bits",
@@ -244,11 +245,18 @@ def _parser(field: dataclasses.Field[Any]) -> Callable[[str], Any]:
 def _seconds(text: str) -> float:
     value = float(text)
     if value not in SECONDS:
-        raise argparse.ArgumentTypeError(f"{text} is given; {SECONDS} of seconds is accepted")
+        raise argparse.ArgumentTypeError(f"{text} is given; {SECONDS}, in seconds, is accepted")
     return value
 
 
-_seconds.__name__ = "float"  # what errors call it
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is given; a number from 0 on is accepted")
+    return value
+
+
+_seconds.__name__ = _share.__name__ = "float"  # what errors call it
 
 
 def _path(text: str) -> str:
@@ -263,7 +271,7 @@ def _pattern(text: str) -> str:
         re.compile(text)
     except (re.error, OverflowError, RecursionError) as error:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is given; a regular expression is accepted, in which {error} does not occur"
+            f"{text!r} is given; a regular expression is accepted, and this is none: {error}"
         ) from None
     return text
 

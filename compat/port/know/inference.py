@@ -35,6 +35,7 @@ from compat.port.know.shapes import (
     last_added,
     loads_by_name,
     may_end,
+    operands,
     passed_past,
     set_names,
     sources,
@@ -163,6 +164,7 @@ class Inference:
         self.own_fields = Table()  # what the program puts into objects of compat's
         self.tested_tables: dict[Variable, Table] = {}
         self.is_settled = False
+        self.is_told = False  # all that the code says of itself
         self.loads_by_name = any(map(loads_by_name, (f.block for f in files)))
         self.loads_files = self.may_be_float = False
         self.set_somewhere = {name for f in files for name in set_names(f.block)}
@@ -189,6 +191,7 @@ class Inference:
         self.given: dict[s.Node, s.Node] = {}  # values that variables without one got before
         self.present: set[s.Name] = set()  # variables behind tests of whether they are there
         self.conditions: set[s.Node] = set()  # entries that may be missing
+        self.operands: set[s.Node] = set()  # of operators that fail for nil
         self.passed_past: set[s.Node] = set()  # keys that may be past the end
         self.last_added: set[s.Call] = set()  # the last modules of nets
         self.followed: set[s.Node] = set()  # entries and results that have methods or entries
@@ -211,6 +214,8 @@ class Inference:
             classes.find_classes(self, file)
         for file in self._each_file():
             self._look_at(file.block)
+        self._settle()
+        self.is_told = True
         self._settle()
         for _ in range(_GUESSES):
             if not guesses.guess(self):
@@ -257,6 +262,7 @@ class Inference:
         self.passed_past |= set(passed_past(block))
         self.present |= present(block)
         self.given |= given(block)
+        self.operands |= operands(block)
         self.conditions |= {*tested(block), *tested_later(block), *tested_calls(block)}
         for name, function in functions_in(block):
             self.own_methods.setdefault(name, []).append(function)

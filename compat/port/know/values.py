@@ -30,10 +30,13 @@ def believed_type(known: Inference, node: s.Node) -> Type:
     facts = known.facts.get((known.file.path, node.start, node.end))
     is_test = isinstance(node, s.Call) and own.only(Kind.BOOLEAN)  # Lua gives more than true
     is_told = isinstance(node, (s.Constant, s.Table, s.Function)) or own.only(Kind.PACKAGE)
+    # A run does not see which numbers are whole: the code may say that yet.
+    is_told |= not own.atoms and not known.is_told and {"int", "float"}.issuperset(facts or ())
     if facts and not is_test and not is_told:
         loaded = own.classes & {"loaded"}
+        may_miss = node in known.conditions and (own.may_be_nil or not own.is_known)
         own = known.believed(own, facts)
-        if node in known.conditions:  # the source knows that it may be missing
+        if may_miss:  # the source knows that it may be missing
             own = own.joined(Type(Kind.NIL))
         if (
             Kind.TABLE in own.atoms

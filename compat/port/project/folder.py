@@ -66,6 +66,9 @@ def refuse(
         raise PortError(f"{out} is one file, and there are {len(sources)} drafts: name a folder")
     if keep:
         return
+    is_new = out is not None and not (is_one or root.exists() or str(out).endswith(os.sep))
+    if is_new and root.suffix[1:].isalpha():
+        raise PortError(f"-o is {out}; NAME.py is accepted, or a folder: {out}/ makes one")
     beside = [root.absolute()] if is_one else [] if out else [source.path for source in sources]
     for source in sources:
         if source.path.suffix == ".py" and source.path in beside:

@@ -56,6 +56,11 @@ def follow(
     Raises:
         PortError: a path is missing, is no file or cannot be read as Lua, or a folder has none.
     """
+    for place in places:
+        if not os.path.isdir(_template(place).partition("?")[0].rpartition("/")[0]):
+            raise PortError(
+                f"--path is {place}; a folder, or a template like lib/?.lua, is accepted"
+            )
     named, from_folders = _named(paths)
     folder = Path(paths[0]) if Path(paths[0]).is_dir() else None
     of_lua = os.environ.get("LUA_PATH", "").split(";")

@@ -300,7 +300,10 @@ def _of_table(
         return None
     key, name = draft.value(node.key), s.constant(node.key)
     certain = isinstance(name, str) and name in shape.always and "deleted" not in shape.uses
-    if is_prefix or (was_seen and not may_miss) or (certain and not may_miss):
+    # Keys that are data may be others in another run.
+    is_data = shape.made and ("dynamic" in shape.uses or not isinstance(node.key, s.Constant))
+    was_there = was_seen and (node in draft.types.operands or not is_data)
+    if is_prefix or ((was_there or certain) and not may_miss):
         return Code(f"{owner.atom}[{key}]")
     return Code(f"{owner.atom}.get({key})")
 

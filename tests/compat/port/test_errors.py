@@ -92,12 +92,17 @@ def test_a_run_that_cannot_be_ended_is_stopped(
 
 def test_missing_files_and_empty_folders(tmp_path: Path) -> None:
     from compat.port.program import convert
+    from compat.port.project.following import follow
     from compat.port.read.syntax import PortError
 
     with pytest.raises(PortError, match="does not exist"):
         convert([tmp_path / "absent.lua"])
     with pytest.raises(PortError, match=r"has no \.lua files"):
         convert([tmp_path])
+    (tmp_path / "script.lua").write_text("print(1)")
+    for place in ("nosuch", "nosuch/?.lua"):
+        with pytest.raises(PortError, match=r"--path is nosuch.*; a folder, or a template"):
+            follow([tmp_path / "script.lua"], [place])
 
 
 @pytest.mark.slow

@@ -95,6 +95,7 @@ def test_a_folder_with_files_is_refused_and_edited_files_are_never_overwritten(
     for _ in range(2):
         said = port(source / "train.lua", out, force=True)
         assert "train.py was edited and stays; the new draft is train.py.new" in said
+        assert f"{script}\n" not in said
         assert script.read_text() == edited and "3 * x" in part.read_text()
     assert "edited" not in (out / "train.py.new").read_text()
 
@@ -396,6 +397,17 @@ def test_a_script_may_end_itself_in_its_run(tmp_path: Path, status: str, code: i
     assert said.endswith("The same: 1 line that both print\n")
     done = subprocess.run([forked_python(), tmp_path / "out" / "main.py"], check=False)
     assert done.returncode == code
+
+
+def test_what_may_be_meant_for_a_file_is_no_folder(source: Path, tmp_path: Path) -> None:
+    from compat.port.read.syntax import PortError
+
+    with pytest.raises(PortError, match=r"-o is .*\.txt; NAME\.py is accepted, or a folder: "):
+        port(source / "train.lua", tmp_path / "train.txt")
+    assert not (tmp_path / "train.txt").exists()
+    (tmp_path / "net.torch").mkdir()
+    for name in ("net.torch", "draft-1.2"):
+        assert "train.py" in port(source / "train.lua", tmp_path / name)
 
 
 def test_a_folder_starts_with_a_script_that_nothing_loads(tmp_path: Path) -> None:
