@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn, TextIO
 
 from compat.hints import suggestion
-from compat.lua.errors import LuaError, error_text
+from compat.lua.errors import LuaError, error_text, hint
 from compat.lua.interruption import interruptible, message
 from compat.lua.prompt import Prompt
 from compat.lua.runtime import Runtime
@@ -207,6 +207,7 @@ def _require(runtime: Runtime, name: str) -> None:
 def report(error: BaseException, with_python: bool) -> int:
     """Print an error as Lua does. Returns the exit code."""
     text = message(str(error)) or "interrupted!"
+    text += hint(text)
     traceback_of_lua = error.traceback if isinstance(error, LuaError) else ""
     print(error_text(text, traceback_of_lua), file=sys.stderr)
     if with_python:

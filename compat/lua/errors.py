@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 
 from compat.terminal import printable_lines
@@ -38,3 +39,13 @@ def error_text(message: str, traceback: str) -> str:
     if all(_NOBODYS.match(line) for line in stack.splitlines()):
         stack = ""
     return printable_lines("\n".join(filter(None, (f"luajit: {message}", stack))))
+
+
+def hint(message: str) -> str:
+    """Return what to do about an error, in brackets, where its own words do not tell."""
+    unknown = re.search(r"unknown Torch class <((\w+)\.\w+|\w+)>$", message)
+    if unknown is None:
+        return ""
+    package = unknown[2] and importlib.util.find_spec(f"compat.{unknown[2]}")
+    needed = f"require '{unknown[2]}', or the package that adds it," if package else "its own file"
+    return f" ({needed} comes before torch.load)"

@@ -356,6 +356,7 @@ def _facts(marks: Sequence[_Marks], lines: Iterable[str]) -> Facts:
 def _main(given: str) -> int:
     """Run an instrumented program in this process."""
     from compat.lua import LuaError, Runtime
+    from compat.lua.errors import hint
 
     program: dict[str, Any] = json.loads(Path(given).read_text())
     texts: dict[str, str] = program["texts"]
@@ -388,7 +389,7 @@ def _main(given: str) -> int:
         runtime.run(program["script"], *program["arguments"])
         how = "end"
     except LuaError as error:
-        print(error, file=sys.stderr)
+        print(f"{error}{hint(str(error))}", file=sys.stderr)
         return 1
     finally:
         save(how)

@@ -24,7 +24,8 @@ def readme(made: Made, name: str) -> str:
     lines = [
         f"# {name}",
         "",
-        f"A draft in Python of a Lua program, by `dptable port`. Scripts: {_listed(scripts) or 'none'}.",
+        f"A draft in Python of a Lua program, by `dptable port`. "
+        f"Scripts: {_listed(scripts) or 'none'}.",
         "",
         use,
         "- Needs: dptable with its extra `lua`, as `pyproject.toml` says.",

@@ -134,6 +134,7 @@ def f_string(pieces: list[str | tuple[str, str]]) -> Code:
     Before Python 3.12 an expression in it has neither its quotes nor backslashes: where one needs
     them, the parts are added up.
     """
+    pieces = [p[0] if isinstance(p, tuple) and p[0].isdigit() and not p[1] else p for p in pieces]
     expressions = [p for p in pieces if isinstance(p, tuple) and not _is_f_string(p)]
     texts = "".join(p for p in pieces if isinstance(p, str))
     if not any(isinstance(piece, tuple) for piece in pieces):

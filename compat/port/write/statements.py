@@ -45,7 +45,8 @@ def _declare(node: s.Local, draft: Draft) -> None:
         names = [
             declared(n, draft)
             for n in node.names
-            if n.variable.boxed or not _is_announced(n, node, draft)
+            if (n.variable.boxed or not _is_announced(n, node, draft))
+            and (n.variable.reads or len(n.variable.writes) > 1)
         ]
         if not names:
             return

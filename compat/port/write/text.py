@@ -12,6 +12,12 @@ from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
 
+# An entry whose key may be a call, and what else gives None at times.
+_MAY_BE_NONE = re.compile(
+    r"\.get\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)$| else None$"
+    r"|(^|= )lua\.(index|remove|first|both)\(.*\)$"
+)
+
 
 def concatenation(node: s.Binary, draft: Draft) -> Code:
     """``..``: an f-string; of what has a metamethod for it a call."""
@@ -71,9 +77,7 @@ def _shown(node: s.Node, function: str, draft: Draft) -> tuple[str, str]:
 
 def may_be_nil(node: s.Node, made: Code, draft: Draft) -> bool:
     """Return whether a value may be missing, though its type does not say so."""
-    if re.search(
-        r"\.get\([^()]*\)$| else None$|(^|= )lua\.(index|remove|first|both)\(.*\)$", made.text
-    ):
+    if _MAY_BE_NONE.search(made.text):
         return True
     if draft.types.was_seen(node):
         return False

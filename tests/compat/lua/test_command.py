@@ -85,6 +85,17 @@ def test_code_standard_input_and_exit_codes(tmp_path: Path) -> None:
     assert run("-e", "os.exit(7)", cwd=tmp_path).returncode == 7
 
 
+def test_a_class_of_a_package_that_was_not_required_says_so(tmp_path: Path) -> None:
+    (tmp_path / "save.lua").write_text(
+        "local A = torch.class('A')\ntorch.save('a.t7', torch.factory('A')())\n"
+        "require 'nn'\ntorch.save('net.t7', nn.Identity())\n"
+    )
+    assert run("save.lua", cwd=tmp_path).returncode == 0
+    for name, needed in (("net", "<nn.Identity> (require 'nn', or"), ("a", "<A> (its own file c")):
+        done = run("-e", f"torch.load('{name}.t7')", cwd=tmp_path)
+        assert f"unknown Torch class {needed}" in done.stderr
+
+
 def test_quiet_and_verbose(tmp_path: Path) -> None:
     (tmp_path / "s.lua").write_text("require 'cutorch' torch.CudaTensor(1)\nerror('boom')\n")
     usual, quiet, verbose = (run(*o, "s.lua", cwd=tmp_path) for o in ([], ["-q"], ["--verbose"]))

@@ -173,7 +173,7 @@ IDIOMS = [
     ),
     ("local n = 4\nif n ~= nil and n > 0 then print('x') end",
      'n = 4\nif n is not None and n > 0:\n    print("x")'),
-    ("local s = ('[%d/%d] %.3f'):format(1, 2, 0.5)", 's = f"[{1}/{2}] {0.5:.3f}"'),
+    ("local s = ('[%d/%d] %.3f'):format(1, 2, 0.5)", 's = f"[1/2] {0.5:.3f}"'),
     ("local n = 7\nprint(math.floor(n / 2))", "n = 7\nprint(n // 2)"),
     (
         "for i = 1, 3 do\n  if i == 2 then goto continue end\n  print(i)\n  ::continue::\nend",

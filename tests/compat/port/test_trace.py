@@ -342,3 +342,26 @@ def test_tables_with_the_fields_of_options_stay_tables(agree: Callable[..., Path
     )
     step = "return function() print(configs.G.rate .. ' ' .. configs.G.momentum) end"
     agree({"main.lua": main, "step.lua": step}, run="")
+
+
+def test_a_run_makes_no_draft_less_general(agree: Callable[..., Path]) -> None:
+    lines = [
+        "local cmd = torch.CmdLine()",
+        "cmd:option('-batch', 2)",
+        "cmd:option('-verbose', false)",
+        "local opt = cmd:parse(arg)",
+        "local counts = {}",
+        "for w in ('a b a ' .. opt.batch):gmatch('%w+') do counts[w] = (counts[w] or 0) + 1 end",
+        "print(3, counts['2'], counts[tostring(opt.batch)], counts.a + counts[('b'):lower()])",
+        "if opt.verbose then print 'verbose' end",
+        "local rows = {size = function() return 4 end}",
+        "for t = 1, rows:size(), opt.batch do",
+        "  for i = t, math.min(t + opt.batch - 1, rows:size()) do print(i, opt.lr or 0.1) end",
+        "end",
+    ]
+    out = agree({"main.lua": "\n".join(lines) + "\n"}, "-batch 3 -verbose", "")
+    text = (out / "main.py").read_text()
+    assert "f\"3\\t{lua.tostring(counts.get('2'))}" in text and "counts['a'] + counts[" in text
+    for part in ("if opt.verbose:", '"-batch", type=int', "for i in range("):
+        assert part in text
+    assert "lua.either" not in text

@@ -84,8 +84,8 @@ def test_files_that_exist_are_replaced_by_force_alone(folder, capsys):
         (["net.t7", "a.py", "--input", "big"], "sizes like 1x3x224x224"),
         (["net.t7", "no/a.py"], "no is no folder that can be written to"),
         (["net.t7", "a-b.py"], "a name that Python can import"),
-        (["net.t7"], "FILE.t7 OUT, or several with --to and -o"),
         (["net.t7", "--to", "py"], "--to FORM and -o FOLDER go together"),
+        (["net.t7"], "net.t7 is given; two names, FILE.t7 OUT, or several with --to"),
     ],
 )
 def test_an_error_is_one_line_and_leaves_no_file(folder, arguments, message, capsys):

@@ -41,6 +41,21 @@ def test_traceback_shows_the_error_itself(tmp_path):
         ([], "dptable", "COMMAND"),
         (["fly"], "dptable", "invalid choice: 'fly'"),
         (["train", "--epochs", "0"], "dptable train", "argument --epochs: epochs is 0"),
+        (
+            ["port", "a.lua", "--seconds", "0"],
+            "dptable port",
+            "--seconds: 0 is given; a number above",
+        ),
+        (
+            ["port", "a.lua", "--ignore", "("],
+            "dptable port",
+            "'(' is given; a regular expression is",
+        ),
+        (
+            ["port", "a.lua", "--tolerance", "-1"],
+            "dptable port",
+            "--tolerance: -1 is given; a number",
+        ),
         (["train", "--lr", "x"], "dptable train", "argument --lr: invalid float value: 'x'"),
         (
             ["train", "--lr", "0"],
