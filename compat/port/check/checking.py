@@ -207,7 +207,8 @@ def _without(text: str, changing: Iterable[tuple[re.Pattern[str], str]]) -> str:
 
 def _ending(run: subprocess.CompletedProcess[str]) -> str:
     """Return the last words of a run that failed, and the line of the draft where."""
-    lines = said(run)
+    # Without the places where a package was looked for.
+    lines = [line for line in said(run) if not line.startswith("\tno ")]
     if run.returncode in (0, ENDED) or not lines:
         return ""
     if "stack traceback:" in lines[1:]:  # Lua's, which comes after the message
@@ -215,7 +216,7 @@ def _ending(run: subprocess.CompletedProcess[str]) -> str:
     where = [line.strip() for line in lines if line.strip().startswith("File ") and ".py" in line]
     own = [line for line in where if "/compat/" not in line]
     place = f" ({own[-1]})" if own else ""
-    return f"\n  it ended in: {lines[-1]}{place}"
+    return f"\n  it ended in: {lines[-1].rstrip(':')}{place}"
 
 
 def _endings(

@@ -39,7 +39,8 @@ local draw = {nn = true, nngraph = true, rnn = true, dpnn = true, cunn = true, c
 local load, now, date = require, os.time, os.date
 local function is_free() return __threadid or torch.initialSeed() == seed end
 function require(name)
-   local state = draw[name] and is_free() and torch.getRNGState()
+   if not draw[name] then return load(name) end
+   local state = is_free() and torch.getRNGState()
    local found = load(name)
    if state and is_free() then torch.setRNGState(state) end
    return found

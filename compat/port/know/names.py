@@ -23,6 +23,7 @@ _FUNCTIONS = {
     *("type", "xpcall"),
 }
 
+_OF_PENLIGHT = {"pretty", "stringx", "tablex", "utils"}  # global names: of packages 'pl.utils' …
 # Packages of which the name is nil until somebody loads them, and what loads them.
 _BROUGHT = {"cutorch": ("cutorch", "cunn", "cudnn"), "cunn": ("cunn", "cudnn"), "cudnn": ("cudnn",)}
 
@@ -143,7 +144,7 @@ def find_absent(known: Inference, file: File) -> None:
             is_open = not isinstance(node.arguments[0], s.Constant) if node.arguments else False
             known.brought |= _BROUGHT.keys() if is_open else set()
         name = tried(node) if isinstance(node, s.Local) else required(node)
-        if name is None or name in KNOWN or not is_name(name):
+        if name is None or name in KNOWN - _OF_PENLIGHT or not is_name(name):
             continue
         if name not in file.loads:
             known.absent.add(name)

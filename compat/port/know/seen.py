@@ -119,6 +119,8 @@ def believed(known: Inference, own: Type, facts: list[str]) -> Type:
         both.atoms = (both.atoms - {Kind.MODULE, Kind.OTHER, Kind.OBJECT}) | (
             own.atoms & {Kind.OBJECT, Kind.CLASS}
         )
+    if own.dtypes == {"Long"} and both.dtypes == {"Double"}:
+        both.dtypes = own.dtypes  # a permutation of indices
     if own.atoms == {Kind.MASK} and both.atoms == {Kind.TENSOR}:
         return own
     if facts == ["object"] and Kind.MODULE in own.atoms:

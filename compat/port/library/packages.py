@@ -8,6 +8,7 @@ import importlib
 import keyword
 from typing import Any
 
+from compat.hints import suggestion
 from compat.port.know.scopes import PACKAGES
 from compat.port.library import tensors
 from compat.port.library.lua_functions import FUNCTIONS
@@ -109,7 +110,8 @@ def original(path: str, draft: Draft) -> Code:
     head, _, name = path.partition(".")
     # Where a file asks for a package that nobody has, it has its mark.
     if head not in ("math", "string", "table", "os", "io") and head not in draft.types.absent:
-        draft.page.mark(f"{path} is Lua's own", "packages")
+        known = dir(importlib.import_module(f"compat.{head}")) if head in ("nn", "optim") else ()
+        draft.page.mark(f"{path} is Lua's own{suggestion(name, known)}", "packages")
     head, name = (head, name) if name else ("_G", head)
     return _of_lua(head, name, draft)
 

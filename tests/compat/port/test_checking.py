@@ -244,6 +244,16 @@ def test_a_script_that_ends_before_it_prints_says_why(tmp_path: Path) -> None:
         checking.check(script, draft)
 
 
+def test_a_package_that_nobody_has_is_named_with_its_place(tmp_path: Path) -> None:
+    script, draft = tmp_path / "train.lua", tmp_path / "train.py"
+    script.write_text("\nlocal utils = require 'utils'\n")
+    draft.write_text("import utils\n")
+    with pytest.raises(
+        checking.PortError, match=r"luajit: .*train\.lua:2: module 'utils' not found\n"
+    ):
+        checking.check(script, draft)
+
+
 def test_lines_in_another_order_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,6 +57,21 @@ def test_a_class_of_no_file_is_marked(tmp_path: Path) -> None:
     assert "treelstm.B is a class of no file of this program" in made.text
 
 
+def test_misspelt_names_and_missing_files_are_marked(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    path = tmp_path / "script.lua"
+    path.write_text(
+        "local utils = require 'utils'\nutils.say(nn.Sequental())\nprint(nn.Linaer(2, 2))\n"
+    )
+    marks = [reason for _, reason, _ in convert([path])[0].report.marks]
+    assert marks == [
+        "utils is no file of this program",
+        "nn.Sequental is Lua's own (did you mean Sequential?)",
+        "nn.Linaer is Lua's own (did you mean Linear?)",
+    ]
+
+
 def test_command_lines_that_cannot_be_read(tmp_path: Path) -> None:
     from compat.port import command
     from compat.port.read.syntax import PortError

@@ -365,3 +365,9 @@ def test_a_run_makes_no_draft_less_general(agree: Callable[..., Path]) -> None:
     for part in ("if opt.verbose:", '"-batch", type=int', "for i in range("):
         assert part in text
     assert "lua.either" not in text
+
+
+def test_a_permutation_that_a_run_saw_is_one_of_indices(agree: Callable[..., Path]) -> None:
+    lua = "local order = torch.randperm(4)\nlocal x = torch.range(1, 4)\nprint(x[order[2]])\n"
+    out = agree({"main.lua": lua}, "", "")
+    assert "x[order[1].item() - 1]" in (out / "main.py").read_text()
