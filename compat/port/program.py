@@ -26,7 +26,7 @@ from compat.port.read.syntax import PortError
 from compat.port.write import layout
 from compat.port.write.page import Report
 
-_OPENS = re.compile("open|No such file|not found")  # in errors about files
+_OPENS = re.compile(r"\bopen\b|No such file|not found")  # in errors about files
 
 
 def convert(
@@ -69,7 +69,7 @@ def make(
         seen, problem, how = traced(files, arguments, folder, seconds, number)
         if problem is not None:
             hint = f"; paths begin in {program.home}" if _OPENS.search(problem) else ""
-            told = f"{problem.rstrip(':')}{hint}; nothing is written (without --run a draft is)"
+            told = f"{problem}{hint}; nothing is written (without --run a draft is)"
             raise PortError(f"the script fails in its run: {told}")
         if how:
             ended.append((arguments, how))

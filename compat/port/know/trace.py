@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import tempfile
 import time
@@ -327,7 +328,10 @@ def traced(
     problem, ended = None, ""
     if how == "error":
         lines_said = said(done) or [f"it ends with {done.returncode}"]
-        problem = next((line for line in lines_said if ".lua:" in line), lines_said[-1])
+        told = (line for line in lines_said if re.search(r"\.lua:\d+: \S", line))
+        at = lines_said.pop() if len(lines_said) > 1 and lines_said[-1].startswith("at ") else ""
+        problem = next(told, lines_said[-1]).rstrip(": ")
+        problem += f" ({at})" if at and at[3:] not in problem else ""
     elif how == "time":
         ended = f"was ended after {seconds:g} seconds"
     elif done.returncode:
@@ -355,6 +359,7 @@ def _facts(marks: Sequence[_Marks], lines: Iterable[str]) -> Facts:
 
 def _main(given: str) -> int:
     """Run an instrumented program in this process."""
+    import compat
     from compat.lua import LuaError, Runtime
     from compat.lua.errors import hint
 
@@ -390,6 +395,10 @@ def _main(given: str) -> int:
         how = "end"
     except LuaError as error:
         print(f"{error}{hint(str(error))}", file=sys.stderr)
+        ours = str(Path(compat.__file__).parent)
+        places = re.findall(r"^\t(\S+\.lua:\d+): in", error.traceback, re.M)
+        places = [place for place in places if not place.startswith((ours, "torch/"))]
+        print(*[f"at {place}" for place in places[:1]], file=sys.stderr)
         return 1
     finally:
         save(how)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -98,6 +100,7 @@ def test_a_run_that_cannot_be_ended_is_stopped(
     from compat.port.program import convert
     from compat.port.read.syntax import PortError
 
+    subprocess.run([sys.executable, "-c", ""], check=True)  # the next one starts at once
     monkeypatch.setattr(trace, "_GRACE", 1)
     path = tmp_path / "endless.lua"
     path.write_text("while true do end\n")
@@ -127,6 +130,9 @@ def test_a_script_that_fails_in_its_run(tmp_path: Path) -> None:
 
     path = tmp_path / "fails.lua"
     path.write_text("error('no data')\n")
-    with pytest.raises(PortError, match=r"fails in its run: .*no data"):
+    with pytest.raises(PortError, match=r"fails in its run: .*fails\.lua:1: no data; nothing"):
+        convert([path], runs=[[]])
+    path.write_text("require 'nn'\nnn.Sequential():add(nn.Linear(2, 3)):forward(torch.ones(5))\n")
+    with pytest.raises(PortError, match=r"size mismatch, .* \(at .*fails\.lua:2\); nothing"):
         convert([path], runs=[[]])
     assert [p.name for p in tmp_path.iterdir()] == ["fails.lua"]
