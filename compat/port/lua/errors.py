@@ -243,6 +243,13 @@ def _missing(site: _Site) -> str | None:
     name = getattr(around.func, "attr", "") if isinstance(around, ast.Call) else ""
     if isinstance(around, (ast.BinOp, ast.AugAssign)) or name in _OPERATORS:
         return f"attempt to perform arithmetic on {site.value_of(node, 'nil')}"
+    if isinstance(around, ast.Compare):
+        is_left = around.left is node
+        other = around.comparators[0] if is_left else around.left
+        kind = "string" if isinstance(getattr(other, "value", 0), str) else "number"
+        is_first = is_left != isinstance(around.ops[0], (ast.Gt, ast.GtE))
+        kinds = ("nil", kind) if is_first else (kind, "nil")
+        return f"attempt to compare {kinds[0]} with {kinds[1]}"
     is_argument = isinstance(around, ast.Call) and around.args[:1] == [node]
     if isinstance(around, (ast.Attribute, ast.Subscript)) or is_argument:
         return f"attempt to index {site.value_of(node, 'nil')}"
@@ -275,7 +282,8 @@ def _called(match: re.Match[str], site: _Site) -> str | None:
 
 
 def _compared(match: re.Match[str], _site: _Site) -> str:
-    a, b = _kind(match[1]), _kind(match[2])
+    a, b = _kind(match[2]), _kind(match[3])
+    a, b = (b, a) if match[1] in (">", ">=") else (a, b)  # Lua asks ``b < a``
     return f"attempt to compare two {a} values" if a == b else f"attempt to compare {a} with {b}"
 
 
@@ -308,7 +316,7 @@ _WORDS: tuple[tuple[str, Callable[[re.Match[str], _Site], str | None]], ...] = (
     (r"^'(\w+)' object (?:is not subscriptable|does not support item ass)", _doing("index")),
     (r"^unsupported operand type\(s\) for \S+(?: or pow\(\))?: '(\w+)' and '(\w+)'", _ARITHMETIC),
     (r"^bad operand type for unary \S+: '(\w+)'", _ARITHMETIC),
-    (r"^'\S+' not supported between instances of '(\w+)' and '(\w+)'", _compared),
+    (r"^'(\S+)' not supported between instances of '(\w+)' and '(\w+)'", _compared),
     (r"^object of type '(\w+)' has no len\(\)", _doing("get length of")),
 )
 

@@ -103,7 +103,7 @@ def for_range(node: s.ForRange, draft: Draft) -> None:
     if not variable.reads and len(variable.writes) == 1:
         name = "_"
     whole = _whole(node, draft)
-    a, b = draft.value(node.first), draft.value(node.last)
+    a, b = draft.prefix(node.first), draft.prefix(node.last)
     if first.is_int and whole is not None and (step is None or _constant_int(step)):
         by = _constant_int(step) if step is not None else 1
         assert by is not None

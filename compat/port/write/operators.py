@@ -75,7 +75,7 @@ def binary(node: s.Binary, draft: Draft, _hint: str) -> Code:
         return equality(node, draft)
     left, right = draft.types.owner(node.left), draft.types.owner(node.right)
     if operator in ("<", ">", "<=", ">="):
-        a, b = draft.value(node.left), draft.value(node.right)
+        a, b = draft.prefix(node.left), draft.prefix(node.right)
         a = dims_beside(node.left, operator, node.right, draft) or a
         return code.binary(a, operator, b)
     a = dims(node.left, draft) or draft.prefix(node.left)
