@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from compat import nn
 from compat.nn.source import proof, written
@@ -117,21 +118,38 @@ def _leaky(input: Any, lower: float, upper: float) -> Any:
     return aten.leaky_relu.default(input, (lower + upper) / 2)
 
 
+def _lstm(input: Any, states: Any, weights: Any, *options: Any) -> Any:
+    """Compute an LSTM with a projection, the fifth weight, step by step; ONNX has none."""
+    if len(weights) != 5:
+        return NotImplemented
+    time, (h, c), outputs = int(options[-1]), (state[0] for state in states), []
+    of_input, of_output, bias, more, projection = weights
+    for x in input.unbind(time):
+        sums = functional.linear(x, of_input, bias) + functional.linear(h, of_output, more)
+        new, forget, candidate, shown = sums.chunk(4, 1)
+        c = forget.sigmoid() * c + new.sigmoid() * candidate.tanh()
+        h = functional.linear(shown.sigmoid() * c.tanh(), projection)
+        outputs.append(h)
+    return torch.stack(outputs, time), h.unsqueeze(0), c.unsqueeze(0)
+
+
 def _onnx(program: Any, file: Any) -> Any:
     """Write an exported program as ONNX; return a function that runs it."""
     for package in ("onnx", "onnxscript"):
         needed(package, "onnx")
     runtime = needed("onnxruntime", "onnx")
     program = program.run_decompositions(
-        {aten.avg_pool2d.default: _sums, aten.rrelu.default: _leaky}
+        {aten.avg_pool2d.default: _sums, aten.rrelu.default: _leaky, aten.lstm.input: _lstm}
     )
-    logger = logging.getLogger("torch.onnx")
-    level = logger.level
-    logger.setLevel(logging.ERROR)  # it warns where torchvision is missing
+    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)  # they warn where torchvision is missing, and of constants
     try:
         exported: Any = torch.onnx.export(program, dynamo=True, verbose=False)
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
     data = exported.model_proto.SerializeToString()
     file.write(data)
     session = runtime.InferenceSession(data, providers=["CPUExecutionProvider"])

@@ -160,7 +160,7 @@ def test_exported_program(folder):
 
 @pytest.mark.needs("onnxruntime")
 @pytest.mark.needs("onnxscript")
-@pytest.mark.parametrize("kind", ["layers", "table", "sums", "rectifier"])
+@pytest.mark.parametrize("kind", ["layers", "table", "sums", "rectifier", "projection"])
 def test_onnx(folder, kind, capsys):
     import onnxruntime
 
@@ -175,6 +175,9 @@ def test_onnx(folder, kind, capsys):
     if kind == "rectifier":  # torch.onnx has none that is randomised
         t7.save("net.t7", nn.Sequential(nn.Linear(8, 4), nn.RReLU(0.2, 0.4)).float())
         shapes = [(2, 8)]
+    if kind == "projection":  # nor an LSTM with one; its steps come first
+        t7.save("net.t7", nn.Sequential(nn.SeqLSTMP(3, 4, 2), nn.Select(1, -1)).float())
+        shapes = [(7, 2, 3)]
     sizes = ",".join("x".join(map(str, shape)) for shape in shapes)
     assert main(["convert", "net.t7", "net.onnx", "--input", sizes]) == 0
     assert not capsys.readouterr().err
