@@ -100,3 +100,23 @@ def test_what_cannot_be_passed_is_an_error_where_it_is_given(runtime: lua.Runtim
         return message
     """)
     assert "Unwritable object <thread>" in message
+
+
+def test_a_job_that_its_thread_cannot_read_is_an_error(runtime: lua.Runtime) -> None:
+    message = runtime.execute("""
+        local pool, hash = require('threads').Threads(1), require('tds').Hash()
+        pool:addjob(function() return hash end)  -- the thread knows no tds
+        local _, message = pcall(pool.synchronize, pool)
+        pool:synchronize()
+        pool:terminate()
+        return message
+    """)
+    assert "unknown Torch class <tds.Hash>" in message
+
+
+def test_a_counter_tells_what_it_was(runtime: lua.Runtime) -> None:
+    assert runtime.execute("""
+        local counter = require('tds').AtomicCounter()
+        local first, second = counter:inc(), counter:inc()
+        return first == 0 and second == 1 and counter:get() == 2
+    """)

@@ -208,8 +208,7 @@ counter_mt, make_counter = t7.userdata_class('tds.AtomicCounter', nil, function(
 rawset(counter_mt, '__index', function(_, name) return counter_methods[name] or error('no such method') end)
 rawset(counter_mt, '__tostring', function(self) return 'tds.AtomicCounter=' .. self:get() end)
 local function add(self, by) return call(locks.count, getfenv(self).number, by) end
-function counter_methods:inc(by) return add(self, by or 1) end
-function counter_methods:dec() return add(self, -1) end
+function counter_methods:inc() return add(self, 1) - 1 end   -- what it was before
 function counter_methods:get() return add(self, 0) end
 function counter_methods:set(value) call(locks.set_count, getfenv(self).number, value) end
 rawset(counter_mt, '__write', function(self, file) file:writeLong(self:get()) end)

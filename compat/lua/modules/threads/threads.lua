@@ -86,8 +86,9 @@ function Threads:dojob()
    check_running(self)
    self.errors = false
    local message = self.serialize.load(collect(self.pool))
-   local endcallback = self.endcallbacks[message.number]
-   self.endcallbacks[message.number] = nil
+   local number = message.number or 0   -- that of a job which its thread cannot read is not known
+   local endcallback = self.endcallbacks[number]
+   self.endcallbacks[number] = nil
    self.endcallbacks.n = self.endcallbacks.n - 1
    local results = message.results
    if not results[1] then
