@@ -294,6 +294,7 @@ def _index(known: Inference, node: s.Index) -> Type:
         return _own_entry(known, shape, node.key)
     entry = Type()
     entry.buffer, entry.thin = owner.buffer, owner.thin
+    entry.classes = owner.classes & {FROM_LUA}
     return entry
 
 

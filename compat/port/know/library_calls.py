@@ -175,7 +175,7 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         if klass is not None and holder is not None:
             name = s.Constant(klass.name.rpartition(".")[2])
             known.store(holder, name, known.class_type(klass))
-    if path == "loadstring":
+    if path in ("loadstring", "loadfile", "load"):
         return [of_lua(FROM_LUA)]  # and so is what it gives
     if path == "torch.deserialize" and len(node.arguments) == 1:  # a deep copy
         inner = node.arguments[0]

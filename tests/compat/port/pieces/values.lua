@@ -1620,3 +1620,12 @@ print(#back.h, back.h.a, back.h['with'], back.h[2], #back.list[1], back.list[1][
 torch.save(f, torch.deserialize(torch.serialize(v)))
 print(#torch.load(f))
 os.remove(f)
+
+-- # entries of tables of a text that is run, which are none of the program's
+local own = {5, name = 'n', sub = {a = 1}, other = 3}
+local function get(text)
+  local all = loadstring(text)()
+  return all[1]
+end
+local back = get('return {{5, 6, name = "k", sub = {a = 2}}}')
+print(back[1], back[2], back.name, back.sub.a, own.name, own.sub.a)
