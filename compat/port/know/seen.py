@@ -8,7 +8,7 @@ from compat.port.know.files import Class
 from compat.port.know.narrowing import LEAVES
 from compat.port.know.narrowing import tested as test_of
 from compat.port.know.registry import TYPES
-from compat.port.know.types import Kind, Table, Type, seen, tensor
+from compat.port.know.types import Kind, Table, Type, tensor
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def believed(known: Inference, own: Type, facts: list[str]) -> Type:
     both.buffer, both.zero = own.buffer, own.zero
     for fact in facts:
         klass = known.seen_class([fact])
-        both.join(seen(fact) if klass is None else klass.object)
+        both.join(_seen_type(fact) if klass is None else klass.object)
     if Kind.NUMBER in both.atoms and own.atoms & {Kind.INT, Kind.FLOAT}:
         both.atoms |= own.atoms & {Kind.INT, Kind.FLOAT}
         both.atoms -= {Kind.NUMBER} if Kind.NUMBER not in own.atoms else set()
@@ -139,3 +139,24 @@ def believed(known: Inference, own: Type, facts: list[str]) -> Type:
 def was_seen(known: Inference, node: s.Node) -> bool:
     """Return whether a trace reached an expression."""
     return (known.file.path, node.start, node.end) in known.facts
+
+
+def _seen_type(description: str) -> Type:
+    """Return the type that a trace saw: ``tensor Double 2``, ``class nn.Linear``, ``int``,
+    ``list`` …
+    """
+    kind, *more = description.split()
+    if kind == "tensor":
+        made = tensor([more[0]], [int(more[1])])
+        made.strided = more[2:] == ["strided"]
+        return made
+    if kind in ("list", "dict", "mixed", "empty", "sparse"):
+        return Type(Kind.TABLE)
+    if kind in ("int", "float"):
+        return Type(Kind.NUMBER)
+    if kind == "class":
+        made = Type(Kind.MODULE)
+        made.classes = {more[0]}
+        return made
+    is_plain = kind in (*("nil", "boolean", "string", "function", "object", "storage", "sizes"),)
+    return Type(Kind(kind) if is_plain else Kind.OTHER)

@@ -484,24 +484,3 @@ class Signature:
     def may_give_nothing(self) -> bool:
         """Whether somebody counts its results, and there are none at times."""
         return self.count is None and 0 in self.counts
-
-
-def seen(description: str) -> Type:
-    """Return the type that a trace saw: ``tensor Double 2``, ``class nn.Linear``, ``int``,
-    ``list`` …
-    """
-    kind, *more = description.split()
-    if kind == "tensor":
-        made = tensor([more[0]], [int(more[1])])
-        made.strided = more[2:] == ["strided"]
-        return made
-    if kind in ("list", "dict", "mixed", "empty", "sparse"):
-        return Type(Kind.TABLE)
-    if kind in ("int", "float"):
-        return Type(Kind.NUMBER)
-    if kind == "class":
-        made = Type(Kind.MODULE)
-        made.classes = {more[0]}
-        return made
-    is_plain = kind in (*("nil", "boolean", "string", "function", "object", "storage", "sizes"),)
-    return Type(Kind(kind) if is_plain else Kind.OTHER)
