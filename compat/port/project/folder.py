@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import mimetypes
 import os
 import shlex
 import shutil
@@ -67,7 +68,7 @@ def refuse(
     if keep:
         return
     is_new = out is not None and not (is_one or root.exists() or str(out).endswith(os.sep))
-    if is_new and root.suffix[1:].isalpha():
+    if is_new and (root.suffix == ".lua" or mimetypes.guess_type(root.name)[0]):
         raise PortError(f"-o is {out}; NAME.py is accepted, or a folder: {out}/ makes one")
     beside = [root.absolute()] if is_one else [] if out else [source.path for source in sources]
     for source in sources:

@@ -405,8 +405,8 @@ def test_what_may_be_meant_for_a_file_is_no_folder(source: Path, tmp_path: Path)
     with pytest.raises(PortError, match=r"-o is .*\.txt; NAME\.py is accepted, or a folder: "):
         port(source / "train.lua", tmp_path / "train.txt")
     assert not (tmp_path / "train.txt").exists()
-    (tmp_path / "net.torch").mkdir()
-    for name in ("net.torch", "draft-1.2"):
+    (tmp_path / "net.txt").mkdir()
+    for name in ("net.txt", "net.torch", "draft-1.2"):
         assert "train.py" in port(source / "train.lua", tmp_path / name)
 
 
