@@ -30,8 +30,8 @@ def believed_type(known: Inference, node: s.Node) -> Type:
     facts = known.facts.get((known.file.path, node.start, node.end))
     is_test = isinstance(node, s.Call) and own.only(Kind.BOOLEAN)  # Lua gives more than true
     is_told = isinstance(node, (s.Constant, s.Table, s.Function)) or own.only(Kind.PACKAGE)
-    # A run does not see which numbers are whole: the code may say that yet.
-    is_told |= not own.atoms and not known.is_told and {"int", "float"}.issuperset(facts or ())
+    # A run does not see which numbers are whole, and which table it is: the code may say that yet.
+    is_told |= not own.atoms and not known.is_told
     if facts and not is_test and not is_told:
         loaded = own.classes & {"loaded"}
         may_miss = node in known.conditions and (own.may_be_nil or not own.is_known)

@@ -358,11 +358,22 @@ def test_a_run_makes_no_draft_less_general(agree: Callable[..., Path]) -> None:
         "for t = 1, rows:size(), opt.batch do",
         "  for i = t, math.min(t + opt.batch - 1, rows:size()) do print(i, opt.lr or 0.1) end",
         "end",
+        "opt.extra = {1}",
+        "local Model = {}",
+        "Model.__index = Model",
+        "function Model.new(o) local m = setmetatable({}, Model) m.opt = o return m end",
+        "function Model:run(n)",
+        "  local opt = self.opt",
+        "  for t = 1, n or opt.batch do print(t) end",
+        "end",
+        "Model.new(opt):run()",
+        "Model.new(opt):run(1)",
+        "for k, v in pairs(opt) do counts[k] = v end",
     ]
     out = agree({"main.lua": "\n".join(lines) + "\n"}, "-batch 3 -verbose", "")
     text = (out / "main.py").read_text()
     assert "f\"3\\t{lua.tostring(counts.get('2'))}" in text and "counts['a'] + counts[" in text
-    for part in ("if opt.verbose:", '"-batch", type=int', "for i in range("):
+    for part in ("if opt.verbose:", '"-batch", type=int', "for i in range(", "range(1, (n if "):
         assert part in text
     assert "lua.either" not in text
 
