@@ -235,7 +235,8 @@ def _given(
     taken = {len(f.parameters) for f in signature.nodes} if signature is not None else set()
     if isinstance(last, s.Vararg) or last is None or not is_open(last):
         return arguments
-    if len(taken) < 2 or not known.count(last):
+    gives_back = signature is not None and any(signature.root().origins.values())
+    if (len(taken) < 2 and not gives_back) or not known.count(last):
         return arguments
     return [*arguments[:-1], *known.all_results(last)[: known.count(last)]]
 
@@ -386,6 +387,8 @@ def _given_back(
             if not kind.atoms:
                 return signature.result(i)
             made.join(kind)
+        else:
+            made.lacking = True
     return made
 
 

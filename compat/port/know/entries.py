@@ -340,9 +340,11 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
         if is_fixed or "dynamic" not in shape.uses:
             return found
         own, others = found.atoms - {Kind.NIL}, shape.items.atoms
-        if own and (own & others or not others):  # else it gets other things
-            return found
-        return found.joined(shape.items) if own else shape.items
+        if not own or (others and not own & others):  # it gets other things, too
+            found = found.joined(shape.items)
+        found = found.joined(Type())
+        found.lacking |= name not in shape.always
+        return found
     if kind.is_number and not isinstance(key, s.Constant):
         shape.uses.add("by number")
     if kind.is_string and shape.klass is not None:

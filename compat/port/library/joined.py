@@ -16,10 +16,14 @@ def joined(arguments: list[s.Node], draft: Draft) -> Code | None:
     kinds = [draft.types.type(node) for node in given]
     number = s.constant(last) if last is not None else None
     most = cat_dims(number, kinds)
-    own = [part_of(kind).dims for kind in kinds]
-    if most == {-1} or all(sizes == most for sizes in own):
+    # What is empty, ``torch.Tensor()``, both leave out.
+    own = [part_of(kind).dims - {0} or most for kind in kinds]
+    is_any = number is None and last is not None and any(1 in sizes for sizes in own)
+    if not is_any and (most == {-1} or all(sizes == most for sizes in own)):
         return None
     values = [draft.value(node) for node in given]
+    if is_any and last is not None:
+        return code.call("lua.torch.cat", *values, draft.value(last))
     is_list = kinds[0].shape is not None
     lacking = {max(most) - max(sizes) for sizes in own}
     if lacking == {1} and isinstance(number, int) and all(len(sizes) == 1 for sizes in own):

@@ -442,3 +442,17 @@ local function norm(x) if type(x) == 'number' then x = {x} end return x end
 print(norm(3)[1], norm({5, 6})[2], #norm(1))
 local function loop(x) for i = 1, 3 do x = x .. i end return x end
 print(loop('a'), loop(5))
+
+-- # functions that give back what a call gives them, or lacks
+local function pick(x, d) if x == nil then return d end return x end
+local options = {}
+for k in ('a b'):gmatch('%a') do options[k] = 1 end
+local function show(x) print(x) print('x ' .. tostring(x)) end
+local v = pick(options.z)
+print(v) print(pick(options.y)) print(pick(3) + 1) print(pick(options.a))
+show(options.z)
+local t = {v = options.z}
+print(t.v)
+local function second(a, b) return b end
+local function two() return 'one', torch.ones(2, 2) end
+print(second(two()):sum()) print(second('x')) print(second(1, 2) + second(3, 4))

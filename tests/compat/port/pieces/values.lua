@@ -1629,3 +1629,15 @@ local function get(text)
 end
 local back = get('return {{5, 6, name = "k", sub = {a = 2}}}')
 print(back[1], back[2], back.name, back.sub.a, own.name, own.sub.a)
+
+-- # empty tensors that are joined with others, along dimensions that a variable has
+local a, m = torch.range(1, 3), torch.ones(2, 3)
+print(torch.cat(torch.Tensor(), a)) print(torch.cat(torch.Tensor(), m, 1))
+local all, rows = torch.Tensor(), torch.Tensor()
+for i = 1, 2 do
+  all = torch.cat(all, torch.Tensor(2):fill(i))
+  rows = torch.cat(rows, torch.Tensor(1, 2):fill(i), 1)
+end
+print(all) print(rows)
+local function join(x, y, d) return torch.cat(x, y, d) end
+print(join(a, a, 1):size(1), join(m, m, 2):size(2), join(a, a, 2):size(2))
