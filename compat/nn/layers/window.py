@@ -28,6 +28,9 @@ class Emptied(Layer, abstract=True):
         return self.clearState()
 
 
+_SIZES = ("k", "d", "pad", "dilation")  # before the letter of an axis
+
+
 class Windowed(Layer, abstract=True):
     """The base of modules with a window. Planes, then the axes of the window, make a sample."""
 
@@ -52,6 +55,12 @@ class Windowed(Layer, abstract=True):
     dilationT = dilationW = dilationH = 1
 
     scratch_fields: ClassVar[tuple[str, ...]] = ("finput", "fgradInput", "_input", "_gradOutput")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # ``conv.padW = (conv.kW - 1) / 2`` is whole in Lua.
+        if isinstance(value, float) and name[:-1] in _SIZES and value.is_integer():
+            value = int(value)
+        super().__setattr__(name, value)
 
     def _set(self, prefix: str, values: Sequence[int | None], least: int) -> None:
         """Set one field per axis."""

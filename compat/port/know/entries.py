@@ -289,7 +289,9 @@ def _index(known: Inference, node: s.Index) -> Type:
         if isinstance(name, str):
             kind = _field(known, owner, shape, name)
             if not kind.atoms and klass is not None and klass.parent and klass.is_torch:
-                return results.field(Type(Kind.MODULE), name) if name not in _BUFFERS else tensor()
+                parent = Type(Kind.MODULE)
+                parent.classes = {klass.parent}
+                return results.field(parent, name) if name not in _BUFFERS else tensor()
             return kind
         return _own_entry(known, shape, node.key)
     entry = Type()

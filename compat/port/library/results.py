@@ -35,8 +35,10 @@ weight|bias|gradWeight|gradBias|running_mean|running_var -> t
 modules|children|criterions -> list of m; train|inplace -> b
 forwardnodes|backwardnodes -> list of node
 real|user|sys|totalValid|averageValid|p -> n
-kW|kH|kT|dW|dH|dT|padW|padH|padT|nInputPlane|nOutputPlane -> n
 """)
+_SIZES = {
+    *("kW", "kH", "kT", "dW", "dH", "dT", "padW", "padH", "padT", "nInputPlane", "nOutputPlane"),
+}
 # Methods that give their module in Python, nothing in Lua.
 SILENT = {
     *("zeroGradParameters", "updateParameters", "training", "evaluate", "apply"),
@@ -372,6 +374,8 @@ def field(owner: Type, name: str) -> Type:
     """Return the type of a field of an object of compat's."""
     if rules := _FIELDS.all(name):
         return rule_types(rules[0], [], [])[0]
+    if name in _SIZES:
+        return Type(Kind.NUMBER, *(() if owner.classes else (Kind.NIL,)))  # not all layers have it
     if name in ("output", "gradInput"):
         return _result(owner)
     if owner.classes and owner.classes <= _NODES and name in ("data", "annotations"):

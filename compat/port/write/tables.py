@@ -260,8 +260,8 @@ def _of_module(
     if not is_name(name):
         return None
     kind, field = draft.types.type(node), attribute(name)
-    is_given = not is_prefix and not packages.is_field(field)
-    if is_test or is_given or (draft.types.was_seen(node) and Kind.NIL in kind.atoms):
+    is_given = not (is_prefix or (packages.is_field(field) and Kind.NIL not in kind.atoms))
+    if is_test or is_given:
         return Code(f'getattr({owner}, "{field}", None)')
     # Lua's function takes the object as its first argument.
     return Code(f"{owner.atom}.{field}{'.__func__' if name in METHODS else ''}")

@@ -940,3 +940,24 @@ local table, linear = nn.LookupTable(4, 2), nn.Linear(2, 3)
 table.weight:copy(torch.range(1, 8))
 nn.Sequential():add(linear):get(1).weight:copy(torch.range(1, 6):mul(2))
 print(table.weight, linear.weight)
+-- # sizes of layers: those that some have, and those that are computed
+require 'nn'
+local net = nn.Sequential():add(nn.SpatialConvolution(1, 2, 3, 3)):add(nn.Linear(2, 3)):add(nn.SpatialMaxPooling(2, 2))
+local function fan(m) return (m.nInputPlane or m.weight:size(2)) * (m.kW or 1) * (m.kH or 1) end
+for i, m in ipairs(net.modules) do
+  if m.kW then print(i, m.kW, m.kH .. 'x' .. m.kW) end
+  if m.nOutputPlane == nil then print(i, 'no planes', torch.type(m)) end
+  if m.weight then print(fan(m), math.sqrt(2 / fan(m))) end
+  print(m.padW, m.dW)
+end
+local conv = net:get(1)
+conv.padW = (conv.kW - 1) / 2
+conv.padH = (conv.kH - 1) / 2
+print(conv.padW, conv)
+for _, m in pairs(net:findModules('nn.SpatialConvolution')) do
+  local n = m.kW * m.kH * m.nOutputPlane
+  m.weight:normal(0, math.sqrt(2 / n))
+  print(n, n / 4, m.kW * 0.5)
+end
+local function describe(l) return l.kW and ('conv ' .. l.kW) or 'other' end
+print(describe(net:get(1)), describe(net:get(2)))

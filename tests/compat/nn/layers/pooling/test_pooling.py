@@ -253,3 +253,11 @@ def test_many_planes_pool_as_few() -> None:
         plane = x[:, i : i + 1]
         assert torch.equal(module.forward(plane).nan_to_num(), output[:, i : i + 1].nan_to_num())
         assert torch.equal(module.indices, indices[:, i : i + 1])
+
+
+def test_sizes_that_are_computed_are_whole_as_in_lua() -> None:
+    module = nn.SpatialMaxPooling(3, 3, 1, 1)
+    module.padW = (module.kW - 1) / 2
+    module.padH = (module.kH - 1) / 2
+    assert str(module) == "nn.SpatialMaxPooling(3x3, 1,1, 1,1)"
+    assert module.forward(torch.ones(1, 4, 4)).shape == (1, 4, 4)
