@@ -241,7 +241,7 @@ def _missing(site: _Site) -> str | None:
     if isinstance(around, ast.Call) and around.func is node:
         return f"attempt to call {site.called(around, 'nil')}"
     name = getattr(around.func, "attr", "") if isinstance(around, ast.Call) else ""
-    if isinstance(around, (ast.BinOp, ast.AugAssign)) or name in _OPERATORS:
+    if isinstance(around, (ast.BinOp, ast.UnaryOp, ast.AugAssign)) or name in _OPERATORS:
         return f"attempt to perform arithmetic on {site.value_of(node, 'nil')}"
     if isinstance(around, ast.Compare):
         is_left = around.left is node

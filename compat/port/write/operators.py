@@ -24,9 +24,9 @@ def unary(node: s.Unary, draft: Draft, _hint: str) -> Code:
     if node.operator == "not":
         return code.negated(truth(node.operand, draft))
     kind = draft.types.owner(node.operand)
-    operand = draft.value(node.operand)
     if node.operator == "#":
-        return length(operand, kind, node, draft)
+        return length(draft.value(node.operand), kind, node, draft)
+    operand = draft.prefix(node.operand)
     if kind.is_string:
         operand = code.call("lua.tonumber", operand)
     elif not (kind.is_number or kind.is_tensor or kind.only(Kind.MODULE)):
