@@ -43,8 +43,9 @@ def _of_parent(node: s.Call, draft: Draft) -> str | None:
         return None
     if not (isinstance(first, s.Name) and first.id == "self" and isinstance(function, s.Index)):
         return None
-    if first.variable.scope is not draft.scope:
-        return None  # in a function inside the method Python's super() has no object
+    own = draft.scope.node.parameters[:1] if draft.scope.node is not None else []
+    if first.variable not in [name.variable for name in own]:
+        return None  # without self for its first parameter Python's super() has no object
     path, name = draft.types.dotted(function), s.constant(function.key)
     if path is not None and path.rpartition(".")[0] == klass.parent:
         return name_of_method(path.rpartition(".")[2], klass, draft)

@@ -1132,3 +1132,16 @@ local m = MeanInBlock()
 m:add(2):add(4)
 print(m:value(), torch.type(m), m.k)
 print(torch.type(MeanInBlock) , torch.isTypeOf(m, 'MeanInBlock'), torch.isTypeOf(m, MeanInBlock))
+
+-- # functions that make objects, and call a method of the parent's for it
+local Base = {}
+Base.__index = Base
+function Base.new(...) local self = setmetatable({}, Base) self:init(...) return self end
+function Base:init(name) self.name = name self.items = {} end
+function Base:add(x) table.insert(self.items, x) return self end
+function Base:total() local s = 0 for _, v in ipairs(self.items) do s = s + v end return s end
+local Child = setmetatable({}, {__index = Base})
+Child.__index = Child
+function Child.new(name, scale) local self = setmetatable({}, Child) Base.init(self, name) self.scale = scale return self end
+function Child:total() return Base.total(self) * self.scale end
+print(Base.new('a'):add(1):add(2):total(), Child.new('b', 10):add(3):total())
