@@ -52,6 +52,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             klass = known.class_named(path)
             if klass is not None:
                 return construct(known, klass, all_given)
+            if path.startswith("torch."):
+                arguments = _with_sizes(known, node, arguments)
             found = library_calls.results(known, path, node, arguments)
             if found is not None:
                 return _less_numbers(known, node, found)
@@ -89,6 +91,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
     if node.method == "parse" and owner.only(Kind.MODULE):
         return [Type(Kind.OPTIONS, table=library_calls.options(known, node))]
     if owner.is_tensor or owner.only(Kind.MASK):
+        arguments = _with_sizes(known, node, arguments)
         found = given.tensor_method(owner, node, arguments)
         taken = {"apply": 1, "map": 2, "map2": 3}.get(node.method)
         if taken and arguments and arguments[-1].signature is not None:
@@ -225,6 +228,16 @@ def _with_rest(known: Inference, node: s.Call, arguments: list[Type]) -> list[Ty
     names = max((len(f.parameters) for f in around.nodes if f.is_vararg), default=None)
     rest = [] if names is None else around.parameters[names:]
     return [*arguments[:-1], *(rest or [Type()])]
+
+
+def _with_sizes(known: Inference, node: s.Call, arguments: list[Type]) -> list[Type]:
+    """Return the arguments, of which the last may stand for several sizes: ``unpack(sizes)``."""
+    last = node.arguments[-1] if node.arguments else None
+    if last is None or not (is_open(last) and arguments[-1].is_number) or known.count(last) == 1:
+        return arguments
+    count = known.count(last)
+    all_sizes = known.all_results(last)[:count] if count else [Type()]
+    return [*arguments[:-1], *all_sizes]
 
 
 def _given(

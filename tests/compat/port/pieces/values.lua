@@ -1641,3 +1641,27 @@ end
 print(all) print(rows)
 local function join(x, y, d) return torch.cat(x, y, d) end
 print(join(a, a, 1):size(1), join(m, m, 2):size(2), join(a, a, 2):size(2))
+
+-- # tensors whose sizes are the results of a call
+local function mk(n, img)
+  local d = torch.Tensor(n, unpack(img:size():totable()))
+  for k = 1, n do d[k]:copy(img) end
+  return d
+end
+print(mk(2, torch.ones(1, 2, 2)):size())
+local sizes = {2, 3}
+local z = torch.zeros(4, unpack(sizes))
+z[1]:copy(torch.ones(2, 3))
+print(z:sum(), z[1]:size())
+local r = torch.ones(unpack(sizes))
+print(r[1]:sum(), r:dim(), r[2]:size(1))
+local function sz() return 2, 2 end
+local s = torch.zeros(3, sz())
+print(s[1]:size(), s[1][2]:size(1))
+s[1]:copy(torch.ones(2, 2))
+print(s:sum())
+local v = s:view(3, unpack{2, 2}) print(v[1]:size(1), v[1]:dim())
+local u = s:clone():resize(2, unpack{3, 2}) print(u[1]:dim(), u[1][1]:size(1))
+local e = torch.ones(2):view(2, unpack{1, 1}):expand(2, unpack{3, 3}) print(e[1]:sum(), e[1]:dim())
+local function var(...) return torch.zeros(2, ...) end
+local w = var(3, 4) print(w[1]:dim(), var(5)[1]:size(1))
