@@ -382,3 +382,24 @@ def test_a_permutation_that_a_run_saw_is_one_of_indices(agree: Callable[..., Pat
     lua = "local order = torch.randperm(4)\nlocal x = torch.range(1, 4)\nprint(x[order[2]])\n"
     out = agree({"main.lua": lua}, "", "")
     assert "x[order[1].item() - 1]" in (out / "main.py").read_text()
+
+
+def test_options_that_another_file_parses_stay_options(agree: Callable[..., Path]) -> None:
+    opts = (
+        "local M = {}\nfunction M.parse(arg)\n  local cmd = torch.CmdLine()\n"
+        "  cmd:option('-LR', 0.5, 'rate')\n  cmd:option('-tenCrop', 'false', 'crops')\n"
+        "  local opt = cmd:parse(arg or {})\n  opt.tenCrop = opt.tenCrop ~= 'false'\n"
+        "  return opt\nend\nreturn M"
+    )
+    trainer = (
+        "local M = {}\nlocal Trainer = torch.class('own.Trainer', M)\n"
+        "function Trainer:__init(opt) self.opt = opt end\n"
+        "function Trainer:rate(n) return self.opt.LR * n * (self.opt.tenCrop and 10 or 1) end\n"
+        "return M.Trainer"
+    )
+    main = (
+        "local opt = require('opts').parse(arg)\nlocal Trainer = require 'trainer'\n"
+        "print(Trainer(opt):rate(1), opt.LR)"
+    )
+    out = agree({"main.lua": main, "opts.lua": opts, "trainer.lua": trainer}, run="")
+    assert "return self.opt.LR * n" in (out / "trainer.py").read_text()
