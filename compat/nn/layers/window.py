@@ -51,8 +51,8 @@ class Windowed(Layer, abstract=True):
     dW: int
     dH: int
     # Files older than these features lack the fields.
-    padT = padW = padH = 0
-    dilationT = dilationW = dilationH = 1
+    padW = padH = 0
+    dilationW = dilationH = 1
 
     scratch_fields: ClassVar[tuple[str, ...]] = ("finput", "fgradInput", "_input", "_gradOutput")
 
@@ -154,6 +154,7 @@ class Volumetric(Windowed, abstract=True):
     """A window with length in time, width and height."""
 
     axes = "TWH"
+    padT, dilationT = 0, 1
     _sample_form = "planes x time x height x width"
     _plane_dim = -4
 
