@@ -36,8 +36,8 @@ def run(args: argparse.Namespace) -> int:
         )
     if len(args.files) != 2:
         raise WrongCommandLine(
-            f"{' '.join(args.files)} is given; two names, FILE.t7 OUT, or several with --to and "
-            "-o, are accepted"
+            f"{printable(' '.join(args.files))} is given; two names, FILE.t7 OUT, or several with "
+            "--to and -o, are accepted"
         )
     file, out = args.files
     if args.json:

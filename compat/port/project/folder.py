@@ -23,6 +23,7 @@ from compat.port.project.following import Program
 from compat.port.project.modules import place
 from compat.port.project.pages import pyproject, readme
 from compat.port.read.syntax import PortError
+from compat.terminal import printable
 
 MANIFEST = "port.json"
 _SHARED = '''"""The global variables of the Lua program."""
@@ -69,7 +70,8 @@ def refuse(
         return
     is_new = out is not None and not (is_one or root.exists() or str(out).endswith(os.sep))
     if is_new and (root.suffix == ".lua" or mimetypes.guess_type(root.name)[0]):
-        raise PortError(f"-o is {out}; NAME.py is accepted, or a folder: {out}/ makes one")
+        shown = printable(out)
+        raise PortError(f"-o is {shown}; NAME.py is accepted, or a folder: {shown}/ makes one")
     beside = [root.absolute()] if is_one else [] if out else [source.path for source in sources]
     for source in sources:
         if source.path.suffix == ".py" and source.path in beside:

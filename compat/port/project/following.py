@@ -12,6 +12,7 @@ from compat.port.project.places import Places, dotted, loads, lua_below, templat
 from compat.port.project.sources import Source, read
 from compat.port.read import syntax as s
 from compat.port.read.syntax import PortError
+from compat.terminal import printable
 
 _NAME = re.compile(r"[\w./ \x80-\xff-]{1,200}")
 _DEFINING = {"torch.class", "class", "require", "setmetatable"}
@@ -59,7 +60,7 @@ def follow(
     for place in places:
         if not os.path.isdir(_template(place).partition("?")[0].rpartition("/")[0]):
             raise PortError(
-                f"--path is {place}; a folder, or a template like lib/?.lua, is accepted"
+                f"--path is {printable(place)}; a folder, or a template like lib/?.lua, is accepted"
             )
     named, from_folders = _named(paths)
     folder = Path(paths[0]) if Path(paths[0]).is_dir() else None
