@@ -35,7 +35,6 @@ from compat.port.know.shapes import (
     last_added,
     loads_by_name,
     may_end,
-    operands,
     passed_past,
     set_names,
     sources,
@@ -191,7 +190,6 @@ class Inference:
         self.given: dict[s.Node, s.Node] = {}  # values that variables without one got before
         self.present: set[s.Name] = set()  # variables behind tests of whether they are there
         self.conditions: set[s.Node] = set()  # entries that may be missing
-        self.operands: set[s.Node] = set()  # of operators that fail for nil
         self.passed_past: set[s.Node] = set()  # keys that may be past the end
         self.last_added: set[s.Call] = set()  # the last modules of nets
         self.followed: set[s.Node] = set()  # entries and results that have methods or entries
@@ -262,7 +260,6 @@ class Inference:
         self.passed_past |= set(passed_past(block))
         self.present |= present(block)
         self.given |= given(block)
-        self.operands |= operands(block)
         self.conditions |= {*tested(block), *tested_later(block), *tested_calls(block)}
         for name, function in functions_in(block):
             self.own_methods.setdefault(name, []).append(function)

@@ -284,13 +284,6 @@ def captures(pattern: s.Node | None) -> int:
     return max(len(re.findall(r"(?<!%)\(", text)), 1) if isinstance(text, str) else 1
 
 
-def operands(block: s.Block) -> set[s.Node]:
-    """Return what Lua computes with: it fails where that is nil."""
-    found = (n for n in s.walk(block) if isinstance(n, s.Binary))
-    strict = (n for n in found if n.operator not in ("and", "or", "==", "~="))
-    return {part for node in strict for part in (node.left, node.right)}
-
-
 def appended(block: s.Block) -> Iterator[s.Name]:
     """Yield the keys that a loop from 1 on fills a new table with: ``t = {}``, ``t[i] = …``."""
     for part in s.walk(block):

@@ -243,6 +243,8 @@ def _missing(site: _Site) -> str | None:
     name = getattr(around.func, "attr", "") if isinstance(around, ast.Call) else ""
     if isinstance(around, (ast.BinOp, ast.UnaryOp, ast.AugAssign)) or name in _OPERATORS:
         return f"attempt to perform arithmetic on {site.value_of(node, 'nil')}"
+    if isinstance(around, (ast.FormattedValue, ast.JoinedStr)) or name == "text":
+        return f"attempt to concatenate {site.value_of(node, 'nil')}"
     if isinstance(around, ast.Compare):
         is_left = around.left is node
         other = around.comparators[0] if is_left else around.left

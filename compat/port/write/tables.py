@@ -302,8 +302,8 @@ def _of_table(
     certain = isinstance(name, str) and name in shape.always and "deleted" not in shape.uses
     # Keys that are data may be others in another run.
     is_data = shape.made and ("dynamic" in shape.uses or not isinstance(node.key, s.Constant))
-    was_there = was_seen and (node in draft.types.operands or not is_data)
-    if is_prefix or ((was_there or certain) and not may_miss):
+    is_there = certain or (was_seen and not is_data)
+    if is_prefix or (is_there and not may_miss):
         return Code(f"{owner.atom}[{key}]")
     return Code(f"{owner.atom}.get({key})")
 

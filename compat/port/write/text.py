@@ -64,7 +64,8 @@ def formatted(parts: list[s.Node], draft: Draft, separator: str = "") -> Code:
 
 def _shown(node: s.Node, function: str, draft: Draft) -> tuple[str, str]:
     """Return an expression in the braces of an f-string, and its format."""
-    kind, made = draft.types.type(node), draft.value(node)
+    kind = draft.types.type(node)
+    made = draft.prefix(node) if function == "lua.text" else draft.value(node)
     text = f"({made})" if made.level <= code.LAMBDA else made.text
     if may_be_nil(node, made, draft) or may_be_sizes(node, draft):
         return f"{function}({text})", ""
