@@ -20,6 +20,7 @@ from compat import torch as torch7
 from compat.port.lua.kinds import is_of_lua
 from compat.port.lua.objects import Object, ObjectClass
 from compat.port.lua.runtime import called, draft_runtime, function_of
+from compat.port.lua.text import bytes_as_text
 from compat.port.lua.values import first, results, values
 
 MANIFEST = "port.json"
@@ -209,7 +210,7 @@ def module(lua: str, beside: str, *args: str) -> Any:
     text = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     if text.startswith(b"#"):
         text = b"--" + text
-    return _prepared()["file"](text.decode("latin-1"), f"@{path}", *args)
+    return _prepared()["file"](bytes_as_text(text), f"@{path}", *args)
 
 
 def main(lua: str, beside: str) -> Any:
@@ -243,10 +244,9 @@ def function(
 
     def call(*args: Any) -> Any:
         if not found:  # what it needs of Lua is there when it is called first
-            source = text.encode("utf-8", "surrogateescape").decode("latin-1")
             part = _prepared()["part"]
             path, _, line = place.rpartition(":")
-            source = "\n" * (int(line) - 1) + source
+            source = "\n" * (int(line) - 1) + text
             found.append(part(list(words), take, put, source, f"@{path}"))
         return called(found[0], *args)
 

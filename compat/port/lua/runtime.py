@@ -112,10 +112,11 @@ def draft_runtime() -> Any:
     """Return the runtime."""
     from compat.port.lua.embedded import DraftRuntime
     from compat.port.lua.modules import loaded
+    from compat.port.lua.text import bytes_as_text
 
     default = torch7.getdefaulttensortype()
     made = DraftRuntime(default)
-    made.execute(_PRINT, lambda text: sys.stdout.write(text))
+    made.execute(_PRINT, lambda data: sys.stdout.write(bytes_as_text(data.encode("latin-1"))))
     made.require("trepl")  # whose print shows tables
     state = torch7.getRNGState()
     made.require("nn")  # draws random numbers

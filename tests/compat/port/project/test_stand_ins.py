@@ -65,9 +65,9 @@ return {queue = Q.new, Q = Q, Twice = nn.Twice}
     "lib/animals.lua": """
 local Animal = torch.class('Animal')
 function Animal:__init(name) self.name = name end
-function Animal:speak() return self.name .. '!' end
+function Animal:speak() io.write('é', #'é', '\\n') return self.name .. '!' end
 local Dog, parent = torch.class('Dog', 'Animal')
-function Dog:speak() return 'woof ' .. parent.speak(self) end
+function Dog:speak() return 'wóof ' .. parent.speak(self) end
 """,
 }
 FILES = [name.rpartition("/")[2] for name in PROGRAM]
