@@ -91,7 +91,8 @@ class SideBySide:
 
         draft = draft_of(source.encode())
         torch7.setdefaulttensortype("torch.DoubleTensor")
-        printed, lua_problem = self.run_lua(source.encode())
+        letters, lua_problem = self.run_lua(source.encode())
+        printed = letters.encode("latin-1").decode("utf-8", "surrogateescape")
         torch7.setdefaulttensortype("torch.DoubleTensor")
         out = io.StringIO()
         problem: str | None = None

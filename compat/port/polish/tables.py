@@ -129,7 +129,7 @@ def _comprehension(
     if count is not None and not is_mentioned([*entry, *filter(None, [condition])], target):
         target, over = "_", f"range({source.of(count)})"
     if condition is None and [source.of(e) for e in entry] == [target]:
-        return f"list({over})"
+        return over if over.startswith("re.findall(") else f"list({over})"
     if condition is None and f"({', '.join(source.of(e) for e in entry)})" in (
         f"({target})", target,
     ):  # fmt: skip

@@ -9,6 +9,7 @@ from compat.port.know.cuts import cut
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import captures, first_labels
 from compat.port.know.types import Kind, Table
+from compat.port.library import strings
 from compat.port.read import syntax as s
 from compat.port.read.syntax import PortError
 from compat.port.write import code
@@ -196,12 +197,11 @@ def _iterated(node: s.ForEach, names: list[str], draft: Draft) -> Code:
                          "paths.files": "lua.files", "lfs.dir": "lua.dir"}  # fmt: skip
             if path in functions:
                 return code.call(functions[path], *draft.arguments(first))
-            found = draft.value(first)
-            if "gmatch" in (path or first.method or "") and captures(first.arguments[-1]) != len(
-                names
-            ):
-                return code.call("lua.iterate", str(len(names)), found)
-            return found
+            if "gmatch" not in (path or first.method or ""):
+                return draft.value(first)
+            if captures(first.arguments[-1]) != len(names):
+                return code.call("lua.iterate", str(len(names)), draft.value(first))
+            return strings.each_match(first, draft) or draft.value(first)
     made = draft.values(node.values)
     return code.call("lua.iterate", str(len(names)), *made)
 

@@ -174,8 +174,9 @@ def equality(node: s.Binary, draft: Draft) -> Code:
     gave = [n for n in names if isinstance(n, s.Name) and n.variable in draft.types.metatables]
     if len(names) == 2 and len(gave) == 1:
         return Code("False" if positive else "True")  # in Lua a class and its metatable are two
-    given = is_given(left, draft)
-    if given is not None and isinstance(right, s.Constant) and right.value is None:
+    nothing = isinstance(right, s.Constant) and right.value is None
+    given = (is_given(left, draft) or strings.found(left, draft)) if nothing else None
+    if given is not None:
         return code.negated(given) if positive else given
     a, b = (
         index(n, draft, is_test=True)
@@ -183,7 +184,6 @@ def equality(node: s.Binary, draft: Draft) -> Code:
         else draft.value(n)
         for n in (left, right)
     )
-    nothing = isinstance(right, s.Constant) and right.value is None
     if nothing:
         a = _tested(left, draft)
     a = dims_beside(left, "==", right, draft) or a
@@ -408,8 +408,7 @@ def truth(node: s.Node, draft: Draft) -> Code:
         return Code("False")
     if (given := is_given(node, draft)) is not None:
         return given
-    condition = strings.condition(node, draft) if isinstance(node, s.Call) else None
-    if condition is not None:
+    if (condition := strings.condition(node, draft)) is not None:
         return condition
     kind = draft.types.type(node)
     made = _tested(node, draft)

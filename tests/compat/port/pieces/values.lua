@@ -1665,3 +1665,31 @@ local u = s:clone():resize(2, unpack{3, 2}) print(u[1]:dim(), u[1][1]:size(1))
 local e = torch.ones(2):view(2, unpack{1, 1}):expand(2, unpack{3, 3}) print(e[1]:sum(), e[1]:dim())
 local function var(...) return torch.zeros(2, ...) end
 local w = var(3, 4) print(w[1]:dim(), var(5)[1]:size(1))
+
+-- # patterns that are regular expressions, and some that are not
+local re = 'x'
+local function trim(s) return (s:gsub('^%s*(.-)%s*$', '%1')) end
+local function words(line)
+   local out = {}
+   for w in line:gmatch('([^%s]+)') do table.insert(out, w) end
+   return out
+end
+for i, w in ipairs(words('ab cd\tef  g')) do print(i, w, trim('  a b ')) end
+for k, v in string.gmatch('a=1, b=22', '(%w+)=(%w+)') do print(k, v) end
+local name = 'model_v2.t7'
+print(name:find('t7$') ~= nil, name:find('^model') ~= nil, name:find('%d') ~= nil, name:match('_v(%d+)'))
+if name:find('.t7', 1, true) then print('plain') end
+if name:find('%.t7$') and not name:match('^%u') then print('both') end
+if string.match(name, 'v%d%.') then print('v') end
+local clean, n = name:gsub('[^%w]', '-')
+print(clean, n, (name:gsub('%d', '')), re)
+local s = ('a  b   c'):gsub('%s+', ' ')
+print(s)
+for c in ('héé'):gmatch('[^,]') do io.write(#c, ' ') end print()
+for c in ('a,é,c'):gmatch('[^,]+') do io.write(c, ' ') end print()
+local ok = name:match('z+') == nil
+print(ok, name:find('z$') == nil)
+while not name:find('!!!+$') do name = name .. '!' end
+print(name)
+print(('x  y'):gsub('%s+', '\\'), ('a=b'):gsub('(%w)=(%w)', '%2=%1'), 'p' .. name:gsub('%.', '_') .. 'q')
+print(string.format('%s %s', name:gsub('%s+', ''), name:gsub('^%w+_', '')))
