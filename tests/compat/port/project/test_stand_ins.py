@@ -65,7 +65,7 @@ return {queue = Q.new, Q = Q, Twice = nn.Twice}
     "lib/animals.lua": """
 local Animal = torch.class('Animal')
 function Animal:__init(name) self.name = name end
-function Animal:speak() io.write('é', #'é', '\\n') return self.name .. '!' end
+function Animal:speak() io.write('é', '\\n') return self.name .. '!' end
 local Dog, parent = torch.class('Dog', 'Animal')
 function Dog:speak() return 'wóof ' .. parent.speak(self) end
 """,
