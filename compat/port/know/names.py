@@ -103,11 +103,15 @@ def dotted(known: Inference, node: s.Node) -> str | None:
             return own if own in known.classes else None
         if path in known.classes:
             return None  # a field of a class of the script's
+        if path == "pl" and (part := node.key.value) in PACKAGES - {"class"}:
+            return str(part)
         if path is not None and known.names_package(path) and is_name(node.key.value):
             # Package rnn has its own of some of nn's functions.
             return f"{path}.{node.key.value}".replace("nn.rnn.recursive", "nn.utils.recursive")
     if (path := required(node)) in PACKAGES and path not in known.file.loads:
         return path
+    if isinstance(node, s.Call) and required(node.function) == "pl.import_into":
+        return "pl"
     if isinstance(node, s.Call) and known.dotted(node.function) == "torch.getmetatable":
         name = s.constant(node.arguments[0]) if len(node.arguments) == 1 else None
         if isinstance(name, str) and "." in name and known.names_package(name):

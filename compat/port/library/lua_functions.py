@@ -158,6 +158,7 @@ coroutine.yield      lua.coroutine.yield_({*})#?
 bit.bor|band|bxor|bnot|lshift|rshift|tobit -> i
 ffi.new|cast         -> x
 ffi.sizeof           -> i
+utils.split          lua.pieces({*}) -> list of s
 tablex.size          -> i
 tablex.deepcopy|find -> x
 tds.hash|Hash|Vec    -> other

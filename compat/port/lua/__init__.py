@@ -69,7 +69,19 @@ from compat.port.lua.originals import attributes, date, lapp, random, randomseed
 from compat.port.lua.pools import threads
 from compat.port.lua.printing import print
 from compat.port.lua.runtime import Storage, call_operator, package, torch
-from compat.port.lua.strings import byte, char, find, format, gmatch, gsub, match, parts, split, sub
+from compat.port.lua.strings import (
+    byte,
+    char,
+    find,
+    format,
+    gmatch,
+    gsub,
+    match,
+    parts,
+    pieces,
+    split,
+    sub,
+)
 from compat.port.lua.table_package import concat, insert, maxn, pack, remove, removed, sort, unpack
 from compat.port.lua.tables import (
     Table,

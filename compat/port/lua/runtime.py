@@ -235,6 +235,9 @@ def call_operator(operator: str, a: Any, b: Any) -> Any:
     return function_of(f"function(a, b) return a {operator} b end")(_given(a), _given(b))
 
 
+_EXPRESSIONS = {"_G": "_G", "pl": "require('pl.import_into')()"}  # others: by their names
+
+
 class Package:
     """A package of Lua: ``package("paths").uname()``."""
 
@@ -254,8 +257,8 @@ class Package:
         return _Function(found) if callable(found) and not is_open else found
 
     def _found(self) -> str:
-        if self.__name__ == "_G":
-            return "_G"
+        if self.__name__ in _EXPRESSIONS:
+            return _EXPRESSIONS[self.__name__]
         return f"_G['{self.__name__}'] or require '{self.__name__}'"
 
 

@@ -148,12 +148,22 @@ def gsub(text: Any, pattern: str, new: Any, most: float | None = None) -> tuple[
 
 def split(text: str, pattern: str) -> list[str]:
     """``s:split(pattern)`` of package xlua: no part is empty at the ends of the text."""
-    parts, begin = [], 1
-    while (found := find(text, pattern, begin)) is not None:
-        if begin > 1 or found[0] > 1:
-            parts.append(text[begin - 1 : found[0] - 1])
+    made = pieces(text, pattern)
+    return made[1:] if made[:1] == [""] else made
+
+
+def pieces(
+    text: str, pattern: str = "%s+", plain: Any = None, count: int | None = None
+) -> list[str]:
+    """Penlight's ``utils.split``: behind the last separator there is a part if it is not empty."""
+    if not pattern:
+        return [text]
+    made, begin = [], 1
+    while len(made) + 1 != count and (found := find(text, pattern, begin, plain)) is not None:
+        made.append(text[begin - 1 : found[0] - 1])
         begin = found[1] + 1
-    return [*parts, text[begin - 1 :]] if begin <= len(text) else parts
+    rest = [text[begin - 1 :]] if begin <= len(text) else []
+    return [] if [*made, *rest] == [""] else made + rest
 
 
 def parts(text: str, glue: str | None) -> list[str]:

@@ -98,6 +98,8 @@ def test_lapp_reads_its_options(runtime: lua.Runtime) -> None:
     [
         ("tostring(stringx.split('a b  c'))", "{a,b,c}"),
         ("tostring(stringx.split('a,b,,c', ','))", "{a,b,,c}"),
+        ("tostring(stringx.split(' a b'))", "{a,b}"),
+        ("table.concat(require('pl.utils').split(' a b'), '|')", "|a|b"),
         ("tostring(stringx.split('x=y=z', '=', 2))", "{x,y=z}"),
         ("stringx.strip('  a ')", "a"),
         ("stringx.replace('a.b.c', '.', '%')", "a%b%c"),

@@ -36,6 +36,7 @@ end
 function stringx.split(text, separator, n)
    check(text)
    local plain = separator ~= nil and separator ~= ''
+   text = plain and text or text:gsub('^%s+', '')
    local parts = utils.split(text, plain and separator or nil, plain, n)
    -- Between separators there may be nothing, at the end too.
    if plain and text:sub(-#separator) == separator and #parts ~= n then

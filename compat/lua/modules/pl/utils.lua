@@ -10,10 +10,7 @@ function utils.escape(text) return (text:gsub('[%-%.%+%[%]%(%)%$%^%%%?%*]', '%%%
 
 function utils.split(text, pattern, plain, n)
    local parts, from = {}, 1
-   if not pattern then
-      pattern = '%s+'
-      text = text:gsub('^%s+', '')
-   end
+   pattern = pattern or '%s+'
    if pattern == '' then return {text} end
    while true do
       local first, last = text:find(pattern, from, plain)

@@ -1693,3 +1693,34 @@ while not name:find('!!!+$') do name = name .. '!' end
 print(name)
 print(('x  y'):gsub('%s+', '\\'), ('a=b'):gsub('(%w)=(%w)', '%2=%1'), 'p' .. name:gsub('%.', '_') .. 'q')
 print(string.format('%s %s', name:gsub('%s+', ''), name:gsub('^%w+_', '')))
+
+-- # Penlight, all of it in a variable
+local pl = require('pl.import_into')()
+local folder = os.tmpname() .. 'd'
+local function mk(d)
+  if not pl.path.isdir(d) then pl.path.mkdir(d) end
+  return pl.path.join(d, 'x.txt')
+end
+local f = mk(folder)
+pl.file.write(f, 'hello\nyou\n')
+print(pl.path.exists(f) and true, pl.path.basename(f), pl.file.read(f))
+print(pl.stringx.split('a,b', ',')[2], pl.stringx.strip('  a '), pl.tablex.size({a=1,b=2}))
+for _, g in ipairs(pl.dir.getfiles(folder)) do print(pl.path.basename(g)) end
+local l = pl.List({1,2,3})
+print(l:len(), l)
+print(pl.tablex.keys({a=1})[1], pl.tablex.map(function(v) return v*2 end, {1,2})[2])
+os.remove(f)
+pl.path.rmdir(folder)
+print(pl.pretty.write({1,2}))
+print(pl.utils.split('a b c')[3], pl.stringx.startswith('abc', 'a'))
+
+-- # Penlight's split
+local utils = require 'pl.utils'
+local function show(t) local o = {} for i, v in ipairs(t) do o[i] = '<' .. v .. '>' end print(#t, table.concat(o)) end
+show(utils.split('a,b,,c,', ',')) show(utils.split('', ',')) show(utils.split(',', ',')) show(utils.split(',,', ',')) show(utils.split(' a b  c ')) show(utils.split('a.b', '.', true)) show(utils.split('a1b22c', '%d+'))
+show(utils.split('a b c', ' ', true, 2))
+show(utils.split('abc', ''))
+show(('a,b,,c,'):split(',')) show((''):split(',')) show((','):split(',')) show((',,'):split(',')) show(('a.b'):split('%.'))show((',a'):split(','))
+local stringx = require 'pl.stringx'
+show(stringx.split(' a b  c ')) show(stringx.split('  ')) show(stringx.split('')) show(stringx.split('a,b,', ',')) show(stringx.split('a b c', nil, 2)) show(stringx.split(',', ','))
+show(utils.split('  ')) show(utils.split(''))
