@@ -158,7 +158,8 @@ def pieces(
     """Penlight's ``utils.split``: behind the last separator there is a part if it is not empty."""
     if not pattern:
         return [text]
-    made, begin = [], 1
+    made: list[str] = []
+    begin = 1
     while len(made) + 1 != count and (found := find(text, pattern, begin, plain)) is not None:
         made.append(text[begin - 1 : found[0] - 1])
         begin = found[1] + 1
