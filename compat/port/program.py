@@ -15,6 +15,7 @@ from compat.port.know.inference import Inference
 from compat.port.know.naming import name_variables
 from compat.port.know.renewed import renew
 from compat.port.know.scopes import Scopes, Variable
+from compat.port.know.singletons import find_singletons
 from compat.port.know.trace import Facts, traced
 from compat.port.project.drafting import Converted, Made, convert_file
 from compat.port.project.following import Program, follow, starts
@@ -160,6 +161,13 @@ def _files(program: Program, started_too: set[int]) -> list[File]:
     ]
     for block in blocks:
         renew(block)
+    paths = [str(source.path) for source in sources]
+    numbers = {source.path: number for number, source in enumerate(sources)}
+    find_singletons(
+        blocks,
+        paths,
+        [{text: numbers.get(path, -1) for text, path in one.loads.items()} for one in sources],
+    )
     # What the other files use is known before the scripts are read.
     scopes = {
         number: Scopes(blocks[number], dict(common) if number in begins else common)

@@ -89,7 +89,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
     if declares and owner.only(Kind.MODULE):
         library_calls.option(known, node)
     if node.method == "parse" and owner.only(Kind.MODULE):
-        return [Type(Kind.OPTIONS, table=library_calls.options(known, node))]
+        return [Type(Kind.OPTIONS, table=library_calls.options(known))]
     if owner.is_tensor or owner.only(Kind.MASK):
         arguments = _with_sizes(known, node, arguments)
         found = given.tensor_method(owner, node, arguments)

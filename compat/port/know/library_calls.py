@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat.port.know.files import Class
-from compat.port.know.lapp import declared
+from compat.port.know.lapp import declared, known_text
 from compat.port.know.scopes import KNOWN, LOADERS, RUN
 from compat.port.know.shapes import calls, captures, is_open, is_self, required
 from compat.port.know.types import (
@@ -39,13 +39,9 @@ def reshaped(known: Inference, node: s.Node, new: Type) -> None:
 
 def _lapp(known: Inference, text: s.Node) -> Type:
     """Return the options that a text for lapp declares."""
-    if known.command_line is None:
-        known.command_line = Table(uses={"options"})
-        if isinstance(text, s.Constant) and isinstance(text.value, str):
-            for name, kind in declared(text.value):
-                known.command_line.name(name).join(kind)
-                known.command_line.always.add(name)
-    return Type(Kind.OPTIONS, table=known.command_line)
+    for name, kind in declared(known_text(known, text) or ""):
+        _declare(known, name, kind)
+    return Type(Kind.OPTIONS, table=options(known))
 
 
 def checker(known: Inference, node: s.Call) -> list[Type] | None:
@@ -85,7 +81,7 @@ def take(known: Inference, taken: Table, arguments: list[Type]) -> None:
             known.join(taken.name(name), arguments[i])
 
 
-def options(known: Inference, node: s.Call) -> Table:
+def options(known: Inference) -> Table:
     """Return the options of a command line: all of a program are one."""
     if known.command_line is None:
         known.command_line = Table(uses={"options"})
@@ -99,13 +95,17 @@ def option(known: Inference, node: s.Call) -> None:
         is_number = [s.constant(a) for a in node.arguments[2:]] == ["number"]
         kind = Type(Kind.NUMBER if is_number else Kind.STRING)
         kind = known.type(default) if node.method == "option" else kind
-        word, file = name.value.lstrip("-"), known.file
-        options(known, node).always.add(word)
-        known.join(options(known, node).name(word), kind)
-        if file.path not in known.declared:
-            known.declared[file.path] = set()
-            known.may_be_given |= {file.path} if _declares_if_missing(file.block) else set()
-        known.declared[file.path].add(word)
+        _declare(known, name.value.lstrip("-"), kind)
+
+
+def _declare(known: Inference, word: str, kind: Type) -> None:
+    file = known.file
+    options(known).always.add(word)
+    known.join(options(known).name(word), kind)
+    if file.path not in known.declared:
+        known.declared[file.path] = set()
+        known.may_be_given |= {file.path} if _declares_if_missing(file.block) else set()
+    known.declared[file.path].add(word)
 
 
 def _declares_if_missing(block: s.Block) -> bool:

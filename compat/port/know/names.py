@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # What later Lua has in a package: ``local unpack = unpack or table.unpack``.
 _OF_LUA_51 = {"unpack", "loadstring"}
 # Packages that are one function, and functions that belong to no package.
-_FUNCTIONS = {
+FUNCTIONS = {
     *("lapp", "class", "assert", "error", "getmetatable", "ipairs", "next", "pairs", "pcall"),
     *("print", "rawequal", "rawget", "rawset", "select", "setmetatable", "tonumber", "tostring"),
     *("type", "xpcall"),
@@ -69,9 +69,9 @@ def _note_alias(known: Inference, variable: Variable, value: s.Node) -> None:
         known.aliases[variable] = name
         return
     path = name.removeprefix("pl.") if name != "pl.class" else ""  # which is another
-    if path not in PACKAGES | _FUNCTIONS or path in known.file.loads:
+    if path not in PACKAGES | FUNCTIONS or path in known.file.loads:
         path = known.dotted(value) or ""
-    if path not in PACKAGES | _OF_LUA_51 | _FUNCTIONS and "." not in path:
+    if path not in PACKAGES | _OF_LUA_51 | FUNCTIONS and "." not in path:
         return
     if path in known.replaced:  # it is what was there before
         return

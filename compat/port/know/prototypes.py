@@ -181,8 +181,10 @@ class _Look:
         """Yield tables with a method that makes classes."""
         for owner, methods in self.methods.items():
             for define in methods.values():
+                body = define.function.body
                 own = {p.variable for p in define.function.parameters} | {None}
-                if any(own_index(n) not in own for n in s.walk(define.function.body)):
+                made = {v for v in map(own_index, s.walk(body)) if v is not None} - own
+                if not all(_has_one_object(variable, body) for variable in made):
                     yield owner
 
     def _given(self) -> Iterator[Variable | None]:
@@ -382,6 +384,18 @@ def _is_no_class(made: s.Node) -> bool:
         return True
     fields = made.fields if isinstance(made, s.Table) else []
     return not all(is_name(s.constant(field.key)) for field in fields)
+
+
+def _has_one_object(variable: Variable, body: s.Block) -> bool:
+    """Return whether a class in a function is only given methods, and to one ``setmetatable``."""
+    methods = [n.target for n in s.walk(body) if isinstance(n, s.Define)]
+    used = {getattr(target, "object", None) for target in methods}
+    used |= {
+        call.arguments[-1] for call in calls(body) if s.describe(call.function) == "setmetatable"
+    }
+    index = {n for n in s.walk(body) if own_index(n) is variable}
+    used |= {part for node in index for part in s.walk(node)}
+    return all(name in used for name, _ in variable.reads)
 
 
 def own_index(node: s.Node) -> Variable | None:

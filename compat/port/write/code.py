@@ -120,12 +120,13 @@ def _is_text(text: str) -> bool:
 def string(value: str) -> Code:
     """Return a string of Lua."""
     text = text_of(value)
-    plain = text.replace("\n", "")
-    if not _is_text(text):
-        return Code(quoted(text))
-    if text.count("\n") > 1 and plain.isprintable() and "\\" not in text and '"""' not in text:
-        return Code(f'"""{text}"""' if not text.endswith('"') else quoted(text))
-    return Code(quoted(text))
+    return Code(f'"""{text}"""' if _is_text(text) and _has_lines(text) else quoted(text))
+
+
+def _has_lines(text: str) -> bool:
+    """Return whether a text is shown in lines, between three quotes."""
+    is_plain = text.replace("\n", "").isprintable() and "\\" not in text
+    return text.count("\n") > 1 and is_plain and '"""' not in text and not text.endswith('"')
 
 
 def f_string(pieces: list[str | tuple[str, str]]) -> Code:
@@ -142,6 +143,7 @@ def f_string(pieces: list[str | tuple[str, str]]) -> Code:
     inner = [_single(e) for e, _ in expressions]
     if not _is_text(texts) or any("\\" in e or '"' in e or "\n" in e for e in inner):
         return _sum(pieces)
+    is_long = _has_lines(texts) and texts.count("\n") > 3
     body = ""
     single = iter(inner)
     for piece in pieces:
@@ -153,8 +155,10 @@ def f_string(pieces: list[str | tuple[str, str]]) -> Code:
             body += f"{{{text}:{piece[1]}}}" if piece[1] else f"{{{text}}}"
         else:
             # With both kinds of quotes in it, repr takes single ones.
-            plain = repr("'\"" + piece)[4:-1].replace("\\'", "'")
+            plain = piece if is_long else repr("'\"" + piece)[4:-1].replace("\\'", "'")
             body += plain.replace("{", "{{").replace("}", "}}")
+    if is_long:
+        return Code(f'f"""{body}"""')
     if '"' in body and "'" not in body:
         return Code(f"f'{body}'")
     return Code('f"' + body.replace('"', '\\"') + '"')

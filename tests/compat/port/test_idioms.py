@@ -523,8 +523,12 @@ def test_self_is_the_table_that_a_method_is_defined_in(draft: Callable[[str], st
         "local M = {n = 2}\nfunction M:grow(by) self.n = self.n + by return self.n end\n"
         "print(M:grow(1))\n"
     )
-    assert 'self["n"] += by' in text
-    assert 'M["grow"](M, 1)' in text
+    assert "self.n += by" in text and "M = _M(n=2)" in text and "M.grow(1)" in text
+    as_table = draft(
+        "local M = {n = 2}\nfunction M:grow(by) self.n = self.n + by return self.n end\n"
+        "print(M:grow(1))\nfor k in pairs(M) do print(k) end"
+    )
+    assert 'self["n"] += by' in as_table and 'M["grow"](M, 1)' in as_table
 
 
 def test_a_method_that_only_tensors_have_tells_what_it_is_called_of(
@@ -678,3 +682,22 @@ def test_what_got_a_value_before_is_appended(draft: Callable[[str], str]) -> Non
     assert "all.append(out)" in made
     assert "all.append(last)" in made
     assert "lua.insert(all, last)" in made
+
+
+def test_options_of_a_text_that_is_put_together_are_known(draft: Callable[[str], str]) -> None:
+    text = draft(
+        """
+        local lapp = require 'pl.lapp'
+        title = 'Trains a net\\n'
+        local opt = lapp(title .. [[
+          -n,--count (default 3) how many
+          --name (default 'x') its name
+          --rate (default 0.5) the rate
+          --verbose says more
+        ]])
+        for i = 1, opt.count do print(opt.name .. i, opt.rate * 2) end
+        """
+    )
+    assert 'lua.lapp(f"""{title}' in text
+    assert "for i in range(1, opt.count + 1):" in text
+    assert 'print(f"{opt.name}{i}\\t{opt.rate * 2:.14g}")' in text

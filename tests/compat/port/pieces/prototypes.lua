@@ -551,3 +551,103 @@ H.__index = H
 function H.make(x) local h = G.make(x, H) h.y = 1 return h end
 function H:f() return 'H' .. G.f(self) .. self.y end
 print(H.make(2):f(), G.make(3):f(), getmetatable(H.make(1)) == H, H.n)
+
+-- # one object with methods
+local util = {}
+function util.copy(t) local o = {} for k, v in pairs(t) do o[k] = v end return o end
+function util:name() return 'util' end
+print(util:name(), util.copy({a = 1}).a)
+-- a data set, which a trainer uses by methods
+local set = {data = {1, 2, 3}}
+function set:size() return #self.data end
+function set:get(i) return self.data[i] end
+local function sum(d) local s = 0 for i = 1, d:size() do s = s + d:get(i) end return s end
+print(sum(set), set:size())
+local other = {data = {5}}
+function other:size() return 1 end
+function other:get(i) return self.data[i] * 10 end
+print(sum(other))
+-- changed by a loop over its entries: stays a table
+local t = {a = 1}
+function t:f() return 1 end
+local n = 0
+for k in pairs(t) do n = n + 1 end
+print(n, t:f())
+local function show(x) local c = 0 for _ in pairs(x) do c = c + 1 end return c end
+local q = {z = 1}
+function q:f() return self.z end
+print(q:f(), q.missing, q['z'])
+local maker = {}
+function maker:make(n) local o = {n = n} function o:twice() return 2 * self.n end return o end
+print(maker:make(4):twice(), maker:make(5).n)
+local a, b = {}, {}
+function a:f() return 'a' end
+print(a:f())
+local log = {lines = {}}
+function log:add(s) self.lines[#self.lines + 1] = s return self end
+print(#log:add('x'):add('y').lines, type(log), log == log, log ~= q)
+function log.static(x) return x * 2 end
+local g = log.static
+print(g(4), log['static'](3))
+local state = {}
+function state:reset() self.count, self.items = 0, {} end
+state:reset()
+state.count = state.count + 1
+state.items[1] = 'i'
+print(state.count, #state.items, state.nothing)
+local ok, e = pcall(function() return state:absent() end)
+print(ok, (e:gsub('^.-:%d+: ', '')))
+local box = {v = 1}
+function box:set(v) self.v = v end
+local alias = box
+alias:set(9)
+print(box.v, rawget(box, 'v'))
+
+-- # one object with methods, in the place of another
+local D = {}
+D.__index = D
+function D.new(n)
+  local self = setmetatable({}, D)
+  self.size = n
+  if n > 2 then
+    self.pool = torch.Tensor(n)
+  else
+    self.pool = {}
+    function self.pool:addjob(f1, f2) f2(f1()) end
+    function self.pool:stop() end
+  end
+  return self
+end
+function D:go()
+  self.pool:addjob(function() return 3 end, function(x) print(x) end)
+  self.pool:stop()
+end
+D.new(1):go()
+local o = {}
+function o:add(x) self.n = (self.n or 0) + x return self.n end
+function o:twice() return 2 * self.n end
+print(o:add(3), o:add(4), o:twice(), o.n)
+local Threads = require 'threads'
+local p
+local k = #os.tmpname() > 99 and 2 or 0
+if k > 0 then p = Threads(k) else
+   p = {}
+   function p:addjob(f1, f2) f2(f1()) end
+   function p:synchronize() end
+end
+p:addjob(function() return 5 end, function(x) print('got', x) end)
+p:synchronize()
+
+-- # one object with methods of a name
+-- A net of its own
+local Net = {n = 0, name = 'x'}
+function Net:add(x) self.n = self.n + x self.last = x return self.n end
+Net.k = 3
+print(Net:add(3), Net.name)
+function Net:twice() return 2 * self:add(1) end
+function Net.plain(a) return a .. Net.name end
+print(Net:twice(), Net.plain('a'), Net.last, Net.k)
+counter = {}
+function counter:next() self.i = (self.i or 0) + 1 return self.i end
+counter:next()
+print(counter:next(), counter.i)
