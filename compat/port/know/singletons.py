@@ -163,8 +163,10 @@ def _is_as_object(one: _Object, node: s.Node, file: _File) -> bool:
         return parent.method is not None or called not in PACKAGES | FUNCTIONS
     if isinstance(parent, (s.Assign, s.Local)) and node not in parent.values:
         return parent is one.made or not one.is_only
-    if isinstance(parent, s.Field):  # {__index = object} makes it a class
-        return not str(s.constant(parent.key)).startswith("__")
+    if isinstance(parent, (s.Field, s.Assign)):  # __index = object makes it a class
+        places = parent.targets if isinstance(parent, s.Assign) else [parent]
+        keys = (s.constant(p.key) for p in places if isinstance(p, (s.Index, s.Field)))
+        return not any(str(key).startswith("__") for key in keys)
     return not isinstance(parent, (s.Unary, s.ForEach))
 
 
