@@ -12,6 +12,7 @@ from pathlib import Path
 from compat.port.know.class_libraries import without_class_libraries
 from compat.port.know.files import File
 from compat.port.know.inference import Inference
+from compat.port.know.metatables import use_own_metatables
 from compat.port.know.naming import name_variables
 from compat.port.know.renewed import renew
 from compat.port.know.scopes import Scopes, Variable
@@ -161,6 +162,7 @@ def _files(program: Program, started_too: set[int]) -> list[File]:
     ]
     for block in blocks:
         renew(block)
+    use_own_metatables(blocks)
     paths = [str(source.path) for source in sources]
     numbers = {source.path: number for number, source in enumerate(sources)}
     find_singletons(

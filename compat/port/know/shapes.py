@@ -69,11 +69,15 @@ def tried(node: s.Local) -> str | None:
 
 def is_maker(define: s.Define) -> bool:
     """Return whether a method makes objects of the class that it is called of: ``function C:new()
-    return setmetatable({}, self)``.
+    return setmetatable({}, self)``; or of C, whatever it is called of.
 
     It is a class method in Python, so that a class that derives from C makes its own objects.
     """
-    return define.is_method and makes_objects(define)
+    if not define.is_method or not isinstance(define.target, s.Index):
+        return False
+    makes_any = s.constant(define.target.key) in ("new", "create")
+    is_unused = makes_any and not define.function.parameters[0].variable.reads
+    return is_unused or makes_objects(define)
 
 
 def makes_objects(define: s.Define) -> bool:

@@ -196,7 +196,7 @@ def test_a_run_sees_no_object_in_a_table_with_a_metatable(tmp_path: Path) -> Non
     from compat.port.program import convert
 
     (tmp_path / "config.lua").write_text(
-        "local config = {}\nlocal mt = {__index = config}\n"
+        "local config = {}\nlocal mt = {__index = config, __mode = 'k'}\n"
         "function config.load()\n"
         "  local self = setmetatable({values = {}, order = {}}, mt) self:set('a', 1) return self\n"
         "end\n"

@@ -651,3 +651,69 @@ counter = {}
 function counter:next() self.i = (self.i or 0) + 1 return self.i end
 counter:next()
 print(counter:next(), counter.i)
+
+-- # classes whose objects have a metatable of its own
+local Loader = {}
+local Loader_mt = {__index = Loader}
+function Loader:new(dir, n)
+  local l = {}
+  setmetatable(l, Loader_mt)
+  l.dir = dir
+  l.files = {'a', 'b'}
+  l.n = n or 2
+  l:reset()
+  return l
+end
+function Loader:reset() self.i = 1 end
+function Loader:next()
+  local f = self.files[self.i]
+  self.i = self.i % self.n + 1
+  return f
+end
+local a = Loader:new('d')
+print(a:next(), a:next(), a:next(), a.dir)
+local data = {}
+function data.init(t)
+  local new_data = {}
+  setmetatable(new_data, { __index = data })
+  new_data.t = t
+  new_data:reset()
+  return new_data
+end
+function data:reset() self.pos = 0 end
+function data:step() self.pos = self.pos + 1 return self.t .. self.pos end
+local d = data.init('x')
+print(d:step(), d:step())
+local Stack = {}
+function Stack.create() return setmetatable({items = {}}, {__index = Stack}) end
+function Stack:push(x) self.items[#self.items + 1] = x return self end
+function Stack:size() return #self.items end
+print(Stack.create():push(1):push(2):size())
+local P = {}
+P.__index = P
+function P:new(x) local o = {} setmetatable(o, P) o.x = x return o end
+function P:twice() return 2 * self.x end
+local p = P:new(4)
+print(p:twice(), p:new(5):twice())
+
+-- # objects that go elsewhere, and one of each call
+local base = {k = 2}
+function base:f(x) return self.k * x end
+local sub = {}
+sub.__index = base
+local o = setmetatable({k = 5}, sub)
+print(o:f(2), base:f(2))
+local m = {n = 0}
+function m:inc() self.n = self.n + 1 return self end
+local list = {m}
+table.insert(list, m)
+print(list[1] == m, #list, list[2]:inc().n)
+local t = {obj = m, f = function(x) return x:inc().n end}
+print(t.obj:inc().n, t.f(m))
+local function use(x) if x.n > 2 then return x.n end return 'small' end
+print(use(m))
+m = nil
+local function new() local self = {v = 1} function self:get() return self.v end function self.sget() return self.v end return self end
+local a, b = new(), new()
+a.v = 7
+print(a:get(), b:get(), a.sget(), b.sget())

@@ -1,0 +1,107 @@
+"""Tables that objects get their methods from by a metatable of its own: ``{__index = C}``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from compat.port.know.scopes import Scopes, Variable
+from compat.port.know.shapes import defined
+from compat.port.read import syntax as s
+
+
+def use_own_metatables(blocks: Sequence[s.Block]) -> None:
+    """Write ``setmetatable(object, {__index = C})`` as ``setmetatable(object, C)`` behind
+    ``C.__index = C``, which is a class; the metatable may have a name.
+    """
+    for block in blocks:
+        Scopes(block, {})
+        parents = {child: node for node in s.walk(block) for child in node.children()}
+        found = [
+            part for node in parents if isinstance(node, s.Statement) and (part := defined(node))
+        ]
+        owners = {owner.variable for _, owner, _ in found if isinstance(owner, s.Name)}
+        made = {variable for statement in parents if (variable := _made(statement)) in owners}
+        changed: set[Variable] = set()
+        for table in [node for node in parents if isinstance(node, s.Table)]:
+            base = _index(table)
+            if base is None or base.variable not in made:
+                continue
+            places = [*_places(table, parents)]
+            objects = [call for call in places if call is not None and _makes_object(call, owners)]
+            if objects and len(objects) == len(places):
+                for call in objects:
+                    name = s.Name(base.id, base.variable)
+                    name.line, name.start, name.end = base.line, base.start, base.end
+                    call.arguments[1] = name
+                changed.add(base.variable)
+                _drop(parents[table], block)
+        _begin(block, changed)
+
+
+def _made(node: s.Node) -> Variable | None:
+    """Return the variable that a statement makes an empty table, and nobody something else."""
+    if not isinstance(node, (s.Local, s.Assign)) or len(node.values) != 1:
+        return None
+    name = (node.names if isinstance(node, s.Local) else node.targets)[0]
+    is_empty = isinstance(node.values[0], s.Table) and not node.values[0].fields
+    return (
+        name.variable
+        if is_empty and isinstance(name, s.Name) and len(name.variable.writes) == 1
+        else None
+    )
+
+
+def _index(table: s.Table) -> s.Name | None:
+    """Return C of ``{__index = C}``."""
+    field = table.fields[0] if len(table.fields) == 1 else None
+    is_index = field is not None and s.constant(field.key) == "__index"
+    return (
+        field.value if field is not None and is_index and isinstance(field.value, s.Name) else None
+    )
+
+
+def _places(table: s.Table, parents: dict[s.Node, s.Node]) -> Iterator[s.Call | None]:
+    """Yield the calls that are given a metatable; None for other uses."""
+    parent, uses = parents[table], [table]
+    if isinstance(parent, (s.Local, s.Assign)) and len(parent.values) == 1:
+        name = (parent.names if isinstance(parent, s.Local) else parent.targets)[0]
+        if not isinstance(name, s.Name) or len(name.variable.writes) != 1:
+            yield None
+            return
+        uses = [use for use, _ in name.variable.reads]
+    for use in uses:
+        call = parents[use]
+        is_last = isinstance(call, s.Call) and call.arguments[1:] == [use]
+        is_put = isinstance(call, s.Call) and s.describe(call.function) == "setmetatable"
+        yield call if isinstance(call, s.Call) and is_last and is_put else None
+
+
+def _makes_object(call: s.Call, owners: set[Variable]) -> bool:
+    """Return whether what gets a metatable has no methods of its own."""
+    table = call.arguments[0]
+    return isinstance(table, s.Table) or (
+        isinstance(table, s.Name) and table.variable not in owners
+    )
+
+
+def _drop(node: s.Node, block: s.Block) -> None:
+    """Take away the declaration of a metatable; its comments stay."""
+    for inner in [n for n in s.walk(block) if isinstance(n, s.Block)]:
+        if isinstance(node, s.Statement) and node in inner.statements:
+            number = inner.statements.index(node)
+            after = inner.statements[number + 1 :]
+            (after[0].before if after else inner.ending)[:0] = node.before
+            del inner.statements[number]
+
+
+def _begin(block: s.Block, classes: set[Variable]) -> None:
+    """Write ``C.__index = C`` behind ``C = {}``."""
+    for inner in [n for n in s.walk(block) if isinstance(n, s.Block)]:
+        for node in [n for n in inner.statements if _made(n) in classes]:
+            assert isinstance(node, (s.Local, s.Assign))
+            name = (node.names if isinstance(node, s.Local) else node.targets)[0]
+            assert isinstance(name, s.Name)
+            index = s.Assign([s.Index(s.Name(name.id), s.Constant("__index"))], [s.Name(name.id)])
+            for part in s.walk(index):
+                part.line, part.start, part.end = node.line, node.start, node.end
+            inner.statements.insert(inner.statements.index(node) + 1, index)
