@@ -13,8 +13,10 @@ def use_own_metatables(blocks: Sequence[s.Block]) -> None:
     """Write ``setmetatable(object, {__index = C})`` as ``setmetatable(object, C)`` behind
     ``C.__index = C``, which is a class; the metatable may have a name.
     """
-    for block in blocks:
+    names = [{n.id for n in s.walk(block) if isinstance(n, s.Name)} for block in blocks]
+    for number, block in enumerate(blocks):
         Scopes(block, {})
+        elsewhere = set().union(*names[:number], *names[number + 1 :])
         parents = {child: node for node in s.walk(block) for child in node.children()}
         found = [
             part for node in parents if isinstance(node, s.Statement) and (part := defined(node))
@@ -26,7 +28,7 @@ def use_own_metatables(blocks: Sequence[s.Block]) -> None:
             base = _index(table)
             if base is None or base.variable not in made:
                 continue
-            places = [*_places(table, parents)]
+            places = [*_places(table, parents, elsewhere)]
             objects = [call for call in places if call is not None and _makes_object(call, owners)]
             if objects and len(objects) == len(places):
                 for call in objects:
@@ -60,15 +62,18 @@ def _index(table: s.Table) -> s.Name | None:
     )
 
 
-def _places(table: s.Table, parents: dict[s.Node, s.Node]) -> Iterator[s.Call | None]:
+def _places(
+    table: s.Table, parents: dict[s.Node, s.Node], elsewhere: set[str]
+) -> Iterator[s.Call | None]:
     """Yield the calls that are given a metatable; None for other uses."""
     parent, uses = parents[table], [table]
     if isinstance(parent, (s.Local, s.Assign)) and len(parent.values) == 1:
         name = (parent.names if isinstance(parent, s.Local) else parent.targets)[0]
-        if not isinstance(name, s.Name) or len(name.variable.writes) != 1:
+        own = name.variable if isinstance(name, s.Name) else None
+        if own is None or len(own.writes) != 1 or (own.is_global and own.id in elsewhere):
             yield None
             return
-        uses = [use for use, _ in name.variable.reads]
+        uses = [use for use, _ in own.reads]
     for use in uses:
         call = parents[use]
         is_last = isinstance(call, s.Call) and call.arguments[1:] == [use]
