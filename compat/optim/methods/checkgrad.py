@@ -9,7 +9,7 @@ from compat.optim.support.vectors import flat
 
 
 def checkgrad(
-    opfunc: OpFunc, x: torch.Tensor, eps: float = 1e-7
+    opfunc: OpFunc, x: torch.Tensor, eps: float | None = None
 ) -> tuple[float, torch.Tensor, torch.Tensor]:
     """Compare the gradient at ``x`` with central differences, Torch7's ``optim.checkgrad``.
 
@@ -17,7 +17,7 @@ def checkgrad(
         opfunc: ``opfunc(x)`` returns the loss and its gradient, a tensor of as many elements as
             ``x``.
         x: the point; changed during the check, then restored.
-        eps: the distance of the points that are evaluated.
+        eps: the distance of the points that are evaluated, 1e-7 if it is None.
 
     Returns:
         |dC - dC_est| / |dC + dC_est|, the gradient dC, and its estimate dC_est.
@@ -27,6 +27,7 @@ def checkgrad(
     gradient = evaluate(opfunc, x)[1].clone()
     estimate = torch.empty_like(gradient)
     vector = flat(x)
+    eps = 1e-7 if eps is None else eps
     for i, value in enumerate(vector.tolist()):
         vector[i] = value + eps
         above = loss_at(opfunc, x)

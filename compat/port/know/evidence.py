@@ -6,13 +6,14 @@ fails there for all others. What all its places leave is what it is, if that is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Set
 from typing import TYPE_CHECKING
 
 from compat.port.know.causes import OF_PACKAGE
 from compat.port.know.library_calls import OF_LISTS
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import constant, is_name, required
+from compat.port.know.shapes import is_name, required
 from compat.port.know.types import Kind, Table, Type, tensor
 from compat.port.library import function_results, results, tensors
 from compat.port.read import syntax as s
@@ -279,16 +280,30 @@ def _numbers(known: Inference, node: s.Node) -> Iterator[s.Node]:
             yield node.left
     elif isinstance(node, s.Binary) and node.operator in ("==", "~="):
         for one, other in ((node.left, node.right), (node.right, node.left)):
-            if isinstance(one, s.Constant) and constant(one.value).is_number:
+            if known.type(one).is_number:
                 yield other
+    elif isinstance(node, s.Call) and node.method == "format":
+        yield from _formatted([node.function, *node.arguments])
     elif isinstance(node, s.Call) and node.method is None:
         path = known.dotted(node.function) or ""
-        if path in function_results.OF_NUMBERS or (
+        if path == "string.format":
+            yield from _formatted(node.arguments)
+        elif path in function_results.OF_NUMBERS or (
             path.startswith("math.") and path not in ("math.floor", "math.ceil")
         ):
             yield from node.arguments
         elif path == "image.crop":
             yield from node.arguments[1:] if len(node.arguments) == 5 else ()
+
+
+def _formatted(arguments: list[s.Node]) -> Iterator[s.Node]:
+    """Yield what ``string.format`` shows as numbers: ``%d``, ``%.2f``."""
+    first, *rest = arguments or [s.Vararg()]
+    template = s.constant(first.inner if isinstance(first, s.Paren) else first)
+    letters = re.findall(r"%[-+ #0-9.]*([a-zA-Z%])", template) if isinstance(template, str) else []
+    for letter, argument in zip((one for one in letters if one != "%"), rest, strict=False):
+        if letter not in "sq":
+            yield argument
 
 
 def passed(known: Inference) -> Iterator[tuple[list[Variable], Type]]:

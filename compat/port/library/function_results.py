@@ -75,9 +75,10 @@ def count(path: str, node: s.Call) -> int | None:
         return 1 if is_plain else 3 if path.removeprefix("optim.") in _OF_THREE else 2
     head, _, name = path.partition(".")
     if head == "torch":
-        if name in ("max", "min", "median", "mode", "sort", "topk", "kthvalue"):
-            return 1 if name in ("max", "min") and len(node.arguments) == 1 else 2
-        return None if name in SEVERAL else 1
+        if name not in SEVERAL or (name in ("max", "min") and len(node.arguments) == 1):
+            return 1
+        rule = tensors.FUNCTIONS.all(name)[-1:]
+        return rule[0].spread if rule else None
     if head == "cutorch":
         return 1 if name.startswith("create") else None
     if head in ("nn", "cudnn", "nngraph", "image", "math", "string"):

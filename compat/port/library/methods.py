@@ -198,12 +198,13 @@ def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
             rule = None
         if rule is not None and rule.result == "=" and _overlaps(node, draft):
             rule = None
-        if name == "apply" and rule is not None:
-            signature = kinds[0].signature
+        if name in ("apply", "map", "map2") and rule is not None:
+            signature = kinds[-1].signature
             if signature is None or signature.count != 1 or Kind.NIL in signature.result(0).atoms:
-                return code.call(
-                    "lua.apply", draft.value(node.function), draft.value(node.arguments[0])
-                )
+                if name == "apply":
+                    owner, given = draft.value(node.function), draft.value(node.arguments[0])
+                    return code.call("lua.apply", owner, given)
+                rule = None
         if rule is not None and rules.fits(rule, [kind, *kinds]):
             made = joined([node.function, *node.arguments], draft) if name == "cat" else None
             if made is not None:

@@ -185,6 +185,8 @@ def type_named(word: str, operands: list[Type], is_method: bool) -> Type:
     elif word == "t=":
         made = tensor(first.dtypes, first.dims)
         made.thin = first.thin
+    elif word == "t^":
+        made = tensor(dtypes, {3 - d if d in (1, 2) else -1 for d in first.dims})
     elif word in ("t-", "t+"):
         step = -1 if word == "t-" else 1
         dims = {d + step if d > 0 else -1 for d in first.dims}

@@ -51,7 +51,7 @@ _MAKERS = {
 # As many elements will do for Torch7; PyTorch needs shapes that fit.
 _ELEMENTWISE = {
     *("copy", "add", "csub", "cmul", "cdiv", "addcmul", "addcdiv", "cmax", "cmin", "cpow"),
-    *("eq", "ne", "lt", "le", "gt", "ge", "dist"),
+    *("eq", "ne", "lt", "le", "gt", "ge", "dist", "map", "map2"),
 }
 
 

@@ -13,7 +13,8 @@ A line is ``name kinds text & all ! statement -> results``; all but the name may
   its end is how many values it gives (``#?``: any number), where the results do not tell.
 - ``all``: a tuple of all that it gives, where somebody takes more than the first.
   ``statement``: where nobody takes anything.
-- Results: ``t`` a tensor (with its number of dimensions), ``=`` the tensor itself, ``n``, ``i``,
+- Results: ``t`` a tensor (with its number of dimensions; ``t^`` a vector of a matrix, and the other
+  way round), ``=`` the tensor itself, ``n``, ``i``,
   ``?`` a number of either kind, ``b``, ``s``, ``y``, ``z``, ``p`` a pointer, ``m`` an object of
   ``compat``'s, ``l`` a list of tensors, ``mask``, ``list of …``, ``s|nil``; several with commas.
 """

@@ -123,9 +123,11 @@ nonzero              {0.}.nonzero() + 1 -> t2d
 split n              list({0.}.split({1})) -> l
 split nn             list({0.}.split({1}, {2d})) -> l
 chunk nn             list({0.}.chunk({1}, {2d})) -> l
-diag                 {0.}.diag() -> t
+diag                 {0.}.diag() -> t^
 totable              {0.}.tolist() -> list
 apply f              {0.}.apply_({1}) -> =
+map tf               {0.}.map_({1}, {2}) -> =
+map2 ttf             {0.}.map2_({1}, {2}, {3}) -> =
 float                {0.}.float() -> tFloat
 double               {0.}.double() -> tDouble
 half                 {0.}.half() -> tHalf
@@ -177,6 +179,7 @@ acos|asin|atan|cosh|sinh t torch.{name}({1}) -> t1
 cinv t               torch.reciprocal({1}) -> t1
 sum|mean|std|var|prod|norm|max|min t {1.}.{name}().item() -> n
 sum|mean|std|var|prod tn {1.}.{name}({2d}, keepdim=True) -> t1
+sum|mean|prod ttn    torch.{name}({2}, {3d}, keepdim=True, out={1}) -> t1
 std|var tnb          {1.}.{name}({2d}, unbiased=not {3}, keepdim=True) -> t1
 norm tn              {1.}.norm({2}).item() -> n
 norm tnn             {1.}.norm({2}, {3d}, keepdim=True) -> t1
@@ -186,6 +189,7 @@ sort tn              torch.sort({1}, {2d}) -> t1,index
 sort tnb             torch.sort({1}, {2d}, descending={3}) -> t1,index
 sort tb              torch.sort({1}, descending={2}) -> t1,index
 topk tn|tnnb|tnnbb   lua.torch.topk({*}) -> t1,tLong
+kthvalue tn|tnn      lua.torch.kthvalue({*}) -> t1,tLong
 cumsum|cumprod t     {1.}.{name}(0) -> t1
 cumsum|cumprod tn    {1.}.{name}({2d}) -> t1
 eq|ne|lt|le|gt|ge t(n|t) {1.}.{name}({2}) -> mask
@@ -215,10 +219,15 @@ split tnn            list({1.}.split({2}, {3d})) -> l
 chunk tnn            list({1.}.chunk({2}, {3d})) -> l
 squeeze t            {1.}.squeeze() -> t|?
 gather tnt           {1.}.gather({2d}, {3a} - 1) -> t1
-diag t               torch.diag({1}) -> t
+diag t               torch.diag({1}) -> t^
 tril|triu t          torch.{name}({1}) -> t1
 tril|triu tn         torch.{name}({1}, {2}) -> t1
 inverse t            torch.inverse({1}) -> t1
+symeig t|ts|tss      lua.torch.symeig({*}) -> t1d,t2d
+eig t|ts             lua.torch.eig({*}) -> t2d,t2d
+svd t|ts             lua.torch.svd({*}) -> t2d,t1d,t2d
+qr t                 lua.torch.qr({*}) -> t2d,t2d
+gesv|gels tt         lua.torch.{name}({*}) -> t1,t2d
 nonzero t            {1.}.nonzero() + 1 -> t2d
 totable t            {1.}.tolist() -> list
 multinomial tnb|tn   torch7.multinomial({*}) -> tLong

@@ -25,6 +25,17 @@ IDIOMS = [
     ("local opt = {lr = 0.1}\nopt.lr = 2", 'opt = {"lr": 0.1}\nopt["lr"] = 2'),
     ("local t = {}\nt[#t + 1] = 'a'\ntable.insert(t, 'b')", 't = ["a", "b"]'),
     (
+        "local x, n = torch.ones(2, 3), torch.Tensor(2, 1)\n"
+        "x:map(x, function(a, b) return a - b end)\ntorch.sum(n, x, 2)",
+        "x, n = torch.ones(2, 3), torch.empty(2, 1)\n"
+        "x.map_(x, lambda a, b: a - b)\n"
+        "torch.sum(x, 1, keepdim=True, out=n)",
+    ),
+    (
+        "local m = torch.eye(3)\nlocal e, v = torch.symeig(m, 'V')\nlocal n = v * torch.diag(e)",
+        'm = torch.eye(3)\ne, v = lua.torch.symeig(m, "V")\nn = v @ torch.diag(e)',
+    ),
+    (
         "if n then\n  a = 1 -- one\nelse\n  a = 2\n  -- the rest\n  a = 3 -- three\nend",
         "# port: n is set nowhere [docs/porting.md#port-globals]\n"
         "if lua.truth(None):\n    a = 1  # one\n"

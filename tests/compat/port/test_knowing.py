@@ -155,6 +155,12 @@ def test_a_call_in_a_condition_tells_the_function(draft: Callable[[str], str], u
         ("local a = x:size(2)\nlocal b = y:narrow(1, x[1][1] + 1, 2)\nreturn x[1]", "x[0]"),
         ("torch.cmul(x, y)\nreturn x:cat(y, 1)", "torch.cat([x, y], 0)"),
         ("return (('a-b'):match('^(%w+)'))", 'lua.match("a-b"'),
+        (
+            "x:resizeAs(y)\nlocal n = y:size(1)\nif x[1] ~= n then return x[2] end",
+            "x[0].item() != n",
+        ),
+        ("x:resizeAs(y)\nreturn string.format('%s%%%5.2f', 'a', x[1])", "{x[0].item():5.2f}"),
+        ("x:resizeAs(y)\nreturn ('%d'):format(x[1])", "{int(x[0].item())}"),
     ],
 )
 def test_uses_tell_what_entries_are(lua: str, python: str, draft: Callable[[str], str]) -> None:

@@ -104,6 +104,13 @@ def test_checkgrad(case: dict[str, Any]) -> None:
     torch.testing.assert_close(estimate, case["dC_est"], **loose)
 
 
+def test_checkgrad_takes_nothing_for_the_distance() -> None:
+    def opfunc(x: torch.Tensor) -> tuple[float, torch.Tensor]:
+        return x.pow(2).sum().item(), 2 * x
+
+    assert optim.checkgrad(opfunc, torch.ones(3, dtype=torch.float64), None)[0] < 1e-6
+
+
 @cases("fista")
 def test_fista(case: dict[str, Any]) -> None:
     dictionary, target = case["data"]["D"], case["data"]["target"]

@@ -1724,3 +1724,27 @@ show(('a,b,,c,'):split(',')) show((''):split(',')) show((','):split(',')) show((
 local stringx = require 'pl.stringx'
 show(stringx.split(' a b  c ')) show(stringx.split('  ')) show(stringx.split('')) show(stringx.split('a,b,', ',')) show(stringx.split('a b c', nil, 2)) show(stringx.split(',', ','))
 show(utils.split('  ')) show(utils.split(''))
+-- # results of linear algebra are put where a vector is
+local m = torch.Tensor{{4, 1, 0}, {1, 3, 1}, {0, 1, 2}}
+local W = torch.zeros(2, 3)
+for i = 1, 2 do
+  local res = torch.gels(torch.ones(3, 1), m)
+  W[i] = res
+end
+print(W:sum() < 1.2)
+local e, v = torch.symeig(m, 'V')
+local u, s, w = torch.svd(m)
+local q, r = torch.qr(m)
+local x = torch.gesv(torch.ones(3, 1), m)
+print(e[1] > 0, v:dim(), s[1] >= s[2], (u * torch.diag(s) * w:t() - m):norm() < 1e-8, (q * r - m):norm() < 1e-8)
+print(#x, torch.diag(torch.diag(m)):dim(), torch.kthvalue(torch.Tensor{3, 1, 2}, 2)[1])
+
+-- # functions that go through several tensors
+local a, b = torch.Tensor{{1, 2}, {3, 4}}, torch.Tensor{{4, 3}, {2, 1}}
+a:map(b, function(x, y) if x > y then return x else return y end end) print(a)
+a:map(b, function(x, y) if x > y then return x * 2 end end) print(a)
+print(a:map2(b, b * 2, function(x, y, z) return x + y * z end))
+print(a:map(torch.Tensor{1, 2, 3, 4}, function(x, y) return x * y end), a:map(b:t(), function(x, y) return x - y end))
+local c = torch.Tensor(2, 1)
+torch.sum(c, a, 2) print(c)
+print(torch.mean(c, a, 1), c:dim())
