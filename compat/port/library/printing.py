@@ -14,7 +14,7 @@ from compat.port.write.text import formatted, is_text_of_itself, may_be_nil, may
 def print_(node: s.Call, draft: Draft) -> Code | None:
     """``print``: Python's, of numbers and strings in an f-string."""
     kinds = [draft.types.type(a) for a in node.arguments]
-    if not node.arguments:
+    if all(s.constant(a) == "" for a in node.arguments[:1]) and len(node.arguments) < 2:
         return Code("print()")
     last = node.arguments[-1]
     is_open = draft.is_open(node.arguments)

@@ -252,6 +252,8 @@ def _missing(site: _Site) -> str | None:
         is_first = is_left != isinstance(around.ops[0], (ast.Gt, ast.GtE))
         kinds = ("nil", kind) if is_first else (kind, "nil")
         return f"attempt to compare {kinds[0]} with {kinds[1]}"
+    if "len" in (name[:3], getattr(getattr(around, "func", None), "id", "")):
+        return f"attempt to get length of {site.value_of(node, 'nil')}"
     is_argument = isinstance(around, ast.Call) and around.args[:1] == [node]
     if isinstance(around, (ast.Attribute, ast.Subscript)) or is_argument:
         return f"attempt to index {site.value_of(node, 'nil')}"

@@ -131,7 +131,7 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
     kind = draft.types.indexed(node)
     name = s.constant(node.key)
     word = is_name(name)
-    owner = draft.value(node.object)
+    owner = draft.prefix(node.object)
     path = draft.types.dotted(node.object)
 
     def entry() -> str:
@@ -296,7 +296,7 @@ def store_code(target: s.Index, value: Code, draft: Draft, may_be_nil: bool = Fa
         put(place, value, draft, target)
         return
     kind = draft.types.indexed(target)
-    owner = draft.value(target.object)
+    owner = draft.prefix(target.object)
     if kind.only(Kind.SIZES, Kind.STORAGE) and not isinstance(target.object, s.Call):
         made = code.call("lua.resized", owner, draft.value(target.key), value)
         if isinstance(target.object, s.Index):

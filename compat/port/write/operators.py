@@ -25,7 +25,7 @@ def unary(node: s.Unary, draft: Draft, _hint: str) -> Code:
         return code.negated(truth(node.operand, draft))
     kind = draft.types.owner(node.operand)
     if node.operator == "#":
-        return length(draft.value(node.operand), kind, node, draft)
+        return length(draft.prefix(node.operand), kind, node, draft)
     operand = draft.prefix(node.operand)
     if kind.is_string:
         operand = code.call("lua.tonumber", operand)

@@ -130,3 +130,18 @@ e(function() return o.q > 3 end)
 e(function() return 1 < h[k] end)
 e(function() return 'a' .. h.word end)
 e(function() return ('x'):rep(2) .. h[s] .. 1 end)
+
+-- # lists that a table lacks
+local log = {n = 1}
+log.list = {}
+log.names = {}
+for i = 1, 3 do log.list[i] = i * 2 log.names['k' .. i] = i end
+local function add(t, i) t.list[#t.list + 1] = i t.names[i] = 'x' end
+add(log, 9)
+print(#log.list, log.list[4], log.names[9], log.names.k2)
+local function count(t) return #t.list end
+local function e(f, t) print((select(2, pcall(f, t)):gsub('^.-:%d+: ', ''))) end
+print(count(log))
+e(count, {n = 2})
+local function name(t) t.names[1] = 2 end
+e(name, {})
