@@ -126,12 +126,13 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             known.join(known.type(chain_root(node)), ends)
             return [owner.joined(ends)]
         return given.module_method(owner, node.method, arguments)
-    if owner.only(Kind.SIZES):
-        sizes = Type(Kind.TABLE, table=Table(keys={"list"}, items=Type(Kind.INT)))
-        given_by = {"totable": sizes, "size": Type(Kind.INT)}
-        return [given_by.get(node.method, Type(Kind.SIZES))]  # as of fill
-    if owner.only(Kind.STORAGE) and node.method == "size":
-        return [Type(Kind.INT)]
+    if owner.only(Kind.SIZES) or owner.only(Kind.STORAGE):
+        item = Type(Kind.INT if owner.only(Kind.SIZES) else Kind.NUMBER)
+        items = Type(Kind.TABLE, table=Table(keys={"list"}, items=item))
+        given_by = {"totable": items, "size": Type(Kind.INT)}
+        if node.method == "string" and not node.arguments:
+            return [Type(Kind.STRING)]
+        return [given_by.get(node.method, Type(*owner.atoms))]  # as of fill
     if owner.only(Kind.FILE):
         return given.file_method(node)
     if methods := known.methods(owner, node.method):

@@ -106,6 +106,8 @@ def dotted(known: Inference, node: s.Node) -> str | None:
         if path == "pl" and (part := node.key.value) in PACKAGES - {"class"}:
             return str(part)
         if path is not None and known.names_package(path) and is_name(node.key.value):
+            if node.key.value == "new" and path.rpartition(".")[2][:1].isupper():
+                return path  # torch.DiskFile.new makes what torch.DiskFile does
             # Package rnn has its own of some of nn's functions.
             return f"{path}.{node.key.value}".replace("nn.rnn.recursive", "nn.utils.recursive")
     if (path := required(node)) in PACKAGES and path not in known.file.loads:

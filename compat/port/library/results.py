@@ -21,7 +21,7 @@ terminate|append -> nil; time|binary|share|read|setChunked|setDeflate|resume|sto
 remember|forget -> m; readObject|storage|loss -> x; parse -> options
 hasjob|acceptsjob|haserror -> b
 readFloat|readDouble|readInt|readLong|readByte|readChar|readShort - -> n
-readFloat|readDouble|readInt|readLong|readByte|readChar|readShort x* -> x
+readFloat|readDouble|readInt|readLong|readByte|readChar|readShort x* -> z
 writeFloat|writeDouble|writeInt|writeLong|writeByte|writeChar|writeShort|writeString -> i
 readString -> s; hasError|isQuiet -> b
 quiet|pedantic|ascii|autoSpacing|noAutoSpacing|seekEnd -> m

@@ -1748,3 +1748,28 @@ print(a:map(torch.Tensor{1, 2, 3, 4}, function(x, y) return x * y end), a:map(b:
 local c = torch.Tensor(2, 1)
 torch.sum(c, a, 2) print(c)
 print(torch.mean(c, a, 1), c:dim())
+
+-- # storages that files of Torch7's give
+local lin = nn.Linear.new(2, 3)
+local path = os.tmpname()
+local f = torch.DiskFile.new(path, 'w')
+f:binary()
+f:writeInt(3) f:writeInt(4) f:writeDouble(2.5)
+for i = 1, 4 do f:writeByte(i) end
+f:writeFloat(torch.FloatTensor{1.5, 2}:storage())
+f:close()
+local g = torch.DiskFile.new(path)
+g:binary()
+local buff = g:readInt(2):resize(2)
+local n, m = buff[1], buff[2]
+print(n * m, g:readDouble(), lin.weight:dim())
+local b = g:readByte(4)
+for i = 1, #b do if b[i] == 2 then b[i] = 10 end end
+print(#b, b[2], b:size())
+print(torch.FloatTensor(g:readFloat(2)):sum())
+g:close()
+os.remove(path)
+print(torch.ByteTensor(b):resize(2, 2):float():t(), b:totable()[3])
+print(torch.Tensor.new(2, 3):fill(1):sum())
+local c = torch.IntStorage(3):copy(torch.IntStorage{4, 5, 6})
+print(b:fill(7)[4], c[1] + c[3], c:size())
