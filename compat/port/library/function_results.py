@@ -45,6 +45,8 @@ def constant(path: str) -> Type:
         return Type(Kind.FILE)
     if path == "arg":
         return Type(Kind.TABLE, table=Table(keys={"list"}, items=Type(Kind.STRING, Kind.NIL)))
+    if path.startswith("sys.COLORS."):
+        return Type(Kind.STRING)
     if path == "nn.oldSeed":
         return Type(Kind.BOOLEAN)
     head = path.split(".")[0]

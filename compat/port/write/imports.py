@@ -18,7 +18,7 @@ _BRING_NN = {"nn", "nngraph", "cunn", "rnn", "dpnn", "cudnn", "nnx"}
 
 def import_as(node: s.Local, draft: Draft) -> bool:
     """``local name = require 'file'``: an import under this name."""
-    if len(node.names) != 1 or len(node.values) != 1 or draft.scope is not draft.file.scopes.file:
+    if len(node.names) != 1 or len(node.values) != 1:
         return False
     variable = node.names[0].variable
     call = node.values[0]
@@ -28,24 +28,43 @@ def import_as(node: s.Local, draft: Draft) -> bool:
         return False
     if len(variable.writes) != 1 or _runs_again(call, draft):
         return False
-    bring(file, result, str(variable.python), draft)
+    if draft.scope is draft.file.scopes.file:
+        bring(file, result, str(variable.python), draft)
+    elif _is_at_top(file, draft):
+        return False
+    else:
+        first_nn(_nn_of(file, draft, {draft.file}), draft)
+        _write_behind(_import(file, result, str(variable.python)), draft)
     return True
 
 
 def bring(file: File, name: str, known_as: str, draft: Draft) -> None:
     """Import a name of another file: at the top, or where Lua loads it if that matters."""
     first_nn(_nn_of(file, draft, {draft.file}), draft)
-    text = f"from {file.module} import {name}"
-    text = text if name == known_as else f"{text} as {known_as}"
+    text = _import(file, name, known_as)
     draft.names[known_as] = text
     is_inside = draft.scope is not draft.file.scopes.file
     if _is_at_top(file, draft):
         draft.modules.add(text)
     elif is_inside or draft.page.indent:
-        draft.page.write(text)
+        _write_behind(text, draft)
     elif text not in draft.placed:
         draft.placed.add(text)
-        draft.page.write(f"{text}  # noqa: E402")
+        _write_behind(f"{text}  # noqa: E402", draft)
+
+
+def _import(file: File, name: str, known_as: str) -> str:
+    text = f"from {file.module} import {name}"
+    return text if name == known_as else f"{text} as {known_as}"
+
+
+def _write_behind(text: str, draft: Draft) -> None:
+    """Write an import; where another stands before it, ruff would sort both by their names."""
+    lines = (line.text for line in reversed(draft.page.lines) if not line.text.startswith("#"))
+    before = next(filter(None, lines), "")
+    if before.startswith("from ") and before.split()[1].lower() > text.split()[1].lower():
+        draft.page.write("# isort: split")
+    draft.page.write(text)
 
 
 def first_nn(name: str | None, draft: Draft) -> None:

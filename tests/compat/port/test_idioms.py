@@ -24,6 +24,7 @@ IDIOMS = [
     ("local t = {10, 20}\nprint(t[1], #t)", 't = [10, 20]\nprint(f"{t[0]}\\t{len(t)}")'),
     ("local opt = {lr = 0.1}\nopt.lr = 2", 'opt = {"lr": 0.1}\nopt["lr"] = 2'),
     ("local t = {}\nt[#t + 1] = 'a'\ntable.insert(t, 'b')", 't = ["a", "b"]'),
+    ("print(sys.COLORS.red .. 'a')\nprint('')", 'print(f"{lua.COLORS.red}a")\nprint()'),
     (
         "local x, n = torch.ones(2, 3), torch.Tensor(2, 1)\n"
         "x:map(x, function(a, b) return a - b end)\ntorch.sum(n, x, 2)",

@@ -404,3 +404,17 @@ def test_what_a_file_brings_draws_behind_the_seed_though_a_branch_would_have(
     )
     made = agree({"main.lua": main, "data.lua": "require 'nn'\nx = nn.Identity()\n"})
     assert "torch7.random()" in (made / "main.py").read_text()
+
+
+def test_files_that_do_something_are_loaded_in_their_order(agree: Callable[..., Path]) -> None:
+    part = "print('%s')\nreturn {name = '%s'}"
+    main = (
+        "local train = require 'train'\nlocal data = require 'data'\nlocal test = require 'test'\n"
+        "print(train.name, data.name, test.name)\n"
+        "local function more()\n  local z = require 'z'\n  local a = require 'a'\n"
+        "  return z.name .. a.name\nend\nprint(more())"
+    )
+    names = ("train", "data", "test", "z", "a")
+    files = {f"{name}.lua": part % (name, name) for name in names}
+    made = agree({"main.lua": main, **files}, "").joinpath("main.py").read_text()
+    assert made.count("# isort: split") == 2
