@@ -109,3 +109,11 @@ def basename(node: s.Call, draft: Draft) -> Code | None:
         return None
     name = os.path.basename(draft.file.path).removesuffix(f".{ending}")
     return Code(repr(name))
+
+
+def fpath(node: s.Call, draft: Draft) -> Code | None:
+    """``sys.fpath()``: the folder of the file, and the name that it has in Lua."""
+    if node.arguments:
+        return None
+    folder, name = "os.path.dirname(os.path.abspath(__file__))", os.path.basename(draft.file.path)
+    return Code(folder, every=f'({folder}, "{name}")')

@@ -45,6 +45,7 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
     "include": files.require,
     "torch.include": files.require,
     "paths.basename": files.basename,
+    "sys.fpath": files.fpath,
     "torch.load": files.load,
     "torch.save": files.save,
     "setmetatable": files.setmetatable,

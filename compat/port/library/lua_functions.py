@@ -131,6 +131,7 @@ sys.sleep            time.sleep({1}) -> nil
 sys.tic|COLORS       -> x
 sys.toc              -> n
 sys.basename|concat  -> s
+sys.fpath            -> s,s
 lapp                 lua.lapp({*})
 threads              lua.threads({*})#2
 threads.Threads      lua.threads({*})#2

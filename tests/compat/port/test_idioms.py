@@ -24,6 +24,11 @@ IDIOMS = [
     ("local t = {10, 20}\nprint(t[1], #t)", 't = [10, 20]\nprint(f"{t[0]}\\t{len(t)}")'),
     ("local opt = {lr = 0.1}\nopt.lr = 2", 'opt = {"lr": 0.1}\nopt["lr"] = 2'),
     ("local t = {}\nt[#t + 1] = 'a'\ntable.insert(t, 'b')", 't = ["a", "b"]'),
+    (
+        "local dname, fname = sys.fpath()\nlocal save = fname:gsub('.lua', '')\nprint(save)",
+        'dname, fname = os.path.dirname(os.path.abspath(__file__)), "piece.lua"\n'
+        'save = lua.gsub(fname, ".lua", "")[0]\nprint(save)',
+    ),
     ("print(sys.COLORS.red .. 'a')\nprint('')", 'print(f"{lua.COLORS.red}a")\nprint()'),
     (
         "local x, n = torch.ones(2, 3), torch.Tensor(2, 1)\n"

@@ -1773,3 +1773,9 @@ print(torch.ByteTensor(b):resize(2, 2):float():t(), b:totable()[3])
 print(torch.Tensor.new(2, 3):fill(1):sum())
 local c = torch.IntStorage(3):copy(torch.IntStorage{4, 5, 6})
 print(b:fill(7)[4], c[1] + c[3], c:size())
+
+-- # where a file is
+local dname, fname = sys.fpath()
+print(fname:match('%w+'), paths.dirp(dname), #sys.fpath() == #dname)
+local t = {sys.fpath()}
+print(#t, t[2] == fname, (select(2, sys.fpath())) == fname)
