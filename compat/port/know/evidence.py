@@ -280,8 +280,8 @@ def _numbers(known: Inference, node: s.Node) -> Iterator[s.Node]:
             yield node.left
     elif isinstance(node, s.Binary) and node.operator in ("==", "~="):
         for one, other in ((node.left, node.right), (node.right, node.left)):
-            if known.type(one).is_number:
-                yield other
+            if isinstance(one, s.Constant) or _is_part_of_tensor(known, other):
+                yield from [other] if known.type(one).is_number else []
     elif isinstance(node, s.Call) and node.method == "format":
         yield from _formatted([node.function, *node.arguments])
     elif isinstance(node, s.Call) and node.method is None:
@@ -294,6 +294,18 @@ def _numbers(known: Inference, node: s.Node) -> Iterator[s.Node]:
             yield from node.arguments
         elif path == "image.crop":
             yield from node.arguments[1:] if len(node.arguments) == 5 else ()
+
+
+def _is_part_of_tensor(known: Inference, node: s.Node) -> bool:
+    """Return whether an expression is a part of a tensor, or a variable that gets no more."""
+    if isinstance(node, s.Name):
+        values = known.sources.get(node.variable, [])
+        return (
+            bool(values)
+            and all(isinstance(v, s.Index) for v in values)
+            and all(_is_part_of_tensor(known, value) for value in values)
+        )
+    return isinstance(node, s.Index) and known.owner(node.object).is_tensor
 
 
 def _formatted(arguments: list[s.Node]) -> Iterator[s.Node]:

@@ -40,13 +40,19 @@ def kept_between_steps(file: File, types: Inference) -> dict[s.Statement, str]:
         if not isinstance(node, s.Assign) or len(node.targets) != len(node.values):
             continue
         for target, value in zip(node.targets, node.values, strict=True):
-            if not isinstance(target, s.Name) or not _holds_results(types.type(value), set()):
+            if not _holds_results(types.type(value), set()):
+                continue
+            around = [b for b in bodies if b.start <= node.start < b.end]
+            if isinstance(target, s.Index) and isinstance(target.object, s.Name):
+                table = target.object.variable
+                if any(_is_kept_in(table, value, b, node) for b in around):
+                    found[node] = table.id
+            if not isinstance(target, s.Name):
                 continue
             is_entry = isinstance(value, s.Index) and types.owner(value.object).is_tensor
             if is_entry and not types.type(value).is_tensor:
                 continue  # marked as what may be a number
             variable: Variable = target.variable
-            around = [b for b in bodies if b.start <= node.start < b.end]
             if any(
                 _reads_before(file, variable, b, node)
                 and (goes_back or _reads_behind_forward(variable, b, node))
@@ -54,6 +60,30 @@ def kept_between_steps(file: File, types: Inference) -> dict[s.Statement, str]:
             ):
                 found[node] = variable.id
     return found
+
+
+def _is_kept_in(table: Variable, value: s.Node, body: s.Node, write: s.Node) -> bool:
+    """Return whether a step reads a table, in which it puts a result of a net at its end, and
+    computes backward between: ``out = net:forward{x, h[1]} … h[1] = out[2]``.
+    """
+    if table.declared is None or body.start <= table.declared.start < body.end:
+        return False
+    calls = [n for n in s.walk(body) if isinstance(n, s.Call) and n.end <= write.start]
+    given = next((n for n in s.walk(value) if isinstance(n, s.Name)), None)
+    made = [n for n in s.walk(body) if isinstance(n, s.Local) and n.end <= write.start]
+    nets = {
+        s.describe(call.function)
+        for local in made
+        for name, call in zip(local.names, local.values, strict=False)
+        if given is not None and name.variable is given.variable
+        if isinstance(call, s.Call) and call.method in FORWARD and isinstance(call.function, s.Name)
+    }
+    went = [n for n in calls if n.method in FORWARD and s.describe(n.function) in nets]
+    back = [n for n in calls if n.method in BACKWARD and s.describe(n.function) in nets]
+    if not went or not back:
+        return False
+    first = min(n.start for n, _ in table.reads if n.start >= body.start)
+    return first < went[0].end and all(not body.start <= n.start < first for n, _ in table.writes)
 
 
 def _read_behind_next(block: s.Block, types: Inference) -> dict[s.Statement, str]:

@@ -266,6 +266,34 @@ def test_results_that_nobody_reads_late_are_not_marked(
     assert "port-outputs" not in draft(RECURRENT.format(last))
 
 
+STATES = """
+    local rnn = torch.load('rnn.t7')
+    local h = {torch.zeros(2)}
+    local function step(x)
+      local given = {x, unpack(h)}
+      local out = rnn:forward(given)
+      BACK
+      for i = 1, #h do LAST end
+    end
+    step(torch.ones(2))
+"""
+
+
+@pytest.mark.parametrize(
+    ("back", "last", "is_marked"),
+    [
+        ("rnn:backward(given, out)", "h[i] = out[i + 1]", True),
+        ("rnn:backward(given, out)", "h[i] = out[i + 1]:clone()", False),
+        ("", "h[i] = out[i + 1]", False),
+    ],
+)
+def test_states_in_a_table_that_the_next_step_overwrites_are_marked(
+    draft: Callable[[str], str], back: str, last: str, is_marked: bool
+) -> None:
+    made = draft(STATES.replace("BACK", back).replace("LAST", last))
+    assert ("# port: h is used after a pass that overwrites it" in made) is is_marked
+
+
 GATHERED = """
     local net, criterion = nn.Linear(2, 2), nn.MSECriterion()
     local nets, results = {net, net:clone()}, {}
