@@ -6,13 +6,16 @@ are those of the process where the function runs. A function of an importable mo
 
 from __future__ import annotations
 
+import functools
 import importlib
+import inspect
 import io
 import marshal
 import pickle
 import sys
+from importlib.abc import SourceLoader
 from multiprocessing.reduction import ForkingPickler
-from types import CellType, FunctionType, ModuleType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import torch.multiprocessing  # noqa: F401 (it teaches ForkingPickler to share tensors' memory)
@@ -59,7 +62,7 @@ def has_a_name(function: FunctionType) -> bool:
     """Return whether another process finds the function by its name.
 
     It does not find functions that a script, or a module that is being imported, has defined since
-    that process started.
+    that process started, nor one that another function has made a global one.
     """
     found: Any = sys.modules.get(function.__module__)
     is_growing = getattr(getattr(found, "__spec__", None), "_initializing", False)
@@ -67,7 +70,22 @@ def has_a_name(function: FunctionType) -> bool:
         return False
     for part in function.__qualname__.split("."):
         found = getattr(found, part, None)
-    return found is function
+    own = _constants(function.__module__)
+    return found is function and (own is None or function.__code__ in own)
+
+
+@functools.cache
+def _constants(module: str) -> frozenset[Any] | None:
+    """Return the functions' code in a module and its classes, if that can be known."""
+    loader = getattr(getattr(sys.modules.get(module), "__spec__", None), "loader", None)
+    if not isinstance(loader, SourceLoader):
+        return None
+    waiting, found = [loader.get_code(module)], set()
+    for code in waiting:  # grows
+        inner = [c for c in (code.co_consts if code else ()) if isinstance(c, CodeType)]
+        found |= {*inner}
+        waiting += [c for c in inner if not c.co_flags & inspect.CO_NEWLOCALS]  # of classes
+    return frozenset(found)
 
 
 def _taken_apart(function: FunctionType) -> tuple[Any, ...]:

@@ -400,6 +400,18 @@ def test_arguments_are_checked(wrong):
             pool.addjob(lambda: 1, "x")
 
 
+def test_a_function_that_another_makes_global_goes_by_value(tmp_path, monkeypatch):
+    text = "def make():\n    global made\n    def made(): return 3\ndef own(): return 4\n"
+    (tmp_path / "makes_global.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = importlib.import_module("makes_global")
+    module.make()
+    data = dumps([module.made, module.own], "threads.serialize")
+    del module.made  # as in a worker, which imports the module anew
+    made, own = loads(data)
+    assert made() == 3 and own is module.own
+
+
 def test_what_is_left_out_is_named():
     left_out = r"threads\.Mutex does not exist here: use threading\.Lock"
     with pytest.raises(AttributeError, match=left_out):
