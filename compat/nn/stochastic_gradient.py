@@ -7,7 +7,7 @@ from typing import Any
 
 from compat import random, t7
 from compat.nn.core.module import Module
-from compat.nn.criterions.base import Criterion
+from compat.nn.criterions.base import Criterion, gradient_of, loss_of
 
 
 def _counted_from_0(dataset: Any) -> Any:
@@ -86,8 +86,8 @@ class StochasticGradient:
     def _step(self, example: Any, rate: float) -> float:
         pair = list(example) if isinstance(example, t7.List) else example
         input, target = pair[0], pair[1]
-        loss = self.criterion.forward(self.module.forward(input), target)
-        gradient = self.criterion.updateGradInput(self.module.output, target)
+        loss = loss_of(self.criterion, self.module.forward(input), target)
+        gradient = gradient_of(self.criterion, self.module.output, target)
         self.module.updateGradInput(input, gradient)
         self.module.accUpdateGradParameters(input, gradient, rate)
         if self.hookExample is not None:

@@ -137,7 +137,7 @@ class Criterion(Batched, Convertible):
         Returns:
             The loss, a Python number.
         """
-        return loss_of(self, without_graph(input), without_graph(target))
+        return _passed(self, "updateOutput", without_graph(input), without_graph(target))
 
     def backward(self, input: Any, target: Any = None) -> Any:
         """Compute the gradient of the loss for ``input``; the same as ``updateGradInput``.
@@ -156,7 +156,7 @@ class Criterion(Batched, Convertible):
             >>> criterion.forward(x, torch.zeros(2)), criterion.backward(x, torch.zeros(2)).tolist()
             (5.0, [1.0, 3.0])
         """
-        return gradient_of(self, without_graph(input), without_graph(target))
+        return _passed(self, "updateGradInput", without_graph(input), without_graph(target))
 
     def __call__(self, input: Any = _UNSET, target: Any = None) -> Any:
         """Call ``forward`` and ``backward``; return both results.
@@ -240,17 +240,23 @@ def check_criterion(criterion: Any) -> Criterion:
 
 
 def loss_of(criterion: Criterion, input: Any, target: Any) -> Any:
-    """Return ``criterion.updateOutput(input, target)``; errors name the criterion."""
-    try:
-        return criterion.updateOutput(input, target)
-    except Exception as error:
-        fail(error, criterion, "updateOutput", input, target)
+    """Return the loss, the first of what a class of a program's own may give."""
+    return _first(_passed(criterion, "updateOutput", input, target))
 
 
 def gradient_of(criterion: Criterion, input: Any, target: Any) -> Any:
-    """Return ``criterion.updateGradInput(input, target)``; errors name the criterion."""
+    """Return the gradient of the input, the first of what a class of a program's own may give."""
+    return _first(_passed(criterion, "updateGradInput", input, target))
+
+
+def _first(results: Any) -> Any:
+    return results[0] if isinstance(results, tuple) else results
+
+
+def _passed(criterion: Criterion, method: str, input: Any, target: Any) -> Any:
+    """Call a method of a criterion; errors name the criterion."""
     try:
-        return criterion.updateGradInput(input, target)
+        return getattr(criterion, method)(input, target)
     except Exception as error:
         fail(error, criterion, "updateOutput", input, target)
 

@@ -176,6 +176,23 @@ def test_criterions_of_both_kinds_work_inside_others() -> None:
     assert torch.equal(both.backward(input, None), torch.tensor([8.5, 31.0]))
 
 
+def test_what_holds_criterions_takes_the_first_result_of_each() -> None:
+    class Counted(nn.MSECriterion):
+        def updateOutput(self, input: Tensor, target: Any = None) -> Any:
+            return super().updateOutput(input, target), len(input)
+
+        def updateGradInput(self, input: Tensor, target: Any = None) -> Any:
+            return super().updateGradInput(input, target), None
+
+    assert Counted().forward(torch.ones(2), torch.zeros(2)) == (1, 2)
+    both = nn.MultiCriterion().add(Counted()).add(nn.ModuleCriterion(Counted()))
+    assert both.forward(torch.ones(2), torch.zeros(2)) == 2
+    assert both.backward(torch.ones(2), torch.zeros(2)).tolist() == [2, 2]
+    trainer = nn.StochasticGradient(nn.Linear(2, 1), Counted())
+    trainer.maxIteration, trainer.verbose = 1, False
+    assert trainer.train([[torch.ones(2), torch.ones(1)]]) > 0
+
+
 def test_a_sum_calls_the_methods_of_its_criterions() -> None:
     class Reported(nn.MSECriterion):
         def updateOutput(self, input: Tensor, target: Any = None) -> float:
