@@ -8,11 +8,10 @@ import keyword
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-Value = bool | float | str
+Value = bool | float | str | list[Any] | dict[Any, Any]
 
 
 class Options(dict[str, Any]):
@@ -35,23 +34,19 @@ def now() -> str:
     return time.strftime("%c")
 
 
-@dataclass
-class Declared:
-    """An option, or an argument if it has no default."""
-
-    key: str
-    help: str | None
-    type: str | None
-    default: Value | None = None
+class Declared(Options):
+    """An option, or an argument if it has no default: Torch7's table, ``key``, ``help``, ``type``
+    and ``default``.
+    """
 
     @property
     def name(self) -> str:
-        return self.key.lstrip("-")
+        return str(self.key.lstrip("-"))
 
     @property
     def label(self) -> str:
         """The name in the help."""
-        return f"<{self.name}>" if self.default is None else self.key
+        return str(self.key) if "default" in self else f"<{self.name}>"
 
 
 class CmdLine:
@@ -72,13 +67,18 @@ class CmdLine:
     and ``string`` does not print the options.
     """
 
+    options: dict[str, Declared]
+    arguments: list[Declared]
+    helplines: list[Declared | str]
+    dateformat: str | None
+
     def __init__(self, argseparator: str = ",", keyseparator: str = "=") -> None:
         self.argseparator = argseparator
         self.keyseparator = keyseparator
-        self.options: dict[str, Declared] = {}
-        self.arguments: list[Declared] = []
-        self.helplines: list[Declared | str] = []
-        self.dateformat: str | None = None
+        self.options = {}
+        self.arguments = []
+        self.helplines = []
+        self.dateformat = None
         self.silentio = False
 
     def silent(self) -> None:
@@ -101,7 +101,7 @@ class CmdLine:
             help: a line of the help.
             type: ``string`` or ``number``; default: ``string``.
         """
-        entry = Declared(key, help, type)
+        entry = Declared(key=key, help=help, type=type)
         self.arguments.append(entry)
         self.helplines.append(entry)
 
@@ -112,7 +112,8 @@ class CmdLine:
 
         Args:
             key: its name, with dashes: ``-learningRate``.
-            default: a string, number or boolean, which also gives the option its type.
+            default: a string, number or boolean, which also gives the option its type. A list or
+                dict, too, that no command line can set.
             help: a line of the help.
             type: Lua's name of the type, checked against the default.
 
@@ -124,7 +125,7 @@ class CmdLine:
             raise ValueError(
                 f"the type of {key} is {type!r}; that of its default, {found!r}, is accepted"
             )
-        entry = Declared(key, help, found, default)
+        entry = Declared(key=key, default=default, help=help, type=found)
         self.options[key] = entry
         self.helplines.append(entry)
 
@@ -155,7 +156,7 @@ class CmdLine:
             if entry.type == "boolean":
                 params[entry.name] = not entry.default
                 continue
-            if entry.default is not None:
+            if "default" in entry:
                 if not left:
                     self.error(f"missing argument for option {word}")
                 word = left.pop(0)
@@ -165,6 +166,8 @@ class CmdLine:
         return params
 
     def _value(self, entry: Declared, word: str) -> Value:
+        if entry.type == "table":
+            self.error(f"unknown required option type {entry.type}")
         if entry.type != "number":
             return word
         try:
@@ -214,7 +217,7 @@ class CmdLine:
             text = f"  {line.label:{width}}"
             if line.help:
                 text += f" {line.help}"
-            if line.default is not None:
+            if "default" in line:
                 text += f" [{_lua_text(line.default)}]"
             print(text)
 
@@ -376,12 +379,17 @@ def _lua_type(value: Any, name: str) -> str:
         return "number"
     if isinstance(value, str):
         return "string"
-    raise ValueError(f"{name} is {value!r}; a boolean, a number or a string is accepted")
+    if isinstance(value, (list, dict)):
+        return "table"
+    accepted = "a boolean, a number, a string or a table is accepted"
+    raise ValueError(f"{name} is {value!r}; {accepted}")
 
 
 def _lua_text(value: Value) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, (list, dict)):
+        return f"table: {id(value):#x}"
     return value if isinstance(value, str) else f"{value:.14g}"
 
 

@@ -202,3 +202,24 @@ def test_log_may_be_silent_and_have_times(
         print("step")
     assert capsys.readouterr().out == ""
     assert re.fullmatch(r"\d{4} \[main\]: step", (tmp_path / "log").read_text().splitlines()[-1])
+
+
+def test_a_table_is_a_default_that_no_line_can_set(
+    cmd: torch7.CmdLine, capsys: pytest.CaptureFixture
+) -> None:
+    cmd.option("-sizes", [3, 4], "sizes")
+    assert cmd.parse(["x"]).sizes == [3, 4]
+    with pytest.raises(SystemExit):
+        cmd.parse(["x", "-sizes", "3"])
+    said = capsys.readouterr()
+    assert said.err == "unknown required option type table"
+    assert "sizes [table: 0x" in said.out
+
+
+def test_what_is_declared_has_torch7s_fields(cmd: torch7.CmdLine) -> None:
+    cmd.text("lines")
+    cmd.option("-n", 3, "number")
+    cmd.argument("file", "data")
+    assert cmd.options["-n"] == {"key": "-n", "default": 3, "help": "number", "type": "number"}
+    assert cmd.arguments[-1] == {"key": "file", "help": "data", "type": None}
+    assert cmd.helplines[-3:] == ["lines", cmd.options["-n"], cmd.arguments[-1]]
