@@ -84,6 +84,8 @@ def known_count(known: Inference, node: s.Call) -> int | None:
             return known.lengths.get(subject) if isinstance(subject, s.Name) else None
         if path in ("pcall", "xpcall", "unpack", "table.unpack", "select", "assert"):
             return None
+        if results.passes_with_total(path):
+            return 2
         found = function_results.count(path, node)
         if found is not None:
             return found

@@ -291,7 +291,7 @@ def _index(known: Inference, node: s.Index) -> Type:
             if not kind.atoms and klass is not None and klass.parent and klass.is_torch:
                 parent = Type(Kind.MODULE)
                 parent.classes = {klass.parent}
-                return results.field(parent, name) if name not in _BUFFERS else tensor()
+                kind.join(results.field(parent, name) if name not in _BUFFERS else tensor())
             return kind
         return _own_entry(known, shape, node.key)
     entry = Type()

@@ -29,6 +29,7 @@ from compat.port.know.permutations import orders
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import (
     appended,
+    compared,
     followed,
     functions_in,
     given_names,
@@ -190,6 +191,7 @@ class Inference:
         self.given: dict[s.Node, s.Node] = {}  # values that variables without one got before
         self.present: set[s.Name] = set()  # variables behind tests of whether they are there
         self.conditions: set[s.Node] = set()  # entries that may be missing
+        self.compared: set[s.Node] = set()  # with ==, where it may be missing, too
         self.passed_past: set[s.Node] = set()  # keys that may be past the end
         self.last_added: set[s.Call] = set()  # the last modules of nets
         self.followed: set[s.Node] = set()  # entries and results that have methods or entries
@@ -260,6 +262,7 @@ class Inference:
         self.passed_past |= set(passed_past(block))
         self.present |= present(block)
         self.given |= given(block)
+        self.compared |= compared(block)
         self.conditions |= {*tested(block), *tested_later(block), *tested_calls(block)}
         for name, function in functions_in(block):
             self.own_methods.setdefault(name, []).append(function)

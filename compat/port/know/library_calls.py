@@ -170,11 +170,14 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
             classes = [known.classes[k.parent] for k in classes if k.parent in known.classes]
         return [known.class_type(classes[0]) if len(classes) == 1 else Type()]
     if path == "torch.class" and isinstance(node.arguments[0], s.Constant):
-        klass = known.classes.get(str(node.arguments[0].value))
+        klass = known.class_named(str(node.arguments[0].value))
         holder = known.type(klass.holder).shape if klass is not None and klass.holder else None
         if klass is not None and holder is not None:
             name = s.Constant(klass.name.rpartition(".")[2])
             known.store(holder, name, known.class_type(klass))
+        if klass is not None:
+            base = known.classes.get(klass.parent or "")
+            return [known.class_type(klass), Type() if base is None else known.class_type(base)]
     if path in ("loadstring", "loadfile", "load"):
         return [of_lua(FROM_LUA)]  # and so is what it gives
     if path == "torch.deserialize" and len(node.arguments) == 1:  # a deep copy

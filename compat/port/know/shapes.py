@@ -146,6 +146,12 @@ def tested(block: s.Block) -> Iterator[s.Index]:
     return (node for node in _conditions(block) if isinstance(node, s.Index))
 
 
+def compared(block: s.Block) -> set[s.Node]:
+    """Return what is compared with ``==``, which Lua does with what may be nil."""
+    found = (n for n in s.walk(block) if isinstance(n, s.Binary) and n.operator in ("==", "~="))
+    return {side for node in found for side in (node.left, node.right)}
+
+
 def set_names(block: s.Block) -> Iterator[object]:
     """Yield the names of entries that something is put into."""
     for node in s.walk(block):

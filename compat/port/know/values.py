@@ -70,7 +70,7 @@ def indexed(known: Inference, node: s.Index) -> Type:
     kind = known.owner(node.object)
     name = s.constant(node.key)
     is_field = isinstance(name, str) and not results.is_method(name)
-    asks = is_field and node not in known.conditions
+    asks = is_field and not (node in known.conditions or node in known.compared)
     return kind.less({*_BARE, Kind.TENSOR, Kind.STRING} if asks else _BARE)
 
 

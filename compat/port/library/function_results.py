@@ -188,7 +188,9 @@ def _torch(name: str, arguments: list[Type]) -> list[Type]:
     if name in ("load", "deserialize"):
         return [type_named("loaded", [], False)]
     if name in ("MemoryFile", "DiskFile", "PipeFile", "CmdLine", "Timer"):
-        return [Type(Kind.MODULE)]
+        made = Type(Kind.MODULE)
+        made.classes = {f"torch.{name}"} if name == "CmdLine" else set()
+        return [made]
     if name in ("Generator", "Tester"):
         return [Type(Kind.OTHER)]
     found = torch_rule(name, arguments)

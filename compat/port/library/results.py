@@ -340,6 +340,12 @@ def gives_total(owner: Type, method: str | None) -> bool:
     return is_pass and bool(owner.classes) and owner.classes <= _WITH_TOTAL
 
 
+def passes_with_total(path: str) -> bool:
+    """Return whether ``nn.C.updateOutput``, of a parent, gives two numbers."""
+    klass, _, method = path.rpartition(".")
+    return klass in _WITH_TOTAL and method in ("forward", "updateOutput")
+
+
 def of_object(owner: Type, count: int) -> list[Type]:
     """Return the types of the results of an object of compat's, called with ``count`` arguments.
 
@@ -390,7 +396,22 @@ def field(owner: Type, name: str) -> Type:
         return owner
     if name in BY_STEP:
         return Type(Kind.TABLE, table=Table(keys={"other"}, uses={"sparse"}))
-    return Type()
+    return _of_command_line(name) if owner.classes == {"torch.CmdLine"} else Type()
+
+
+def _of_command_line(name: str) -> Type:
+    """Return what a command line has declared: options by name, arguments and lines in order."""
+    if name not in ("options", "arguments", "helplines"):
+        return Type()
+    word, left = Type(Kind.STRING), Type(Kind.STRING, Kind.NIL)
+    names = {"key": word, "help": left, "type": left, "default": Type()}
+    entry = Type(Kind.TABLE, table=Table(keys={"name"}, names=names, always={"key"}))
+    if name == "options":
+        table = Table(keys={"name"}, uses={"dynamic"}, items=entry)
+    else:
+        both = entry.joined(word) if name == "helplines" else entry
+        table = Table(keys={"next"}, uses={"append"}, items=both)
+    return Type(Kind.TABLE, table=table)
 
 
 def file_method(node: s.Call) -> list[Type]:

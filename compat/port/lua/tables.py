@@ -316,7 +316,7 @@ _ASSIGN = "function(x, key, value) x[key] = value end"
 def put(t: Any, key: Any, value: Any, pads: bool = False) -> None:
     """``t[key] = value``, with Lua's key.
 
-    ``pads``: a list is filled from its end; what is not there yet is None.
+    ``pads``: a list is not filled from its beginning; what is not there yet is None.
     """
     if isinstance(t, Table):
         handler = None if t.metatable is None else rawget(t.metatable, "__newindex")

@@ -245,11 +245,15 @@ def may_lack(node: s.Node, draft: Draft) -> bool:
     is_layer = klass is not None and klass.is_layer(draft.types.classes)
     if klass is not None and is_layer and klass.sets_first(name, draft.types.classes):
         return False
+    classes = draft.types.classes_of(kind)
+    if classes and all(one.method(name, draft.types.classes) for one in classes):
+        return False
     is_layer = is_layer or kind.only(Kind.MODULE, Kind.NIL)
-    line = [] if klass is None else klass.line(draft.types.classes)
+    line = [] if klass is None else [*klass.line(draft.types.classes)]
     if any(name in draft.missing.get(own, ()) for own in line):
         return False
-    return is_layer and not packages.has_field(attribute(name), kind.classes)
+    of_package = {line[-1].parent or ""} if line else kind.classes
+    return is_layer and not packages.has_field(attribute(name), of_package)
 
 
 def _of_module(

@@ -1145,3 +1145,39 @@ Child.__index = Child
 function Child.new(name, scale) local self = setmetatable({}, Child) Base.init(self, name) self.scale = scale return self end
 function Child:total() return Base.total(self) * self.scale end
 print(Base.new('a'):add(1):add(2):total(), Child.new('b', 10):add(3):total())
+
+-- # a command line of a class of its own, and what it has declared
+local Cmd, parent = torch.class('Cmd', 'torch.CmdLine')
+function Cmd:__init(s)
+  self.script = s
+  parent.__init(self)
+  self:option('-h', false, 'help')
+end
+function Cmd:option(key, default, help, meta)
+  for _, v in ipairs(self.helplines) do
+    if v.key == key then print('again', key) return end
+  end
+  assert(not self.options[key] and not self.arguments[key])
+  parent.option(self, key, default, help)
+  self.options[key].meta = meta
+end
+function Cmd:show()
+  for _, o in ipairs(self.helplines) do
+    if type(o) ~= 'table' then print('line', o) else
+      local v = o.default
+      if type(v) == 'table' then v = table.concat(v, ' ') end
+      print(o.key, o.type, o.help, tostring(v), o.meta and o.meta.enum and #o.meta.enum)
+    end
+  end
+end
+local cmd = Cmd.new('x')
+cmd:text('lines')
+cmd:option('-n', 3, 'number', {enum={3, 4}})
+cmd:option('-n', 4, 'number')
+cmd:option('-s', {1, 2}, 'sizes')
+cmd:show()
+local names = {}
+for k, v in pairs(cmd.options) do table.insert(names, k .. v.type) end
+table.sort(names)
+print(table.concat(names, ' '))
+print(cmd:parse({'-n', '7'}).n)

@@ -961,3 +961,68 @@ for _, m in pairs(net:findModules('nn.SpatialConvolution')) do
 end
 local function describe(l) return l.kW and ('conv ' .. l.kW) or 'other' end
 print(describe(net:get(1)), describe(net:get(2)))
+
+-- # criterions that give more than the loss
+require 'nn'
+local C, parent = torch.class('nn.WCriterion', 'nn.ClassNLLCriterion')
+function C:__init(w, weights) parent.__init(self, weights) self.w = w end
+function C:updateOutput(input, target)
+  local a, b = parent.updateOutput(self, input, target)
+  return a * self.w, b
+end
+local D, parent = torch.class('nn.DCriterion', 'nn.ClassNLLCriterion')
+function D:updateOutput(input, target)
+  return parent.updateOutput(self, input, target)
+end
+local c, d = nn.WCriterion(2, torch.Tensor{1, 2, 1}), nn.DCriterion(torch.Tensor{1, 2, 1})
+local x, y = torch.Tensor{{-1, -2, -3}, {-3, -2, -1}}, torch.Tensor{1, 2}
+local loss, total = c:forward(x, y)
+print(loss, total)
+print(d:forward(x, y))
+local l = d:forward(x, y)
+print(l)
+local m = nn.MultiCriterion():add(c):add(d, 0.5)
+print(m:forward(x, y))
+local p = nn.ParallelCriterion():add(c):add(d, 0.5)
+print(p:forward({x, x}, {y, y}))
+
+-- # lists of which the second entry comes first
+require 'nn'
+local net = nn.ConcatTable():add(nn.Identity()):add(nn.Linear(2, 2)):add(nn.Identity())
+net:get(2).weight:fill(0.5)
+net:get(2).bias:fill(0.25)
+local C = torch.class("P")
+function C:__init(n)
+  self.n = n
+  self.dx = {}
+  for t = 1, n do
+    self.dx[t] = {}
+    self.dx[t][2] = torch.ones(2)
+  end
+  self.hidden = self:states()
+end
+function C:states()
+  local new = {}
+  for t = 0, self.n do
+    new[t] = {}
+    for h = 1, 2 do new[t][h] = torch.ones(2) * h end
+  end
+  return new
+end
+function C:back(step)
+  for t = self.n, 1, -1 do
+    local out = net:forward(self.hidden[t][1])
+    self.dx[t][1] = out[1] * 2
+    self.dx[t][3] = out[3]
+    print(#self.dx[t], self.dx[t][3][1])
+    self.hidden[t - 1] = {net:backward(self.hidden[t][1], self.dx[t]):clone()}
+    print(self.hidden[t - 1][1])
+  end
+end
+function C:all(x)
+  for t = 1, #x do print(#x[t], x[t][1][1]) end
+end
+local p = P(2)
+p:back()
+p:all(p.dx)
+p:all(p.hidden and {{torch.ones(1)}})

@@ -145,3 +145,31 @@ def test_a_folder_has_the_name_of_a_package(run: str | None, agree: Callable[...
     )
     mine = "function optim.mine(x) return x + 1 end"
     agree({"main.lua": main, "utils/words.lua": words, "optim/mine.lua": mine}, "", run)
+
+
+def test_classes_of_several_files_are_found_in_tables(agree: Callable[..., Path]) -> None:
+    main = (
+        "require 'parts.init'\nparts.utils.Check.positive(true, 'a %d', 3)\n"
+        "local line = parts.utils.Line.new('x')\nprint(line.script, #line.helplines)\n"
+        "print(line.first({a = 1}, 'a'), line:parse({'-n', '4'}).n)"
+    )
+    init = (
+        "parts = {}\nlocal utils = {}\nutils.Check = require 'parts.Check'\n"
+        "utils.Line = require 'parts.Line'\nparts.utils = utils\nreturn parts"
+    )
+    check = (
+        "local Check = torch.class('Check')\n"
+        "function Check.positive(x, text, ...) if x then print(string.format(text, ...)) end end\n"
+        "return Check"
+    )
+    line = (
+        "local Line, parent = torch.class('Line', 'torch.CmdLine')\n"
+        "function Line:__init(script) parent.__init(self) self.script = script\n"
+        "   self:option('-n', 3, 'how many') end\n"
+        "function Line.first(t, key) return t[key] end\nreturn Line"
+    )
+    texts = {"main.lua": main, "parts/init.lua": init, "parts/Check.lua": check}
+    out = agree({**texts, "parts/Line.lua": line})
+    text = (out / "main.py").read_text()
+    assert "port:" not in text and "lua.index" not in text and "getattr" not in text
+    assert 'shared.parts["utils"]["Check"].positive(True, "a %d", 3)' in text
