@@ -9,7 +9,15 @@ from dataclasses import replace
 from compat.port.know.types import Kind
 from compat.port.library import errors, files, printing, results, rules, strings, values
 from compat.port.library.lua_functions import FUNCTIONS
-from compat.port.library.packages import PYTHON, found, has, holder, original, value
+from compat.port.library.packages import (
+    PYTHON,
+    constructor_or_event,
+    found,
+    has,
+    holder,
+    original,
+    value,
+)
 from compat.port.library.torch_functions import torch_function
 from compat.port.read import syntax as s
 from compat.port.write import code
@@ -86,7 +94,8 @@ def function(path: str, node: s.Call, draft: Draft) -> Code:
         return torch_function(name, node, draft)
     if head in PYTHON and name and has(head, name):
         return _of_package(path, node, draft)
-    made = code.call(original(path, draft).text, *draft.arguments(node))
+    called = constructor_or_event(path) or original(path, draft).text
+    made = code.call(called, *draft.arguments(node))
     return Code(made.text, spread=draft.types.count(node))
 
 

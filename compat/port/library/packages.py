@@ -15,6 +15,7 @@ from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
 from compat.port.write.heads import IMPORTS
+from compat.port.write.python_names import is_metamethod, method_name
 
 # What is no function; functions are in the table.
 _VALUES = {
@@ -60,6 +61,8 @@ def value(path: str, draft: Draft) -> Code:
         return Code(path)
     if head in PYTHON and has(head, name):
         return Code(path)
+    if (method := constructor_or_event(path)) is not None:
+        return Code(method)
     if path.startswith("sys.COLORS."):
         return Code(f"lua.COLORS.{name.removeprefix('COLORS.')}")
     if head == "torch" and name in tensors.FUNCTIONS.names():
@@ -73,6 +76,16 @@ def value(path: str, draft: Draft) -> Code:
         # A package that Lua alone has may set it.
         return _of_lua("_G", path, draft) if draft.types.absent else Code("None")
     return original(path, draft)
+
+
+def constructor_or_event(path: str) -> str | None:
+    """Return ``nn.Module.__init__`` for ``nn.Module.__init``; None if it is no such method."""
+    klass, _, method = path.rpartition(".")
+    head, _, name = klass.partition(".")
+    if not is_metamethod(method) or head not in PYTHON or not isinstance(found(head, name), type):
+        return None
+    made = method_name(method)
+    return f"{klass}.{'__repr__' if made == '__str__' else made}"
 
 
 def holder(path: str, draft: Draft) -> str | None:

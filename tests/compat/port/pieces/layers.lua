@@ -1026,3 +1026,33 @@ local p = P(2)
 p:back()
 p:all(p.dx)
 p:all(p.hidden and {{torch.ones(1)}})
+
+-- # layers that call the constructor of a class above their parent
+require 'nn'
+local L, parent = torch.class('nn.LinearNoB', 'nn.Linear')
+function L:__init(i, o)
+  nn.Module.__init(self)
+  self.weight = torch.Tensor(o, i):fill(1)
+  self.gradWeight = torch.Tensor(o, i):zero()
+end
+function L:updateOutput(input) self.output = torch.mv(self.weight, input) return self.output end
+function L:updateGradInput(input, g) self.gradInput = self.weight:t() * g return self.gradInput end
+function L:accGradParameters(input, g, scale) self.gradWeight:addr(g, input) end
+function L:type(t, c)
+  print('type', t)
+  return nn.Module.type(self, t, c)
+end
+local C, parent = torch.class('nn.MyC', 'nn.Sequential')
+function C:__init(n)
+  nn.Container.__init(self)
+  for i = 1, n do self:add(nn.LinearNoB(2, 2)) end
+end
+function C:updateOutput(x)
+  return nn.Sequential.updateOutput(self, x)
+end
+local c = nn.MyC(2)
+print(c:forward(torch.ones(2)))
+print(c:backward(torch.ones(2), torch.ones(2)))
+print(#c:parameters(), c:get(1).bias, c:get(1).gradWeight)
+c:float()
+print(c:forward(torch.ones(2):float()), c)
