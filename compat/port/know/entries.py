@@ -296,7 +296,8 @@ def _index(known: Inference, node: s.Index) -> Type:
         return _own_entry(known, shape, node.key)
     entry = Type()
     entry.buffer, entry.thin = owner.buffer, owner.thin
-    entry.classes = owner.classes & {FROM_LUA}
+    entry.open = Kind.OTHER in owner.atoms  # tds' containers may hold others of their kind
+    entry.classes = {FROM_LUA} if entry.open else owner.classes & {FROM_LUA}
     return entry
 
 

@@ -1779,3 +1779,23 @@ local dname, fname = sys.fpath()
 print(fname:match('%w+'), paths.dirp(dname), #sys.fpath() == #dname)
 local t = {sys.fpath()}
 print(#t, t[2] == fname, (select(2, sys.fpath())) == fname)
+-- # containers of tds' that hold others
+local tds = require 'tds'
+local lines = tds.Hash()
+for i, t in ipairs{{'a', 'b'}, {'c'}} do
+  local v = tds.Vec()
+  for k = 1, #t do v[#v + 1] = t[k] end
+  lines[#lines + 1] = v
+end
+local ids = tds.Hash()
+ids['a'] = 5
+local function number(path)
+  local list = lines[tonumber(path) + 1]
+  local out = {}
+  for i = 1, #list do
+    local tok = list[i]
+    if ids[tok] ~= nil then out[#out + 1] = ids[tok] else out[#out + 1] = 4 end
+  end
+  return out
+end
+print(table.concat(number('0'), ' '), table.concat(number('1'), ' '))
