@@ -113,11 +113,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         return known.call(known.signature(own[0]) if len(own) == 1 else None, [owner, *arguments])
     if owner.only(Kind.MODULE):
         if node.method == "addjob":
-            functions = [kind.signature for kind in arguments if kind.signature is not None]
-            for function in functions:
-                function.is_job = True
-            if len(functions) == 2 and (given_on := functions[0].root().results):
-                known.call(functions[1], given_on)
+            _note_job(known, arguments, all_given)
         if node.method in _CALLING and arguments and arguments[0].signature:
             known.join(arguments[0].signature.parameter(0), Type(Kind.MODULE))
             arguments[0].signature.calls.add(1)
@@ -253,6 +249,18 @@ def _given(
     if (len(taken) < 2 and not gives_back) or not known.count(last):
         return arguments
     return [*arguments[:-1], *known.all_results(last)[: known.count(last)]]
+
+
+def _note_job(known: Inference, arguments: list[Type], all_given: list[Type]) -> None:
+    """Note what a pool gives a job, what follows the function that takes its results, and that."""
+    given_at = [(i, kind.signature) for i, kind in enumerate(arguments)]
+    functions = [(i, signature) for i, signature in given_at if signature is not None]
+    for _, function in functions:
+        function.is_job = True
+    for place, job in functions[:1]:
+        known.call(job, all_given[place + 2 :])
+        if len(functions) == 2 and (given_on := job.root().results):
+            known.call(functions[1][1], given_on)
 
 
 def joined(found: list[list[Type]]) -> list[Type]:

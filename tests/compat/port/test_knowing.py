@@ -54,6 +54,14 @@ pytestmark = [pytest.mark.needs("tree_sitter"), pytest.mark.needs("tree_sitter_l
             "\npool:synchronize()",
             "x.sum().item()",
         ),
+        # and a job what stands behind its end
+        (
+            "local pool = require('threads').Threads(1)\nlocal function job(x, opt, i)\n"
+            "  for k = i, 2 do opt.to[k] = x[k] end\nend\n"
+            "local x, opt = torch.ones(2), {to = torch.zeros(2)}\n"
+            "pool:addjob(job, function() end, x, opt, 1)\npool:synchronize()",
+            'opt["to"][k - 1] = x[k - 1]',
+        ),
     ],
 )
 def test_a_helper_is_not_needed(draft: Callable[[str], str], lua: str, python: str) -> None:
