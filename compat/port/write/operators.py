@@ -161,7 +161,8 @@ def equality(node: s.Binary, draft: Draft) -> Code:
     if positive and draft.types.is_tested_list(node):
         call = left if isinstance(left, s.Call) else right
         assert isinstance(call, s.Call)
-        return code.call("isinstance", draft.value(call.arguments[0]), "list")
+        only = call.arguments[0]
+        return code.call("isinstance", draft.value(only), _kinds_of_list(only, draft))
     if isinstance(left, s.Constant) and not isinstance(right, s.Constant):
         left, right = right, left
     if (test := _type_test(left, s.constant(right), draft)) is not None:
@@ -231,8 +232,16 @@ def _type_test(call: s.Node, name: object, draft: Draft) -> Code | None:
         python = "(int, float)"
     is_plain = kind.is_known and kind.atoms <= _PLAIN and not kind.has_meta
     if name == "table" and is_plain and kind.shape is not None and kind.shape.klass is None:
-        python = "list" if kind.shape.is_list else "(list, dict)"
+        only = call.arguments[0]
+        python = _kinds_of_list(only, draft) if kind.shape.is_list else "(list, dict)"
     return None if python is None else code.call("isinstance", subject, python)
+
+
+def _kinds_of_list(node: s.Node, draft: Draft) -> str:
+    """Return what a list may be in Python: one that a run saw may be written as a dict, beside
+    tables that are none.
+    """
+    return "(list, dict)" if draft.how(node) == "run" else "list"
 
 
 def _identity(node: s.Binary, a: Code, b: Code) -> Code:

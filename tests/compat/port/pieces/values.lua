@@ -1799,3 +1799,51 @@ local function number(path)
   return out
 end
 print(table.concat(number('0'), ' '), table.concat(number('1'), ' '))
+
+-- # lists beside other tables, which type() calls tables, too
+local function show(t, d)
+  for k, v in pairs(t) do
+    if type(v) == 'table' then print(d, k) show(v, d + 1) else print(d, k, v) end
+  end
+end
+show({1, {2, 3}}, 0)
+show({a = {b = {1}}}, 0)
+local function flat(t, out) for _, v in ipairs(t) do if type(v) == 'table' then flat(v, out) else out[#out + 1] = v end end return out end
+print(table.concat(flat({1, {2, {3, 4}}, 5}, {}), ' '))
+local conf = {{'-a', {1, 2}}, {'-b', {x = 1}}, {'-c', 'z'}}
+for _, c in ipairs(conf) do
+  local v = c[2]
+  if type(v) == 'table' then print(c[1], 'table', #v) else print(c[1], v) end
+end
+
+-- # options that are unpacked, with tables of several kinds
+local Opt = {}
+Opt.__index = Opt
+local function hasValue(tab, v)
+  for _, x in ipairs(tab) do if x == v then return true end end
+  return false
+end
+function Opt.new() local self = setmetatable({}, Opt) self.options = {} return self end
+function Opt:option(name, default, help, meta)
+  meta = meta or {}
+  if type(default) ~= 'table' and meta.enum and not hasValue(meta.enum, default) then
+    error('bad default ' .. tostring(default))
+  end
+  if type(default) == 'table' then print('list default', #default) end
+  self.options[name] = {default = default, meta = meta}
+end
+function Opt:setCmdLineOptions(opts, group)
+  for i = 1, #opts do
+    if type(opts[i]) == 'table' then
+      self:option(unpack(opts[i]))
+    end
+  end
+end
+local o = Opt.new()
+o:setCmdLineOptions({
+  {'-layers', 2, 'Number of layers', {valid = 1}},
+  {'-rnn', 'LSTM', 'Type', {enum = {'LSTM', 'GRU'}}},
+  {'-sizes', {1, 2}, 'sizes'},
+  {'-dropout', 0.3, 'Dropout'},
+}, 'Model')
+print(o.options['-rnn'].default, o.options['-layers'].meta.valid, #o.options['-sizes'].default)
