@@ -215,7 +215,8 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
         define = None if klass is None else klass.method(word, draft.types.classes)
         if define is not None and not define.is_method and not is_self(define.function):
             made = code.call("staticmethod", made)
-    if kind.is_tensor and draft.types.type(value_node).is_string:
+    given = draft.types.type(value_node)
+    if kind.is_tensor and given.only(*_WORDS) and Kind.STRING in given.atoms:
         made = code.call("float", made)
     if kind.is_tensor:
         made = rules.fit(made, value_node, target, draft) or made
@@ -231,6 +232,10 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
         return
     may_be_nil = draft.types.may_be_nil(value_node)
     store_code(target, bound(made, target, draft) if is_bound else made, draft, may_be_nil)
+
+
+# What a tensor takes for a number.
+_WORDS = (Kind.STRING, Kind.NUMBER, Kind.INT, Kind.FLOAT, Kind.NIL)
 
 
 def _is_default(target: s.Index, values: list[s.Node], draft: Draft) -> bool:

@@ -1847,3 +1847,20 @@ o:setCmdLineOptions({
   {'-dropout', 0.3, 'Dropout'},
 }, 'Model')
 print(o.options['-rnn'].default, o.options['-layers'].meta.valid, #o.options['-sizes'].default)
+
+-- # texts of numbers in tensors
+local function words(line, converts)
+  local function convert(word) if converts then return tonumber(word) else return word end end
+  local t = {}
+  for word in line:gmatch('[^ ]+') do table.insert(t, convert(word)) end
+  return t
+end
+local x = torch.zeros(2, 3)
+for i, line in ipairs{'1 2 3', '4 5.5 6e1'} do
+  local w = words(line)
+  for j = 1, #w do x[i][j] = w[j] end
+end
+local n = words('7 8', true)
+x[1][1] = n[2]
+x[{2, 2}] = words('9')[1]
+print(x, n[1] + 1)
