@@ -110,10 +110,11 @@ def kind_of(kind: Type) -> str:
 
     ``?`` where it is not known, ``o`` where it is none that they know.
     """
-    if kind.present.is_tensor:
-        return "t"  # of nil all that take a tensor fail
-    if kind.is_number or kind.is_string:
-        return "n" if kind.is_number else "s"
+    there = kind.present
+    if there.is_tensor or there.is_number:
+        return "t" if there.is_tensor else "n"  # of nil all that take one fail
+    if kind.is_string:
+        return "s"
     is_other = kind.only(Kind.OTHER, Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.FILE)
     letters = (letter for letter, own in _LETTERS.items() if kind.only(own))
     return next(letters, "o" if is_other else "?")

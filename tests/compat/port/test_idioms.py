@@ -746,3 +746,13 @@ def test_options_of_a_text_that_is_put_together_are_known(draft: Callable[[str],
     assert 'lua.lapp(f"""{title}' in text
     assert "for i in range(1, opt.count + 1):" in text
     assert 'print(f"{opt.name}{i}\\t{opt.rate * 2:.14g}")' in text
+
+
+def test_what_may_be_nil_is_a_number_where_torch_takes_one(draft: Callable[[str], str]) -> None:
+    text = draft(
+        """
+        local function shape(opt) local n = tonumber(opt.n) return torch.zeros(n, 2):view(2, n) end
+        print(shape(loadstring('return {n = "2"}')()))
+        """
+    )
+    assert "torch.zeros(n, 2).view(2, n)" in text

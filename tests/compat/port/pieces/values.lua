@@ -1864,3 +1864,13 @@ local n = words('7 8', true)
 x[1][1] = n[2]
 x[{2, 2}] = words('9')[1]
 print(x, n[1] + 1)
+
+-- # numbers of texts where Torch7 takes no nil
+local t = dofile and loadstring('return {n = "2", m = 3}')()
+torch.setnumthreads(tonumber(t.n))
+print(torch.getnumthreads())
+local k = tonumber(t.n)
+print(k + 1, torch.Tensor(k):fill(2):sum())
+torch.manualSeed(tonumber(t.m))
+for i = 1, tonumber(t.n) do io.write(i, ' ') end
+print(torch.zeros(tonumber(t.n), 2):size(1))
