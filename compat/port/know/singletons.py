@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from compat.port.know.names import FUNCTIONS
 from compat.port.know.scopes import LOADERS, PACKAGES, Scopes
-from compat.port.know.shapes import defined, is_name, places_like
+from compat.port.know.shapes import defined, functions_in, is_name, places_like
 from compat.port.read import syntax as s
 
 
@@ -93,7 +93,40 @@ def _is_object(one: _Object, number: int, files: Sequence[_File], paths: Sequenc
         if not all(names):
             return False
         uses += filter(None, names)
-    return all(_is_as_object(one, node, file) for file, node in uses)
+    return all(_is_as_object(one, node, file) for file, node in _followed(uses, files))
+
+
+def _followed(
+    uses: Sequence[tuple[_File, s.Node]], files: Sequence[_File]
+) -> Iterator[tuple[_File, s.Node]]:
+    """Yield uses of a table, and those of the variables and parameters that it is given to."""
+    functions: dict[object, list[tuple[_File, s.Function]]] = {}
+    for file in files:
+        for node in file.parents:
+            if isinstance(node, s.Define) and isinstance(node.target, s.Name):
+                functions.setdefault(node.target.id, []).append((file, node.function))
+        for name, function in functions_in(file.block):
+            functions.setdefault(name, []).append((file, function))
+    waiting, seen = [*uses], set[s.Node]()
+    while waiting:
+        file, node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        yield file, node
+        parent = file.parents.get(node)
+        given: list[tuple[_File, s.Node]] = []
+        if isinstance(parent, (s.Local, s.Assign)) and node in parent.values:
+            places = parent.names if isinstance(parent, s.Local) else parent.targets
+            given = [(file, n) for n in places[parent.values.index(node) :][:1]]
+        elif isinstance(parent, s.Call) and node in parent.arguments:
+            called = parent.method or s.describe(parent.function).rpartition(".")[2]
+            number = parent.arguments.index(node) + (parent.method is not None)
+            taken = functions.get(called, ())
+            given = [(f, n) for f, one in taken for n in one.parameters[number:][:1]]
+        for other, name in given:
+            if isinstance(name, s.Name):
+                waiting += [(other, read) for read, _ in name.variable.reads]
 
 
 def _is_public(owner: s.Name | s.Index) -> bool:

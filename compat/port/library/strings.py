@@ -51,6 +51,8 @@ def gsub(node: s.Call, draft: Draft) -> Code | None:
     if not isinstance(pattern, str) or not isinstance(new, str):
         return None
     text = draft.value(node.arguments[0])
+    if draft.types.type(node.arguments[0]).may(*NUMBERS):
+        return None
     if (plain := patterns.plain(pattern)) and "%" not in new:
         made = f"{text.atom}.replace({code.string(plain)}, {code.string(new)})"
         return Code(made, every=f"({made}, {text.atom}.count({code.string(plain)}))")

@@ -312,8 +312,10 @@ def _results(node: s.Return, draft: Draft) -> str:
     elif made.every and own is None:
         text = f"lua.results({made.every})"
     elif own is not None and own < count > 1:
-        values = [f"*{made.atom}" if own > 1 else text] + ["None"] * (count - max(own, 1))
-        text = ", ".join(values)
+        values = [f"*{made.every or made.atom}" if own > 1 else text]
+        text = ", ".join(values + ["None"] * (count - max(own, 1)))
+    elif made.every and own is not None and own > 1:
+        text = made.every
     elif own == 0 and isinstance(last, s.Call) and count == 0:
         draft.page.write(text)
         text = "()" if draft.gives_any else ""

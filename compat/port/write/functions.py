@@ -129,7 +129,8 @@ def lambda_of(node: s.Function, draft: Draft) -> Code | None:
     _mark_namesakes(node, draft)
     if made.tells:
         draft.tell()
-    text = made.every if made.pair or made.every.startswith("(") else made.text
+    gives_all = made.pair or made.every.startswith("(") or (given is not None and given > 1)
+    text = made.every if made.every and gives_all else made.text
     if text.startswith("*"):
         text = f"lua.results({text[1:]})"
     if len(text) > _LONGEST and not isinstance(body, s.Table):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compat.lua_tables import attribute
+from compat.port.know.files import Class
 from compat.port.know.shapes import counts_up, is_name, is_open, is_self
 from compat.port.know.types import NUMBERS, Kind, Table, Type
 from compat.port.library import packages
@@ -25,9 +26,7 @@ def table(node: s.Table, draft: Draft, hint: str) -> Code:
     draft.types.type(node)  # a key of what nobody knows was not looked at before
     shape = node.shape.root()
     if shape.klass is not None:
-        maker = draft.scope.node.parameters[:1] if draft.scope.node is not None else []
-        own = [p.variable.python for p in maker if p.variable.is_class]
-        klass = own[0] if own else class_name(shape.klass, draft)
+        klass = _class_given(shape.klass, draft) or class_name(shape.klass, draft)
         names = [s.constant(f.key) for f in node.fields]
         calls = shape.klass.method("__init", draft.types.classes)  # as Lua does not
         if calls is not None or not all(map(is_name, names)):
@@ -49,6 +48,15 @@ def table(node: s.Table, draft: Draft, hint: str) -> Code:
         is_trimmed = ends_open and "trimmed" in shape.uses
         return code.call("lua.trimmed", made) if is_trimmed else made
     return items(node, shape, hint, draft)
+
+
+def _class_given(klass: Class, draft: Draft) -> str | None:
+    """Return the name of the class that the method which makes an object of its own is given."""
+    maker = draft.scope.node
+    if not any(define.function is maker for define in klass.methods.values()):
+        return None
+    first = maker.parameters[0].variable if maker is not None and maker.parameters else None
+    return first.python if first is not None and first.is_class and first.reads else None
 
 
 def items(node: s.Table, shape: Table, hint: str, draft: Draft) -> Code:

@@ -717,3 +717,49 @@ local function new() local self = {v = 1} function self:get() return self.v end 
 local a, b = new(), new()
 a.v = 7
 print(a:get(), b:get(), a.sget(), b.sget())
+
+-- # one object with methods, given to functions that go through tables
+local n = {a = 1, b = 2}
+function n:f() return self.a end
+local m = n
+local ks = {}
+for k in pairs(m) do ks[#ks + 1] = k end
+table.sort(ks)
+print(table.concat(ks, ' '))
+local n2 = {a = 1, b = 2}
+function n2:f() return self.a end
+local util = {}
+function util.count(t) local c = 0 for k, v in pairs(t) do c = c + 1 end return c end
+print(util.count(n2), n2:f())
+local n3 = {a = 1}
+function n3:f() return self.a end
+local function extend(t) return setmetatable(t, {__index = {z = 26}}) end
+extend(n3)
+print(n3.z, n3:f())
+local n4 = {a = 1}
+function n4:f() return self.a end
+local function inherit(t) return setmetatable({}, {__index = t}) end
+local kid = inherit(n4)
+kid.a = 4
+print(kid:f(), n4:f())
+
+-- # a new that does not look at self makes objects of its own class, whatever it is called of
+local K = {}
+K.__index = K
+function K:new(x) return setmetatable({x = x}, K) end
+function K:get() return self.x end
+local J = setmetatable({}, {__index = K})
+J.__index = J
+function J:get() return 'J' end
+print(J:new(2):get(), K:new(1):new(3):get(), K.new(nil, 2):get())
+local H = {}
+H.__index = H
+function H:hi() return 'H' end
+local C = {}
+C.__index = C
+function C:new() local o = setmetatable({}, self) o.h = setmetatable({}, H) return o end
+function C:hi() return 'C' .. self.h:hi() end
+local D = setmetatable({}, {__index = C})
+D.__index = D
+function D:hi() return 'D' .. self.h:hi() end
+print(C:new():hi(), D:new():hi())

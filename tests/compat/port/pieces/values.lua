@@ -1874,3 +1874,20 @@ print(k + 1, torch.Tensor(k):fill(2):sum())
 torch.manualSeed(tonumber(t.m))
 for i = 1, tonumber(t.n) do io.write(i, ' ') end
 print(torch.zeros(tonumber(t.n), 2):size(1))
+
+-- # functions that give both results of gsub
+local function trim(s) return s:gsub('^%s+', ''):gsub('%s+$', '') end
+print(trim('  abc '))
+print((trim('  abc ')))
+local fs = {clean = function(s) return s:gsub('%s+', ' ') end}
+print(fs.clean('a  b'))
+local function opt(s) if s == 'x' then return 'a', 2, 3 end return s:gsub('%d', 'x') end
+print(opt('x'))
+print(opt('1'))
+local function may(s) if s == 'x' then return end return s:gsub('%d', 'x') end
+print(may('x'))
+print(may('1'))
+local t, c = ('a1'):gsub('%d', 'x')
+print(t, c)
+local function num(v) return (string.gsub(v, '3', '4')) end
+print(num(33), num('33'))
