@@ -81,8 +81,7 @@ def each_match(node: s.Call, draft: Draft) -> Code | None:
 
 def _is_text(node: s.Node, draft: Draft) -> bool:
     if isinstance(node, s.Call) and draft.types.dotted(node.function) == "tostring":
-        if draft.how(node.arguments[0]) == "run":  # which sees the first values only
-            return False
+        return draft.how(node.arguments[0]) != "run"  # which sees the first values only
     kind = draft.types.type(node)
     return kind.is_string and Kind.NIL not in kind.atoms
 
