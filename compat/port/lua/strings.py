@@ -155,7 +155,7 @@ def split(text: str, pattern: str) -> list[str]:
 def pieces(
     text: str, pattern: str = "%s+", plain: Any = None, count: int | None = None
 ) -> list[str]:
-    """Penlight's ``utils.split``: behind the last separator there is a part if it is not empty."""
+    """Return the parts of Penlight's ``utils.split``; behind the last separator none is empty."""
     if not pattern:
         return [text]
     made: list[str] = []
