@@ -1867,8 +1867,6 @@ print(x, n[1] + 1)
 
 -- # numbers of texts where Torch7 takes no nil
 local t = dofile and loadstring('return {n = "2", m = 3}')()
-torch.setnumthreads(tonumber(t.n))
-print(torch.getnumthreads())
 local k = tonumber(t.n)
 print(k + 1, torch.Tensor(k):fill(2):sum())
 torch.manualSeed(tonumber(t.m))
