@@ -32,9 +32,8 @@ def use_own_metatables(blocks: Sequence[s.Block]) -> None:
             objects = [call for call in places if call is not None and _makes_object(call, owners)]
             if objects and len(objects) == len(places):
                 for call in objects:
-                    name = s.Name(base.id, base.variable)
-                    name.line, name.start, name.end = base.line, base.start, base.end
-                    call.arguments[1] = name
+                    call.arguments[1] = s.Name(base.id, base.variable)
+                    s.put_at(call.arguments[1], base)
                 changed.add(base.variable)
                 _drop(parents[table], block)
         _begin(block, changed)
@@ -42,33 +41,28 @@ def use_own_metatables(blocks: Sequence[s.Block]) -> None:
 
 def _made(node: s.Node) -> Variable | None:
     """Return the variable that a statement makes an empty table, and nobody something else."""
-    if not isinstance(node, (s.Local, s.Assign)) or len(node.values) != 1:
+    name = s.target(node)
+    if not isinstance(node, (s.Local, s.Assign)) or not isinstance(name, s.Name):
         return None
-    name = (node.names if isinstance(node, s.Local) else node.targets)[0]
-    is_empty = isinstance(node.values[0], s.Table) and not node.values[0].fields
-    return (
-        name.variable
-        if is_empty and isinstance(name, s.Name) and len(name.variable.writes) == 1
-        else None
-    )
+    table, variable = node.values[0], name.variable
+    is_empty = isinstance(table, s.Table) and not table.fields and len(variable.writes) == 1
+    return variable if is_empty else None
 
 
 def _index(table: s.Table) -> s.Name | None:
     """Return C of ``{__index = C}``."""
-    field = table.fields[0] if len(table.fields) == 1 else None
-    is_index = field is not None and s.constant(field.key) == "__index"
-    return (
-        field.value if field is not None and is_index and isinstance(field.value, s.Name) else None
-    )
+    only = table.fields[0] if len(table.fields) == 1 else None
+    value = only.value if only is not None and s.constant(only.key) == "__index" else None
+    return value if isinstance(value, s.Name) else None
 
 
 def _places(
     table: s.Table, parents: dict[s.Node, s.Node], elsewhere: set[str]
 ) -> Iterator[s.Call | None]:
     """Yield the calls that are given a metatable; None for other uses."""
-    parent, uses = parents[table], [table]
-    if isinstance(parent, (s.Local, s.Assign)) and len(parent.values) == 1:
-        name = (parent.names if isinstance(parent, s.Local) else parent.targets)[0]
+    uses: list[s.Node] = [table]
+    if isinstance(parents[table], (s.Local, s.Assign)):
+        name = s.target(parents[table])
         own = name.variable if isinstance(name, s.Name) else None
         if own is None or len(own.writes) != 1 or (own.is_global and own.id in elsewhere):
             yield None
@@ -103,10 +97,7 @@ def _begin(block: s.Block, classes: set[Variable]) -> None:
     """Write ``C.__index = C`` behind ``C = {}``."""
     for inner in [n for n in s.walk(block) if isinstance(n, s.Block)]:
         for node in [n for n in inner.statements if _made(n) in classes]:
-            assert isinstance(node, (s.Local, s.Assign))
-            name = (node.names if isinstance(node, s.Local) else node.targets)[0]
-            assert isinstance(name, s.Name)
-            index = s.Assign([s.Index(s.Name(name.id), s.Constant("__index"))], [s.Name(name.id)])
-            for part in s.walk(index):
-                part.line, part.start, part.end = node.line, node.start, node.end
+            name = s.describe(s.target(node) or node)
+            index = s.Assign([s.Index(s.Name(name), s.Constant("__index"))], [s.Name(name)])
+            s.put_at(index, node)
             inner.statements.insert(inner.statements.index(node) + 1, index)

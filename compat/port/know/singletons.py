@@ -137,7 +137,7 @@ def _objects(file: s.Block) -> Iterator[_Object]:
     """Yield tables with names for entries, which get methods in the block where they are made."""
     for block in [n for n in s.walk(file) if isinstance(n, s.Block)]:
         for i, node in enumerate(block.statements):
-            owner = _target(node)
+            owner = s.target(node)
             if not isinstance(node, (s.Local, s.Assign)) or owner is None:
                 continue
             fields = _fields(owner, node.values[0])
@@ -153,15 +153,6 @@ def _objects(file: s.Block) -> Iterator[_Object]:
                     break
             if any(map(one.is_method, one.defines)) and not fields & one.defines.keys():
                 yield one
-
-
-def _target(node: s.Node | None) -> s.Name | s.Index | None:
-    """Return what an assignment of one value puts it into."""
-    if not isinstance(node, (s.Local, s.Assign)) or len(node.values) != 1:
-        return None
-    targets: Sequence[s.Node] = node.names if isinstance(node, s.Local) else node.targets
-    only = targets[0] if len(targets) == 1 else None
-    return only if isinstance(only, (s.Name, s.Index)) else None
 
 
 def _fields(owner: s.Name | s.Index, value: s.Node) -> set[object] | None:
@@ -211,7 +202,7 @@ def _names_of_module(
         for node, others in _loaded(file, paths):
             if number not in others:
                 continue
-            target = _target(file.parents[node])
+            target = s.target(file.parents[node])
             if target is None:
                 yield from () if isinstance(file.parents[node], s.Do) else [(file, node)]
             elif isinstance(target, s.Index) or len(target.variable.writes) != 1:
@@ -230,8 +221,7 @@ def _loaded(file: _File, paths: Sequence[str]) -> Iterator[tuple[s.Call, Sequenc
             name = node.arguments[-1]
             text = s.constant(name)
             is_known = isinstance(text, str)
-            number = file.loads.get(text, -1) if isinstance(text, str) else -1
-            yield node, [number] if is_known else places_like(name, paths)
+            yield node, [file.loads.get(text, -1)] if is_known else places_like(name, paths)
 
 
 def _rewrite(one: _Object, taken: set[str]) -> None:
@@ -247,14 +237,11 @@ def _rewrite(one: _Object, taken: set[str]) -> None:
         s.Assign([s.Index(s.Name(klass), s.Constant("__index"))], [s.Name(klass)]),
     ]
     for node in [derive, *begin]:
-        for part in s.walk(node):
-            if part is not made.values[0] and not part.end:
-                part.line, part.start, part.end = made.line, made.start, made.end
+        s.put_at(node, made)
     made.before, made.values[0] = [], derive
     for define in one.defines.values():
-        target = define.target
-        assert isinstance(target, s.Index)
-        name = target.object = s.Name(klass)
-        name.line, name.start, name.end = target.line, target.start, target.end
+        assert isinstance(define.target, s.Index)
+        define.target.object = s.Name(klass)
+        s.put_at(define.target.object, define.target)
     number = one.block.statements.index(made)
     one.block.statements[number:number] = begin

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,6 +43,13 @@ def walk(node: Node) -> Iterator[Node]:
         node = waiting.pop()
         yield node
         waiting += reversed(node.children())
+
+
+def put_at(node: Node, place: Node) -> None:
+    """Give a node that stands nowhere, and all such below it, the place of another."""
+    for part in walk(node):
+        if not part.end:
+            part.line, part.start, part.end = place.line, place.start, place.end
 
 
 # Expressions --------------------------------------------------------------------------------------
@@ -278,6 +285,15 @@ class Label(Statement):
     """``::name::``."""
 
     name: str
+
+
+def target(node: Node | None) -> Name | Index | None:
+    """Return the only thing that an assignment of one value puts it into."""
+    if not isinstance(node, (Local, Assign)) or len(node.values) != 1:
+        return None
+    targets: Sequence[Node] = node.names if isinstance(node, Local) else node.targets
+    only = targets[0] if len(targets) == 1 else None
+    return only if isinstance(only, (Name, Index)) else None
 
 
 def describe(node: Node) -> str:
