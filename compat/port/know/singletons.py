@@ -10,6 +10,9 @@ from compat.port.know.scopes import LOADERS, PACKAGES, Scopes
 from compat.port.know.shapes import defined, functions_in, is_name, places_like
 from compat.port.read import syntax as s
 
+# Functions that take tables for what they hold; those of nn and cudnn call methods of them.
+_LOOK_INSIDE = (PACKAGES | FUNCTIONS) - {"nn", "cudnn"}
+
 
 @dataclass(eq=False)
 class _Object:
@@ -184,7 +187,7 @@ def _is_as_object(one: _Object, node: s.Node, file: _File) -> bool:
         return _is_field(name) and not is_set and not one.is_method(name)
     if isinstance(parent, s.Call) and node in parent.arguments:
         called = s.describe(parent.function).split(".")[0]
-        return parent.method is not None or called not in PACKAGES | FUNCTIONS
+        return parent.method is not None or called not in _LOOK_INSIDE
     if isinstance(parent, (s.Assign, s.Local)) and node not in parent.values:
         return parent is one.made or not one.is_only
     if isinstance(parent, (s.Field, s.Assign)):  # __index = object makes it a class

@@ -763,3 +763,19 @@ local D = setmetatable({}, {__index = C})
 D.__index = D
 function D:hi() return 'D' .. self.h:hi() end
 print(C:new():hi(), D:new():hi())
+
+-- # one object with methods that wraps a net
+require 'nn'
+local m = {}
+local function make()
+  m.wrap = {inner = nn.Linear(2, 2)}
+  function m.wrap:replace(f) self.inner:replace(f) return self end
+  function m.wrap:forward(x) return self.inner:forward(x) end
+end
+make()
+m.wrap.inner.weight:fill(1) m.wrap.inner.bias:zero()
+local w = m.wrap
+local cudnn = {convert = function(net, f) return net:replace(f) end}
+cudnn.convert(w, function(x) return x end)
+w:replace(function(x) return x end)
+print(w:forward(torch.ones(2)):sum(), nn.utils ~= nil)
