@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from compat.lua_tables import ForeignTable
+from compat.lua_tables import ForeignTable, field
 
 
 class State(Protocol):
@@ -36,10 +36,10 @@ class LuaTable(ForeignTable):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return self[name]
+        return self[field(name)]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self[name] = value
+        self[field(name)] = value
 
     def __len__(self) -> int:
         return int(self._state.access("length", self._handle))

@@ -17,6 +17,7 @@ from compat.port.know.naming import name_variables
 from compat.port.know.renewed import renew
 from compat.port.know.scopes import Scopes, Variable
 from compat.port.know.singletons import find_singletons
+from compat.port.know.tensor_methods import use_functions
 from compat.port.know.trace import Facts, traced
 from compat.port.project.drafting import Converted, Made, convert_file
 from compat.port.project.following import Program, follow, starts
@@ -163,6 +164,7 @@ def _files(program: Program, started_too: set[int]) -> list[File]:
     for block in blocks:
         renew(block)
     use_own_metatables(blocks)
+    use_functions(blocks)
     paths = [str(source.path) for source in sources]
     numbers = {source.path: number for number, source in enumerate(sources)}
     find_singletons(

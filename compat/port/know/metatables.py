@@ -35,7 +35,8 @@ def use_own_metatables(blocks: Sequence[s.Block]) -> None:
                     call.arguments[1] = s.Name(base.id, base.variable)
                     s.put_at(call.arguments[1], base)
                 changed.add(base.variable)
-                _drop(parents[table], block)
+                for inner in [n for n in s.walk(block) if isinstance(n, s.Block)]:
+                    s.drop(parents[table], inner)
         _begin(block, changed)
 
 
@@ -81,16 +82,6 @@ def _makes_object(call: s.Call, owners: set[Variable]) -> bool:
     return isinstance(table, s.Table) or (
         isinstance(table, s.Name) and table.variable not in owners
     )
-
-
-def _drop(node: s.Node, block: s.Block) -> None:
-    """Take away the declaration of a metatable; its comments stay."""
-    for inner in [n for n in s.walk(block) if isinstance(n, s.Block)]:
-        if isinstance(node, s.Statement) and node in inner.statements:
-            number = inner.statements.index(node)
-            after = inner.statements[number + 1 :]
-            (after[0].before if after else inner.ending)[:0] = node.before
-            del inner.statements[number]
 
 
 def _begin(block: s.Block, classes: set[Variable]) -> None:

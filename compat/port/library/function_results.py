@@ -187,11 +187,11 @@ def _torch(name: str, arguments: list[Type]) -> list[Type]:
         return [Type(Kind.STORAGE)]
     if name in ("load", "deserialize"):
         return [type_named("loaded", [], False)]
-    if name in ("MemoryFile", "DiskFile", "PipeFile", "CmdLine", "Timer"):
+    if name in ("MemoryFile", "DiskFile", "PipeFile", "CmdLine", "Tester", "Timer"):
         made = Type(Kind.MODULE)
-        made.classes = {f"torch.{name}"} if name == "CmdLine" else set()
+        made.classes = {f"torch.{name}"}
         return [made]
-    if name in ("Generator", "Tester"):
+    if name == "Generator":
         return [Type(Kind.OTHER)]
     found = torch_rule(name, arguments)
     if found is None:

@@ -83,6 +83,9 @@ def method(node: s.Call, draft: Draft) -> Code:
             return Code(made.text, spread=count)
         made = code.call(f"{owner.atom}.{method_name(name)}", *arguments)
         if results.gives_total(kind, name):
+            if "(" in owner.text:  # else it would be made twice
+                every = code.call("lua.with_total_weight", owner, *arguments)
+                return replace(made, every=every.text)
             return replace(made, every=f"({made}, {owner.atom}.total_weight_tensor.item())")
         theirs = draft.types.own_count(name, of_layers=kind.only(Kind.MODULE))
         if name in results.SILENT and theirs is None and draft.types.is_layer(kind):

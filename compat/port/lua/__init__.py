@@ -18,6 +18,7 @@ from compat.port.lua.calls import (
     method,
     pcall,
     require,
+    with_total_weight,
     xpcall,
 )
 from compat.port.lua.files import (

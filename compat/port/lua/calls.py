@@ -231,3 +231,9 @@ def _in_lua(path: str, how: str) -> Any:
         if file.is_file():
             return module(file.name, str(file))
     return getattr(package("_G"), how)(path)
+
+
+def with_total_weight(criterion: Any, *args: Any) -> tuple[float, float]:
+    """Return what ``forward`` of a criterion of labels gives, and the sum of their weights."""
+    loss = criterion.forward(*args)
+    return loss, criterion.total_weight_tensor.item()

@@ -14,7 +14,7 @@ from compat.lua import LuaTable, Runtime
 from compat.lua.errors import LuaError
 from compat.lua.runtime import describe_error
 from compat.lua.values import LuaFunction
-from compat.lua_tables import attribute
+from compat.lua_tables import attribute, field
 from compat.port.lua import coroutine
 from compat.port.lua.errors import is_library, is_of_draft, value_at_origin, value_of
 from compat.port.lua.objects import Object
@@ -105,6 +105,7 @@ class Instance(LuaTable):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        name = field(name)
         found = self[name]
         if callable(found) and not isinstance(found, type) and not self.__dict__["__has__"](name):
             return functools.partial(found, self)

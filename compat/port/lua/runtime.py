@@ -10,6 +10,7 @@ import torch as _torch
 
 from compat import nn
 from compat import torch as torch7
+from compat.lua_tables import field
 
 # Before the results it tells which of them are storages, which come as tensors.
 _CALL = """
@@ -191,6 +192,7 @@ class Original:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        name = field(name)
         found = called(function_of(_FIELD), self, name)
         return functools.partial(call_method, self, name) if callable(found) else found
 
@@ -291,6 +293,8 @@ class _Function:
 
     def __setattr__(self, name: str, value: Any) -> None:
         called(function_of(_ASSIGN), self._function, name, value)
+
+    __setitem__ = __setattr__
 
 
 @functools.cache

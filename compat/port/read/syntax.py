@@ -296,6 +296,15 @@ def target(node: Node | None) -> Name | Index | None:
     return only if isinstance(only, (Name, Index)) else None
 
 
+def drop(node: Node, block: Block) -> None:
+    """Take a statement out of a block, if it stands there; its comments stay."""
+    if isinstance(node, Statement) and node in block.statements:
+        number = block.statements.index(node)
+        after = block.statements[number + 1 :]
+        (after[0].before if after else block.ending)[:0] = node.before
+        del block.statements[number]
+
+
 def describe(node: Node) -> str:
     """Return an expression, to name it in a mark."""
     if isinstance(node, Name):

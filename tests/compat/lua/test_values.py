@@ -129,6 +129,8 @@ def test_objects_of_lua_classes_are_tables(runtime: Runtime) -> None:
     assert point["twice"](point) == 8
     point.x = 5
     assert runtime.eval("(...):twice()", point) == 10
+    point.lambda_ = 3  # a word of Python's
+    assert (point["lambda"], point.lambda_, point["lambda_"]) == (3, 3, None)
 
 
 def test_errors_of_python_are_strings_in_lua(runtime: Runtime) -> None:

@@ -1181,3 +1181,8 @@ for k, v in pairs(cmd.options) do table.insert(names, k .. v.type) end
 table.sort(names)
 print(table.concat(names, ' '))
 print(cmd:parse({'-n', '7'}).n)
+-- # a tester's assert, whose name is a word of Python's
+local tests, tester = torch.TestSuite(), torch.Tester()
+function tests.sums() tester:assert(1 + 1 == 2, 'a sum') tester:assertTensorEq(torch.ones(2), torch.ones(2), 0, 'ones') end
+tester:add(tests)
+print(tester:run())

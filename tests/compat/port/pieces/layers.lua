@@ -1056,3 +1056,8 @@ print(c:backward(torch.ones(2), torch.ones(2)))
 print(#c:parameters(), c:get(1).bias, c:get(1).gradWeight)
 c:float()
 print(c:forward(torch.ones(2):float()), c)
+
+-- # both results of a criterion that is made where it is used
+require 'nn'
+local x, y = torch.log(torch.Tensor{{0.5, 0.25, 0.25}, {0.125, 0.75, 0.125}}), torch.Tensor{1, 2}
+print(nn.ClassNLLCriterion(torch.Tensor{1, 2, 3}, false):forward(x, y))

@@ -779,3 +779,18 @@ local cudnn = {convert = function(net, f) return net:replace(f) end}
 cudnn.convert(w, function(x) return x end)
 w:replace(function(x) return x end)
 print(w:forward(torch.ones(2)):sum(), nn.utils ~= nil)
+
+-- # methods that the program gives tensors
+function torch.FloatTensor:with_batch()
+  local sizes = self:size():totable()
+  return self:view(1, unpack(sizes))
+end
+if cutorch then torch.CudaTensor.with_batch = torch.FloatTensor.with_batch end
+function torch.DoubleTensor.rescaled(x, k) return x * (k or 2) end
+local x = torch.FloatTensor(2, 3):fill(1)
+print(x:with_batch():size(), x:with_batch():dim())
+print(torch.ones(2):rescaled(), torch.ones(3):rescaled(3):sum())
+-- two of one name stay methods
+function torch.FloatTensor:kind() return 'float' end
+function torch.DoubleTensor:kind() return 'double' end
+print(x:kind(), torch.ones(1):kind())
