@@ -124,7 +124,10 @@ def original(path: str, draft: Draft) -> Code:
     # Where a file asks for a package that nobody has, it has its mark.
     if head not in ("math", "string", "table", "os", "io") and head not in draft.types.absent:
         known = dir(importlib.import_module(f"compat.{head}")) if head in ("nn", "optim") else ()
-        draft.page.mark(f"{path} is Lua's own{suggestion(name, known)}", "packages")
+        reason = f"{path} is Lua's own{suggestion(name, known)}"
+        if not name and path not in _LUA:  # another that a computed name loads may have it
+            reason = f"no file makes {path}; give the one that does, too"
+        draft.page.mark(reason, "packages")
     head, name = (head, name) if name else ("_G", head)
     return _of_lua(head, name, draft)
 
