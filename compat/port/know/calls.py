@@ -99,10 +99,14 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             for i in range(taken):
                 known.join(arguments[-1].signature.parameter(i), Type(Kind.NUMBER))
         rule = given.method_rule(node.method, arguments)
-        is_sum = rule is not None and "keepdim=True, out={0}" in rule.text
-        if is_sum or node.method in ("resize", "resizeAs", "set"):
-            new = tensor(found[0].dtypes, found[0].dims) if is_sum else found[0]
+        is_out = rule is not None and "out={0}" in rule.text and rule.result != "="
+        if not known.is_settled and not all(kind.atoms for kind in arguments):
+            pass  # parameters are known when their calls have been seen
+        elif is_out or node.method in ("resize", "resizeAs", "set"):
+            new = tensor(found[0].dtypes, found[0].dims) if is_out else found[0]
             library_calls.reshaped(known, node.function, new)
+        elif rule is None and arguments and (arguments[0].is_tensor or 0 in owner.dims):
+            library_calls.reshaped(known, node.function, tensor())  # x:exp(y) has y's size
         return _less_numbers(known, node, found)
     if owner.is_string:
         return library_calls.results(known, f"string.{node.method}", node, [owner, *arguments]) or [

@@ -422,18 +422,18 @@ def _element(owner: Type, key: s.Node, kind: Type, known: Inference) -> Type:
         return Type()
     if isinstance(key, s.Table):
         taken = sum(1 for f in key.fields if known.type(f.value).is_number)
-        if taken == len(key.fields) and -1 in owner.dims:
+        if taken == len(key.fields) and -1 in owner.ranks:
             return Type()
-        dims = {d - taken if d >= 0 else -1 for d in owner.dims}
+        dims = {d - taken if d >= 0 else -1 for d in owner.ranks}
         if dims == {0}:
             return Type(Kind.FLOAT)
         return tensor(owner.dtypes, dims) if 0 not in dims else Type()
     if kind.only(Kind.TENSOR, Kind.MASK):
         return tensor(owner.dtypes, [1])
     if kind.is_number:
-        if owner.dims == {1}:
+        if owner.ranks == {1}:
             return Type(Kind.FLOAT if not owner.dtypes <= results.WHOLE else Kind.INT)
-        if -1 in owner.dims or 1 in owner.dims:
+        if owner.ranks & {-1, 1}:
             return Type()
-        return tensor(owner.dtypes, [d - 1 for d in owner.dims])
+        return tensor(owner.dtypes, [d - 1 for d in owner.ranks])
     return Type()

@@ -243,6 +243,8 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         found = function_results.torch_rule(path[6:], arguments)
         if found is not None and found[1]:
             reshaped(known, node.arguments[0], tensor())
+    elif len(arguments) > 1 and arguments[0].is_tensor and 0 in arguments[0].dims:
+        reshaped(known, node.arguments[0], tensor())  # as that of image.scale
     for kind in arguments if path == "optim.FistaLS" else ():
         if kind.signature is not None:
             kind.signature.is_hook = True  # called with what it asks for, too

@@ -162,6 +162,11 @@ class Type:
         return self.only(Kind.STRING)
 
     @property
+    def ranks(self) -> set[int]:
+        """Return how many dimensions it may have where it is not empty (-1: any number)."""
+        return self.dims - {0} or {-1}
+
+    @property
     def is_tensor(self) -> bool:
         """It is a tensor."""
         return self.only(Kind.TENSOR)
@@ -223,10 +228,12 @@ class Type:
         return "|".join(sorted(atom.value for atom in self.atoms) + ["?"] * (not self.is_known))
 
 
-def tensor(dtypes: Iterable[str] = (), dims: Iterable[int] = ()) -> Type:
-    """Return a tensor, of these types and numbers of dimensions where they are known."""
+def tensor(dtypes: Iterable[str] = (), dims: Iterable[int] = (-1,)) -> Type:
+    """Return a tensor, of these types and numbers of dimensions: 0 if it is empty, -1 for any
+    number, nothing while what they come from has not been gone through.
+    """
     made = Type(Kind.TENSOR)
-    made.dtypes, made.dims = set(dtypes) or {"?"}, set(dims) or {-1}
+    made.dtypes, made.dims = set(dtypes) or {"?"}, set(dims)
     return made
 
 

@@ -289,12 +289,12 @@ def _arithmetic(known: Inference, operator: str, left: Type, right: Type) -> Typ
         return Type(Kind.MODULE)
     if left.is_tensor or right.is_tensor:
         if operator == "*" and left.is_tensor and right.is_tensor:
-            dims = (left.dims, right.dims)
+            dims = (left.ranks, right.ranks)
             if dims == ({1}, {1}):
                 return Type(Kind.FLOAT)
-            if -1 in left.dims or -1 in right.dims:
+            if -1 in left.ranks | right.ranks:
                 return Type(Kind.TENSOR) if dims != ({-1}, {-1}) else Type()
-            one, made = right, tensor(left.dtypes, [max(right.dims, default=-1)])
+            one, made = right, tensor(left.dtypes, [max(right.ranks)])
         else:
             one = left if left.is_tensor else right
             made = tensor(one.dtypes, one.dims)

@@ -172,14 +172,14 @@ def torch_rule(name: str, arguments: list[Type]) -> tuple[Rule, bool] | None:
 def _torch(name: str, arguments: list[Type]) -> list[Type]:
     if name.endswith("Tensor") and name != "isTensor":
         kind = name.removesuffix("Tensor").replace("Cuda", "")
-        dims: list[int] = []
-        if arguments and all(a.is_number for a in arguments):
+        dims = [-1]
+        if all(a.is_number for a in arguments):
             dims = [len(arguments)]
         elif len(arguments) == 1 and arguments[0].only(Kind.TABLE):
             depth, shape = 1, arguments[0].shape
             while shape is not None and shape.items.only(Kind.TABLE):
                 depth, shape = depth + 1, shape.items.shape
-            dims = [depth] if shape is not None and shape.items.is_number else []
+            dims = [depth] if shape is not None and shape.items.is_number else [-1]
         return [tensor([kind] if kind else ["Default"], dims)]
     if name == "LongStorage" and all(a.only(Kind.TABLE) or a.is_number for a in arguments):
         return [Type(Kind.SIZES)]

@@ -193,7 +193,7 @@ def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
             return made
     if not last_open:
         rule = results.method_rule(name, kinds)
-        if name == "select" and kind.dims == {1}:
+        if name == "select" and kind.ranks == {1}:
             rule = None
         if name == "topk" and s.constant(node.arguments[-1]) is not True:
             rule = None  # those that are not sorted have an order of Torch7's own

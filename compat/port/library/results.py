@@ -157,6 +157,7 @@ def type_named(word: str, operands: list[Type], is_method: bool) -> Type:
     """Return the type that a word of a rule's ``->`` names, given the operands' types."""
     first = operands[0] if operands else Type()
     dtypes = first.dtypes if first.is_tensor else set()
+    ranks = first.ranks if first.dims else set()
     made = Type()
     if word in _KINDS:
         made = Type(_KINDS[word])
@@ -173,7 +174,7 @@ def type_named(word: str, operands: list[Type], is_method: bool) -> Type:
             made = tensor(first.dtypes, first.dims)
         elif word != "list":
             made = type_named(word[8:], [], False)
-        elif first.dims == {1}:
+        elif first.ranks == {1}:
             made = Type(Kind.FLOAT)
         return Type(Kind.TABLE, table=Table(keys={"list"}, uses={"given"}, items=made))
     elif word == "options":
@@ -187,16 +188,16 @@ def type_named(word: str, operands: list[Type], is_method: bool) -> Type:
         made = tensor(first.dtypes, first.dims)
         made.thin = first.thin
     elif word == "t^":
-        made = tensor(dtypes, {3 - d if d in (1, 2) else -1 for d in first.dims})
+        made = tensor(dtypes, {3 - d if d in (1, 2) else -1 for d in ranks})
     elif word in ("t-", "t+"):
         step = -1 if word == "t-" else 1
-        dims = {d + step if d > 0 else -1 for d in first.dims}
+        dims = {d + step if d > 0 else -1 for d in ranks}
         made = Type() if dims & {0} and dims != {0} else _sized(first.dtypes, dims)
         made.thin = first.thin
     elif word == "t*":
         numbers = operands[1:] if is_method else operands
-        count = sum(1 for o in numbers if o.is_number)
-        return tensor(dtypes, [count] if count and count == len(numbers) else [])
+        count = sum(1 for o in numbers if o.present.is_number)
+        return tensor(dtypes, [count if count and count == len(numbers) else -1])
     elif word[:1] == "t" and word[1:].isdigit():
         other = operands[int(word[1:]) - (0 if is_method else 1)]
         made = tensor(other.dtypes, other.dims)

@@ -158,20 +158,20 @@ def fit(made: Code, node: s.Node, like: s.Node, draft: Draft, is_copy: bool = Fa
     is_either = other.only(*kinds) or (is_copy and other.may(Kind.TENSOR))
     if not (own.only(*kinds) and is_either):
         return None
-    if own.dims == other.dims != {-1} and not is_turned:
+    if own.ranks == other.ranks != {-1} and not is_turned:
         return None
     # What is summed up has one dimension more than many a tensor that it meets.
-    is_open = -1 in own.dims | other.dims and len(own.dims - {-1}) < 2
-    is_odd = own.thin != other.thin and (own.thin or own.dims <= {1, -1})
-    is_odd |= own.dims == {1} and max(other.dims, default=1) > 1
+    is_open = -1 in own.ranks | other.ranks and len(own.ranks - {-1}) < 2
+    is_odd = own.thin != other.thin and (own.thin or own.ranks <= {1, -1})
+    is_odd |= own.ranks == {1} and max(other.ranks, default=1) > 1
     if is_copy:  # what is copied is repeated, where it goes is not
-        is_odd = own.dims == {1} if other.buffer else other.thin != own.thin
+        is_odd = own.ranks == {1} if other.buffer else other.thin != own.thin
     # A layer's weights have two dimensions or more, but for those of few.
     is_weight = isinstance(like, s.Index) and s.constant(like.key) in ("weight", "gradWeight")
-    is_odd |= is_weight and own.dims == {-1} and other.dims == {1}
+    is_odd |= is_weight and own.ranks == {-1} and other.ranks == {1}
     if is_open and not is_turned and not is_odd:
         return None
-    shape = "-1" if own.dims == {1} else f"{draft.prefix(like).atom}.shape"
+    shape = "-1" if own.ranks == {1} else f"{draft.prefix(like).atom}.shape"
     return Code(f"{made.atom}.reshape({shape})")
 
 

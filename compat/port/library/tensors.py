@@ -29,9 +29,9 @@ addmv tt             {0.}.addmv_({1}, {2}) -> =
 addmv nntt           {0.}.addmv_({3}, {4}, beta={1}, alpha={2}) -> =
 addr tt              {0.}.addr_({1}, {2}) -> =
 addr ntt             {0.}.addr_({2}, {3}, alpha={1}) -> =
-mm tt                torch.mm({1}, {2}, out={0}) -> =
-mv tt                torch.mv({1}, {2}, out={0}) -> =
-bmm tt               torch.bmm({1}, {2}, out={0}) -> =
+mm tt                torch.mm({1}, {2}, out={0}) -> t2d
+mv tt                torch.mv({1}, {2}, out={0}) -> t1d
+bmm tt               torch.bmm({1}, {2}, out={0}) -> t3d
 clamp nn             {0.}.clamp_({1}, {2}) -> =
 cmax n               {0.}.clamp_(min={1}) -> =
 cmin n               {0.}.clamp_(max={1}) -> =
@@ -308,7 +308,7 @@ def gives_tensor(table: Rules, name: str) -> bool:
 
 def gives_itself(method: str | None) -> bool:
     """Return whether a method changes its tensor, and gives it."""
-    return method in ("resize", "resizeAs") or any(
+    return method in ("resize", "resizeAs", "mm", "mv", "bmm") or any(
         r.result == "=" for r in METHODS.all(method or "")
     )
 

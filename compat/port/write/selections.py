@@ -32,7 +32,7 @@ def selection(owner: Code, key: s.Node, kind: Type, draft: Draft) -> tuple[Code,
     if isinstance(key, s.Table):
         return slices(owner, key, kind, draft)
     if key_kind.is_number:
-        number = True if kind.dims == {1} else None if -1 in kind.dims or 1 in kind.dims else False
+        number = True if kind.ranks == {1} else None if kind.ranks & {-1, 1} else False
         return Code(f"{owner.atom}[{place(key, draft)}]"), number
     if key_kind.only(Kind.MASK, Kind.TENSOR):
         return Code(f"{owner.atom}[{mask(key, draft, owner, kind)}]"), False
@@ -71,7 +71,7 @@ def slices(owner: Code, key: s.Table, kind: Type, draft: Draft) -> tuple[Code, b
         return owner, False
     while len(parts) > 1 and parts[-1] == ":":
         parts.pop()
-    is_number = None if -1 in kind.dims else kind.dims == {taken}
+    is_number = None if -1 in kind.ranks else kind.ranks == {taken}
     if taken == 0:
         is_number = False
     return Code(f"{owner.atom}[{', '.join(parts)}]"), is_number

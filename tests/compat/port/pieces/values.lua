@@ -1889,3 +1889,28 @@ local t, c = ('a1'):gsub('%d', 'x')
 print(t, c)
 local function num(v) return (string.gsub(v, '3', '4')) end
 print(num(33), num('33'))
+
+-- # tensors that are made empty and get their size later
+local D = torch.class('LaterSized')
+function D:__init(n)
+  self.path, self.label, self.free = torch.CharTensor(), torch.LongTensor(), torch.Tensor()
+  self.path:resize(n, 5):fill(1)
+  self.label:resize(tonumber(tostring(n)))
+  for i = 1, n do self.label[i] = i end
+  self.lists = {}
+  for i = 1, 2 do self.lists[i] = torch.range(1, n):long() end
+end
+function D:get(i)
+  local places = torch.range(1, i)
+  print(self.free:dim(), self.path[i], self.label[i])
+  print(self.path[self.lists[1][i]], self.path[places[i]], self.label[places[i]])
+  self.free:resizeAs(self.path:double())
+  print(self.free:dim(), self.free[1]:size(1))
+end
+LaterSized(4):get(2)
+local x, y, z = torch.Tensor(), torch.Tensor(), torch.Tensor()
+x:resize(2, 2):mm(torch.ones(2, 2), torch.ones(2, 2))
+y:resize(3)
+y:resize(0):exp(torch.ones(2, 2))
+torch.tanh(z, torch.ones(2))
+print(x[1], y[1], z[1], x * z, torch.Tensor():dim(), y:dim())
