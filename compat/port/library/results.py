@@ -23,9 +23,9 @@ hasjob|acceptsjob|haserror -> b
 readFloat|readDouble|readInt|readLong|readByte|readChar|readShort - -> n
 readFloat|readDouble|readInt|readLong|readByte|readChar|readShort x* -> z
 writeFloat|writeDouble|writeInt|writeLong|writeByte|writeChar|writeShort|writeString -> i
-readString -> s; hasError|isQuiet -> b
-quiet|pedantic|ascii|autoSpacing|noAutoSpacing|seekEnd -> m
-littleEndianEncoding|bigEndianEncoding|nativeEndianEncoding -> m
+readString -> s; hasError|isQuiet -> b; position -> i
+quiet|pedantic|ascii|autoSpacing|noAutoSpacing|seekEnd -> =
+littleEndianEncoding|bigEndianEncoding|nativeEndianEncoding -> =
 listModules -> list of m; get -> m|nil; partial|all -> t; dataspaceSize -> list of i
 add|float|double|cuda|half|clearState|clone|setMode|noBias|replace -> =
 annotate|setNumInputDims|ceil|floor|sharedClone|threads|fastMode|setTarget -> =
