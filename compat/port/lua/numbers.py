@@ -124,4 +124,5 @@ def tonumber(value: Any, base: int | None = None, *_: Any) -> Any:
 def modf(x: float) -> tuple[float, float]:
     """``math.modf``."""
     fraction, whole = math.modf(x)
-    return int(whole) if math.isfinite(whole) else whole, fraction
+    is_int = math.isfinite(whole) and str(whole) != "-0.0"
+    return int(whole) if is_int else whole, fraction

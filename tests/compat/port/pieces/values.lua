@@ -690,7 +690,7 @@ local s, x = 0, torch.Tensor{1, 2}
 x:apply(function(v) s = s + v * v end)
 x:map(x, function(a, b) return a * b end)
 print(s, x[2])
-print(math.modf(3.7), (math.modf(-3.7)))
+print(math.modf(3.7), (math.modf(-3.7)), math.modf(-0.5))
 
 -- # sizes in the middle and several at the end make a new tensor
 local f = torch.FloatTensor(2, 3)
