@@ -97,7 +97,26 @@ def things(known: Inference) -> Things:
             is_passed = isinstance(part, s.Name) and part.variable in layers
             if not thing(part).methods and (is_passed or not _is_of_lua(known, part)):
                 thing(part).left.setdefault(part, []).append(_list())
+    for part, parameter in _given(known):
+        taken = found.get(known.of(parameter.variable))
+        if taken is not None and taken.left and (kinds := taken.kinds(TOLD)):
+            thing(part).left.setdefault(part, []).append(Type(*kinds))
     return found
+
+
+def _given(known: Inference) -> Iterator[tuple[s.Node, s.Name]]:
+    """Yield the entries of tensors that functions of the program are given, and the parameters."""
+    for node in nodes(known):
+        called = known.type(node.function) if isinstance(node, s.Call) and not node.method else None
+        if not isinstance(node, s.Call) or called is None or called.signature is None:
+            continue
+        functions = called.signature.root().nodes
+        parameters = functions[0].parameters if len(functions) == 1 else []
+        yield from (
+            (part, parameter)
+            for part, parameter in zip(node.arguments, parameters, strict=False)
+            if is_entry(known, part)
+        )
 
 
 def _list() -> Type:
@@ -274,10 +293,9 @@ def _numbers(known: Inference, node: s.Node) -> Iterator[s.Node]:
     if isinstance(node, s.ForRange):
         yield from filter(None, (node.first, node.last, node.step))
     elif isinstance(node, s.Binary) and node.operator in ("<", ">", "<=", ">="):
-        if known.type(node.left).is_number:
-            yield node.right
-        if known.type(node.right).is_number:
-            yield node.left
+        for one, other in ((node.left, node.right), (node.right, node.left)):
+            if known.type(one).is_number or _is_part_of_tensor(known, other):
+                yield other
     elif isinstance(node, s.Binary) and node.operator in ("==", "~="):
         for one, other in ((node.left, node.right), (node.right, node.left)):
             if isinstance(one, s.Constant) or _is_part_of_tensor(known, other):

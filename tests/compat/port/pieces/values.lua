@@ -1914,3 +1914,20 @@ y:resize(3)
 y:resize(0):exp(torch.ones(2, 2))
 torch.tanh(z, torch.ones(2))
 print(x[1], y[1], z[1], x * z, torch.Tensor():dim(), y:dim())
+
+-- # entries of tensors that are compared, or that functions take for tensors
+local function argmax(v)
+  local place, most = 1, v[1]
+  for i = 2, v:size(1) do if v[i] > most then most, place = v[i], i end end
+  return place, most
+end
+local function renorm(row) local n = row:norm() row:mul(2):div(n) end
+local function scale(w) for j = 1, w:size(1) do renorm(w[j]) end end
+local path = os.tmpname()
+torch.save(path, {{v = torch.Tensor{1, 5, 2}, w = torch.ones(2, 2)}})
+for _, t in ipairs(torch.load(path)) do
+  print(argmax(t.v))
+  scale(t.w)
+  print(t.w)
+end
+os.remove(path)
