@@ -60,7 +60,7 @@ def apply(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
     shaped = owner if owner is not None else arguments[0] if arguments else None
     once: list[str] = []  # what would be computed twice
     apart = {int(number) for number in re.findall(r"\{(\d)", rule.text)}
-    is_new = rule.name in _LAID_OUT and rule.result not in ("=", "s")
+    is_new = rule.name in _LAID_OUT and rule.result not in ("=", "s") and "out=" not in rule.text
     rest = [a for number, a in enumerate(arguments, 1) if number not in apart]
 
     def part(match: re.Match[str]) -> str:
