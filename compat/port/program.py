@@ -11,6 +11,7 @@ from pathlib import Path
 
 from compat.port.know.class_libraries import without_class_libraries
 from compat.port.know.files import File
+from compat.port.know.filled_tables import fill_tables
 from compat.port.know.inference import Inference
 from compat.port.know.metatables import use_own_metatables
 from compat.port.know.naming import name_variables
@@ -163,6 +164,7 @@ def _files(program: Program, started_too: set[int]) -> list[File]:
     ]
     for block in blocks:
         renew(block)
+    fill_tables(blocks)
     use_own_metatables(blocks)
     use_functions(blocks)
     paths = [str(source.path) for source in sources]

@@ -1931,3 +1931,34 @@ for _, t in ipairs(torch.load(path)) do
   print(t.w)
 end
 os.remove(path)
+
+-- # tables that get their first entries right behind their making
+local function f(paths)
+  for k, path in ipairs(paths) do
+    local dirs = {} -- the folders
+    dirs[1] = path
+    -- and how many
+    dirs[2] = k
+    print(#dirs, dirs[1], dirs[2])
+  end
+end
+f{'a', 'b'}
+local K = torch.class('FilledLater')
+function K:__init() self.g = {} self.g[1] = 4 end
+function K:count() return #self.g end
+function K:again()
+  self.g = {}
+  self.g[1] = self:count()
+  self.g[2] = 7
+  return unpack(self.g)
+end
+print(FilledLater():count(), FilledLater():again())
+local rows = {}
+rows[1] = {}
+rows[1][1] = 'x'
+for i = 2, 3 do rows[i] = {} rows[i][1] = i end
+print(#rows, rows[1][1], rows[3][1], #rows[2])
+local gap = {}
+gap[1] = 1
+gap[3] = 3
+print(gap[1], gap[2], gap[3])
