@@ -45,6 +45,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
     owner = None if node.method is None else known.owner_of_method(node)  # once: it may be a chain
     if node.arguments and is_open(node.arguments[-1]) and known.takes_all(node, owner):
         known.spread_out(node.arguments[-1])
+    _note_spread(known, node, owner)
     if node.method is None or owner is None:
         path = known.dotted(node.function) or known.of_tensors(node.function)
         path = path or known.class_of_nn(node.function)
@@ -229,6 +230,18 @@ def _with_rest(known: Inference, node: s.Call, arguments: list[Type]) -> list[Ty
     names = max((len(f.parameters) for f in around.nodes if f.is_vararg), default=None)
     rest = [] if names is None else around.parameters[names:]
     return [*arguments[:-1], *(rest or [Type()])]
+
+
+def _note_spread(known: Inference, node: s.Call, owner: Type | None) -> None:
+    """Note what parameters get of the values behind the first that the last argument gives."""
+    last = node.arguments[-1] if node.arguments else None
+    if not isinstance(last, s.Call) or len(rest := known.all_results(last)[1:]) == 0:
+        return
+    for signature in known.called(node, owner):
+        takes = max((len(f.parameters) for f in signature.nodes), default=0)
+        first = len(node.arguments) + (node.method is not None)
+        for i, kind in zip(range(first, takes), rest, strict=False):
+            known.join(signature.parameter(i), kind)
 
 
 def _with_sizes(known: Inference, node: s.Call, arguments: list[Type]) -> list[Type]:

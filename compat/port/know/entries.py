@@ -61,6 +61,12 @@ def _are_two(one: Type, other: Type) -> bool:
     return len(shapes) == 2 and len(plain) == 1 and bool(plain[0].made) and plain[0].is_dict
 
 
+def _is_list_or_meta(one: Type, other: Type) -> bool:
+    """Return whether of two types one is a list, the other a table that may have a metatable."""
+    shapes = [kind.shape for kind in (one, other) if kind.shape is not None]
+    return any(one.is_list for one in shapes) and any("meta" in one.uses for one in shapes)
+
+
 def signature(known: Inference, node: s.Function) -> Signature:
     """Return what a function takes and gives."""
     found = known.by_function.get(node)
@@ -340,6 +346,8 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
             found = found.joined(Type())
             found.lacking = True
         is_fixed = shape.is_options or shape.klass is not None
+        if shape.key.may(Kind.STRING) and _is_list_or_meta(found, shape.items):
+            found = found.joined(shape.items)  # which are written otherwise
         if is_fixed or "dynamic" not in shape.uses:
             return found
         own, others = found.atoms - {Kind.NIL}, shape.items.atoms

@@ -38,6 +38,7 @@ class Thing:
         own: where its type is kept; None of expressions.
         left: what each place leaves it, by the expression that stands there.
         fields, methods: their names.
+        tested: what the program asks at times whether it is; behind that, places tell nothing.
     """
 
     def __init__(self, own: Type | None) -> None:
@@ -45,6 +46,7 @@ class Thing:
         self.left: dict[s.Node, list[Type]] = {}
         self.fields: set[str] = set()
         self.methods: set[str] = set()
+        self.tested: set[Kind] = set()
 
     def kinds(self, among: Set[Kind], node: s.Node | None = None) -> set[Kind]:
         """Return what all its places leave of these kinds, or what one place leaves."""
@@ -54,7 +56,7 @@ class Thing:
     def kind(self, node: s.Node | None = None) -> Type | None:
         """Return the one kind that all its places leave, or one place; None if these are more."""
         found = self.kinds(TOLD, node)
-        if len(found) != 1 or not self.left:
+        if len(found) != 1 or not self.left or self.tested - found:
             return None
         places = self.left.values() if node is None else [self.left[node]]
         told = [left for lefts in places for left in lefts if left.atoms == found]
@@ -90,8 +92,10 @@ def things(known: Inference) -> Things:
             thing(node.object).fields.add(name)
     layers = {variable for given, _ in passed(known) for variable in given}
     for node in nodes(known):
+        if node in known.behind_tests:
+            thing(node).tested.add(known.behind_tests[node])
         for part, left in _asked(known, node):
-            if known.dotted(part) is None:
+            if known.dotted(part) is None and part not in known.behind_tests:
                 thing(part).left.setdefault(part, []).append(left)
         for part in _measured(known, node):  # a container has a length, too
             is_passed = isinstance(part, s.Name) and part.variable in layers

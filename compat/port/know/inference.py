@@ -24,7 +24,7 @@ from compat.port.know import (
 )
 from compat.port.know.cuts import cut
 from compat.port.know.files import Class, File
-from compat.port.know.narrowing import filled, given, narrowed, present
+from compat.port.know.narrowing import behind_tests, filled, given, narrowed, present
 from compat.port.know.permutations import orders
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import (
@@ -67,7 +67,8 @@ class Inference:
         namesakes: variables that are known by what else has their name.
         guessed_nodes: what expressions are taken for that are no variable or field.
         told: the causes that drafts have marks for.
-        tests: where a test has told what a variable is; ``lengths``: how long.
+        tests: where a test has told what a variable is; ``lengths``: how long. ``behind_tests``:
+            where it, or a field, is that alone.
         sources: what is put into variables.
         orders: permutations that are indices.
         is_settled: all has been gone through; what is still unknown stays so.
@@ -171,6 +172,7 @@ class Inference:
         self.given_names = {name for f in files for name in given_names(f.block)}
         self.tests: dict[s.Name, Kind] = {}
         self.lengths: dict[s.Name, int] = {}
+        self.behind_tests: dict[s.Node, Kind] = {}
         self.guessed: set[Type] = set()
         self.guessed_nodes: dict[s.Node, Type] = {}
         self.orders: set[s.Call] = set()
@@ -255,6 +257,7 @@ class Inference:
         kinds, lengths = narrowed(block)
         self.tests |= kinds
         self.lengths |= lengths
+        self.behind_tests |= behind_tests(block)
         self.appended |= set(appended(block))
         self.filled |= set(filled(block))
         self.followed |= set(followed(block))

@@ -22,6 +22,12 @@ LEAVES = {
 
 def tested(node: s.Node) -> tuple[s.Name, Kind] | None:
     """Return the variable that an expression tests, and what it is if that is true."""
+    subject, answer = _tested(node) or (None, None)
+    return (subject, answer) if isinstance(subject, s.Name) and answer is not None else None
+
+
+def _tested(node: s.Node) -> tuple[s.Node, Kind] | None:
+    """Return the variable or field that an expression tests, and what it is if that is true."""
     if isinstance(node, s.Call):
         return _asked(node, "isTensor", Kind.TENSOR)
     if not isinstance(node, s.Binary) or node.operator != "==":
@@ -32,14 +38,27 @@ def tested(node: s.Node) -> tuple[s.Name, Kind] | None:
     return None
 
 
-def _asked(call: s.Call, function: str, answer: Kind) -> tuple[s.Name, Kind] | None:
+def _asked(call: s.Call, function: str, answer: Kind) -> tuple[s.Node, Kind] | None:
     name = call.function
     if isinstance(name, s.Index) and isinstance(name.object, s.Name) and name.object.id == "torch":
         name = name.key
     word = name.value if isinstance(name, s.Constant) else getattr(name, "id", None)
     subject = call.arguments[0] if len(call.arguments) == 1 else None
-    is_plain = word == function and call.method is None and isinstance(subject, s.Name)
-    return (subject, answer) if is_plain and isinstance(subject, s.Name) else None
+    is_plain = word == function and call.method is None
+    return (subject, answer) if is_plain and isinstance(subject, (s.Name, s.Index)) else None
+
+
+def behind_tests(block: s.Block) -> dict[s.Node, Kind]:
+    """Return the places of variables and fields that are reached only where these are of some
+    kind, which another time they may not be.
+    """
+    found: dict[s.Node, Kind] = {}
+    for condition, part in _guarded(block, after=False):
+        for subject, answer in filter(None, map(_tested, _true(condition))):
+            own = s.describe(subject)
+            alike = (n for n in s.walk(part) if isinstance(n, (s.Name, s.Index)))
+            found |= {n: answer for n in alike if "…" not in own and s.describe(n) == own}
+    return found
 
 
 def narrowed(block: s.Block) -> tuple[dict[s.Name, Kind], dict[s.Name, int]]:
@@ -138,8 +157,10 @@ def _measured_lists(node: s.Node) -> Iterator[s.Node]:
             yield part.arguments[0]
 
 
-def _guarded(block: s.Block) -> Iterator[tuple[s.Node, s.Node]]:
-    """Yield conditions, and the parts of the source that are reached only where they are true."""
+def _guarded(block: s.Block, after: bool = True) -> Iterator[tuple[s.Node, s.Node]]:
+    """Yield conditions, and the parts of the source that are reached only where they are true;
+    ``after``: those behind ``assert(x)``, too.
+    """
     for node in s.walk(block):
         if isinstance(node, s.Binary) and node.operator == "and":
             yield node.left, node.right
@@ -147,7 +168,7 @@ def _guarded(block: s.Block) -> Iterator[tuple[s.Node, s.Node]]:
             for condition, body in node.clauses:
                 if condition is not None:
                     yield condition, body
-        elif isinstance(node, s.Block):
+        elif isinstance(node, s.Block) and after:
             for position, statement in enumerate(node.statements, 1):
                 if (condition := _required(statement)) is not None:
                     yield condition, s.Block(node.statements[position:])

@@ -35,6 +35,7 @@ local type, next, pairs, select = type, next, pairs, select
 local getmetatable, rawlen = getmetatable, rawlen
 local floor, tostring, typename, isTensor = math.floor, tostring, torch.typename, torch.isTensor
 local function table_kind(t)
+   if t == arg then return 'list' end  -- as a draft passes it, without the script's name
    if next(t) == nil then return 'empty' end
    local n, count, words, numbers = rawlen(t), 0, false, false
    for k in pairs(t) do

@@ -403,3 +403,14 @@ def test_options_that_another_file_parses_stay_options(agree: Callable[..., Path
     )
     out = agree({"main.lua": main, "opts.lua": opts, "trainer.lua": trainer}, run="")
     assert "return self.opt.LR * n" in (out / "trainer.py").read_text()
+
+
+def test_the_arguments_that_a_run_saw_are_a_list_as_drafts_pass_it(
+    agree: Callable[..., Path],
+) -> None:
+    main = (
+        "local function after(args, name)\n"
+        "  for i = 1, #args do if args[i] == name and i < #args then return args[i + 1] end end\n"
+        "end\nprint(after(arg, '-x') or 'none')"
+    )
+    agree({"main.lua": main}, run="-x 4", check="-y 3 -x 5")

@@ -1186,3 +1186,48 @@ local tests, tester = torch.TestSuite(), torch.Tester()
 function tests.sums() tester:assert(1 + 1 == 2, 'a sum') tester:assertTensorEq(torch.ones(2), torch.ones(2), 0, 'ones') end
 tester:add(tests)
 print(tester:run())
+
+-- # lists of several kinds of entries that are spread over a function's parameters
+local function has(tab, value)
+  for _, v in ipairs(tab) do
+    if v == value then return true end
+  end
+  return false
+end
+local Line = torch.class('Line')
+function Line:__init()
+  self.options = {}
+  self:option('-help', false, 'This help.', {valid = function(v) return v == false end})
+end
+function Line:option(key, default, help, meta)
+  if meta and (meta.valid and not meta.valid(default) or meta.enum and not has(meta.enum, default)) then
+    print('bad default', key, default)
+    meta.required = true
+  end
+  self.options[key] = {default = default, help = help, meta = meta}
+end
+function Line:set(options)
+  for i = 1, #options do self:option(unpack(options[i])) end
+end
+local function copy(t)
+  if type(t) ~= 'table' then return t end
+  local new = {}
+  for k, v in next, t, nil do new[copy(k)] = copy(v) end
+  return setmetatable(new, copy(getmetatable(t)))
+end
+local line = Line.new()
+local options = {
+  {'-type', 'a', 'The type', {enum = {'a', 'b'}}},
+  {'-dry', false, 'Dry'},
+  {'-kind', 'c', 'Kind', {enum = {'a', 'b'}}},
+  {'-sizes', {3, 4}, 'Sizes'},
+}
+line:set(options)
+line:set({copy(options[1])})
+local words = {}
+for i = 1, 3 do table.insert(words, 'w' .. i) end
+print(has(words, 'w2'))
+for _, key in ipairs{'-help', '-type', '-dry', '-kind'} do
+  local option = line.options[key]
+  print(key, option.default, option.help, option.meta and option.meta.required)
+end

@@ -1962,3 +1962,26 @@ local gap = {}
 gap[1] = 1
 gap[3] = 3
 print(gap[1], gap[2], gap[3])
+-- # what is loaded and may be a list at times is nothing in particular at others
+local file = os.tmpname()
+torch.save(file, {a = {key = 'a', default = {1, 2}}, b = {key = 'b', default = false}, c = {key = 'b', default = true}})
+local Store = torch.class('Store')
+function Store:__init(file) self.options = torch.load(file) end
+function Store:read(key)
+  local option = self.options[key]
+  local n = 0
+  if type(option.default) == 'table' then
+    n = #option.default
+    print(table.concat(option.default, ', '))
+  end
+  return option.key == 'b' and not option.default or n
+end
+local store = Store.new(file)
+print(store:read('a'), store:read('b'), store:read('c'))
+local function negated(v)
+  if type(v) == 'table' then return table.concat(v, ',') end
+  return not v
+end
+local all = torch.load(file)
+os.remove(file)
+for _, k in ipairs{'a', 'b', 'c'} do print(negated(all[k].default)) end
