@@ -11,6 +11,7 @@ import torch
 from compat.lua.kernels import memory
 from compat.lua.values import LuaFunction, LuaSequence, LuaTable, LuaThread, State, handle
 from compat.lua_tables import LuaDict, MixedTable
+from compat.random import Generator
 from compat.storage_changes import moved
 from compat.t7.base.types import Key, Storage
 from compat.t7.objects.registry import find_class
@@ -149,6 +150,8 @@ class Exchange:
                 return "storage"
             if isinstance(value, Key):
                 return "key"
+            if isinstance(value, Generator):
+                return "generator"
             if isinstance(value, type) and issubclass(value, self.instance_kinds):
                 return "class"
             if find_class(type(value)) is not None or isinstance(

@@ -22,7 +22,6 @@ from compat.port.lua.runtime import Original, Storage, function_of
 from compat.port.lua.tables import pairs
 from compat.port.lua.text import bytes_as_text
 from compat.port.lua.values import results, values
-from compat.random import Generator
 from compat.t7.objects import registry
 from compat.tensor_types import CUDA_TYPES, type_name
 
@@ -177,9 +176,7 @@ class DraftRuntime(Runtime):
         self.lua_classes: dict[str, type] = {}  # what stands for classes of Lua, by their addresses
         self.represent_where(lambda v: isinstance(v, type) and issubclass(v, Object), self._face)
         sizes, memory = self.lua.eval(_SIZES), self.lua.eval(_MEMORY)
-        generators = self.lua.eval("function(t7, ...) return t7.make_generator(...) end")
         self.represent(Original, lambda original: vars(original)["__handle__"])
-        self.represent(Generator, lambda generator: generators(self._t7, generator))
         # Torch7's empty tensors have no sizes; a fresh LongStorage may hold zeros.
         self.represent(torch.Size, lambda size: sizes(*size if size != (0,) else ()))
         self.represent(Storage, lambda storage: memory(self._t7, storage.tensor))

@@ -434,3 +434,22 @@ def test_nothing_and_nil_are_not_the_same(runtime: lua.Runtime) -> None:
     assert runtime.eval("select('#', torch.getmetatable('Nope'))") == 0
     message = runtime.execute("return select(2, pcall(setmetatable))")
     assert message == "bad argument #1 to '?' (table expected, got no value)"
+
+
+def test_a_generator_in_an_object_is_torch7_s(runtime: lua.Runtime) -> None:
+    runtime.execute("""
+        require 'nn'
+        local Drawing = torch.class('nn.Drawing', 'nn.Module')
+        function Drawing:__init() self.own, self.all = torch.Generator(), {torch.Generator()} end
+        layer = nn.Drawing()
+        torch.manualSeed(layer.own, 7)
+        torch.manualSeed(layer.all[1], 5)
+    """)
+    drawn = runtime.eval("torch.uniform(layer.own), torch.random(layer.own, 1, 10)")
+    assert drawn == (pytest.approx(0.076308291172609), 3)
+    seeded = runtime.eval("torch.uniform(layer.all[1]), torch.initialSeed(layer.all[1])")
+    assert seeded == (pytest.approx(0.22199317137711), 5)
+    assert runtime.eval("torch.type(layer.own), layer.own == layer.own") == (
+        "torch.Generator",
+        True,
+    )

@@ -9,7 +9,13 @@ local mt, make_generator = t7.userdata_class('torch.Generator', nil,
    function() return t7.make_generator(call(k.new_generator)) end,
    function() return t7.make_generator(call(k.new_generator)) end)
 t7.Generator = mt
-function t7.make_generator(py) return make_generator{py = py} end
+local known = setmetatable({}, {__mode = 'v'})
+-- The generator behind which Python's is: the same one each time.
+function t7.make_generator(py)
+   local u = py and known[py] or make_generator{py = py}
+   if py then known[py] = u end
+   return u
+end
 function mt.write(u, file) file:writeByte(t7.import_tensor(call(k.generator_state, getfenv(u).py)):storage()) end
 function mt.read(u, file) call(k.setRNGState, getfenv(u).py, t7.export_storage(file:readByte(5048))) end
 
