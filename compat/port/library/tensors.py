@@ -174,7 +174,11 @@ cmin t(n|t)          {1.}.clamp(max={2}) -> t1
 clamp tnn            {1.}.clamp({2}, {3}) -> t1
 sqrt|exp|log|abs|ceil|floor|tanh|sigmoid t torch.{name}({1}) -> t1
 sin|cos|tan|neg|sign|log1p|trunc|frac|rsqrt t torch.{name}({1}) -> t1
-sqrt|exp|log|abs|ceil|floor|round|tanh|sigmoid|sin|cos|tan|sign n lua.torch.{name}({1}) -> n
+sqrt|exp|log|sin|cos|tan|tanh|acos|asin|atan n math.{name}({1}) -> n
+ceil|floor n         math.{name}({1}) -> i
+abs n                abs({1}) -> n
+round|sigmoid n      lua.torch.{name}({1}) -> n
+pow nn               lua.pow({1}, {2}) -> n
 acos|asin|atan|cosh|sinh t torch.{name}({1}) -> t1
 cinv t               torch.reciprocal({1}) -> t1
 sum|mean|std|var|prod|norm|max|min t {1.}.{name}().item() -> n

@@ -35,6 +35,8 @@ def torch_function(name: str, node: s.Call, draft: Draft) -> Code:
             operands = kinds[1:] if has_result else kinds
             if name == "cat" and (made := joined(node.arguments, draft)) is not None:
                 return made
+            if name == "pow" and all(kind.is_number for kind in kinds):
+                return draft.value(s.Binary("^", *node.arguments))
             if rules.fits(rule, operands):
                 draft.page.resolve(
                     "run" if all(map(draft.types.was_seen, [node, *node.arguments])) else "code"

@@ -20,6 +20,7 @@ _RULES = [
     tables.filled,
     tables.comprehensions,
     tables.extended,
+    tables.in_order,
     loops.entries,
     conditions.one_of_several,
     conditions.between,

@@ -121,6 +121,28 @@ def extended(source: Source) -> Iterator[Change]:
             yield [source.replaced(node, f"{source.of(owner)}.extend({source.of(node.iter)})")]
 
 
+def in_order(source: Source) -> Iterator[Change]:
+    """``x = list(y)``, ``x.sort()`` as ``x = sorted(y)``; so comprehensions."""
+    for node in source.all(ast.Assign):
+        following = source.after(node)[:1]
+        call = following[0].value if following and isinstance(following[0], ast.Expr) else None
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+            continue
+        name, made = source.of(call.func.value), node.value
+        is_own = [source.of(target) for target in node.targets] == [name]
+        if not is_own or call.func.attr != "sort" or source.is_commented(following[0]):
+            continue
+        more = [*map(source.of, [*call.args, *call.keywords])]
+        inner = ""
+        if isinstance(made, ast.ListComp):
+            inner = source.of(made)[1:-1] if not more else source.of(made)
+        elif isinstance(made, ast.Call) and source.of(made.func) == "list" and made.args:
+            inner = source.of(made.args[0])
+        if inner and "#" not in source.between(source.end(node), source.start(following[0])):
+            text = f"sorted({', '.join([inner, *more])})"
+            yield [source.replaced(made, text), source.removed(following[0])]
+
+
 def _comprehension(
     source: Source, node: ast.For, entry: list[ast.expr], condition: ast.expr | None
 ) -> str:

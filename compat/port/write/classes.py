@@ -54,8 +54,10 @@ def class_statement(node: s.Statement, klass: Class, draft: Draft) -> None:
     typename = f', typename="{klass.name}"' if klass.is_torch else ""
     names = getattr(klass.node, "names", None) or getattr(klass.node, "targets", [])
     for second in names[1:2]:
-        if isinstance(second, s.Name) and klass.is_torch and not klass.parent:
-            draft.page.write(f"{second.variable.python} = None")
+        own = second.variable if isinstance(second, s.Name) else None
+        is_read = own is not None and (own.reads or own.is_global)
+        if own is not None and is_read and klass.is_torch and not klass.parent:
+            draft.page.write(f"{own.python} = None")
     if klass.parent:
         parent = draft.types.classes.get(klass.parent)
         base = class_name(parent, draft) if parent is not None else klass.parent

@@ -1985,3 +1985,12 @@ end
 local all = torch.load(file)
 os.remove(file)
 for _, k in ipairs{'a', 'b', 'c'} do print(negated(all[k].default)) end
+
+-- # functions of torch's of numbers are those of math
+local x = torch.Tensor{1, 2, 3, 4}:mean()
+local n = 3
+print(torch.sqrt(x), torch.exp(-x), torch.log(n), torch.tanh(x), torch.sin(x), torch.cos(n), torch.abs(-x), torch.abs(-n))
+print(torch.floor(x), torch.ceil(x), torch.floor(-x), torch.pow(n, 2), torch.pow(x, 0.5), torch.pow(-x, 0.5) ~= torch.pow(-x, 0.5), torch.pow(2, -n))
+print(torch.log(0), torch.sqrt(-1) ~= torch.sqrt(-1), torch.exp(1000), 10 / torch.pow(#{1, 2}, 2))
+local t = {5, 6, 7}
+print(t[torch.floor(x)], t[torch.ceil(x)], torch.acos(0.5), torch.atan(n), torch.sigmoid(0), torch.round(2.5))

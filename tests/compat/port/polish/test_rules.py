@@ -21,6 +21,9 @@ CHANGED = [
     ("d = {}\nfor i in y:\n    d[i] = 1", "d = {i: 1 for i in y}"),
     ("d = {}\nfor a, b in e:\n    d[a] = b", "d = dict(e)"),
     ("for i in y:\n    x.append(i)", "x.extend(y)"),
+    ("x = []\nfor i in y:\n    x.append(i)\nx.sort()", "x = sorted(y)"),
+    ("x = []\nfor i in y:\n    x.append(-i)\nx.sort()", "x = sorted(-i for i in y)"),
+    ("x = list(y)\nx.sort(reverse=True)", "x = sorted(y, reverse=True)"),
     ("a, b = 1, 2\na, b = a, b\na = a", "a, b = 1, 2"),
     # Loops
     ("for i in range(len(y)):\n    print(y[i])", "for entry in y:\n    print(entry)"),
@@ -46,6 +49,8 @@ CHANGED = [
     ("def f():\n    # says why\n\n    return 1", 'def f():\n    """Says why."""\n\n    return 1'),
 ]
 KEPT = [
+    "x = list(y)\n# by size\nx.sort()",
+    "x = list(y)\nz = x\nx.sort()",
     'd = {"a": 1}\nd["a"] = 2',  # the second counts
     'd = {}\nd["a"] = len(d)',
     "x = []\nfor i in y:\n    x.append(len(x) + i)",
