@@ -211,14 +211,20 @@ def tested_calls(block: s.Block) -> Iterator[s.Call]:
 
 def passed_past(block: s.Block) -> Iterator[s.Node]:
     """Yield the computed keys of entries that are given back, printed, compared or have a default,
-    which Lua does where there is none; not those of loops that end with the same table.
+    which Lua does where there is none, or of a list that is empty by default, given to a function;
+    not those of loops that end with the same table.
     """
     ends = dict(_loop_ends(block))
     found = dict(sources(block))
+    defaults = ((variable, getattr(value, "right", None)) for variable, value in sources(block))
+    empty = {v for v, given in defaults if isinstance(given, s.Table) and not given.fields}
     for node in s.walk(block):
         values = node.values if isinstance(node, s.Return) else []
         if isinstance(node, s.Call) and getattr(node.function, "id", "") in _OF_ANYTHING:
             values = node.arguments
+        elif isinstance(node, s.Call):
+            parts = (part for part in node.arguments if isinstance(part, s.Index))
+            values = [part for part in parts if getattr(part.object, "variable", None) in empty]
         elif isinstance(node, s.Binary) and node.operator in ("==", "~="):
             values = [node.left, node.right]
         elif isinstance(node, s.Binary) and node.operator == "or":  # t and t[i] or default

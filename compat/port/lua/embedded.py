@@ -18,7 +18,7 @@ from compat.lua_tables import attribute, field
 from compat.port.lua import coroutine
 from compat.port.lua.errors import is_library, is_of_draft, value_at_origin, value_of
 from compat.port.lua.objects import Object
-from compat.port.lua.runtime import Original, Storage, function_of
+from compat.port.lua.runtime import Original, Storage, function_of, taken
 from compat.port.lua.tables import pairs
 from compat.port.lua.text import bytes_as_text
 from compat.port.lua.values import results, values
@@ -110,6 +110,9 @@ class Instance(LuaTable):
             return functools.partial(found, self)
         return found
 
+    def __call__(self, *args: Any) -> Any:
+        return taken(super().__call__(*args))
+
     def __eq__(self, other: object) -> bool:
         return bool(function_of("function(a, b) return a == b end")(self, other))
 
@@ -152,7 +155,7 @@ class _Function(LuaFunction):
 
     def __call__(self, *args: Any) -> Any:
         found = super().__call__(*map(_letters, args))
-        return tuple(map(_text, found)) if isinstance(found, tuple) else _text(found)
+        return tuple(map(_text, found)) if isinstance(found, tuple) else taken(_text(found))
 
 
 def _letters(value: Any) -> Any:

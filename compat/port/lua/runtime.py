@@ -148,6 +148,11 @@ def _taken(value: Any, is_storage: bool) -> Any:
         made = Storage(value)
         made.tensor = value.detach()  # it may be a part of another
         return made
+    return taken(value)
+
+
+def taken(value: Any) -> Any:
+    """Return a value of Lua for Python: an object that only Lua has with its fields and methods."""
     return Original(value) if type(value).__module__.startswith("lupa") else value
 
 

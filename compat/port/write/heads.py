@@ -27,6 +27,7 @@ IMPORTS = {
 _PARTIAL = re.compile(
     r"\bmath\.(sqrt|exp|log|log10|acos|asin|fmod|sin|cos|tan)\b(?!\([\d.]+\))"
     r"|\bmath\.(floor|ceil)\((math\.inf|lua\.divided)\b"
+    r"|\bmath\.(floor|ceil)\((?P<own>[\w.]+)\)( [!=]= |, )(?P=own)\b"  # is it a whole number?
 )
 
 

@@ -383,10 +383,20 @@ def cases_of(node: s.Binary, draft: Draft) -> list[tuple[s.Node, s.Node]]:
         if not isinstance(case, s.Binary) or case.operator != "and":
             return []
         kind = draft.types.type(case.right)
-        if kind.may(Kind.NIL, Kind.BOOLEAN) and not _is_computed(case.right):
+        may_fail = kind.may(Kind.NIL, Kind.BOOLEAN) or _is_of_some(case.right, draft)
+        if may_fail and not _is_computed(case.right):
             return []
         found.append((case.left, case.right))
     return found
+
+
+def _is_of_some(node: s.Node, draft: Draft) -> bool:
+    """Return whether an expression is a field that some tables get, of several that are made."""
+    shape = draft.types.type(node.object).shape if isinstance(node, s.Index) else None
+    if not isinstance(node, s.Index) or shape is None or shape.klass is not None:
+        return False
+    name = s.constant(node.key)
+    return isinstance(name, str) and len(shape.root().made) > 1 and name not in shape.root().always
 
 
 def _is_computed(node: s.Node) -> bool:

@@ -456,3 +456,20 @@ print(t.v)
 local function second(a, b) return b end
 local function two() return 'one', torch.ones(2, 2) end
 print(second(two()):sum()) print(second('x')) print(second(1, 2) + second(3, 4))
+
+-- # objects of a package that is loaded when it is needed
+local tds
+local function put(vectors, words)
+  for i = 1, #vectors do
+    local vec = torch.ones(i)
+    vectors[i]:insert(vec)
+    vectors[i]:insert(1, words)
+  end
+end
+if not tds then tds = require 'tds' end
+local function made(lib) return {lib.Vec(), _G.tds.Vec()} end
+_G.tds = tds
+local vs = made(tds)
+put(vs, "a")
+put(vs, 'b')
+print(#vs[1], vs[1][1], vs[2][3])

@@ -794,3 +794,48 @@ print(torch.ones(2):rescaled(), torch.ones(3):rescaled(3):sum())
 function torch.FloatTensor:kind() return 'float' end
 function torch.DoubleTensor:kind() return 'double' end
 print(x:kind(), torch.ones(1):kind())
+-- # a table or a text, of which the table is copied with its metatable
+local function norm(t)
+  if type(t) == 'table' then
+    local v, rep = {}, {}
+    for _, tok in ipairs(t) do
+      local vt, vr
+      vt, vr = norm(tok)
+      table.insert(v, vt)
+      if vr then rep[vt] = vr end
+    end
+    return v, rep
+  end
+  local first = t:find('<')
+  if not first then return t end
+  return t:sub(1, first), t:sub(first + 1)
+end
+local Reader = torch.class('Reader')
+function Reader:__init(lines) self.lines = lines; self.i = 0 end
+function Reader:next()
+  self.i = self.i + 1
+  local line = self.lines[self.i]
+  if not line then return nil end
+  local items = {}
+  for w in line:gmatch('%S+') do items[#items + 1] = w end
+  return items
+end
+local function copy(t)
+  if type(t) ~= 'table' then return t end
+  local new = {}
+  for k, v in next, t, nil do new[copy(k)] = copy(v) end
+  return setmetatable(new, copy(getmetatable(t)))
+end
+local r = Reader.new{'a b<c', 'd', 'e<f g<h'}
+local all = {norm = norm, copy = copy}
+while true do
+  local items = r:next()
+  if not items then break end
+  local words, rep = all.norm(copy(items))
+  local names = {}
+  for k, v in pairs(rep) do names[#names + 1] = k .. '=' .. v end
+  table.sort(names)
+  print(#words, table.concat(words, ' '), table.concat(names, ' '))
+end
+print(norm('x<y'))
+print(norm('x'))

@@ -1994,3 +1994,32 @@ print(torch.floor(x), torch.ceil(x), torch.floor(-x), torch.pow(n, 2), torch.pow
 print(torch.log(0), torch.sqrt(-1) ~= torch.sqrt(-1), torch.exp(1000), 10 / torch.pow(#{1, 2}, 2))
 local t = {5, 6, 7}
 print(t[torch.floor(x)], t[torch.ceil(x)], torch.acos(0.5), torch.atan(n), torch.sigmoid(0), torch.round(2.5))
+
+-- # entries of a list that is empty by default, given to functions
+local function total(files, given)
+  given = given or {}
+  local sum = 0
+  local function add(f, more) sum = sum + f + (more and #more or 0) end
+  for i, f in ipairs(files) do add(f, given[i]) end
+  return sum
+end
+print(total{1, 2, 3}, total({1, 2, 3}, {}), total({1, 2}, {{7}}), total({1, 2}, {{7}, {8, 9}}))
+
+-- # a default behind a field that some tables get
+local function parse(list)
+  local o = {}
+  o.text = table.concat(list, ';')
+  return o
+end
+local first, second, third = {1, {'x'}}, {2, {'y'}}, {3, {'z'}}
+first.options = parse{'a', 'b'}
+second.options = {}
+for _, f in ipairs{first, second, third} do
+  print(f[1], (f.options and f.options.text) or 'none', f.options and f.options.text or '')
+end
+
+-- # whether a number is whole, of infinities, too
+local function isInt(least)
+  return function(v) return math.floor(v) == v and v >= least, 'an integer' end
+end
+for _, v in ipairs{3, 2.5, math.huge, -math.huge, 0 / 0} do print((isInt(0)(v))) end
