@@ -396,7 +396,8 @@ class Signature:
     # Which parameters, or entries of one under another, each result may be; and what else.
     origins: dict[int, set[Origin]] = field(default_factory=lambda: defaultdict(set))
     other: dict[int, Type] = field(default_factory=lambda: defaultdict(Type))
-    by_node: dict[Any, set[int]] = field(default_factory=dict)  # how many results; -1: any number
+    # How many results its functions give, None's those that are not the program's; -1: any number.
+    by_node: dict[Any, set[int]] = field(default_factory=dict)
     nodes: list[Any] = field(default_factory=list)
     into: Signature | None = None
     calls: set[int] = field(default_factory=set)  # how many arguments it is called with
@@ -425,7 +426,8 @@ class Signature:
             (a if a.choices else b).choose([a, b])
             return
         b.into = a
-        a.by_node |= b.by_node
+        for node, counts in b.by_node.items():
+            a.by_node[node] = a.by_node.get(node, set()) | counts
         a.nodes += b.nodes
         a.calls |= b.calls
         a.escapes |= b.escapes
@@ -474,7 +476,8 @@ class Signature:
     def count(self) -> int | None:
         """The number of results that all of the functions give; None if that is open.
 
-        A function that gives fewer at times gives None for them, unless somebody counts.
+        A function of the program's that gives fewer at times gives None for them, unless somebody
+        counts.
         """
         counts, root = self.counts, self.root()
         if root.choices:
@@ -483,7 +486,8 @@ class Signature:
             if len(given) > 1:
                 return 1 if given == {0, 1} and not is_counted else None
             return given.pop()
-        is_counted = root.spreads and (len(counts) > 1 or (root.is_tried and counts == {0}))
+        is_counted = root.spreads or None in root.by_node
+        is_counted &= len(counts) > 1 or (root.is_tried and counts == {0})
         is_open = not counts or -1 in counts or is_counted
         return None if is_open else max(counts)
 

@@ -473,3 +473,17 @@ local vs = made(tds)
 put(vs, "a")
 put(vs, 'b')
 print(#vs[1], vs[1][1], vs[2][3])
+-- # functions of argcheck's in one variable that give different numbers of values
+local argcheck = require 'argcheck'
+local check = argcheck{{name = 'x', type = 'number', default = 3}}
+local function one(...)
+  local x = check(...)
+  return x + 1
+end
+print(one(), one(4))
+check = argcheck{{name = 'x', type = 'number', default = 0}, {name = 'm', type = 'string', default = 'a'}}
+local function two(...)
+  local x, m = check(...)
+  print(x, m)
+end
+two(1, 'b')
