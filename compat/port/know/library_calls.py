@@ -44,6 +44,10 @@ def _lapp(known: Inference, text: s.Node) -> Type:
     return Type(Kind.OPTIONS, table=options(known))
 
 
+# With these options a function of argcheck's gives something else than its arguments.
+_OTHER_RESULTS = {"quiet", "chain", "overload", "call"}
+
+
 def checker(known: Inference, node: s.Call) -> list[Type] | None:
     """Return the function that argcheck makes of rules, if it is this that is called: it gives its
     arguments, or a table of them by name.
@@ -53,6 +57,8 @@ def checker(known: Inference, node: s.Call) -> list[Type] | None:
         made = next(iter(known.sources.get(made.variable, [])), made)
     rules = node.arguments[0] if node.arguments else None
     if required(made) != "argcheck" or not isinstance(rules, s.Table):
+        return None
+    if _OTHER_RESULTS & {s.constant(f.key) for f in rules.fields if f.key is not None}:
         return None
     if node not in known.originals:
         taken = Table(keys={"name"})

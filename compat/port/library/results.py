@@ -45,16 +45,19 @@ SILENT = {
     *("insert", "remove"),
 }
 _ELSEWHERE = {"cl"}  # what moves tensors to devices that are not here
-# What gives tables, and what may give them.
+# What gives what it is given, what gives tables, and what may give them.
+_ALIKE = {"nn.Identity", "nn.PrintSize"}
 _OF_LISTS = {
     *("nn.ConcatTable", "nn.ParallelTable", "nn.MapTable", "nn.NarrowTable", "nn.SplitTable"),
     *("nn.FlattenTable", "nn.ZipTable", "nn.ZipTableOneToMany", "nn.CAddTensorTable"),
     *("nn.Repeater", "nn.RecurrentAttention", "nn.ParallelCriterion", "nn.MarginRankingCriterion"),
-    *("nn.CosineEmbeddingCriterion", "nn.L1HingeEmbeddingCriterion"),
+    *("nn.CosineEmbeddingCriterion", "nn.L1HingeEmbeddingCriterion", "nn.ReverseTable"),
 }
-_OF_TABLES = _OF_LISTS | {
-    *("nn.gModule", "nn.Identity", "nn.Recurrence", "nn.Recursor"),
-    *("nn.Sequencer", "nn.BiSequencer", "nn.BiSequencerLM"),
+_OF_TABLES = {
+    *(*_ALIKE, *_OF_LISTS),
+    *("nn.gModule", "nn.Recurrence", "nn.Recursor", "nn.NCEModule", "nn.SelectTable"),
+    *("nn.Sequencer", "nn.BiSequencer", "nn.BiSequencerLM", "nn.MaskZero", "nn.TrimZero"),
+    *("nn.NaN", "nn.Profile", "nn.DontCast", "nn.GPU", "nn.Decorator", "nn.Serial"),
 }
 
 
@@ -295,7 +298,8 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
     if name in ("backward", "updateGradInput") and arguments:
         return [_result(owner) if (made := _like(arguments[0])) is None else made]
     if name in ("forward", "backward", "updateOutput", "updateGradInput"):
-        made = _result(owner)
+        is_alike = arguments and owner.classes and owner.classes <= _ALIKE
+        made = (_like(arguments[0]) if is_alike else None) or _result(owner)
         made.thin = name in ("forward", "updateOutput")
         if made.table is not None:
             made.table.items.thin = made.thin

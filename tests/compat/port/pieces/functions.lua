@@ -487,3 +487,18 @@ local function two(...)
   print(x, m)
 end
 two(1, 'b')
+
+-- # functions of argcheck's that say whether their arguments fit, or call something
+local argcheck = require 'argcheck'
+local quiet = argcheck{quiet = true, {name = 'x', type = 'number'}}
+local function show(...)
+  local ok, x = quiet(...)
+  if ok then return 'number', x + 1 end
+  return 'none'
+end
+print(show(4))
+print(show('a'))
+local add = argcheck{{name = 'x', type = 'number'}, call = function(x) return x, x + 1 end}
+add = argcheck{overload = add, {name = 's', type = 'string'}, call = function(s) return s .. '!' end}
+local a, b = add(3)
+print(a, b, add('z'))

@@ -1061,3 +1061,17 @@ print(c:forward(torch.ones(2):float()), c)
 require 'nn'
 local x, y = torch.log(torch.Tensor{{0.5, 0.25, 0.25}, {0.125, 0.75, 0.125}}), torch.Tensor{1, 2}
 print(nn.ClassNLLCriterion(torch.Tensor{1, 2, 3}, false):forward(x, y))
+-- # tables that layers pass on
+require 'nn'
+require 'dpnn'
+local x = torch.range(1, 6):resize(2, 3)
+local checked = nn.NaN(nn.ConcatTable():add(nn.Identity()):add(nn.Tanh()))
+local out = checked:forward(x)
+print(#out, out[2][1][1])
+local rows = nn.DontCast(nn.SplitTable(1)):forward(x)
+print(#rows, rows[1])
+print(#nn.SelectTable(2):forward{x, {x, x, x}}, #nn.SelectTable(1):forward{x, x})
+local same = nn.Identity()
+print(#same:forward({x, x, x}), #same:forward(x))
+local back = nn.ReverseTable():forward{x, rows[2]}
+print(#back, back[1])
