@@ -120,7 +120,7 @@ SYS = {
     "sleep": "time.sleep(seconds)",
     "split": "text.split(separator)",
     "tic": "torch7.tic()",
-    "toc": "torch7.toc(timer)",
+    "toc": "torch7.toc(start)",
     "uname": "platform.system()",
     "usleep": "time.sleep(microseconds / 1e6)",
 }

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -308,18 +309,18 @@ def getnumthreads() -> int:
     return torch.get_num_threads()
 
 
-def tic() -> Timer:
-    """Return a running timer."""
-    return Timer()
+def tic() -> float:
+    """Return the seconds on the clock now."""
+    return time.time()
 
 
-def toc(timer: Timer) -> float:
+def toc(start: float) -> float:
     """Return the seconds on the clock since ``tic``.
 
     Args:
-        timer: what ``tic`` returned.
+        start: what ``tic`` returned.
     """
-    return timer.time().real
+    return time.time() - start
 
 
 __path__: list[str] = []  # for HintsOfImports

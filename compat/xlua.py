@@ -12,7 +12,7 @@ __all__ = ["progress"]
 
 # The rest of Torch7's package.
 _HINTS = {
-    **dict.fromkeys(("tic", "toc"), "use torch7.tic() and torch7.toc(timer)"),
+    **dict.fromkeys(("tic", "toc"), "use torch7.tic() and torch7.toc(start)"),
     "OptionParser": "use torch7.CmdLine(), or argparse",
     "Profiler": "use torch7.Timer() or torch.profiler",
     "clear": "use del",

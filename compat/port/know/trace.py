@@ -32,7 +32,7 @@ RECORDER = """
 local load_instrumented, deadline, stop, tell = ...
 local seen, last = {}, {}
 local type, next, pairs, select = type, next, pairs, select
-local getmetatable, rawlen = getmetatable, rawlen
+local getmetatable, rawlen, rawequal, loaded = getmetatable, rawlen, rawequal, package.loaded
 local floor, tostring, typename, isTensor = math.floor, tostring, torch.typename, torch.isTensor
 local function table_kind(t)
    if t == arg then return 'list' end  -- as a draft passes it, without the script's name
@@ -80,14 +80,19 @@ local function add(what, id, word)
       tell(what, id, tostring(word))
    end
 end
-local left = {}
+local left, own = {}, {_G = true}
+local function is_package(v)
+   for name, package in pairs(loaded) do
+      if rawequal(package, v) and not own[name] then return true end
+   end
+end
 local function note(id, v)
    ticks = ticks + 1
    if ticks % 256 == 0 and clock() > deadline then stop() end
    local n = left[id] or 300
    if n > 0 then
       left[id] = n - 1
-      add('n', id, describe(v))
+      if not is_package(v) then add('n', id, describe(v)) end
    end
 end
 function __port_n(id, v) note(id, v) return v end
@@ -126,7 +131,10 @@ table.insert(package.loaders, 2, function(name)
    for place in package.path:gmatch('[^;]+') do
       local path = place:gsub('%?', (name:gsub('%.', '/')))
       local text = load_instrumented(path)
-      if text then return loadstring(text, '@' .. path) end
+      if text then
+         own[name] = true
+         return loadstring(text, '@' .. path)
+      end
    end
 end)
 """

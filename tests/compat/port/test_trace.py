@@ -276,6 +276,10 @@ def test_packages_stay_packages_whatever_a_run_sees(tmp_path: Path) -> None:
     )
     text = convert([path], [[]])[0].text
     assert "getattr(optim, m" in text and "getattr(nn, " in text
+    path.write_text(
+        "local found, tds = pcall(require, 'tds')\ntds = found and tds or nil\nprint(#tds.Hash())\n"
+    )
+    assert "tds.Hash()" in convert([path], [[]])[0].text
 
 
 def test_what_a_run_saw_of_entries_keeps_their_tables_those_of_the_program(

@@ -2023,3 +2023,6 @@ local function isInt(least)
   return function(v) return math.floor(v) == v and v >= least, 'an integer' end
 end
 for _, v in ipairs{3, 2.5, math.huge, -math.huge, 0 / 0} do print((isInt(0)(v))) end
+-- # numbers of clocks
+local start = torch.tic()
+print(type(start), 2 * start > 0, math.floor(torch.toc(start)), torch.toc(torch.tic() - 100) >= 100)
