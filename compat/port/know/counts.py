@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.port.know.calls import by_name, own_event
 from compat.port.know.scopes import RUN
 from compat.port.know.shapes import is_open
-from compat.port.know.types import Kind
+from compat.port.know.types import Kind, Signature
 from compat.port.library import function_results, results
 from compat.port.read import syntax as s
 
@@ -56,10 +56,23 @@ def _count_by_name(known: Inference, node: s.Call) -> int | None:
     return counts.pop() if len(counts) == 1 else None
 
 
+def put_instead(known: Inference, path: str) -> list[Signature]:
+    """Return the functions that the program puts into a package."""
+    found = (
+        known.signature(put) if isinstance(put, s.Function) else known.type(put).signature
+        for put in known.replaced[path]
+    )
+    return [signature.root() for signature in found if signature is not None]
+
+
 def _replaced_count(known: Inference, path: str) -> int | None:
     """Return how many values a function gives that the program puts into a package."""
-    found = known.own_count(path.rpartition(".")[2])
-    return None if found == -1 else found
+    counts = {signature.count for signature in known.put_instead(path)}
+    if not counts and all(
+        (known.dotted(put) or "").startswith("nn.") for put in known.replaced[path]
+    ):
+        return 1  # one class of nn for another
+    return counts.pop() if len(counts) == 1 else None
 
 
 def known_count(known: Inference, node: s.Call) -> int | None:

@@ -130,6 +130,7 @@ class Inference:
     count = counts.count
     known_count = counts.known_count
     own_count = counts.own_count
+    put_instead = counts.put_instead
     block = statements.block
     loop_types = statements.loop_types
     cause = causes.cause
@@ -146,7 +147,7 @@ class Inference:
         self.alias_paths: dict[Variable, list[str]] = {}  # of those that may name a package
         self.absent: set[str] = set()
         self.brought: set[str] = set()
-        self.replaced: set[str] = set()
+        self.replaced: dict[str, list[s.Node]] = {}  # what the program puts into packages
         self.metatables: set[Variable] = set()
         self.prototypes: set[Variable] = set()
         # Tables whose entries are copied into others, and the names of these.

@@ -141,8 +141,8 @@ def make_object(known: Inference, shape: Table, klass: Class) -> None:
 def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) -> list[Type] | None:
     """Return the types of what a function of a package gives; None: it is known by its type."""
     if path in known.replaced:
-        own = known.own_methods.get(path.rpartition(".")[2], [])
-        return known.call(known.signature(own[0]) if len(own) == 1 else None, arguments)
+        own = known.put_instead(path)
+        return known.call(own[0] if len(own) == 1 else None, arguments)
     heir = next((k for k in known.classes.values() if k.deriving is node), None)
     if heir is not None:
         return [known.class_type(heir)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from compat.port.know.files import Class, File
@@ -56,10 +57,15 @@ def _without_self(known: Inference, name: s.Name, value: s.Node) -> s.Node:
 def find_replaced(known: Inference, file: File) -> None:
     """Find functions of packages that the program sets: ``function nn.Linear:reset() … end``."""
     for node in s.walk(file.block):
-        targets = [node.target] if isinstance(node, s.Define) else []
-        targets = node.targets if isinstance(node, s.Assign) else targets
-        found = (known.dotted(target) for target in targets if isinstance(target, s.Index))
-        known.replaced |= {path for path in found if path is not None}
+        put: list[tuple[s.Node, s.Node]] = []
+        if isinstance(node, s.Define):
+            put = [(node.target, node.function)]
+        elif isinstance(node, s.Assign):
+            put = list(zip_longest(node.targets, node.values, fillvalue=s.Constant(None)))
+        for target, value in put:
+            path = known.dotted(target) if isinstance(target, s.Index) else None
+            if path is not None and value not in known.replaced.setdefault(path, []):
+                known.replaced[path].append(value)
 
 
 def _note_alias(known: Inference, variable: Variable, value: s.Node) -> None:

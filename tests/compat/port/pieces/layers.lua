@@ -1075,3 +1075,15 @@ local same = nn.Identity()
 print(#same:forward({x, x, x}), #same:forward(x))
 local back = nn.ReverseTable():forward{x, rows[2]}
 print(#back, back[1])
+
+-- # a class of nn that the program puts in another's place, and functions of the same name
+require 'nn'
+local tests = {}
+function tests.Linear() print(nn.Sequential():add(nn.Linear(2, 3))) end
+function tests.Tanh() return nn.Tanh(), nn.Sigmoid() end
+tests.Linear()
+print(nn.Sequential():add(nn.Tanh()))
+local linear, tanh = nn.Linear, nn.Tanh
+nn.Linear, nn.Tanh = nn.LinearWeightNorm, nn.Sigmoid
+print(nn.Sequential():add(nn.Linear(2, 3)):add(nn.Tanh()))
+nn.Linear, nn.Tanh = linear, tanh
