@@ -25,6 +25,12 @@ def test_a_tensor_is_the_same_object_on_both_sides(runtime: Runtime) -> None:
     assert made.dtype == torch.float32
 
 
+def test_fields_may_have_names_that_are_words_of_python(runtime: Runtime) -> None:
+    table = runtime.eval("setmetatable({lambda = 1, _x = 2}, {})")
+    table.class_ = 3
+    assert (table.lambda_, table._x, table["class"]) == (1, 2, 3)
+
+
 def test_identity_lasts_as_long_as_either_side_holds_the_tensor(runtime: Runtime) -> None:
     runtime.execute("x = torch.Tensor(3):fill(1)")
     identity = id(runtime.globals().x)

@@ -335,6 +335,17 @@ def test_remainders_that_a_run_saw_whole_are_indices(agree: Callable[..., Path])
     )
 
 
+def test_methods_of_lua_may_have_names_that_are_words_of_python(
+    agree: Callable[..., Path],
+) -> None:
+    main = (
+        "local tester, suite = torch.Tester(), torch.TestSuite()\n"
+        "function suite.one() tester:assert(1 == 1, 'one') end\ntester:add(suite)\ntester:run()\n"
+        "print(tester:assert(true))"
+    )
+    agree({"main.lua": main}, run="")
+
+
 def test_tables_with_the_fields_of_options_stay_tables(agree: Callable[..., Path]) -> None:
     main = (
         "lapp = require 'pl.lapp'\n"
