@@ -124,9 +124,10 @@ def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | Non
     if head in ("nn", "cudnn"):
         made, (of, _, method) = Type(Kind.MODULE), name.partition(".")
         made.classes = {f"{head}.{of}"} - {"nn.?"}
-        if method and of[:1].isupper():  # nn.Linear.updateOutput(self, input)
-            return module_method(made, method, arguments[1:])
-        return [made]
+        if not method:
+            return [made]
+        is_class = of[:1].isupper()  # nn.Linear.updateOutput(self, input)
+        return module_method(made, method, arguments[1:]) if is_class else [Type()]
     if head == "optim":
         if name[:1].isupper():
             return [Type(Kind.MODULE)]

@@ -167,6 +167,9 @@ debug.getinfo        -> x
 debug.traceback      -> s
 utils.printf         -> nil
 nn.Jacobian.testIO   -> n,n
+nn.Jacobian.testJacobian|testJacobianParameters|testJacobianUpdateParameters -> n
+nn.tables.full|oneToOne|random -> t2d
+nn.utils.addSingletonDimension|contiguousView -> t
 nn.utils.recursiveAdd|recursiveCopy|recursiveResizeAs -> x,x
 xlua.progress        -> nil
 xlua.OptionParser    -> other

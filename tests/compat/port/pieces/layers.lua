@@ -1087,3 +1087,10 @@ local linear, tanh = nn.Linear, nn.Tanh
 nn.Linear, nn.Tanh = nn.LinearWeightNorm, nn.Sigmoid
 print(nn.Sequential():add(nn.Linear(2, 3)):add(nn.Tanh()))
 nn.Linear, nn.Tanh = linear, tanh
+
+-- # functions of nn that give no layers
+require 'nn'
+local full, pairs_of = nn.tables.full(2, 3), nn.tables.oneToOne(3)
+print(full:size(1), full:dim(), full[4][2], pairs_of:size(1), nn.tables.random(3, 2, 2):size(1))
+print(nn.utils.addSingletonDimension(torch.ones(3)):size(1))
+print(nn.utils.contiguousView(torch.Tensor(), torch.ones(3, 2), 6):size(1))
