@@ -75,8 +75,8 @@ def load(
         referenced: False ignores references, as Torch7's ``referenced(false)`` does.
         raw: return objects of registered classes as ``TorchObject``, too, except where the class
             has a payload of its own.
-        plain: return tables as plain lists, which count from 0, and dicts. In objects of registered
-            classes they always are.
+        plain: return tables as plain lists, which count from 0, as does ``tds.Vec`` then, and
+            dicts. In objects of registered classes they always are.
         many: return the list of all objects of a file that several ``writeObject`` calls wrote.
 
     Raises:

@@ -209,6 +209,8 @@ def test_tds_objects_are_tables_and_stay_what_they_are(typename: str, value: Any
     for made in (thing.copy(), copy.deepcopy(thing), pickle.loads(pickle.dumps(thing))):
         assert type(made) is cls and made == value
         assert typename.encode() in t7.dumps(made)
+    plain = t7.loads(t7.dumps([cls(value)]), plain=True)[0]
+    assert plain == value and isinstance(plain, List) is False
 
 
 def test_nets_take_tables_of_files() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from compat.lua_tables import List
 from compat.t7.base.errors import Refusal, T7Error, type_code, unusable
 from compat.t7.base.geometry import check_dimensions, checked_strides
 from compat.t7.base.memory_allowance import bounded_by_file, claim
@@ -303,10 +304,13 @@ class Reader:
         entry = registry.find_kept(typename) if not candidates else candidates[0]
         if not candidates:
             self._refuse_unknown(typename, start)
+        obj: Any
         if entry is None or entry.fits is not None:
             entry, obj = None, TorchObject(typename, version)
         else:
             obj = entry.new(typename, version)
+            if self._options.plain and isinstance(obj, List):  # tds.Vec
+                obj = []
         self._memo[index] = obj
         frame = self._push(self._content, obj, version, entry, candidates)
         frame.is_plain = self._options.plain or any(entry.counts_from_0 for entry in candidates)

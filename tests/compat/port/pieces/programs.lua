@@ -242,3 +242,17 @@ g:seekEnd()
 print(g:position())
 g:close()
 os.remove(name)
+
+-- # tds' containers of a file
+local tds = require 'tds'
+local v, h = tds.Vec(), tds.Hash()
+for _, w in ipairs{'a', 'b'} do v:insert(w) end
+h.x = v
+h[3] = 'three'
+local path = os.tmpname()
+torch.save(path, {vec = v, hash = h})
+local d = torch.load(path)
+os.remove(path)
+for i = 1, #d.vec do print(i, d.vec[i]) end
+print(d.hash.x[2], d.hash[3], #d.hash.x)
+for k, w in pairs(d.vec) do print(k, w) end
