@@ -1715,6 +1715,7 @@ print(pl.pretty.write({1,2}))
 print(pl.utils.split('a b c')[3], pl.stringx.startswith('abc', 'a'))
 
 -- # Penlight's split
+require 'xlua'
 local utils = require 'pl.utils'
 local function show(t) local o = {} for i, v in ipairs(t) do o[i] = '<' .. v .. '>' end print(#t, table.concat(o)) end
 show(utils.split('a,b,,c,', ',')) show(utils.split('', ',')) show(utils.split(',', ',')) show(utils.split(',,', ',')) show(utils.split(' a b  c ')) show(utils.split('a.b', '.', true)) show(utils.split('a1b22c', '%d+'))
