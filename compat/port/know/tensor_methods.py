@@ -7,8 +7,14 @@ from collections.abc import Sequence
 
 import torch
 
-from compat.port.library import tensors
+from compat.port.library import results
 from compat.port.read import syntax as s
+
+# Methods of strings, files and testers that nothing but their calls tells of.
+_OTHERS = {
+    *("len", "format", "reverse", "dump", "lines", "write", "close", "seek", "flush", "setvbuf"),
+    *("run", "disable", "assert", "assertError", "assertErrorMsg", "assertTensorEq"),
+}
 
 
 def use_functions(blocks: Sequence[s.Block]) -> None:
@@ -16,7 +22,7 @@ def use_functions(blocks: Sequence[s.Block]) -> None:
     ``center(x)``, where nothing else of the program has their name.
     """
     nodes = [node for block in blocks for node in s.walk(block)]
-    taken = {n.id for n in nodes if isinstance(n, s.Name)} | tensors.names() | {*dir(torch.Tensor)}
+    taken = {n.id for n in nodes if isinstance(n, s.Name)} | {*dir(torch.Tensor)} | _OTHERS
     places = defaultdict(list)
     for node in nodes:
         if isinstance(node, (s.Index, s.Field)):
@@ -34,7 +40,8 @@ def use_functions(blocks: Sequence[s.Block]) -> None:
             if name and _method(node.values[0]) == name:  # another type's is the same
                 again[name].append((inner, node))
     for name, define in found.items():
-        if name in taken or len(places[name]) != 1 + 2 * len(again[name]):
+        is_taken = name in taken or results.is_method(name)
+        if is_taken or len(places[name]) != 1 + 2 * len(again[name]):
             continue
         _as_function(name, define)
         for inner, node in again[name]:

@@ -839,3 +839,10 @@ while true do
 end
 print(norm('x<y'))
 print(norm('x'))
+
+-- # a method that tensors get and others have, too, stays one
+function torch.DoubleTensor:len() return self:size(1) end
+function torch.DoubleTensor:option(k) return k end
+local cmd = torch.CmdLine()
+cmd:option('-n', 3, 'n')
+print(torch.ones(3):len(), ('ab'):len(), cmd:parse({}).n, torch.ones(1):option(4))
