@@ -28,6 +28,7 @@ TOLD = {Kind.TENSOR, Kind.NUMBER, Kind.STRING, Kind.TABLE, Kind.MODULE, Kind.OBJ
 PASSES = {"forward", "backward", "updateOutput", "updateGradInput", "accGradParameters"}
 _OF_LAYERS = ("updateOutput", "updateGradInput", "accGradParameters", "forward", "backward")
 _ARITHMETIC = {"+", "-", "*", "/", "%", "^", "<", ">", "<=", ">="}
+_ASKING = {"type", "torch.type", "torch.typename", "torch.isTensor", "torch.isTypeOf"}
 _OF_DIMENSIONS = {"size", "select", "narrow", "stride"}  # which they are given first
 
 
@@ -109,18 +110,29 @@ def things(known: Inference) -> Things:
 
 
 def _given(known: Inference) -> Iterator[tuple[s.Node, s.Name]]:
-    """Yield the entries of tensors that functions of the program are given, and the parameters."""
+    """Yield the entries of tensors that functions of the program are given, and the parameters.
+
+    Those of a function that asks what it was given, or gives it to itself, may be numbers and
+    tensors.
+    """
     for node in nodes(known):
         called = known.type(node.function) if isinstance(node, s.Call) and not node.method else None
         if not isinstance(node, s.Call) or called is None or called.signature is None:
             continue
         functions = called.signature.root().nodes
         parameters = functions[0].parameters if len(functions) == 1 else []
-        yield from (
-            (part, parameter)
-            for part, parameter in zip(node.arguments, parameters, strict=False)
-            if is_entry(known, part)
-        )
+        for part, parameter in zip(node.arguments, parameters, strict=False):
+            if is_entry(known, part):
+                inside = [n for n in s.walk(functions[0]) if isinstance(n, s.Call)]
+                if node not in inside and not any(_is_asked_for(parameter, n) for n in inside):
+                    yield part, parameter
+
+
+def _is_asked_for(parameter: s.Name, call: s.Call) -> bool:
+    """Return whether a call asks what a parameter is."""
+    first = call.arguments[0] if call.arguments else None
+    is_its = isinstance(first, s.Name) and first.variable is parameter.variable
+    return is_its and s.describe(call.function) in _ASKING
 
 
 def _list() -> Type:

@@ -207,10 +207,16 @@ def _filled(table: Table) -> set[str]:
 
 
 def _entries(known: Inference, things: Things) -> bool:
-    """Take the entries of a tensor for numbers, or for tensors."""
+    """Take the entries of a tensor for numbers, or for tensors; not of one that has one dimension
+    at some places, and more at others.
+    """
     unknown = [n for n in nodes(known) if is_entry(known, n) and not known.type(n).atoms]
     found = False
     for node in unknown:
+        assert isinstance(node, s.Index)
+        ranks = known.owner(node.object).ranks
+        if 1 in ranks and ranks - {1, -1}:
+            continue
         thing = things.get(key(known, node), Thing(None))
         atoms = thing.kinds({Kind.TENSOR, Kind.NUMBER})
         if len(atoms) == 1 and node not in known.guessed_nodes:
