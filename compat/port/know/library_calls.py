@@ -33,8 +33,17 @@ def reshaped(known: Inference, node: s.Node, new: Type) -> None:
     while isinstance(node, s.Call) and tensors.gives_itself(node.method):
         node = node.function
     own = known.stored(node)
-    if own is not None and own.is_tensor and new.is_tensor:
-        known.join(own, new)
+    if own is not None and new.is_tensor:
+        _reshape(known, own, tensor(new.dtypes, new.dims), set())
+
+
+def _reshape(known: Inference, own: Type, new: Type, seen: set[Type]) -> None:
+    """Note it of where its type is kept, and of all that its tensor comes from."""
+    if Kind.TENSOR in own.atoms and own not in seen:
+        seen.add(own)
+        known.changed |= own.join(new)
+        for other in [*known.flows.get(own, ())]:
+            _reshape(known, other, new, seen)
 
 
 def _lapp(known: Inference, text: s.Node) -> Type:

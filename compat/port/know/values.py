@@ -25,6 +25,8 @@ _EVENTS = {
 def believed_type(known: Inference, node: s.Node) -> Type:
     """Return the type of an expression, its first value."""
     own: Type = TYPES[type(node)](known, node)
+    if known.is_settled and own.dims == {0} and isinstance(node, (s.Name, s.Index)):
+        own = own.joined(tensor((), {-1}))  # it gets its size where nobody sees that it is this
     if not own.atoms and node in known.guessed_nodes:
         own = own.joined(known.guessed_nodes[node])
     facts = known.facts.get((known.file.path, node.start, node.end))

@@ -2027,3 +2027,47 @@ for _, v in ipairs{3, 2.5, math.huge, -math.huge, 0 / 0} do print((isInt(0)(v)))
 -- # numbers of clocks
 local start = torch.tic()
 print(type(start), 2 * start > 0, math.floor(torch.toc(start)), torch.toc(torch.tic() - 100) >= 100)
+-- # entries that functions take for numbers and tensors
+local function total(x, depth)
+  if depth == 0 then return x end
+  local s = 0
+  for i = 1, x:size(1) do s = s + total(x[i], depth - 1) end
+  return s
+end
+print(total(torch.ones(2, 3), 2), total(torch.ones(4), 1))
+local function show(x, indent)
+  if type(x) ~= 'userdata' then print(indent .. x) return end
+  for i = 1, x:size(1) do show(x[i], indent .. ' ') end
+end
+show(torch.range(1, 4):resize(2, 2), '')
+
+-- # numbers at one place, rows at another, though one place compares them
+local targets = torch.Tensor()
+local function make(kind)
+  if kind == 'rows' then targets:resize(2, 3) else targets:resize(2) end
+  targets:fill(1)
+end
+make('rows')
+print(targets[1])
+make('numbers')
+for i = 1, targets:size(1) do if targets[i] == 1 then print('one') end end
+
+-- # tensors that get other dimensions under another name
+local function center(x) return x - x:mean() end
+local function fill(b, n) local own = b own:resize(n, n):fill(n) end
+local function deep(b) fill(b, 2) end
+local x, y, z = torch.Tensor(), torch.Tensor(), torch.ones(4)
+local o, list = {x = x}, {torch.Tensor(), torch.Tensor()}
+print(center(torch.ones(2))[1])
+x:resize(3):fill(1)
+print(x[1])
+deep(x)
+deep(y)
+deep(z)
+print(x[1], y[1], z[1], center(y)[1])
+o.x:resize(2):fill(1)
+print(x[1], o.x[2])
+list[1]:resize(2):fill(5)
+print(list[1][1])
+for _, t in ipairs(list) do t:resize(1, 2):fill(3) end
+print(list[1][1])
