@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 import torch
@@ -23,10 +23,7 @@ def use_functions(blocks: Sequence[s.Block]) -> None:
     """
     nodes = [node for block in blocks for node in s.walk(block)]
     taken = {n.id for n in nodes if isinstance(n, s.Name)} | {*dir(torch.Tensor)} | _OTHERS
-    places = defaultdict(list)
-    for node in nodes:
-        if isinstance(node, (s.Index, s.Field)):
-            places[s.constant(node.key)].append(node)
+    places = Counter(n.value for n in nodes if isinstance(n, s.Constant))
     found = {
         name: node
         for block in blocks
@@ -41,7 +38,7 @@ def use_functions(blocks: Sequence[s.Block]) -> None:
                 again[name].append((inner, node))
     for name, define in found.items():
         is_taken = name in taken or results.is_method(name)
-        if is_taken or len(places[name]) != 1 + 2 * len(again[name]):
+        if is_taken or places[name] != 1 + 2 * len(again[name]):
             continue
         _as_function(name, define)
         for inner, node in again[name]:

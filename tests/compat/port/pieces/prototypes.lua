@@ -846,3 +846,6 @@ function torch.DoubleTensor:option(k) return k end
 local cmd = torch.CmdLine()
 cmd:option('-n', 3, 'n')
 print(torch.ones(3):len(), ('ab'):len(), cmd:parse({}).n, torch.ones(1):option(4))
+-- one that is asked for by a computed name, too
+function torch.DoubleTensor:halved() return self / 2 end
+for _, name in ipairs{'halved'} do print(torch.ones(1)[name](torch.ones(2)), torch.ones(1):halved()) end
