@@ -108,6 +108,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             library_calls.reshaped(known, node.function, new)
         elif rule is None and arguments and (arguments[0].is_tensor or 0 in owner.dims):
             library_calls.reshaped(known, node.function, tensor())  # x:exp(y) has y's size
+            if len(arguments) > 1:  # x:max(places, y, 1)
+                library_calls.results_taken(known, node.arguments, arguments)
         return _less_numbers(known, node, found)
     if owner.is_string:
         return library_calls.results(known, f"string.{node.method}", node, [owner, *arguments]) or [

@@ -37,6 +37,16 @@ def reshaped(known: Inference, node: s.Node, new: Type) -> None:
         _reshape(known, own, tensor(new.dtypes, new.dims), set())
 
 
+def results_taken(known: Inference, nodes: list[s.Node], kinds: list[Type]) -> None:
+    """Note that what has been empty may get the results of a call, before what it takes."""
+    tensors_given = [
+        (node, kind) for node, kind in zip(nodes, kinds, strict=False) if kind.is_tensor
+    ]
+    for node, kind in tensors_given[:-1] or tensors_given:
+        if 0 in kind.dims:
+            reshaped(known, node, tensor())
+
+
 def _reshape(known: Inference, own: Type, new: Type, seen: set[Type]) -> None:
     """Note it of where its type is kept, and of all that its tensor comes from."""
     if Kind.TENSOR in own.atoms and own not in seen:
@@ -254,12 +264,13 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
     for kind in arguments:
         if kind.signature is not None and not kind.signature.escapes:
             kind.signature.escapes = True
-    if path.startswith("torch.") and arguments and arguments[0].is_tensor:
-        found = function_results.torch_rule(path[6:], arguments)
-        if found is not None and found[1]:
+    if len(arguments) > 1 and arguments[0].is_tensor:
+        is_torch = path.startswith("torch.")
+        found = function_results.torch_rule(path[6:], arguments) if is_torch else None
+        if found is None:
+            results_taken(known, node.arguments, arguments)  # as image.scale and torch.max do
+        elif found[1] or "out={1}" in found[0].text:
             reshaped(known, node.arguments[0], tensor())
-    elif len(arguments) > 1 and arguments[0].is_tensor and 0 in arguments[0].dims:
-        reshaped(known, node.arguments[0], tensor())  # as that of image.scale
     for kind in arguments if path == "optim.FistaLS" else ():
         if kind.signature is not None:
             kind.signature.is_hook = True  # called with what it asks for, too

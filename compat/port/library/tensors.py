@@ -183,7 +183,7 @@ acos|asin|atan|cosh|sinh t torch.{name}({1}) -> t1
 cinv t               torch.reciprocal({1}) -> t1
 sum|mean|std|var|prod|norm|max|min t {1.}.{name}().item() -> n
 sum|mean|std|var|prod tn {1.}.{name}({2d}, keepdim=True) -> t1
-sum|mean|prod ttn    torch.{name}({2}, {3d}, keepdim=True, out={1}) -> t1
+sum|mean|prod ttn    torch.{name}({2}, {3d}, keepdim=True, out={1}) -> t2
 std|var tnb          {1.}.{name}({2d}, unbiased=not {3}, keepdim=True) -> t1
 norm tn              {1.}.norm({2}).item() -> n
 norm tnn             {1.}.norm({2}, {3d}, keepdim=True) -> t1

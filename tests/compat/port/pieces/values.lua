@@ -2071,3 +2071,19 @@ list[1]:resize(2):fill(5)
 print(list[1][1])
 for _, t in ipairs(list) do t:resize(1, 2):fill(3) end
 print(list[1][1])
+
+-- # results that functions put into tensors of another size
+local m, v, i, c, e = torch.Tensor(), torch.Tensor(), torch.LongTensor(), torch.Tensor(), torch.Tensor()
+for _, t in ipairs{m, v, i, c, e} do t:resize(0) end
+m:resize(2) v:resize(2) i:resize(2) c:resize(2) e:resize(2)
+print(m:dim())
+m:resize(0) c:resize(0) e:resize(0)
+torch.mean(m, torch.ones(2, 2), 1)
+torch.sort(v, i, torch.Tensor{{1, 5}, {7, 2}}, 2)
+torch.cat(c, torch.ones(1, 2), torch.ones(1, 2), 1)
+torch.eye(e, 2)
+print(m[1], v[1], i[1], c[1], e[1])
+v:resize(2)
+i:resize(2)
+v:max(i, torch.Tensor{{1, 5}, {7, 2}}, 1)
+print(v[1], i[1])
