@@ -21,6 +21,7 @@ from compat.port.know.types import (
     tensor,
 )
 from compat.port.library import results as given
+from compat.port.library import tensors
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -100,6 +101,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             for i in range(taken):
                 known.join(arguments[-1].signature.parameter(i), Type(Kind.NUMBER))
         rule = given.method_rule(node.method, arguments)
+        if tensors.gives_itself(node.method) and found:
+            found[0].parts.add(owner)
         is_out = rule is not None and "out={0}" in rule.text and rule.result != "="
         if not known.is_settled and not all(kind.atoms for kind in arguments):
             pass  # parameters are known when their calls have been seen
@@ -428,6 +431,7 @@ def _given_back(
             if not kind.atoms:
                 return signature.result(i)
             made.join(kind)
+            made.parts.add(kind)
         else:
             made.lacking = True
     return made

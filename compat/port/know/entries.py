@@ -41,7 +41,7 @@ def join(known: Inference, target: Type, new: Type) -> None:
     is_unknown = not new.atoms and not new.classes & {"loaded", OF_LUA, FROM_LUA}
     is_open = new.open or (known.is_settled and (is_unknown or _are_apart(target, new)))
     if Kind.TENSOR in new.atoms and new is not target:
-        known.flows[target].add(new)
+        target.parts.add(new)
     if target in known.guessed:
         target.open |= is_open
         target.close()

@@ -6,7 +6,6 @@ has, in the files beside this one.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from compat.port.know import (
@@ -187,7 +186,6 @@ class Inference:
         self.own_methods: dict[object, list[s.Function]] = {}  # in tables and classes, by name
         self.firsts: dict[Variable, int] = {}  # the least that loops count
         self.lasts: dict[Variable, int] = {}  # and to
-        self.flows: dict[Type, set[Type]] = defaultdict(set)  # what tensors come from
         self.counting: set[Type] = set()  # of what loops count, from what is not yet known
         self.falling: set[Variable] = set()  # what loops count down to 1
         self.cutting: set[Variable] = set()  # what loops count that take the end of a list away

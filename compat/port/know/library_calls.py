@@ -32,7 +32,7 @@ def reshaped(known: Inference, node: s.Node, new: Type) -> None:
     """Note that a variable's tensor has another number of dimensions from here on."""
     while isinstance(node, s.Call) and tensors.gives_itself(node.method):
         node = node.function
-    own = known.stored(node)
+    own = known.type(node) if isinstance(node, s.Call) else known.stored(node)
     if own is not None and new.is_tensor:
         _reshape(known, own, tensor(new.dtypes, new.dims), set())
 
@@ -52,7 +52,7 @@ def _reshape(known: Inference, own: Type, new: Type, seen: set[Type]) -> None:
     if Kind.TENSOR in own.atoms and own not in seen:
         seen.add(own)
         known.changed |= own.join(new)
-        for other in [*known.flows.get(own, ())]:
+        for other in [*own.parts]:
             _reshape(known, other, new, seen)
 
 

@@ -55,8 +55,19 @@ class Type:
     """
 
     __slots__ = (
-        "atoms", "buffer", "classes", "dims", "dtypes", "function", "lacking", "open", "strided",
-        "table", "thin", "zero",
+        "atoms",
+        "buffer",
+        "classes",
+        "dims",
+        "dtypes",
+        "function",
+        "lacking",
+        "open",
+        "parts",
+        "strided",
+        "table",
+        "thin",
+        "zero",
     )  # fmt: skip
 
     def __init__(self, *atoms: Kind, table: Table | None = None, function: Any = None) -> None:
@@ -64,6 +75,7 @@ class Type:
         self.dtypes: set[str] = set()
         self.dims: set[int] = set()
         self.classes: set[str] = set()
+        self.parts: set[Type] = set()  # of a tensor: the types of what it may be
         self.table = table
         self.function: Signature | None = function
         self.open = self.buffer = self.strided = self.thin = self.zero = self.lacking = False
@@ -185,13 +197,14 @@ class Type:
         both = Type()
         both.join(self)
         both.join(other)
+        both.parts = {self, other}
         return both
 
     def without(self, *atoms: Kind) -> Type:
         """Return the type without some of its possibilities."""
         copy = Type(*(self.atoms - set(atoms)), table=self.table, function=self.function)
         copy.dtypes, copy.dims, copy.classes = self.dtypes, self.dims, self.classes
-        copy.open, copy.buffer = self.open, self.buffer
+        copy.open, copy.buffer, copy.parts = self.open, self.buffer, {self}
         copy.strided, copy.thin, copy.zero = self.strided, self.thin, self.zero
         copy.lacking = self.lacking and Kind.NIL not in atoms
         return copy

@@ -237,10 +237,7 @@ def _binary(known: Inference, node: s.Binary) -> Type:
             shape.uses.add("default")
         if isinstance(chosen, s.Binary) and chosen.operator == "and":
             left = known.type(chosen.right)  # what is false is not what it gives
-        joined = left.without(Kind.NIL)
-        copy = Type()
-        copy.join(joined)
-        copy.join(right)
+        copy = left.without(Kind.NIL).joined(right)
         if known.is_settled and left.atoms and not right.atoms:
             copy.open = True
         if known.is_settled and not left.atoms and isinstance(chosen, s.Call):

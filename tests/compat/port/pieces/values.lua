@@ -2087,3 +2087,15 @@ v:resize(2)
 i:resize(2)
 v:max(i, torch.Tensor{{1, 5}, {7, 2}}, 1)
 print(v[1], i[1])
+
+-- # tensors that are one of several, and get other dimensions
+local function pick(a, b, is_first) if is_first then return a end return b end
+local x, y, z, v = torch.Tensor(), torch.Tensor(), torch.Tensor(), torch.Tensor()
+x:resize(2):fill(1) y:resize(2):fill(2) z:resize(2):fill(3) v:resize(2):fill(4)
+print(x[1], y[1], z[1], v[1])
+pick(x, y, true):resize(2, 2):fill(3)
+local own = z or torch.Tensor()
+own:resize(1, 2)
+local same = v:fill(5)
+same:resize(1, 2)
+print(x[1], y[1], z[1], v[1])
