@@ -102,7 +102,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
                 known.join(arguments[-1].signature.parameter(i), Type(Kind.NUMBER))
         rule = given.method_rule(node.method, arguments)
         if tensors.gives_itself(node.method) and found:
-            found[0].parts.add(owner)
+            found[0].parts |= owner.sources
         is_out = rule is not None and "out={0}" in rule.text and rule.result != "="
         if not known.is_settled and not all(kind.atoms for kind in arguments):
             pass  # parameters are known when their calls have been seen
@@ -431,7 +431,7 @@ def _given_back(
             if not kind.atoms:
                 return signature.result(i)
             made.join(kind)
-            made.parts.add(kind)
+            made.parts |= kind.sources
         else:
             made.lacking = True
     return made

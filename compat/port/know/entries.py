@@ -40,8 +40,9 @@ def join(known: Inference, target: Type, new: Type) -> None:
     # What is unknown when all is settled stays a possibility.
     is_unknown = not new.atoms and not new.classes & {"loaded", OF_LUA, FROM_LUA}
     is_open = new.open or (known.is_settled and (is_unknown or _are_apart(target, new)))
-    if Kind.TENSOR in new.atoms and new is not target:
-        target.parts.add(new)
+    target.is_kept = True
+    if Kind.TENSOR in new.atoms:
+        target.parts |= new.sources
     if target in known.guessed:
         target.open |= is_open
         target.close()

@@ -32,9 +32,15 @@ def reshaped(known: Inference, node: s.Node, new: Type) -> None:
     """Note that a variable's tensor has another number of dimensions from here on."""
     while isinstance(node, s.Call) and tensors.gives_itself(node.method):
         node = node.function
-    own = known.type(node) if isinstance(node, s.Call) else known.stored(node)
-    if own is not None and new.is_tensor:
-        _reshape(known, own, tensor(new.dtypes, new.dims), set())
+    own = None if isinstance(node, s.Call) else known.stored(node)
+    waiting = {*known.type(node).sources} if own is None else {own}
+    done: set[Type] = set()  # where its type is kept, and what its tensor comes from
+    while new.is_tensor and waiting:
+        own = waiting.pop()
+        if Kind.TENSOR in own.atoms:
+            done.add(own)
+            known.changed |= own.join(new)
+            waiting |= own.parts - done
 
 
 def results_taken(known: Inference, nodes: list[s.Node], kinds: list[Type]) -> None:
@@ -45,15 +51,6 @@ def results_taken(known: Inference, nodes: list[s.Node], kinds: list[Type]) -> N
     for node, kind in tensors_given[:-1] or tensors_given:
         if 0 in kind.dims:
             reshaped(known, node, tensor())
-
-
-def _reshape(known: Inference, own: Type, new: Type, seen: set[Type]) -> None:
-    """Note it of where its type is kept, and of all that its tensor comes from."""
-    if Kind.TENSOR in own.atoms and own not in seen:
-        seen.add(own)
-        known.changed |= own.join(new)
-        for other in [*own.parts]:
-            _reshape(known, other, new, seen)
 
 
 def _lapp(known: Inference, text: s.Node) -> Type:

@@ -73,11 +73,10 @@ def is_tested_list(known: Inference, node: s.Node) -> bool:
     """Return whether an expression asks whether a variable is a table, and only lists will do."""
     found = test_of(node)
     shape = None if found is None else known.tested_tables.get(found[0].variable)
-    if shape is not None and found is not None:  # from before anything was known of the variable
-        shape = known.of(found[0].variable).shape or shape
-    return (
-        found is not None and found[1] == Kind.TABLE and shape is not None and shape.root().is_list
-    )
+    if found is None or shape is None or found[1] != Kind.TABLE:
+        return False
+    own = known.of(found[0].variable).shape  # what has become known of it since
+    return shape.root().is_list and (own is None or "meta" not in own.uses)
 
 
 def seen_class(known: Inference, facts: list[str]) -> Class | None:

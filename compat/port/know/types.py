@@ -55,19 +55,8 @@ class Type:
     """
 
     __slots__ = (
-        "atoms",
-        "buffer",
-        "classes",
-        "dims",
-        "dtypes",
-        "function",
-        "lacking",
-        "open",
-        "parts",
-        "strided",
-        "table",
-        "thin",
-        "zero",
+        "atoms", "buffer", "classes", "dims", "dtypes", "function", "is_kept", "lacking", "open",
+        "parts", "strided", "table", "thin", "zero",
     )  # fmt: skip
 
     def __init__(self, *atoms: Kind, table: Table | None = None, function: Any = None) -> None:
@@ -75,7 +64,8 @@ class Type:
         self.dtypes: set[str] = set()
         self.dims: set[int] = set()
         self.classes: set[str] = set()
-        self.parts: set[Type] = set()  # of a tensor: the types of what it may be
+        self.is_kept = False  # of a variable, field, entry, parameter or result
+        self.parts: set[Type] = set()  # of a tensor: the kept types of what it may be
         self.table = table
         self.function: Signature | None = function
         self.open = self.buffer = self.strided = self.thin = self.zero = self.lacking = False
@@ -174,6 +164,11 @@ class Type:
         return self.only(Kind.STRING)
 
     @property
+    def sources(self) -> set[Type]:
+        """Return the kept types that it comes from."""
+        return {self} if self.is_kept else self.parts
+
+    @property
     def ranks(self) -> set[int]:
         """Return how many dimensions it may have where it is not empty (-1: any number)."""
         return self.dims - {0} or {-1}
@@ -197,14 +192,14 @@ class Type:
         both = Type()
         both.join(self)
         both.join(other)
-        both.parts = {self, other}
+        both.parts = self.sources | other.sources
         return both
 
     def without(self, *atoms: Kind) -> Type:
         """Return the type without some of its possibilities."""
         copy = Type(*(self.atoms - set(atoms)), table=self.table, function=self.function)
         copy.dtypes, copy.dims, copy.classes = self.dtypes, self.dims, self.classes
-        copy.open, copy.buffer, copy.parts = self.open, self.buffer, {self}
+        copy.open, copy.buffer, copy.parts = self.open, self.buffer, {*self.sources}
         copy.strided, copy.thin, copy.zero = self.strided, self.thin, self.zero
         copy.lacking = self.lacking and Kind.NIL not in atoms
         return copy

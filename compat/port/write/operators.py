@@ -383,7 +383,10 @@ def cases_of(node: s.Binary, draft: Draft) -> list[tuple[s.Node, s.Node]]:
         if not isinstance(case, s.Binary) or case.operator != "and":
             return []
         kind = draft.types.type(case.right)
+        own = s.describe(case.left)
+        is_tested = own == s.describe(case.right) and "…" not in own
         may_fail = kind.may(Kind.NIL, Kind.BOOLEAN) or _is_of_some(case.right, draft)
+        may_fail &= not is_tested
         if may_fail and not _is_computed(case.right):
             return []
         found.append((case.left, case.right))
