@@ -42,6 +42,25 @@ def selection(owner: Code, key: s.Node, kind: Type, draft: Draft) -> tuple[Code,
     return code.call("lua.index", owner, draft.value(key)), False
 
 
+def _is_range(node: s.Node, draft: Draft) -> bool:
+    """Return whether a variable is ``{first, last}``, neither of them counted from the end."""
+    given = draft.types.sources.get(node.variable, []) if isinstance(node, s.Name) else []
+    made = [value for value in given if not _is_nil(value)]
+    return bool(made) and all(
+        isinstance(value, s.Table)
+        and len(value.fields) == 2
+        and all(
+            f.key is None and draft.types.type(f.value).is_number and not s.is_negative(f.value)
+            for f in value.fields
+        )
+        for value in made
+    )
+
+
+def _is_nil(node: s.Node) -> bool:
+    return isinstance(node, s.Constant) and node.value is None
+
+
 def slices(owner: Code, key: s.Table, kind: Type, draft: Draft) -> tuple[Code, bool | None]:
     """``x[{{a, b}, i}]``."""
     parts = []
@@ -64,6 +83,9 @@ def slices(owner: Code, key: s.Table, kind: Type, draft: Draft) -> tuple[Code, b
         elif draft.types.type(value).is_number:
             parts.append(str(place(value, draft)))
             taken += 1
+        elif _is_range(value, draft):
+            name = draft.prefix(value).atom
+            parts.append(code.sliced(f"{name}[0] - 1", f"{name}[1]"))
         else:
             draft.unknown(value, "indices")
             return code.call("lua.index", owner, draft.any(key)), None

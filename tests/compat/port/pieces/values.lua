@@ -2099,3 +2099,17 @@ own:resize(1, 2)
 local same = v:fill(5)
 same:resize(1, 2)
 print(x[1], y[1], z[1], v[1])
+
+-- # parts of tensors between the entries of a table
+local first, last = nil, nil
+if not os.getenv('THAT_NOBODY_SETS') then
+  first, last = {1, 2}, {3, 3}
+else
+  first = {2, 3}
+  last = {1, 1}
+end
+local data = torch.range(1, 24):resize(2, 3, 2, 2)
+print(data[{ {}, first, {}, {} }]:size(), data[{ {}, first }]:sum(), data[{ 1, last, {}, 2 }]:sum())
+data[{ {}, first, {}, {} }]:fill(0)
+local behind = {2, -1}
+print(data:sum(), data[{ {}, behind }]:sum())
