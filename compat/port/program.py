@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from compat.port.know.class_libraries import without_class_libraries
+from compat.port.forms.class_libraries import without_class_libraries
+from compat.port.forms.filled_tables import fill_tables
+from compat.port.forms.metatables import use_own_metatables
+from compat.port.forms.renewed import renew
+from compat.port.forms.singletons import find_singletons
+from compat.port.forms.tensor_methods import use_functions
 from compat.port.know.files import File
-from compat.port.know.filled_tables import fill_tables
 from compat.port.know.inference import Inference
-from compat.port.know.metatables import use_own_metatables
 from compat.port.know.naming import name_variables
-from compat.port.know.renewed import renew
 from compat.port.know.scopes import Scopes, Variable
-from compat.port.know.singletons import find_singletons
-from compat.port.know.tensor_methods import use_functions
 from compat.port.know.trace import Facts, traced
 from compat.port.project.drafting import Converted, Made, convert_file
 from compat.port.project.following import Program, follow, starts

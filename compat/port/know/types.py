@@ -237,9 +237,7 @@ class Type:
 
 
 def tensor(dtypes: Iterable[str] = (), dims: Iterable[int] = (-1,)) -> Type:
-    """Return a tensor, of these types and numbers of dimensions: 0 if it is empty, -1 for any
-    number, nothing while what they come from has not been gone through.
-    """
+    """Return a tensor. ``dims``: 0 if it is empty, -1 any number, none while nothing is known."""
     made = Type(Kind.TENSOR)
     made.dtypes, made.dims = set(dtypes) or {"?"}, set(dims)
     return made
@@ -404,8 +402,7 @@ class Signature:
     # Which parameters, or entries of one under another, each result may be; and what else.
     origins: dict[int, set[Origin]] = field(default_factory=lambda: defaultdict(set))
     other: dict[int, Type] = field(default_factory=lambda: defaultdict(Type))
-    # How many results its functions give, None's those that are not the program's; -1: any number.
-    by_node: dict[Any, set[int]] = field(default_factory=dict)
+    by_node: dict[Any, set[int]] = field(default_factory=dict)  # counts; -1: any; None: Lua's
     nodes: list[Any] = field(default_factory=list)
     into: Signature | None = None
     calls: set[int] = field(default_factory=set)  # how many arguments it is called with
@@ -434,8 +431,7 @@ class Signature:
             (a if a.choices else b).choose([a, b])
             return
         b.into = a
-        for node, counts in b.by_node.items():
-            a.by_node[node] = a.by_node.get(node, set()) | counts
+        a.by_node |= {node: a.by_node.get(node, set()) | b.by_node[node] for node in b.by_node}
         a.nodes += b.nodes
         a.calls |= b.calls
         a.escapes |= b.escapes
@@ -484,8 +480,7 @@ class Signature:
     def count(self) -> int | None:
         """The number of results that all of the functions give; None if that is open.
 
-        A function of the program's that gives fewer at times gives None for them, unless somebody
-        counts.
+        One of the program's that gives fewer at times gives None for them, unless somebody counts.
         """
         counts, root = self.counts, self.root()
         if root.choices:
