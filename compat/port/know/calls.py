@@ -62,7 +62,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         callee = known.type(node.function)
         if (made := library_calls.checker(known, node)) is not None:
             return made
-        if _is_of_lua(callee) or (path or "").startswith(_OF_TABLES_OF_LUA):
+        is_lua_s = path is not None and path.split(".")[0] in known.absent
+        if is_lua_s or _is_of_lua(callee) or (path or "").startswith(_OF_TABLES_OF_LUA):
             return [of_lua(FROM_LUA)]
         event = own_event(known, "__call", callee)
         if event is not None and callee.signature is None:
@@ -168,7 +169,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
 
 def _is_of_lua(kind: Type) -> bool:
     """Return whether a value is one that only the Lua runtime has or gives."""
-    return bool(kind.classes & {OF_LUA, FROM_LUA}) and kind.atoms <= {Kind.NIL}
+    is_given = bool(kind.classes & {OF_LUA, FROM_LUA}) and kind.atoms <= {Kind.NIL}
+    return is_given or kind.only(Kind.LUA, Kind.NIL)
 
 
 def _less_numbers(known: Inference, node: s.Call, found: list[Type]) -> list[Type]:

@@ -306,7 +306,8 @@ def _index(known: Inference, node: s.Index) -> Type:
     entry = Type()
     entry.buffer, entry.thin = owner.buffer, owner.thin
     entry.open = Kind.OTHER in owner.atoms  # tds' containers may hold others of their kind
-    entry.classes = {FROM_LUA} if entry.open else owner.classes & {FROM_LUA}
+    is_lua_s = bool(owner.atoms & {Kind.OTHER, Kind.LUA})
+    entry.classes = {FROM_LUA} if is_lua_s else owner.classes & {FROM_LUA}
     return entry
 
 

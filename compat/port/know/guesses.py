@@ -80,6 +80,24 @@ def _left(known: Inference, things: Things) -> bool:
     return found
 
 
+def _objects(known: Inference, things: Things) -> bool:
+    """Take what a package gives for an object where it has methods that nothing of Torch7's has."""
+    found = False
+    for thing in things.values():
+        own = thing.own
+        if own is None or own.atoms - {Kind.NIL} or not own.is_given_by_lua:
+            continue
+        if any(is_lua_s(known, name) for name in thing.methods):
+            _take(known, own, Type(Kind.LUA))
+            found = True
+    return found
+
+
+def is_lua_s(known: Inference, name: str) -> bool:
+    """Return whether only objects of packages that are Lua's have a method of this name."""
+    return not results.is_method(name) and name not in known.own_methods
+
+
 def _loaded(known: Inference, things: Things) -> bool:
     """Take what is loaded from files, and read by name, for tables; not what has the fields of an
     object of the program.
@@ -284,5 +302,6 @@ def _expressions(known: Inference, things: Things) -> bool:
 
 
 _STEPS: tuple[Callable[[Inference, Things], bool], ...] = (
-    _seen, _given, _layers, _left, _loaded, _alike, _entries, _namesakes, _keys, _expressions,
+    _objects, _seen, _given, _layers, _left, _loaded, _alike, _entries, _namesakes, _keys,
+    _expressions,
 )  # fmt: skip

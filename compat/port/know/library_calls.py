@@ -202,6 +202,8 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
             return [known.class_type(klass), Type() if base is None else known.class_type(base)]
     if path in ("loadstring", "loadfile", "load"):
         return [of_lua(FROM_LUA)]  # and so is what it gives
+    if path == "ffi.load":
+        return [of_lua()]
     if path == "torch.deserialize" and len(node.arguments) == 1:  # a deep copy
         inner = node.arguments[0]
         if isinstance(inner, s.Call) and known.dotted(inner.function) == "torch.serialize":

@@ -10,6 +10,7 @@ from compat.port.know.narrowing import tested as test_of
 from compat.port.know.registry import TYPES
 from compat.port.know.types import Kind, Table, Type, tensor
 from compat.port.read import syntax as s
+from compat.t7.objects import registry
 
 if TYPE_CHECKING:
     from compat.port.know.inference import Inference
@@ -92,7 +93,7 @@ def believed(known: Inference, own: Type, facts: list[str]) -> Type:
     both.buffer, both.zero = own.buffer, own.zero
     for fact in facts:
         klass = known.seen_class([fact])
-        both.join(_seen_type(fact) if klass is None else klass.object)
+        both.join(_seen_type(fact, own.is_given_by_lua) if klass is None else klass.object)
     if Kind.NUMBER in both.atoms and own.atoms & {Kind.INT, Kind.FLOAT}:
         both.atoms |= own.atoms & {Kind.INT, Kind.FLOAT}
         both.atoms -= {Kind.NUMBER} if Kind.NUMBER not in own.atoms else set()
@@ -142,11 +143,14 @@ def was_seen(known: Inference, node: s.Node) -> bool:
     return (known.file.path, node.start, node.end) in known.facts
 
 
-def _seen_type(description: str) -> Type:
+def _seen_type(description: str, is_given_by_lua: bool) -> Type:
     """Return the type that a trace saw: ``tensor Double 2``, ``class nn.Linear``, ``int``,
     ``list`` …
     """
     kind, *more = description.split()
+    is_known = kind != "object" and (kind != "class" or registry.provide(more[0]))
+    if is_given_by_lua and not is_known:
+        return Type(Kind.LUA)
     if kind == "tensor":
         made = tensor([more[0]], [int(more[1])])
         made.strided = more[2:] == ["strided"]

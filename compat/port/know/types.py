@@ -33,6 +33,7 @@ class Kind(str, Enum):
     MODULE = "module"  # an object of compat's
     PACKAGE = "package"
     FILE = "file"
+    LUA = "lua"  # an object that the Lua runtime has
     OTHER = "other"
 
 

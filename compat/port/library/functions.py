@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -94,9 +95,12 @@ def function(path: str, node: s.Call, draft: Draft) -> Code:
         return torch_function(name, node, draft)
     if head in PYTHON and name and has(head, name):
         return _of_package(path, node, draft)
-    called = constructor_or_event(path) or original(path, draft).text
-    made = code.call(called, *draft.arguments(node))
-    return Code(made.text, spread=draft.types.count(node))
+    arguments, count = draft.arguments(node), draft.types.count(node)
+    if (called := constructor_or_event(path)) is not None:
+        return Code(code.call(called, *arguments).text, spread=count)
+    called = original(path, draft).text
+    every = code.call(re.sub(r"\.(\w+)$", r'["\1"]', called), *arguments)
+    return code.single(called, every, arguments, count)
 
 
 def _of_package(path: str, node: s.Call, draft: Draft) -> Code:

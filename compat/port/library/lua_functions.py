@@ -157,7 +157,8 @@ coroutine.running    lua.coroutine.running()#2
 coroutine.resume     lua.coroutine.resume({*})#?
 coroutine.yield      lua.coroutine.yield_({*})#?
 bit.bor|band|bxor|bnot|lshift|rshift|tobit -> i
-ffi.new|cast         -> x
+ffi.load             lua.library({*})
+ffi.new|cast|gc      -> lua
 ffi.sizeof           -> i
 utils.split          lua.pieces({*}) -> list of s
 tablex.size          -> i

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from compat.lua_tables import attribute
 from compat.port.know.evidence import PASSES
+from compat.port.know.guesses import is_lua_s
 from compat.port.know.shapes import is_maker
 from compat.port.know.types import Kind, Type
 from compat.port.library import packages, results, rules, tensors
@@ -20,6 +21,9 @@ from compat.port.write.operators import dimensions
 from compat.port.write.places import place, stop
 from compat.port.write.python_names import method_name
 from compat.t7.objects import registry
+
+# Methods that all tables of Lua have in Python.
+OF_TABLES = {"keys", "items", "entries", "replace_each"}
 
 
 def method(node: s.Call, draft: Draft) -> Code:
@@ -119,6 +123,12 @@ def method(node: s.Call, draft: Draft) -> Code:
         return Code(made.text, spread=draft.types.count(node))
     if name in _ALIKE and not node.arguments and name not in draft.types.own_methods:
         return Code(f"{owner.atom}.{name}()")
+    if _is_lua_s(kind, name, draft):
+        arguments = draft.arguments(node)
+        every = code.call("lua.method", owner, f'"{name}"', *arguments)
+        return code.single(
+            f"{owner.atom}.{attribute(name)}", every, arguments, draft.types.count(node)
+        )
     if not kind.atoms:
         draft.unknown(node.function, "calls")
     guess = results.owner_of(name, [draft.types.type(a) for a in node.arguments])
@@ -134,6 +144,14 @@ def method(node: s.Call, draft: Draft) -> Code:
         return Code(made.text, spread=own or results.module_count(name) or count)
     made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
     return Code(made.text, spread=draft.types.count(node))
+
+
+def _is_lua_s(kind: Type, name: str, draft: Draft) -> bool:
+    """Return whether a method can only be one of an object that a package of Lua's gives."""
+    if name.startswith("__") or name in OF_TABLES:
+        return False
+    is_any = kind.is_given_by_lua and not kind.atoms - {Kind.NIL}
+    return kind.only(Kind.LUA, Kind.NIL) or (is_any and is_lua_s(draft.types, name))
 
 
 def _for_nets(node: s.Call, arguments: list[Code], draft: Draft) -> list[Code]:

@@ -152,7 +152,8 @@ def rule_types(rule: Rule, subject: list[Type], arguments: list[Type]) -> list[T
 _KINDS = {
     "i": Kind.INT, "n": Kind.FLOAT, "?": Kind.NUMBER, "s": Kind.STRING, "b": Kind.BOOLEAN,
     "y": Kind.SIZES, "p": Kind.POINTER, "z": Kind.STORAGE, "m": Kind.MODULE, "mask": Kind.MASK,
-    "nil": Kind.NIL, "other": Kind.OTHER, "file": Kind.FILE, "function": Kind.FUNCTION,
+    "nil": Kind.NIL, "other": Kind.OTHER, "lua": Kind.LUA, "file": Kind.FILE,
+    "function": Kind.FUNCTION,
 }  # fmt: skip
 
 

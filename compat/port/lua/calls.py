@@ -17,10 +17,19 @@ import torch
 from compat.lua_tables import attribute
 from compat.nn.core.node import Node
 from compat.port.lua.errors import is_library, value_of
-from compat.port.lua.kinds import typename
-from compat.port.lua.modules import kept, module, returned_by
+from compat.port.lua.kinds import is_of_lua, typename
+from compat.port.lua.modules import as_package, kept, module, returned_by
 from compat.port.lua.objects import script_classes
-from compat.port.lua.runtime import Original, Storage, call_method, method_of, package
+from compat.port.lua.runtime import (
+    Original,
+    Storage,
+    call_method,
+    call_once,
+    function_of,
+    method_of,
+    once,
+    package,
+)
 from compat.port.lua.tables import index, length, metamethod
 from compat.port.lua.text import Error
 from compat.port.lua.values import results, truth, values
@@ -77,6 +86,8 @@ def call(function: Any, *args: Any) -> Any:
     """Return a call of what may be a table or class with ``__call``, or take another number of
     arguments.
     """
+    if hasattr(type(function), "all_results"):  # of Lua
+        return results(function.all_results(*args))
     handler = metamethod(function, "__call")
     if handler is not None:
         return handler(function, *args)
@@ -114,6 +125,10 @@ def method(owner: Any, name: str, *args: Any) -> Any:
     if isinstance(owner, Storage) and name in vars(Storage):
         return getattr(owner, name)(*args)
     if isinstance(owner, (torch.Tensor, torch.Size, Storage)):
+        return call_method(owner, name, *args)
+    if is_of_lua(owner):
+        return call(owner[name], owner, *args)
+    if isinstance(owner, Original):
         return call_method(owner, name, *args)
     if owner is None:
         raise TypeError("attempt to index a nil value")
@@ -172,7 +187,7 @@ def _of_lua(function: Any) -> Any:
     package_name, _, rest = str(getattr(function, "__module__", "")).partition(".")
     place = rest.split(".")[0] or package_name
     owner, name = getattr(function, "__self__", None), getattr(function, "__name__", None)
-    if isinstance(function, functools.partial) and function.func is call_method:
+    if isinstance(function, functools.partial) and function.func in (call_method, call_once):
         owner, name = function.args
     elif package_name not in ("compat", "math") or name is None or function is dofile:
         return function
@@ -182,7 +197,7 @@ def _of_lua(function: Any) -> Any:
             _load_package_of(owner)
         found = method_of(owner, name) if is_checked else None
         return function if found is None else functools.partial(found.all_results, owner)
-    found = getattr(package("_G" if place == "port" else place), name, None)
+    found = package("_G" if place == "port" else place)[name]
     return getattr(found, "all_results", function)
 
 
@@ -194,12 +209,23 @@ def _succeeded(function: Any, found: Any) -> tuple[Any, ...]:
     return (True,) if gives_nothing else (True, *values(found))
 
 
+# A table with a metatable stays Lua's.
+_REQUIRE = """
+function(name)
+   local found = require(name)
+   if type(found) == 'table' and not getmetatable(found) then setmetatable(found, {}) end
+   return found
+end
+"""
+
+
 def require(name: str, *beside: str | None) -> Any:
     """Return a package of Lua, in the Lua runtime. With ``beside``, the package of the file that
     asks, what the draft of a Lua file returns.
     """
     if not beside:
-        return package("_G").require(name)
+        made = as_package(function_of(_REQUIRE)(name))
+        return once(made) if callable(made) and not is_of_lua(made) else made
     found = _draft(name, *beside)
     return kept(_in_lua(name, "require") if found is None else returned_by(found, "exports"))
 
@@ -230,7 +256,7 @@ def _in_lua(path: str, how: str) -> Any:
     for file in (Path(path), Path(f"{path}.lua"), Path(f"{path.replace('.', '/')}.lua")):
         if file.is_file():
             return module(file.name, str(file))
-    return getattr(package("_G"), how)(path)
+    return package("_G")[how](path)
 
 
 def with_total_weight(criterion: Any, *args: Any) -> tuple[float, float]:

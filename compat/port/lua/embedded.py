@@ -18,10 +18,10 @@ from compat.lua_tables import attribute, field
 from compat.port.lua import coroutine
 from compat.port.lua.errors import is_library, is_of_draft, value_at_origin, value_of
 from compat.port.lua.objects import Object
-from compat.port.lua.runtime import Original, Storage, function_of, taken
+from compat.port.lua.runtime import Original, Storage, call_once, function_of, once, taken
 from compat.port.lua.tables import pairs
 from compat.port.lua.text import bytes_as_text
-from compat.port.lua.values import results, values
+from compat.port.lua.values import first, results, values
 from compat.t7.objects import registry
 from compat.tensor_types import CUDA_TYPES, type_name
 
@@ -91,11 +91,15 @@ end
 
 
 class Instance(LuaTable):
-    """A table of Lua with a metatable: its class's functions are methods here."""
+    """A table of Lua with a metatable: ``x.f()`` is the first result of ``x:f()``.
+
+    In a package, and in what is in it, ``x.f()`` is that of ``x.f()``; ``x["f"]`` is the function.
+    """
 
     def __init__(self, state: Runtime, table: Any) -> None:
         super().__init__(state, table)
-        self.__dict__["__has__"] = lambda name: state.access("has", table, name)
+        own = {"__has__": lambda name: state.access("has", table, name), "__is_package__": False}
+        self.__dict__.update(own)
 
     def __iter__(self) -> Iterator[Any]:
         """Go through the values of a list, such as Penlight's, and the keys of all else."""
@@ -106,12 +110,21 @@ class Instance(LuaTable):
             raise AttributeError(name)
         name = field(name)
         found = self[name]
-        if callable(found) and not isinstance(found, type) and not self.__dict__["__has__"](name):
-            return functools.partial(found, self)
+        own = self.__dict__
+        if isinstance(found, Instance):
+            vars(found)["__is_package__"] = own["__is_package__"]
+        elif callable(found) and not isinstance(found, type):
+            is_method = not own["__is_package__"]
+            return functools.partial(call_once, self, name) if is_method else once(found)
         return found
 
+    def all_results(self, *args: Any) -> tuple[Any, ...]:
+        """Return all that a call gives."""
+        return tuple(map(taken, values(super().__call__(*args))))
+
     def __call__(self, *args: Any) -> Any:
-        return taken(super().__call__(*args))
+        found = self.all_results(*args)
+        return first(found) if self.__dict__["__is_package__"] else results(found)
 
     def __eq__(self, other: object) -> bool:
         return bool(function_of("function(a, b) return a == b end")(self, other))

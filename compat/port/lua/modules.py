@@ -210,7 +210,8 @@ def module(lua: str, beside: str, *args: str) -> Any:
     text = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     if text.startswith(b"#"):
         text = b"--" + text
-    return _prepared()["file"](bytes_as_text(text), f"@{path}", *args)
+    found = _prepared()["file"](bytes_as_text(text), f"@{path}", *args)
+    return results(map(as_package, values(found)))
 
 
 def main(lua: str, beside: str) -> Any:
@@ -373,8 +374,15 @@ def returned_by(module: str, name: str, is_run: bool = False) -> Any:
 
 def kept(found: Any) -> Any:
     """Return what ``require`` keeps of what a file returns: the first value, or true."""
-    value = first(found)
+    value = as_package(first(found))
     return True if value is None else value
+
+
+def as_package(value: Any) -> Any:
+    """Return a value, of which a table of Lua holds functions and not methods."""
+    if is_of_lua(value):
+        vars(value)["__is_package__"] = True
+    return value
 
 
 def run_again(module: str, name: str = "exports", missing: Any = None) -> Any:

@@ -10,7 +10,7 @@ import torch as _torch
 
 from compat import nn
 from compat import torch as torch7
-from compat.lua_tables import field
+from compat.lua_tables import ForeignTable, field
 
 # Before the results it tells which of them are storages, which come as tensors.
 _CALL = """
@@ -175,6 +175,11 @@ def called(function: Any, *args: Any) -> Any:
     return found if len(found) > 1 else next(iter(found), None)
 
 
+def called_once(function: Any, *args: Any) -> Any:
+    """Return the first result; None if there is none."""
+    return next(iter(all_results(function, *args)), None)
+
+
 def call_method(owner: Any, name: str, *args: Any) -> Any:
     """``owner:name(…)`` in Lua."""
     if name.startswith(("cuda", "getDevice")):
@@ -188,8 +193,19 @@ def method_of(owner: Any, name: str) -> _Function | None:
     return None if found is None else _Function(found)
 
 
+def call_once(owner: Any, name: str, *args: Any) -> Any:
+    """Return the first result of ``owner:name(…)`` in Lua."""
+    return called_once(name, owner, *args)
+
+
+_GIVE_TWO = {"parameters", "getParameters", "findModules"}  # methods of nn.Module
+
+
 class Original:
-    """An object that only Lua has: ``file.readInt()`` is ``file:readInt()``."""
+    """An object that only Lua has: ``file.readInt()`` is the first result of ``file:readInt()``.
+
+    ``lua.method`` gives all results. Those of ``nn.Module`` that give two do so.
+    """
 
     def __init__(self, handle: Any) -> None:
         self.__dict__["__handle__"] = handle
@@ -199,7 +215,8 @@ class Original:
             raise AttributeError(name)
         name = field(name)
         found = called(function_of(_FIELD), self, name)
-        return functools.partial(call_method, self, name) if callable(found) else found
+        gives = call_method if name in _GIVE_TWO else call_once
+        return functools.partial(gives, self, name) if callable(found) else found
 
     def __getitem__(self, key: Any) -> Any:
         return called(function_of(_FIELD), self, key)
@@ -242,11 +259,18 @@ def call_operator(operator: str, a: Any, b: Any) -> Any:
     return function_of(f"function(a, b) return a {operator} b end")(_given(a), _given(b))
 
 
-_EXPRESSIONS = {"_G": "_G", "pl": "require('pl.import_into')()"}  # others: by their names
+_EXPRESSIONS = {  # others: by their names
+    "_G": "_G",
+    "pl": "require('pl.import_into')()",
+    "ffi.C": "require('ffi').C",
+}
 
 
 class Package:
-    """A package of Lua: ``package("paths").uname()``."""
+    """A package of Lua: ``package("paths").uname()`` gives the first result of ``paths.uname()``.
+
+    ``package("paths")["uname"]`` is the function, which gives all; so do those of ``torch``.
+    """
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
@@ -254,6 +278,16 @@ class Package:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if (inner := f"{self.__name__}.{name}") in _EXPRESSIONS:
+            return package(inner)
+        found = self[name]
+        if isinstance(found, _Function):
+            return found if self.__name__ == "torch" else once(found)
+        if isinstance(found, ForeignTable):
+            vars(found)["__is_package__"] = True
+        return found
+
+    def __getitem__(self, name: str) -> Any:
         if self.__name__ == "torch" and name.startswith("Cuda"):
             draft_runtime().require("cutorch")
         look = function_of(_ENTRY % self._found())
@@ -300,6 +334,26 @@ class _Function:
         called(function_of(_ASSIGN), self._function, name, value)
 
     __setitem__ = __setattr__
+
+
+class _Once(_Function):
+    """A function of Lua that gives one result."""
+
+    def __call__(self, *args: Any) -> Any:
+        return called_once(self._function, *args)
+
+
+def once(function: Any) -> _Function:
+    """Return a function of Lua as one that gives its first result."""
+    return _Once(getattr(function, "_function", function))
+
+
+def library(name: str, *args: Any) -> Package:
+    """Return a library of C, as ``ffi.load`` does."""
+    function_of("require('ffi').load")(name, *args)
+    made = Package(f"ffi.load {name}")
+    _EXPRESSIONS[made.__name__] = f"require('ffi').load({name!r})"
+    return made
 
 
 @functools.cache

@@ -60,7 +60,7 @@ def assignment(targets: list[str], nodes: list[s.Node], values: list[s.Node], dr
     elif made.every.startswith("(") and draft.types.count(last) == left:
         made = Code(made.every[1:-1])
     elif made.every and made.spread != left:
-        made = Code(f"lua.adjust({made.every}, {left})")
+        made = Code(f"lua.adjust({made.all_results}, {left})")
     elif made.spread == 1 and draft.types.count(last) is None:
         made = Code(f"lua.adjust({made}, {left})")
     elif made.spread != left:
@@ -148,7 +148,7 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
     is_object = kind.only(Kind.OBJECT, Kind.CLASS, Kind.MODULE, Kind.OPTIONS, Kind.NIL)
     if word and (is_object or draft.types.class_of(node.object) is not None):
         return f"{owner.atom}.{method_name(str(name))}"
-    if kind.only(Kind.POINTER):
+    if kind.only(Kind.POINTER) or kind.only(Kind.LUA, Kind.NIL):
         return entry()
     key = draft.types.type(node.key)
     if kind.is_tensor and (

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from compat.lua_tables import attribute
 from compat.port.know.files import Class
 from compat.port.know.scopes import PACKAGES
-from compat.port.know.shapes import is_maker, is_open, is_self
+from compat.port.know.shapes import is_maker, is_name, is_open, is_self
 from compat.port.know.types import Kind, Type
 from compat.port.library import functions, methods, results
 from compat.port.read import syntax as s
@@ -89,6 +90,8 @@ def _called(node: s.Call, draft: Draft) -> Code:
     static = draft.types.of_tensors(node.function)
     if static is not None and not _takes_another(node, draft):
         return functions.function(static, node, draft)
+    if (made := _of_package(node, draft)) is not None:
+        return made
     kind = draft.types.type(node.function)
     function = draft.prefix(node.function)
     if kind.only(Kind.TABLE, Kind.CLASS, Kind.OBJECT) and kind.has_meta:
@@ -115,6 +118,22 @@ def _called(node: s.Call, draft: Draft) -> Code:
     if _is_chosen(node.function, draft):
         return Code(made.text, spread=None)
     return Code(made.text, spread=draft.types.count(node) if not kind.only(Kind.CLASS) else 1)
+
+
+def _of_package(node: s.Call, draft: Draft) -> Code | None:
+    """``name.f(…)`` of a package that only Lua has, or ``name(…)`` of one that is a function."""
+    function, count = node.function, draft.types.count(node)
+    name = s.constant(function.key) if isinstance(function, s.Index) else None
+    if draft.types.type(function).is_of_lua:
+        owner, arguments = draft.prefix(function).atom, draft.arguments(node)
+        return code.single(owner, code.call("lua.call", owner, *arguments), arguments, count)
+    if not isinstance(function, s.Index) or not is_name(name) or name in methods.OF_TABLES:
+        return None
+    if not draft.types.type(function.object).is_of_lua:
+        return None
+    owner, arguments = draft.prefix(function.object).atom, draft.arguments(node)
+    every = code.call(f'{owner}["{name}"]', *arguments)
+    return code.single(f"{owner}.{attribute(str(name))}", every, arguments, count)
 
 
 def _note_what_jobs_set(node: s.Call, draft: Draft) -> None:

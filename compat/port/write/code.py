@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 LAMBDA, TERNARY, OR, AND, NOT, COMPARE, ADD, MULTIPLY, UNARY, POWER, ATOM = range(11)
@@ -38,6 +39,12 @@ class Code:
     every: str = ""
     tells: bool = False
 
+    @property
+    def all_results(self) -> str:
+        """The call that gives ``every``, one by itself; ``every`` where it is none."""
+        head, found, call = self.every.partition("lua.values(")
+        return call[:-1] if found and not head else self.every
+
     def at(self, level: int) -> str:
         """Return its text, in parentheses where something binds more strongly."""
         return self.text if self.level >= level else f"({self.text})"
@@ -56,6 +63,14 @@ class Code:
 def call(function: str, *arguments: Code | str) -> Code:
     """Return a call."""
     return Code(f"{function}({', '.join(map(str, arguments))})")
+
+
+def single(function: str, every: Code, arguments: Sequence[Code | str], count: int | None) -> Code:
+    """Return a call of what gives one result where ``every`` gives all, of which there are so
+    many.
+    """
+    made = call(function, *arguments)
+    return made if count == 1 else Code(made.text, every=f"lua.values({every})")
 
 
 def binary(left: Code, operator: str, right: Code) -> Code:

@@ -310,7 +310,8 @@ def _results(node: s.Return, draft: Draft) -> str:
     elif made.every.startswith("("):
         text = made.every[1:-1]
     elif made.every and own is None:
-        text = f"lua.results({made.every})"
+        call = made.all_results
+        text = call if call != made.every else f"lua.results({call})"
     elif own is not None and own < count > 1:
         values = [f"*{made.every or made.atom}" if own > 1 else text]
         text = ", ".join(values + ["None"] * (count - max(own, 1)))
