@@ -154,4 +154,4 @@ def known_count(known: Inference, node: s.Call) -> int | None:
         return len(results.file_method(node))
     if owner.only(Kind.SIZES, Kind.STORAGE):
         return 1
-    return None if owner.only(Kind.TABLE, Kind.NIL, Kind.OTHER) else _count_by_name(known, node)
+    return None if owner.only(Kind.TABLE, Kind.NIL, Kind.LUA) else _count_by_name(known, node)

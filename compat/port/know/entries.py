@@ -305,9 +305,8 @@ def _index(known: Inference, node: s.Index) -> Type:
         return _own_entry(known, shape, node.key)
     entry = Type()
     entry.buffer, entry.thin = owner.buffer, owner.thin
-    entry.open = Kind.OTHER in owner.atoms  # tds' containers may hold others of their kind
-    is_lua_s = bool(owner.atoms & {Kind.OTHER, Kind.LUA})
-    entry.classes = {FROM_LUA} if is_lua_s else owner.classes & {FROM_LUA}
+    entry.open = Kind.LUA in owner.atoms  # tds' containers may hold others
+    entry.classes = {FROM_LUA} if entry.open else owner.classes & {FROM_LUA}
     return entry
 
 

@@ -118,7 +118,7 @@ def believed(known: Inference, own: Type, facts: list[str]) -> Type:
             both.atoms.discard(Kind.TABLE)
         both.atoms |= own.atoms & _NO_PLAIN_TABLES
     if own.atoms & {Kind.OBJECT, Kind.CLASS}:
-        both.atoms = (both.atoms - {Kind.MODULE, Kind.OTHER, Kind.OBJECT}) | (
+        both.atoms = (both.atoms - {Kind.MODULE, Kind.LUA, Kind.OBJECT}) | (
             own.atoms & {Kind.OBJECT, Kind.CLASS}
         )
     if own.dtypes == {"Long"} and both.dtypes == {"Double"}:
@@ -132,8 +132,8 @@ def believed(known: Inference, own: Type, facts: list[str]) -> Type:
         both.atoms = (both.atoms - {Kind.OBJECT}) | {Kind.TABLE}
     if Kind.SIZES in both.atoms and Kind.STORAGE in own.atoms:
         both.atoms = (both.atoms - {Kind.SIZES}) | {Kind.STORAGE}
-    if Kind.OTHER in both.atoms and own.atoms & {Kind.FILE, Kind.MODULE, Kind.POINTER}:
-        both.atoms -= {Kind.OTHER}
+    if Kind.LUA in both.atoms and own.atoms & {Kind.FILE, Kind.MODULE, Kind.POINTER}:
+        both.atoms -= {Kind.LUA}
         both.atoms |= own.atoms & {Kind.FILE, Kind.MODULE, Kind.POINTER}
     return both
 
@@ -164,4 +164,4 @@ def _seen_type(description: str, is_given_by_lua: bool) -> Type:
         made.classes = {more[0]}
         return made
     is_plain = kind in (*("nil", "boolean", "string", "function", "object", "storage", "sizes"),)
-    return Type(Kind(kind) if is_plain else Kind.OTHER)
+    return Type(Kind(kind) if is_plain else Kind.LUA)

@@ -34,7 +34,6 @@ class Kind(str, Enum):
     PACKAGE = "package"
     FILE = "file"
     LUA = "lua"  # an object that the Lua runtime has
-    OTHER = "other"
 
 
 NUMBERS = frozenset({Kind.INT, Kind.FLOAT, Kind.NUMBER})

@@ -59,7 +59,7 @@ def save(node: s.Call, draft: Draft) -> Code | None:
     if len(node.arguments) < 2:
         return None
     held = _held(draft.types.type(node.arguments[1]), set())
-    if Kind.OTHER in held:
+    if Kind.LUA in held:
         return code.call("lua.torch.save", *draft.arguments(node))
     if Kind.SIZES in held:
         draft.page.mark("sizes are saved as a table, not as a LongStorage", "files")
@@ -73,7 +73,7 @@ def save(node: s.Call, draft: Draft) -> Code | None:
 def _held(kind: Type, seen: set[int]) -> set[Kind]:
     """Return what a value may be, and what is in its tables."""
     is_of_lua = any(name.startswith("tds.") for name in kind.classes)
-    found = kind.atoms | ({Kind.OTHER} if is_of_lua else set())
+    found = kind.atoms | ({Kind.LUA} if is_of_lua else set())
     shape = kind.shape
     if shape is None or id(shape) in seen:
         return found

@@ -193,7 +193,7 @@ def _torch(name: str, arguments: list[Type]) -> list[Type]:
         made.classes = {f"torch.{name}"}
         return [made]
     if name == "Generator":
-        return [Type(Kind.OTHER)]
+        return [Type(Kind.LUA)]
     found = torch_rule(name, arguments)
     if found is None:
         return [tensor() if tensors.gives_tensor(tensors.FUNCTIONS, name) else Type()]

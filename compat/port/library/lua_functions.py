@@ -163,7 +163,7 @@ ffi.sizeof           -> i
 utils.split          lua.pieces({*}) -> list of s
 tablex.size          -> i
 tablex.deepcopy|find -> x
-tds.hash|Hash|Vec    -> other
+tds.hash|Hash|Vec    -> lua
 debug.getinfo        -> x
 debug.traceback      -> s
 utils.printf         -> nil
@@ -173,7 +173,7 @@ nn.tables.full|oneToOne|random -> t2d
 nn.utils.addSingletonDimension|contiguousView -> t
 nn.utils.recursiveAdd|recursiveCopy|recursiveResizeAs -> x,x
 xlua.progress        -> nil
-xlua.OptionParser    -> other
+xlua.OptionParser    -> lua
 xlua.formatTime      -> s
 cutorch.getDeviceCount|getDevice -> i
 cutorch.setDevice|synchronize|manualSeed|manualSeedAll -> nil

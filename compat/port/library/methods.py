@@ -50,8 +50,9 @@ def method(node: s.Call, draft: Draft) -> Code:
     owner = draft.prefix(node.function)
     draft.page.resolve(draft.how(node.function) if kind.atoms else "open")
     klass = draft.types.class_of(node.function)
-    if kind.only(Kind.OBJECT) and kind.shape is None:
-        kind = Type(Kind.OTHER)  # of a class that the program does not make
+    if kind.only(Kind.OBJECT) and kind.shape is None:  # of a class that the program does not make
+        made = code.call("lua.method", owner, f'"{name}"', *draft.arguments(node))
+        return Code(made.text, spread=draft.types.count(node))
     if (
         kind.only(Kind.MODULE)
         and name == "get"

@@ -118,7 +118,7 @@ def kind_of(kind: Type) -> str:
         return "t" if there.is_tensor else "n"  # of nil all that take one fail
     if kind.is_string:
         return "s"
-    is_other = kind.only(Kind.OTHER, Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.FILE)
+    is_other = kind.only(Kind.LUA, Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.FILE)
     letters = (letter for letter, own in _LETTERS.items() if kind.only(own))
     return next(letters, "o" if is_other else "?")
 
@@ -152,8 +152,7 @@ def rule_types(rule: Rule, subject: list[Type], arguments: list[Type]) -> list[T
 _KINDS = {
     "i": Kind.INT, "n": Kind.FLOAT, "?": Kind.NUMBER, "s": Kind.STRING, "b": Kind.BOOLEAN,
     "y": Kind.SIZES, "p": Kind.POINTER, "z": Kind.STORAGE, "m": Kind.MODULE, "mask": Kind.MASK,
-    "nil": Kind.NIL, "other": Kind.OTHER, "lua": Kind.LUA, "file": Kind.FILE,
-    "function": Kind.FUNCTION,
+    "nil": Kind.NIL, "lua": Kind.LUA, "file": Kind.FILE, "function": Kind.FUNCTION,
 }  # fmt: skip
 
 

@@ -277,6 +277,29 @@ PIECES = {
         for _, word in ipairs{'ab', 'cde'} do ffi.copy(p, word); p = p + 6 end
         print(ffi.string(names:data()), ffi.string(torch.data(names[2])), names:data()[1])
     """,
+    "libraries of C": """
+        local ffi = require 'ffi'
+        ffi.cdef[[
+        double cos(double x);
+        double frexp(double x, int *e);
+        typedef struct { int a; double b[2]; } pair_t;
+        ]]
+        local m = ffi.load('m')
+        print(m.cos(0), ffi.C.cos(0))
+        local e = ffi.new('int[1]')
+        local r = m.frexp(8, e)
+        print(r, e[0])
+        local p = ffi.new('pair_t')
+        p.a = 3
+        p.b[1] = 2.5
+        print(p.a, p.b[0], p.b[1])
+        local q = ffi.new('pair_t[2]')
+        q[1].a = 7
+        print(q[1].a, tonumber(q[0].a))
+        local s = ffi.new('char[6]', 'hello')
+        print(ffi.string(s))
+        for i = 0, 1 do print(s[i]) end
+    """,
     "a function in a for": """
         local function upto(n)
           local i = 0

@@ -206,7 +206,7 @@ def test_entries_of_a_package_of_lua_have_its_names(draft: Callable[[str], str])
         if arg[1] then shown = require 'shown' end
         shown.plot(1)
     """)
-    assert 'shown.plot(1)' in made
+    assert "shown.plot(1)" in made
 
 
 def test_an_option_that_a_function_looks_up_has_its_own_type(draft: Callable[[str], str]) -> None:

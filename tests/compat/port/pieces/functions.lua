@@ -502,3 +502,103 @@ local add = argcheck{{name = 'x', type = 'number'}, call = function(x) return x,
 add = argcheck{overload = add, {name = 's', type = 'string'}, call = function(s) return s .. '!' end}
 local a, b = add(3)
 print(a, b, add('z'))
+
+-- # packages that only Lua has, and their objects
+local tablex = require 'pl.tablex'
+local stringx = require 'pl.stringx'
+local List = require 'pl.List'
+local OrderedMap = require 'pl.OrderedMap'
+local l = List{10, 20, 30}
+l:append(40)
+print(l:len(), l:index(20), l[2], #l)
+local part = l:slice(2, 3)
+print(part:concat(','), tablex.reduce('+', l))
+l[2] = 7
+local function last() return l:pop() end
+print(last(), last())
+print(l:map(function(v) return v + 1 end))
+for v in l:iter() do io.write(v, ' ') end print()
+local m = OrderedMap()
+m:set('z', 1)
+m:set('y', 2)
+print(m:keys(), m:values(), m.z, m:get('y'))
+local head, sign, rest = stringx.partition('a=b', '=')
+local only = stringx.partition('c=d', '=')
+print(head, sign, rest, only, (stringx.partition('e=f', '=')))
+print(stringx.partition('g=h', '='))
+
+-- # objects of classes that only Lua has: one result, and all
+local make = loadstring([[
+local Meter = torch.class('torch.OwnMeter')
+function Meter:__init(n) self.n = n self.notes = {first = 'a'} end
+function Meter:insert_value(v) self.n = self.n + v return self end
+function Meter:mean_and_total() return self.n / 2, self.n end
+function Meter:add(v) self.n = self.n + v end
+return function(n) return torch.OwnMeter(n) end
+]])()
+local meter = make(4)
+meter:insert_value(2):insert_value(4)
+meter:add(10)
+local mean = meter:mean_and_total()
+local m, total = meter:mean_and_total()
+print(mean, m, total, meter.n)
+print(meter:mean_and_total())
+local function both() return meter:mean_and_total() end
+print(both())
+local only = both()
+print(only, (meter:mean_and_total()))
+local t = {meter:mean_and_total()}
+print(#t, t[2])
+meter.n = 7
+meter.notes.second = 'b'
+print(meter.n, meter.notes.first, meter.notes.second, torch.type(meter))
+if meter then print(meter.missing == nil) end
+local plain = loadstring([[
+return {new = function(n)
+  local o = setmetatable({}, {__len = function() return 3 end})
+  o.n = n
+  function o.twice_of(v) return 2 * v, v end
+  function o:bigger(v) return self.n + v, v end
+  return o
+end}
+]])()
+local o = plain.new(3)
+print(o:bigger(4))
+print((o:bigger(5)), o.twice_of(4))
+local f = o.twice_of
+print(f(8))
+
+-- # containers of tds
+local tds = require 'tds'
+local v = tds.Vec()
+v:insert('a') v:insert(2) v:insert(1, 'z')
+print(#v, v[1], v[2], v[3])
+v[3] = 'q'
+for i, x in ipairs(v) do io.write(i, '=', x, ' ') end print()
+for i = 1, #v do io.write(v[i], ' ') end print()
+local h = tds.Hash()
+h.x = 1
+h['y'] = 'b'
+h[3] = tds.Vec(1, 2)
+print(#h, h.x, h['y'], h[3][2], h.none)
+local n = 0
+for k, x in pairs(h) do n = n + 1 end
+print(n)
+h.x = nil
+print(#h)
+if v then print('there') end
+v:remove(1)
+print(#v, v[1])
+v:sort(function(a, b) return a < b end)
+print(v:concat(','))
+v:resize(1)
+print(#v, tds.Vec({4, 5})[2])
+local d = {list = tds.Vec(), map = tds.Hash()}
+d.list:insert(5)
+d.map.key = 6
+print(d.list[1], #d.list, d.map.key)
+local name = os.tmpname()
+torch.save(name, d)
+local e = torch.load(name)
+print(e.list[1], e.map.key)
+os.remove(name)
