@@ -170,7 +170,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
 def _is_of_lua(kind: Type) -> bool:
     """Return whether a value is one that only the Lua runtime has or gives."""
     is_given = bool(kind.classes & {OF_LUA, FROM_LUA}) and kind.atoms <= {Kind.NIL}
-    return is_given or kind.only(Kind.LUA, Kind.NIL)
+    return is_given or kind.is_lua_s
 
 
 def _less_numbers(known: Inference, node: s.Call, found: list[Type]) -> list[Type]:

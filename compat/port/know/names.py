@@ -131,14 +131,12 @@ def class_of_nn(known: Inference, node: s.Node) -> str | None:
     """``nn.Linear`` for ``backend.Linear`` where ``backend`` is ``nn`` or ``cudnn``; ``nn.?`` for
     ``nn[name]``.
     """
-    if not isinstance(node, s.Index) or not isinstance(node.object, s.Name):
+    if not isinstance(node, s.Index):
         return None
-    if known.dotted(node.object) in ("nn", "cudnn") and s.constant(node.key) is None:
-        return "nn.?"
-    variable, name = node.object.variable, s.constant(node.key)
-    paths = known.alias_paths.get(variable, [])
-    is_either = set(paths) == {"nn", "cudnn"} and len(paths) == len(variable.writes)
-    return f"nn.{name}" if is_either and is_name(name) else None
+    name, kind = s.constant(node.key), known.type(node.object)
+    if not kind.only(Kind.PACKAGE, Kind.NIL) or not kind.classes <= {"nn", "cudnn"}:
+        return None
+    return "nn.?" if name is None else f"nn.{name}" if str(name)[:1].isupper() else None
 
 
 def names_package(known: Inference, path: str) -> bool:

@@ -16,6 +16,8 @@ _OF_ANYTHING = {"print", "tostring", "type"}
 
 def required(node: s.Node | None) -> str | None:
     """Return the name in ``require 'name'``."""
+    while isinstance(node, s.Paren):
+        node = node.inner
     if (
         isinstance(node, s.Call)
         and node.method is None
@@ -24,8 +26,7 @@ def required(node: s.Node | None) -> str | None:
         and node.arguments
         and isinstance(node.arguments[0], s.Constant)
     ):
-        value = node.arguments[0].value
-        return value if isinstance(value, str) else None
+        return value if isinstance(value := node.arguments[0].value, str) else None
     return None
 
 

@@ -149,6 +149,11 @@ class Type:
         return self.classes == {OF_LUA} and self.atoms <= {Kind.NIL} and not self.open
 
     @property
+    def is_lua_s(self) -> bool:
+        """It is an object that the Lua runtime has."""
+        return Kind.LUA in self.atoms and self.only(Kind.LUA, Kind.NIL)
+
+    @property
     def is_number(self) -> bool:
         """It is a number."""
         return self.only(*NUMBERS)
@@ -231,9 +236,6 @@ class Type:
         copy = self.without()
         copy.function = None
         return copy
-
-    def __repr__(self) -> str:
-        return "|".join(sorted(atom.value for atom in self.atoms) + ["?"] * (not self.is_known))
 
 
 def tensor(dtypes: Iterable[str] = (), dims: Iterable[int] = (-1,)) -> Type:
@@ -323,16 +325,14 @@ class Table:
     @property
     def is_own_meta(self) -> bool:
         """Whether it is a ``lua.Table``: it has a metatable, and the program makes or loads it."""
-        is_ours = bool(self.made) or "loaded" in self.uses
-        return is_ours and self.uses & {"meta", "foreign"} == {"meta"}
+        is_ours = self.made or "loaded" in self.uses
+        return bool(is_ours) and self.uses & {"meta", "foreign"} == {"meta"}
 
     def is_past(self, number: int) -> bool:
         """Return whether a fixed key is past the end of a list that is made shorter, and never
         filled.
         """
-        if not self.is_list or self.keys - {"next", "list"}:
-            return False
-        shortest = self._shortest()
+        shortest = None if not self.is_list or self.keys - {"next", "list"} else self._shortest()
         return shortest is not None and number > shortest
 
     def has(self, number: object) -> bool:

@@ -150,7 +150,9 @@ def _paren(known: Inference, node: s.Paren) -> Type:
 def _name(known: Inference, node: s.Name) -> Type:
     path = known.dotted(node)
     if path in PACKAGES:
-        return Type(Kind.PACKAGE)
+        made = Type(Kind.PACKAGE)
+        made.classes = {path}
+        return made
     if path == "arg":
         return function_results.constant(path)
     if path is not None and (klass := known.class_named(path)) is not None:

@@ -152,7 +152,7 @@ def _is_lua_s(kind: Type, name: str, draft: Draft) -> bool:
     if name.startswith("__") or name in OF_TABLES:
         return False
     is_any = kind.is_given_by_lua and not kind.atoms - {Kind.NIL}
-    return kind.only(Kind.LUA, Kind.NIL) or (is_any and is_lua_s(draft.types, name))
+    return kind.is_lua_s or (is_any and is_lua_s(draft.types, name))
 
 
 def _for_nets(node: s.Call, arguments: list[Code], draft: Draft) -> list[Code]:

@@ -148,7 +148,7 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
     is_object = kind.only(Kind.OBJECT, Kind.CLASS, Kind.MODULE, Kind.OPTIONS, Kind.NIL)
     if word and (is_object or draft.types.class_of(node.object) is not None):
         return f"{owner.atom}.{method_name(str(name))}"
-    if kind.only(Kind.POINTER) or kind.only(Kind.LUA, Kind.NIL):
+    if kind.only(Kind.POINTER) or kind.is_lua_s:
         return entry()
     key = draft.types.type(node.key)
     if kind.is_tensor and (

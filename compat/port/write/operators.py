@@ -56,7 +56,7 @@ def length(operand: Code, kind: Type, node: s.Unary, draft: Draft) -> Code:
         draft.page.mark("Lua's # may end at a nil in a table", "lengths")
     if kind.is_list(Kind.NIL) and kind.shape and "nil at its end" not in kind.shape.uses:
         return code.call("len", operand)
-    if kind.only(Kind.MODULE) or kind.only(Kind.LUA, Kind.NIL):
+    if kind.only(Kind.MODULE) or kind.is_lua_s:
         return code.call("len", operand)
     if not kind.atoms:
         draft.unknown(node.operand, "lengths")

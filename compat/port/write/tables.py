@@ -159,7 +159,7 @@ def _known(
         if is_prefix and is_name(name):
             return Code(f"{owner.atom}.{attribute(name)}")
         return code.call("getattr", owner, draft.value(node.key), *["None"] * (not is_prefix))
-    if (kind.is_of_lua and isinstance(name, str)) or kind.only(Kind.LUA, Kind.NIL):
+    if (kind.is_of_lua and isinstance(name, str)) or kind.is_lua_s:
         return Code(f"{owner.atom}[{draft.value(node.key)}]")
     if kind.only(Kind.OBJECT) and (
         kind.shape is None or kind.shape.klass is None

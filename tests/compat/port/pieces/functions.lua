@@ -602,3 +602,10 @@ torch.save(name, d)
 local e = torch.load(name)
 print(e.list[1], e.map.key)
 os.remove(name)
+
+-- # Penlight as a whole, in parentheses
+local pl = (require 'pl.import_into')()
+print(pl.path.basename('/a/b.c'), pl.tablex.size({1, 2}))
+local parts = pl.utils.split('a b', ' ')
+print(parts[2])
+if pl.path.isfile('/none') then print('is') end

@@ -1094,3 +1094,23 @@ local full, pairs_of = nn.tables.full(2, 3), nn.tables.oneToOne(3)
 print(full:size(1), full:dim(), full[4][2], pairs_of:size(1), nn.tables.random(3, 2, 2):size(1))
 print(nn.utils.addSingletonDimension(torch.ones(3)):size(1))
 print(nn.utils.contiguousView(torch.Tensor(), torch.ones(3, 2), 6):size(1))
+
+-- # a package that the program chooses, given to functions and in a table
+require 'nn'
+local opt = {backend = 'nn'}
+local backend
+if opt.backend == 'nn' then backend = nn else require 'cudnn' backend = cudnn end
+local function make(b, n)
+  local m = b.Sequential()
+  m:add(b.Linear(n, 2))
+  m:add(b.Tanh())
+  return m
+end
+local net = make(backend, 3)
+print(#net.modules, torch.type(net:get(2)))
+local c = backend.MSECriterion()
+print(torch.type(c))
+local pkg = opt.backend == 'cudnn' and cudnn or nn
+print(torch.type(pkg.ReLU()))
+local function build(conf) return conf.lib.Linear(2, 2) end
+print(torch.type(build{lib = nn}))
