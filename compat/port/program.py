@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from compat.port.forms.checked_functions import use_called
 from compat.port.forms.class_libraries import without_class_libraries
 from compat.port.forms.filled_tables import fill_tables
 from compat.port.forms.metatables import use_own_metatables
@@ -164,6 +165,7 @@ def _files(program: Program, started_too: set[int]) -> list[File]:
     ]
     for block in blocks:
         renew(block)
+    use_called(blocks)
     fill_tables(blocks)
     use_own_metatables(blocks)
     use_functions(blocks)

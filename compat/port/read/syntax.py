@@ -156,12 +156,13 @@ class Table(Node):
 
 @dataclass(eq=False)
 class Function(Node):
-    """A function's parameters and body."""
+    """A function's parameters and body; ``types``: what it is said to be given."""
 
     parameters: list[Name]
     is_vararg: bool
     body: Block
     name: str | None = None
+    types: dict[str, str] = field(default_factory=dict)
 
 
 # Statements ---------------------------------------------------------------------------------------

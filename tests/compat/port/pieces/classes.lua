@@ -1231,3 +1231,61 @@ for _, key in ipairs{'-help', '-type', '-dry', '-kind'} do
   local option = line.options[key]
   print(key, option.default, option.help, option.meta and option.meta.required)
 end
+
+-- # functions that argcheck makes, in order and by name
+local argcheck = require 'argcheck'
+local Class = torch.class('Model')
+Class.__init = argcheck{
+  doc = [[
+A model with a size.
+]],
+  {name='self', type='Model'},
+  {name='size', type='number', help='how large'},
+  {name='kind', type='string', default='plain'},
+  {name='scale', type='number', opt=true},
+  call = function(self, size, kind, scale)
+    self.size = size
+    self.kind = kind
+    self.scale = scale or 1
+  end
+}
+Class.area = argcheck{
+  {name='self', type='Model'},
+  call = function(self) return self.size * self.size * self.scale end
+}
+Class.grow = argcheck{
+  {name='self', type='Model'},
+  {name='by', type='number', default=2},
+  call = function(self, n)
+    self.size = self.size + n
+    return self
+  end
+}
+Class.both = argcheck{
+  {name='self', type='Model'},
+  {name='config', type='table'},
+  {name='x', type='torch.*Tensor'},
+  call = function(self, config, x)
+    return config.a + x:sum(), #config
+  end
+}
+local join = argcheck{
+  {name='left', type='string'},
+  {name='right', type='string', default='-'},
+  call = function(a, b) return a .. b end
+}
+local M = {}
+M.twice = argcheck{
+  nonamed = true,
+  {name='opt', type='table'},
+  {name='n', type='number', default=2},
+  call = function(opt, n) return opt.n * n end
+}
+local m = Model(3)
+local n = Model{size = 4, scale = 2}
+print(m:area(), n:area(), m.kind, n.kind)
+print(m:grow().size, m:grow(5).size, m:grow{by = 1}.size)
+print(m:both({a = 1}, torch.ones(2)))
+print(n:both{x = torch.ones(3), config = {a = 2}})
+print(join('a'), join('a', 'b'), join{left = 'c', right = 'd'})
+print(M.twice({n = 3}), M.twice({n = 3}, 5))

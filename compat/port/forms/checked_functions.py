@@ -1,0 +1,244 @@
+"""Functions that argcheck makes of rules and of what it calls: ``f = argcheck{{name = 'n', type =
+'number', default = 1}, call = function(n) … end}``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from compat.port.know.shapes import required
+from compat.port.read import syntax as s
+
+_OF_RULES = {"name", "type", "help", "doc", "opt", "default"}
+_OF_ALL = {"call", "doc", "help", "nonamed", "noordered"}  # others do more than to check
+
+
+@dataclass(eq=False)
+class _Checked:
+    """A function that argcheck makes.
+
+    Attributes:
+        made: the call of argcheck.
+        function: what it calls.
+        rules: what is said of each argument, in their order.
+        ways: what is said of all.
+    """
+
+    made: s.Call
+    function: s.Function
+    rules: list[dict[str, s.Node]]
+    ways: set[str]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the arguments, less ``self``."""
+        found = [str(s.constant(rule["name"])) for rule in self.rules]
+        return found[found[:1] == ["self"] :]
+
+    @property
+    def needed(self) -> int:
+        """How many arguments it needs, less ``self``: the first ones."""
+        return sum(not {"opt", "default"} & rule.keys() for rule in self._own)
+
+    @property
+    def takes_names(self) -> bool:
+        """Whether a table may have its arguments, and is not the first of them."""
+        first = self._own[0].get("type") if self._own else None
+        may_be_table = self.needed < 2 and s.constant(first) in (None, "*", "table")
+        return "nonamed" not in self.ways and not may_be_table
+
+    @property
+    def _own(self) -> list[dict[str, s.Node]]:
+        return self.rules[len(self.rules) - len(self.names) :]
+
+
+def use_called(blocks: Sequence[s.Block]) -> None:
+    """Write them as what argcheck calls, and calls with names as others.
+
+    They stay where they do more than to check, or somebody may leave out an argument before others
+    or give a table with names that is none of the source's.
+    """
+    named: dict[str, list[_Checked]] = defaultdict(list)
+    for block in blocks:
+        for name, checked in _found(block):
+            named[name].append(checked)
+    if not named:
+        return
+    calls: dict[str, list[s.Call]] = defaultdict(list)
+    for block in blocks:
+        for node in s.walk(block):
+            if isinstance(node, s.Call):
+                calls[str(node.method or _last(node.function))].append(node)
+    others = {
+        own
+        for name, all_ in named.items()
+        for own in all_
+        if any(_may_mean_others(call, own) for call in calls[name])
+    }
+    for all_ in named.values():  # a name's calls are all written alike
+        others |= set(all_) if others & set(all_) else set()
+    for name, all_ in named.items():
+        for call in calls[name] if not others & set(all_) else ():
+            _put_in_order(call, all_)
+    made = {own.made: own for all_ in named.values() for own in all_ if own not in others}
+    for block in blocks:
+        _replace(block, made)
+        _only_load(block)
+
+
+def _last(node: s.Node) -> str | None:
+    """Return the name of a variable or field."""
+    found = node.id if isinstance(node, s.Name) else None
+    key = s.constant(node.key) if isinstance(node, s.Index) else found
+    return key if isinstance(key, str) else None
+
+
+def _found(block: s.Block) -> Iterator[tuple[str, _Checked]]:
+    """Yield the functions that argcheck makes in a file, and the names that they are called by:
+    of a constructor that of the class.
+    """
+    put = [
+        (target, node.values[0])
+        for node in s.walk(block)
+        if isinstance(node, (s.Local, s.Assign)) and (target := s.target(node)) is not None
+    ]
+    own = {_last(target) for target, value in put if required(value) == "argcheck"}
+    classes = {
+        _last(target): str(s.constant(value.arguments[0])).rpartition(".")[2]
+        for target, value in put
+        if isinstance(value, s.Call) and _last(value.function) == "class" and value.arguments
+    }
+    for target, value in put if own else ():
+        checked, name = _checked(value, own), _last(target)
+        if checked is None or name is None:
+            continue
+        if name == "__init" and isinstance(target, s.Index):
+            name = classes.get(_last(target.object)) or _last(target.object) or name
+        yield name, checked
+
+
+def _checked(node: s.Node, own: set[str | None]) -> _Checked | None:
+    is_made = isinstance(node, s.Call) and node.method is None and _last(node.function) in own
+    table = node.arguments[0] if isinstance(node, s.Call) and is_made and node.arguments else None
+    if not isinstance(node, s.Call) or not isinstance(table, s.Table):
+        return None
+    ways = {str(s.constant(f.key)): f.value for f in table.fields if f.key is not None}
+    tables = [f.value for f in table.fields if f.key is None]
+    rules = [
+        {str(s.constant(f.key)): f.value for f in rule.fields if f.key is not None}
+        for rule in tables
+        if isinstance(rule, s.Table)
+    ]
+    function = ways.get("call")
+    if not isinstance(function, s.Function) or ways.keys() - _OF_ALL or len(rules) < len(tables):
+        return None
+    if function.is_vararg or len(function.parameters) != len(rules):
+        return None
+    if any(rule.keys() - _OF_RULES or not isinstance(s.constant(rule.get("name")), str)
+           or not isinstance(rule.get("default", s.Constant(None)), s.Constant)
+           for rule in rules):  # fmt: skip
+        return None
+    may_lack = [bool({"opt", "default"} & rule.keys()) for rule in rules]
+    is_last = may_lack == sorted(may_lack)
+    return _Checked(node, function, rules, {*ways}) if is_last else None
+
+
+def _given(call: s.Call, checked: _Checked) -> list[s.Node]:
+    """Return the arguments of a call behind self."""
+    has_self = len(checked.names) < len(checked.rules)
+    is_explicit = has_self and call.method is None and isinstance(call.arguments[:1], list)
+    first = call.arguments[0] if call.arguments and is_explicit else None
+    return (
+        call.arguments[1:] if isinstance(first, s.Name) and first.id == "self" else call.arguments
+    )
+
+
+def _by_name(call: s.Call, checked: _Checked) -> dict[str, s.Node] | None:
+    """Return the arguments of a call with names; None if it has none."""
+    given = _given(call, checked)
+    table = given[0] if len(given) == 1 else None
+    if not checked.takes_names or not isinstance(table, s.Table) or not table.fields:
+        return None
+    names = {str(s.constant(f.key)): f.value for f in table.fields if f.key is not None}
+    is_all = len(names) == len(table.fields)
+    return names if is_all and names.keys() <= {*checked.names} else None
+
+
+def _may_mean_others(call: s.Call, checked: _Checked) -> bool:
+    """Return whether a call may leave out an argument before others, or give a table with names
+    that the source does not show.
+    """
+    given = _given(call, checked)
+    if _by_name(call, checked) is not None:
+        return False
+    most, needed = len(checked.names), checked.needed
+    may_leave_out = needed < len(given) < most and most - needed > 1
+    is_table = len(given) == 1 and needed > 1 and not isinstance(given[0], s.Table)
+    return may_leave_out or is_table
+
+
+def _put_in_order(call: s.Call, all_: list[_Checked]) -> None:
+    """Give a call with names its arguments in order."""
+    like = [own for own in all_ if _by_name(call, own) is not None]
+    if not like or len({tuple(own.names) for own in like}) > 1:
+        return
+    found = _by_name(call, like[0])
+    assert found is not None
+    last = max(like[0].names.index(name) for name in found)
+    given = _given(call, like[0])
+    ordered = [found.get(name) or s.Constant(None) for name in like[0].names[: last + 1]]
+    for node in ordered:
+        s.put_at(node, given[0])
+    call.arguments[len(call.arguments) - 1 :] = ordered
+
+
+def _replace(block: s.Block, made: dict[s.Call, _Checked]) -> None:
+    """Put functions in the place of the calls of argcheck that make them."""
+    for inner in [node for node in s.walk(block) if isinstance(node, s.Block)]:
+        for number, node in enumerate(inner.statements):
+            target = s.target(node)
+            if target is None or not isinstance(node, (s.Local, s.Assign)):
+                continue
+            value = node.values[0]
+            if not isinstance(value, s.Call) or value not in made:
+                continue
+            function = node.values[0] = made[value].function
+            _fill_in(made[value], str(_last(target)))
+            if isinstance(node, s.Assign):
+                inner.statements[number] = _at(node, s.Define(target, function))
+
+
+def _at(place: s.Statement, made: s.Statement) -> s.Statement:
+    """Return a statement that stands where another does, with its comments."""
+    made.line, made.start, made.end = place.line, place.start, place.end
+    made.before, made.after = place.before, place.after
+    return made
+
+
+def _only_load(block: s.Block) -> None:
+    """Have a file that uses argcheck no more load it, and no more."""
+    names = [node.id for node in s.walk(block) if isinstance(node, s.Name)]
+    for number, node in enumerate(block.statements):
+        name = s.target(node)
+        if not isinstance(node, s.Local) or not isinstance(name, s.Name):
+            continue
+        if required(node.values[0]) == "argcheck" and names.count(name.id) == 1:
+            block.statements[number] = _at(node, s.Do(node.values[0]))
+
+
+def _fill_in(checked: _Checked, name: str) -> None:
+    """Give what argcheck calls its name, and values for what it is not given."""
+    function = checked.function
+    function.name = name
+    rules = list(zip(function.parameters, checked.rules, strict=True))
+    function.types = {p.id: str(s.constant(rule["type"])) for p, rule in rules if "type" in rule}
+    defaults: list[s.Statement] = []
+    for parameter, rule in rules:
+        if "default" in rule:
+            own = s.Binary("==", s.Name(parameter.id), s.Constant(None))
+            body = s.Block([s.Assign([s.Name(parameter.id)], [rule["default"]])], [])
+            defaults.append(s.If([(own, body)]))
+            s.put_at(defaults[-1], parameter)
+    function.body.statements[:0] = defaults
