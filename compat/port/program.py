@@ -9,13 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from compat.port.forms.checked_functions import use_called
+from compat.port.forms import write_in_fewer_forms
 from compat.port.forms.class_libraries import without_class_libraries
-from compat.port.forms.filled_tables import fill_tables
-from compat.port.forms.metatables import use_own_metatables
-from compat.port.forms.renewed import renew
-from compat.port.forms.singletons import find_singletons
-from compat.port.forms.tensor_methods import use_functions
 from compat.port.know.files import File
 from compat.port.know.inference import Inference
 from compat.port.know.naming import name_variables
@@ -163,19 +158,9 @@ def _files(program: Program, started_too: set[int]) -> list[File]:
     blocks = [
         parse(b"return unknown()") if _is_opaque(source) else source.block for source in sources
     ]
-    for block in blocks:
-        renew(block)
-    use_called(blocks)
-    fill_tables(blocks)
-    use_own_metatables(blocks)
-    use_functions(blocks)
-    paths = [str(source.path) for source in sources]
     numbers = {source.path: number for number, source in enumerate(sources)}
-    find_singletons(
-        blocks,
-        paths,
-        [{text: numbers.get(path, -1) for text, path in one.loads.items()} for one in sources],
-    )
+    loads = [{text: numbers.get(path, -1) for text, path in one.loads.items()} for one in sources]
+    write_in_fewer_forms(blocks, [str(source.path) for source in sources], loads)
     # What the other files use is known before the scripts are read.
     scopes = {
         number: Scopes(blocks[number], dict(common) if number in begins else common)

@@ -33,6 +33,7 @@ class Outcome:
 
 def draft_of(source: bytes, path: str = "piece.lua") -> str:
     """The draft of one file as it is written, before ruff lays it out."""
+    from compat.port.forms import write_in_fewer_forms
     from compat.port.know.attempts import attempts
     from compat.port.know.files import File
     from compat.port.know.inference import Inference
@@ -43,6 +44,7 @@ def draft_of(source: bytes, path: str = "piece.lua") -> str:
     from compat.port.write.file import written
 
     block = parse(source, path)
+    write_in_fewer_forms([block], [path], [{}])
     file = File(path, "piece", block, Scopes(block, {}), source, is_script=True)
     draft = Draft(file, Inference([file], {}).infer(), set())
     name_variables(file, draft.types, set())

@@ -1,1 +1,32 @@
 """A program in fewer forms: what Lua says in several ways is written in one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compat.port.forms.checked_functions import use_called
+from compat.port.forms.filled_tables import fill_tables
+from compat.port.forms.metatables import use_own_metatables
+from compat.port.forms.renewed import renew
+from compat.port.forms.singletons import find_singletons
+from compat.port.forms.tensor_methods import use_functions
+from compat.port.read import syntax as s
+
+
+def write_in_fewer_forms(
+    blocks: Sequence[s.Block], paths: Sequence[str], loads: Sequence[dict[str, int]]
+) -> None:
+    """Write a program in the forms that later rooms know.
+
+    Args:
+        blocks: its files.
+        paths: where they are.
+        loads: which of them each loads, by the names that it asks for.
+    """
+    for block in blocks:
+        renew(block)
+    use_called(blocks)
+    fill_tables(blocks)
+    use_own_metatables(blocks)
+    use_functions(blocks)
+    find_singletons(blocks, paths, loads)

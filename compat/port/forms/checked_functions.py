@@ -67,15 +67,18 @@ def use_called(blocks: Sequence[s.Block]) -> None:
     if not named:
         return
     calls: dict[str, list[s.Call]] = defaultdict(list)
+    overloaded: set[str | None] = set()  # by another argcheck
     for block in blocks:
         for node in s.walk(block):
             if isinstance(node, s.Call):
                 calls[str(node.method or _last(node.function))].append(node)
+            elif isinstance(node, s.Field) and s.constant(node.key) in ("overload", "chain"):
+                overloaded.add(_last(node.value))
     others = {
         own
         for name, all_ in named.items()
         for own in all_
-        if any(_may_mean_others(call, own) for call in calls[name])
+        if name in overloaded or any(_may_mean_others(call, own) for call in calls[name])
     }
     for all_ in named.values():  # a name's calls are all written alike
         others |= set(all_) if others & set(all_) else set()

@@ -1234,12 +1234,12 @@ end
 
 -- # functions that argcheck makes, in order and by name
 local argcheck = require 'argcheck'
-local Class = torch.class('Model')
+local Class = torch.class('CheckedModel')
 Class.__init = argcheck{
   doc = [[
 A model with a size.
 ]],
-  {name='self', type='Model'},
+  {name='self', type='CheckedModel'},
   {name='size', type='number', help='how large'},
   {name='kind', type='string', default='plain'},
   {name='scale', type='number', opt=true},
@@ -1250,11 +1250,11 @@ A model with a size.
   end
 }
 Class.area = argcheck{
-  {name='self', type='Model'},
+  {name='self', type='CheckedModel'},
   call = function(self) return self.size * self.size * self.scale end
 }
 Class.grow = argcheck{
-  {name='self', type='Model'},
+  {name='self', type='CheckedModel'},
   {name='by', type='number', default=2},
   call = function(self, n)
     self.size = self.size + n
@@ -1262,7 +1262,7 @@ Class.grow = argcheck{
   end
 }
 Class.both = argcheck{
-  {name='self', type='Model'},
+  {name='self', type='CheckedModel'},
   {name='config', type='table'},
   {name='x', type='torch.*Tensor'},
   call = function(self, config, x)
@@ -1281,8 +1281,8 @@ M.twice = argcheck{
   {name='n', type='number', default=2},
   call = function(opt, n) return opt.n * n end
 }
-local m = Model(3)
-local n = Model{size = 4, scale = 2}
+local m = CheckedModel(3)
+local n = CheckedModel{size = 4, scale = 2}
 print(m:area(), n:area(), m.kind, n.kind)
 print(m:grow().size, m:grow(5).size, m:grow{by = 1}.size)
 print(m:both({a = 1}, torch.ones(2)))
