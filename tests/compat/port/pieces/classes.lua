@@ -1264,9 +1264,9 @@ Class.grow = argcheck{
 Class.both = argcheck{
   {name='self', type='CheckedModel'},
   {name='config', type='table'},
-  {name='x', type='torch.*Tensor'},
+  {name='x', type='number'},
   call = function(self, config, x)
-    return config.a + x:sum(), #config
+    return config.a + 2 * x, #config
   end
 }
 local join = argcheck{
@@ -1285,7 +1285,7 @@ local m = CheckedModel(3)
 local n = CheckedModel{size = 4, scale = 2}
 print(m:area(), n:area(), m.kind, n.kind)
 print(m:grow().size, m:grow(5).size, m:grow{by = 1}.size)
-print(m:both({a = 1}, torch.ones(2)))
-print(n:both{x = torch.ones(3), config = {a = 2}})
+print(m:both({a = 1}, 2))
+print(n:both{x = 3, config = {a = 2}})
 print(join('a'), join('a', 'b'), join{left = 'c', right = 'd'})
 print(M.twice({n = 3}), M.twice({n = 3}, 5))
