@@ -135,9 +135,12 @@ def _checked(node: s.Node, own: set[str | None]) -> _Checked | None:
         if isinstance(rule, s.Table)
     ]
     function = ways.get("call")
-    if not isinstance(function, s.Function) or ways.keys() - _OF_ALL or len(rules) < len(tables):
+    if not isinstance(function, s.Function) or len(rules) < len(tables):
         return None
-    if function.is_vararg or len(function.parameters) != len(rules):
+    for parameter, rule in zip(function.parameters, rules, strict=False):
+        may_be_nil = "?" * ("opt" in rule)
+        function.types[parameter.id] = f"{s.constant(rule.get('type'))}{may_be_nil}"
+    if function.is_vararg or len(function.parameters) != len(rules) or ways.keys() - _OF_ALL:
         return None
     if any(rule.keys() - _OF_RULES or not isinstance(s.constant(rule.get("name")), str)
            or not isinstance(rule.get("default", s.Constant(None)), s.Constant)
@@ -236,7 +239,6 @@ def _fill_in(checked: _Checked, name: str) -> None:
     function = checked.function
     function.name = name
     rules = list(zip(function.parameters, checked.rules, strict=True))
-    function.types = {p.id: str(s.constant(rule["type"])) for p, rule in rules if "type" in rule}
     defaults: list[s.Statement] = []
     for parameter, rule in rules:
         if "default" in rule:

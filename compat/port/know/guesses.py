@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -131,6 +132,30 @@ def _loaded(known: Inference, things: Things) -> bool:
             entries.add(inner)
             found = True
     return found
+
+
+def _said(known: Inference, _things: Things) -> bool:
+    """Take parameters for what rules of argcheck's say."""
+    found = False
+    functions = (node for node in nodes(known) if isinstance(node, s.Function) and node.types)
+    for parameter, word in [(p, f.types.get(p.id)) for f in functions for p in f.parameters]:
+        own = known.of(parameter.variable)
+        kind = _named(known, (word or "").rstrip("?"))
+        if kind is not None and not own.atoms - {Kind.NIL}:
+            kind.lacking = str(word).endswith("?")
+            _take(known, own, kind)
+            found = True
+    return found
+
+
+def _named(known: Inference, name: str) -> Type | None:
+    """Return the type that Torch7 calls so; of tables and functions more has to be known."""
+    if name in ("number", "string", "boolean"):
+        return Type(Kind(name))
+    if re.fullmatch(r"torch\.\*?\w*Tensor", name):
+        return tensor()
+    klass = known.class_named(name)
+    return klass.object if klass is not None else None
 
 
 def _layers(known: Inference, things: Things) -> bool:
@@ -302,6 +327,6 @@ def _expressions(known: Inference, things: Things) -> bool:
 
 
 _STEPS: tuple[Callable[[Inference, Things], bool], ...] = (
-    _objects, _seen, _given, _layers, _left, _loaded, _alike, _entries, _namesakes, _keys,
+    _objects, _seen, _said, _given, _layers, _left, _loaded, _alike, _entries, _namesakes, _keys,
     _expressions,
 )  # fmt: skip

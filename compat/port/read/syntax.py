@@ -156,7 +156,7 @@ class Table(Node):
 
 @dataclass(eq=False)
 class Function(Node):
-    """A function's parameters and body; ``types``: what it is said to be given."""
+    """A function's parameters and body; ``types``: what it is said to be given (``number?``)."""
 
     parameters: list[Name]
     is_vararg: bool

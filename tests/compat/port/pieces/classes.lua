@@ -1281,6 +1281,11 @@ M.twice = argcheck{
   {name='n', type='number', default=2},
   call = function(opt, n) return opt.n * n end
 }
+M.pick = argcheck{
+  {name='a', type='number', opt=true},
+  {name='b', type='string', opt=true},
+  call = function(a, b) return tostring(a) .. tostring(b) end
+}
 local m = CheckedModel(3)
 local n = CheckedModel{size = 4, scale = 2}
 print(m:area(), n:area(), m.kind, n.kind)
@@ -1289,3 +1294,4 @@ print(m:both({a = 1}, 2))
 print(n:both{x = 3, config = {a = 2}})
 print(join('a'), join('a', 'b'), join{left = 'c', right = 'd'})
 print(M.twice({n = 3}), M.twice({n = 3}, 5))
+print(M.pick('x'), M.pick(1), M.pick(1, 'y'))
