@@ -52,7 +52,7 @@ class Container(Module):
 
         Args:
             module: a module of ``compat.nn``, or any ``torch.nn.Module``, which runs under autograd
-                by itself.
+                by itself; None adds nothing, as in Torch7.
 
         Raises:
             TypeError: it is neither.
@@ -63,7 +63,8 @@ class Container(Module):
             >>> net.size(), net.get(2)
             (2, nn.Tanh)
         """
-        self.modules.append(as_module(module))
+        if module is not None:
+            self.modules.append(as_module(module))
         return self
 
     def extend(self: C, *modules: Module | torch.nn.Module) -> C:

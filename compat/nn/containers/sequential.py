@@ -30,7 +30,7 @@ class Sequential(Relaying):
     """
 
     def add(self, module: Module | torch.nn.Module) -> Sequential:
-        super().add(module)
+        super().add(as_module(module))  # not None, as in Torch7
         self._take_over()
         return self
 

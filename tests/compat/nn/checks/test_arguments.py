@@ -101,3 +101,10 @@ def test_needed_arguments_may_not_be_none() -> None:
         nn.SpatialConvolution(1, 1, None, 3)
     with pytest.raises(TypeError, match="positional arguments"):
         nn.Dropout(0.5, *[None] * 9)
+
+
+def test_none_adds_no_module_as_in_torch7() -> None:
+    nothing: Any = None
+    assert len(nn.ConcatTable().add(nothing).add(nn.Tanh()).modules) == 1
+    with pytest.raises(TypeError, match="module is None"):
+        nn.Sequential().add(nothing)
