@@ -55,19 +55,23 @@ class Calls:
     Args:
         classified: returns what Lua needs of a value: the value alone, or with its kind and
             identity.
-        table_from: makes a Lua table from a list.
+        table_from: makes a Lua table from a list; ``keys_from`` from one of keys.
 
-    ``tell_types``, if set, is called with the first argument and the results of each call.
+    ``tell_types``, if set, is called with the first argument and the results of each call, ``text``
+    with what tables hold.
     """
 
     def __init__(
         self,
         classified: Callable[[Any], Any],
         table_from: Callable[[list[Any]], Any],
+        keys_from: Callable[[list[Any]], Any],
     ) -> None:
         self._classified = classified
         self._table_from = table_from
+        self._keys_from = keys_from
         self.tell_types: Callable[..., None] | None = None
+        self.text: Callable[[Any], Any] | None = None
         self._lent: list[_Lent | None] = []
         # How many of them wait for calls that called Lua, which is running now.
         self._floor = 0
@@ -131,7 +135,7 @@ class Calls:
         for lent in found:
             assert lent is not None
             changes += (lent.table, id(lent.table))
-        return values, self._table_from(changes) if changes else None
+        return self._texts(values), self._table_from(changes) if changes else None
 
     def _answer(self, box: list[Any]) -> Any:
         # Not an argument, to which the caller has a reference in some versions of Python.
@@ -186,7 +190,8 @@ class Calls:
         if taken is not None:
             taken()
         count = len(found)
-        return keys if keys is None else make(keys), make(self._classified_all(found)), count
+        keys = keys if keys is None else self._keys_from(keys)
+        return keys, make(self._classified_all(found)), count
 
     # Lending --------------------------------------------------------------------------------------
 
@@ -229,10 +234,13 @@ class Calls:
                 left += 1  # for the table, which is a value, too
             left -= 1
             while not left:
-                filled(table, content)
+                filled(table, self._texts(content))
                 table, content, left = around.pop()
                 left -= 1
         return args
+
+    def _texts(self, values: list[Any]) -> list[Any]:
+        return values if self.text is None else list(map(self.text, values))
 
     def return_lent(self, again: bool = False) -> Any:
         """Return lent tables above the floor to Lua; return what has changed, or None.

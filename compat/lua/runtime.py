@@ -106,6 +106,7 @@ class Runtime:
     at_start: ClassVar[list[Callable[[Runtime], None]]] = []
     # Whether modules fill their results' tensors again in every pass, as Torch7's do.
     reuses_buffers: ClassVar[bool] = True
+    exchange_kind: ClassVar[type[Exchange]] = Exchange
 
     def __init__(
         self,
@@ -119,7 +120,7 @@ class Runtime:
         self.lua.execute(COLLECT_IN_ONE_STEP)
         self._at_home = self.lua.eval(AT_HOME)
         raw_kind = type(self.lua.eval("newproxy()"))
-        self.exchange = Exchange(self, raw_kind, self.implementation.as_attrgetter)
+        self.exchange = self.exchange_kind(self, raw_kind, self.implementation.as_attrgetter)
         self._is_worker = worker_of is not None
         # The thread that has nets in this state, and makes calls for those that work for it.
         self.home: int | None = None
@@ -130,7 +131,7 @@ class Runtime:
         # Called before the script ends the process.
         self.before_exit: list[Callable[[], None]] = []
         self._thread = threading.get_ident()
-        self.calls = Calls(self.exchange.classified, self.lua.table_from)
+        self.calls = Calls(self.exchange.classified, self.lua.table_from, self.keys_from)
         # How many runs of this state there are, each called by Python that the one before called.
         self._depth = 0
         self._t7 = self._load_core()
@@ -162,8 +163,8 @@ class Runtime:
             "floating_makers": lua.table_from(pointwise.FLOATING_MAKERS),
         }
         python["kernels"] = lua.table_from(kernels)
-        tables = Tables(self.exchange.classified, lua.table_from, self.calls.replace)
-        python["tables"] = lua.table_from(tables.functions())
+        tables = Tables(self.exchange.classified, self.keys_from, self.calls.replace)
+        python["tables"] = self.faces(tables.functions())
         python["calls"] = lua.table_from(self.calls.functions())
         t7 = lua.execute(START, python, str(FOLDER / "modules"))
         load = lua.eval("function(code, t7) return assert(loadstring(code))(t7) end")
@@ -198,7 +199,7 @@ class Runtime:
             "install_objects": self._install_objects,
             "storage_tensor": lambda storage: storage.tensor,
             "value_of_key": lambda key: key.value,
-            "text_of": lambda data: bytes(data).decode("latin-1"),
+            "text_of": bytes,
             "import_module": importlib.import_module,
             "attribute": getattr,
             "set_attribute": setattr,
@@ -229,6 +230,14 @@ class Runtime:
             self.settings.set_default_dtype(dtype)
 
     # Values ---------------------------------------------------------------------------------------
+
+    def keys_from(self, keys: list[Any]) -> Any:
+        """Return a new table of Lua that lists the keys of one of Python's."""
+        return self.lua.table_from(keys)
+
+    def faces(self, functions: dict[str, Callable[..., Any]]) -> Any:
+        """Return the functions by which Lua reads and writes what Python has, as a table of Lua."""
+        return self.lua.table_from(functions)
 
     def _install_objects(self) -> Any:
         """Bring the classes of nets; imports them, which scripts without nets do not need."""

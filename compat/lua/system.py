@@ -31,10 +31,6 @@ def _bytes(path: str) -> bytes:
     return path.encode("latin-1")
 
 
-def _text(path: bytes) -> str:
-    return path.decode("latin-1")
-
-
 def _try(action: Callable[..., Any], path: str, *args: Any) -> tuple[Any, ...]:
     try:
         action(_bytes(path), *args)
@@ -48,24 +44,24 @@ def md5(text: str) -> str:
     return hashlib.md5(text.encode("latin-1"), usedforsecurity=False).hexdigest()
 
 
-def files_below(folder: str, extensions: list[str], ignore: str | None = None) -> list[str]:
+def files_below(folder: str, extensions: list[str], ignore: str | None = None) -> list[bytes]:
     """Return the files in a folder and below with one of these extensions, in any case.
 
     Names that match the pattern ``ignore`` are left out.
     """
     wanted = tuple(f".{extension}".lower() for extension in extensions)
     return [
-        _text(os.path.join(place, name))
+        os.path.join(place, name)
         for place, _, names in os.walk(_bytes(folder))
         for name in names
-        if (low := _text(name).lower()).endswith(wanted)
+        if (low := os.fsdecode(name).lower()).endswith(wanted)
         and not (ignore and fnmatch.fnmatchcase(low, ignore.lower()))
     ]
 
 
-def cwd() -> str:
+def cwd() -> bytes:
     """Return the current folder."""
-    return _text(os.getcwdb())
+    return os.getcwdb()
 
 
 def chdir(path: str) -> tuple[Any, ...]:
@@ -109,7 +105,7 @@ def names(path: str) -> tuple[Any, ...]:
     Torch7 gives them in the order of the file system.
     """
     try:
-        return ([".", "..", *map(_text, sorted(os.listdir(_bytes(path))))],)
+        return ([b".", b"..", *sorted(os.listdir(_bytes(path)))],)
     except OSError as error:
         return None, f"cannot open {path}: {error.strerror}", error.errno
 

@@ -26,18 +26,18 @@ class Tables:
     Args:
         classified: returns what Lua needs of a value: the value alone, or with its kind and
             identity.
-        table_from: makes a Lua table from a list.
+        keys_from: makes a Lua table from a list of keys.
         replaced: called when another object replaces a list or dict.
     """
 
     def __init__(
         self,
         classified: Callable[[Any], Any],
-        table_from: Callable[[list[Any]], Any],
+        keys_from: Callable[[list[Any]], Any],
         replaced: Callable[[Table, Any], None],
     ) -> None:
         self._classified = classified
-        self._table_from = table_from
+        self._keys_from = keys_from
         self._replaced = replaced
         table: Table = []
         self._own = _references(table)
@@ -73,7 +73,7 @@ class Tables:
     def keys(self, table: Table) -> tuple[Any, int]:
         """Return the keys with values, and their number."""
         found = [key for key, value in items(table) if value is not None]
-        return self._table_from(found), len(found)
+        return self._keys_from(found), len(found)
 
     def put(self, table: Table, key: Any, value: Any) -> tuple[Table, int] | None:
         """Set a value; None removes it.

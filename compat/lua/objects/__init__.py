@@ -31,7 +31,7 @@ def install(runtime: Runtime) -> Any:
     classes = Classes(runtime, Converters(runtime).methods())
     parts = (classes, Fields(runtime, classes), Files(runtime, classes))
     functions = {name: function for part in parts for name, function in part.functions().items()}
-    return runtime.lua.table_from(
+    return runtime.faces(
         functions
         | {
             "gpu_of": gpu_of,

@@ -64,7 +64,7 @@ class Fields:
         """
         value = owner.__dict__.get(key)
         kind = type(value)
-        if kind is int or kind is float or kind is str or kind is bool:
+        if kind is int or kind is float or kind is bool:
             return value
         is_sizes = kind is list and key in getattr(type(owner), "size_fields", ())
         if value is None or is_sizes or kind is BoundLuaMethod or kind is types.MethodType:
@@ -140,7 +140,7 @@ class Fields:
             found += [name for name in (*_RESULTS, "_type") if name not in found]
         else:
             found = [field(name) for name, value in owner.__dict__.items() if value is not None]
-        return self.runtime.lua.table_from(found)
+        return self.runtime.keys_from(found)
 
     def declare_types(self) -> None:
         """Declare the types of objects' results from now on; see gpu_types."""

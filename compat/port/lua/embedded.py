@@ -12,13 +12,22 @@ import torch
 from compat import torch as torch7
 from compat.lua import LuaTable, Runtime
 from compat.lua.errors import LuaError
+from compat.lua.exchange import Exchange
 from compat.lua.runtime import describe_error
 from compat.lua.values import LuaFunction
 from compat.lua_tables import attribute, field
 from compat.port.lua import coroutine
 from compat.port.lua.errors import is_library, is_of_draft, value_at_origin, value_of
 from compat.port.lua.objects import Object
-from compat.port.lua.runtime import Original, Storage, call_once, function_of, once, taken
+from compat.port.lua.runtime import (
+    Original,
+    Storage,
+    call_once,
+    function_of,
+    once,
+    serialized,
+    taken,
+)
 from compat.port.lua.tables import pairs
 from compat.port.lua.text import bytes_as_text
 from compat.port.lua.values import first, results, values
@@ -126,6 +135,9 @@ class Instance(LuaTable):
         found = self.all_results(*args)
         return first(found) if self.__dict__["__is_package__"] else results(found)
 
+    def t7_object(self) -> Any:
+        return serialized(self)
+
     def __eq__(self, other: object) -> bool:
         return bool(function_of("function(a, b) return a == b end")(self, other))
 
@@ -164,11 +176,13 @@ class _Where(type):
 
 
 class _Function(LuaFunction):
-    """A function of Lua, where a text has a letter for each byte."""
-
     def __call__(self, *args: Any) -> Any:
-        found = super().__call__(*map(_letters, args))
-        return tuple(map(_text, found)) if isinstance(found, tuple) else taken(_text(found))
+        return taken(super().__call__(*args))
+
+
+# A text of Lua has a letter for each byte.
+
+_KEYED = {"get", "put", "field", "has_field", "set_field"}
 
 
 def _letters(value: Any) -> Any:
@@ -181,12 +195,24 @@ def _text(value: Any) -> Any:
     return bytes_as_text(value.encode("latin-1")) if is_text else value
 
 
+def _in_texts(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args: function(*map(_text, args))
+
+
+class _Exchange(Exchange):
+    def classified(self, value: Any) -> Any:
+        return super().classified(_letters(value))
+
+
 class DraftRuntime(Runtime):
     """A runtime whose objects have methods in Python, and that knows the classes of drafts."""
+
+    exchange_kind = _Exchange
 
     def __init__(self, default_type: str) -> None:
         self._default = default_type
         super().__init__(default_type)
+        self.calls.text = _text
         self._classes: dict[int, type] = {}
         self._faces: dict[type, Any] = {}
         self.lua_classes: dict[str, type] = {}  # what stands for classes of Lua, by their addresses
@@ -213,8 +239,21 @@ class DraftRuntime(Runtime):
     def _make_function(self, function: Any, address: int) -> LuaFunction:
         return _Function(self, self._at_home(function), address)
 
+    def keys_from(self, keys: list[Any]) -> Any:
+        """Return a new table of Lua that lists the keys of one of Python's."""
+        return super().keys_from(list(map(_letters, keys)))
+
+    def faces(self, functions: dict[str, Callable[..., Any]]) -> Any:
+        """Return the functions by which Lua reads and writes what Python has."""
+        keyed = {name: _in_texts(functions[name]) for name in _KEYED & functions.keys()}
+        return super().faces(functions | keyed)
+
     def invoke(self, function: Any, *args: Any) -> Any:
         """Call a function of Lua, in a coroutine of a draft as one of Lua's, which may yield."""
+        found = self._invoked(function, *map(_letters, args))
+        return tuple(map(_text, found)) if isinstance(found, tuple) else _text(found)
+
+    def _invoked(self, function: Any, *args: Any) -> Any:
         call = super().invoke
         if self._default != (default := torch7.getdefaulttensortype()) and not self._depth:
             self._default = default
@@ -283,7 +322,7 @@ class DraftRuntime(Runtime):
 
         def called(*args: Any) -> Any:
             try:
-                return function(*args[:count], *[None] * (needed - len(args)))
+                return function(*map(_text, args[:count]), *[None] * (needed - len(args)))
             except LuaError:
                 raise
             except Exception as problem:
@@ -310,15 +349,14 @@ class DraftRuntime(Runtime):
         if cls not in self._faces:
             number = len(self._classes) + 1
             self._classes[number] = cls
-            parts = (self._attribute, self._assign, self._make, self._classes.__getitem__)
-            face = self.lua.eval(_FACE)
-            self._faces[cls] = face(self._t7, self._known_faces, number, *parts, self._entries)
+            keyed: list[Callable[..., Any]] = [self._attribute, self._assign, self._make]
+            parts = (*map(_in_texts, keyed), self._classes.__getitem__, self._entries)
+            self._faces[cls] = self.lua.eval(_FACE)(self._t7, self._known_faces, number, *parts)
         return self._faces[cls]
 
     def _attribute(self, number: int, key: Any) -> Any:
-        return (
-            getattr(self._classes[number], attribute(key), None) if isinstance(key, str) else None
-        )
+        is_name = isinstance(key, str)
+        return _letters(getattr(self._classes[number], attribute(key), None)) if is_name else None
 
     def _assign(self, number: int, key: str, value: Any) -> None:
         setattr(self._classes[number], attribute(key), value)

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch as _torch
 
-from compat import nn
+from compat import nn, t7
 from compat import torch as torch7
 from compat.lua_tables import ForeignTable, field
 
@@ -226,6 +226,9 @@ class Original:
 
     __setattr__ = __setitem__
 
+    def t7_object(self) -> Any:
+        return serialized(self)
+
     def __len__(self) -> int:
         return int(called(function_of("function(x) return #x end"), self))
 
@@ -239,6 +242,12 @@ class Original:
         return called(
             function_of("function(x) return torch.deserialize(torch.serialize(x)) end"), self
         )
+
+
+def serialized(owner: Any) -> Any:
+    """Return what a file holds of an object that only Lua has."""
+    text = function_of("torch.serialize")(owner)
+    return t7.loads(text.encode("utf-8", "surrogateescape"))
 
 
 def original_typename(owner: Original) -> str | None:

@@ -72,6 +72,8 @@ class Writer:
         # reference.
         self._kept: list[Any] = []  # whatever the memo knows by its address
         self._open: set[int] = set()
+        # Objects that state another one to be written, by their addresses, and that.
+        self._stand_ins: dict[int, tuple[Any, Any]] = {}
         self._shared: dict[Any, Shared] = {}
         self._text = bytearray()
         self._pieces: list[bytearray | Use] = [self._text]
@@ -166,6 +168,11 @@ class Writer:
             self._object(stack, value.value, tensor_type)
             return
         code = _code(value)
+        if code is None and hasattr(type(value), "t7_object"):
+            if id(value) not in self._stand_ins:
+                self._stand_ins[id(value)] = value, value.t7_object()
+            self._object(stack, self._stand_ins[id(value)][1], tensor_type)
+            return
         if code is None:
             self._emit(self._other_scalar(value))
             return

@@ -256,3 +256,39 @@ os.remove(path)
 for i = 1, #d.vec do print(i, d.vec[i]) end
 print(d.hash.x[2], d.hash[3], #d.hash.x)
 for k, w in pairs(d.vec) do print(k, w) end
+
+-- # texts beyond Latin-1 in tables and objects that Lua's functions take and give
+local names = {'→', 'é', [5] = 'ü', k = '日本'}
+names['ключ'] = {'вложено'}
+local f = torch.MemoryFile('rw'):binary()
+f:writeObject(names)
+f:seek(1)
+local back = f:readObject()
+f:close()
+print(back[1], back[2], back[5], back.k, back['ключ'][1], back[1] == names[1])
+local word = torch.class('Word')
+function word:__init(text) self.text = text self.all = {text} end
+function word:show() return '<' .. self.text .. '>' end
+f = torch.MemoryFile('rw'):ascii()
+f:writeObject(_G.Word('→é'))
+f:seek(1)
+local read = f:readObject()
+print(read.text, read.all[1], read:show())
+print(torch.deserialize(torch.serialize({'é', {a = '→'}}))[2].a)
+local co = coroutine.wrap(function(x) print(coroutine.yield(x .. 'é')) return '→' end)
+print(co('ü'))
+print(co('ñ'))
+
+-- # objects that only Lua has, in a table of which nobody knows that it has them
+
+-- # objects that only Lua has, in a table of which nobody knows that it has them
+local tds, List = require 'tds', require 'pl.List'
+local function fill(kind) local v = tds[kind]() v[1] = 'é→' v[2] = torch.ones(2) return v end
+local made = {}
+for _, k in ipairs{'Vec', 'Hash'} do made[k] = fill(k) end
+local path = os.tmpname()
+torch.save(path, {a = made, b = {made.Vec}, l = List{1, 2}})
+local f = torch.load(path)
+os.remove(path)
+print(#f.a.Vec, f.a.Vec[1], f.b[1][2]:sum(), f.a.Hash[1], f.l[2], #f.l)
+print(f.a.Vec == f.b[1])

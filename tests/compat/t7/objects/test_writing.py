@@ -174,3 +174,14 @@ def test_files_that_take_little_at_a_time() -> None:
     file = Dribble()
     t7.save(file, torch.arange(5000))
     assert t7.loads(file.data).tolist() == list(range(5000))
+
+
+def test_an_object_that_states_another_is_written_as_that_one() -> None:
+    class Words:
+        def t7_object(self) -> dict[str, list[str]]:
+            return {"words": ["a", "b"]}
+
+    words = Words()
+    first, second, other = t7.loads(t7.dumps([words, words, Words()]))
+    assert first == other == {"words": ["a", "b"]}
+    assert first is second and first is not other
