@@ -205,7 +205,9 @@ def _of_index(known: Inference, node: s.Index) -> Iterator[tuple[s.Node, Type]]:
     name = s.constant(node.key)
     if isinstance(name, str):
         kinds = (Kind.TENSOR, Kind.STRING) if results.is_method(name) else ()
-        yield node.object, results.owner_of_field(name) or Type(*_WITH_FIELDS, *kinds)
+        is_of_tables = name == "modules" and name in known.made_names  # what programs save of nets
+        layer = None if is_of_tables else results.owner_of_field(name)
+        yield node.object, layer or Type(*_WITH_FIELDS, *kinds)
         if (
             name == "new"
             and isinstance(owner := node.object, s.Name)

@@ -75,7 +75,7 @@ class Inference:
         loads_by_name: whether a file is loaded whose name is computed.
         loads_files: whether the program loads ``.t7`` files.
         set_somewhere: the names of fields that something is put into; ``given_names``: what a
-            function is given.
+            function is given; ``made_names``: those that tables are made with.
         may_be_float: whether tensors of the default type may be FloatTensors.
     """
 
@@ -171,6 +171,8 @@ class Inference:
         self.loads_files = self.may_be_float = False
         self.set_somewhere = {name for f in files for name in set_names(f.block)}
         self.given_names = {name for f in files for name in given_names(f.block)}
+        made = (node for f in files for node in s.walk(f.block) if isinstance(node, s.Table))
+        self.made_names = {s.constant(field.key) for table in made for field in table.fields}
         self.tests: dict[s.Name, Kind] = {}
         self.lengths: dict[s.Name, int] = {}
         self.behind_tests: dict[s.Node, Kind] = {}

@@ -142,8 +142,9 @@ def dense(made: Code, node: s.Node, draft: Draft) -> Code:
     """Return an operand of what makes a tensor of its own: Torch7's are contiguous, whatever it
     is.
     """
-    asks = _ASKS_LAYOUT.search(draft.file.source)
-    return Code(f"{made.atom}.contiguous()") if asks and draft.types.type(node).strided else made
+    kind = draft.types.type(node)
+    asks = kind.strided and kind.is_tensor and _ASKS_LAYOUT.search(draft.file.source)
+    return Code(f"{made.atom}.contiguous()") if asks else made
 
 
 def fit(made: Code, node: s.Node, like: s.Node, draft: Draft, is_copy: bool = False) -> Code | None:

@@ -32,7 +32,7 @@ from compat.port.lua.runtime import (
 )
 from compat.port.lua.tables import index, length, metamethod
 from compat.port.lua.text import Error
-from compat.port.lua.values import results, truth, values
+from compat.port.lua.values import lists, results, truth, values
 from compat.port.write.python_names import module_name
 from compat.t7.objects import registry
 
@@ -140,6 +140,8 @@ def method(owner: Any, name: str, *args: Any) -> Any:
         return call(found, owner, *args)  # no method of its class
     if name == "split" and isinstance(owner, Node):
         return tuple(found(*args)) if args != (1,) else found(*args)
+    if (getattr(found, "__module__", None) or "").startswith("compat.nn."):
+        args = tuple(map(lists, args))
     return call(found, *args)
 
 

@@ -17,7 +17,7 @@ from compat.port.lua.runtime import Original, Storage, called, function_of, orig
 from compat.port.lua.tensors import Pointer, element, selected
 from compat.port.lua.text import Error, tostring
 from compat.port.lua.values import Steps, adjust, array_size, border, first, truth
-from compat.port.write.python_names import METAMETHODS
+from compat.port.write.python_names import METAMETHODS, method_name
 from compat.t7.objects.known_classes import Hash
 
 string_methods: dict[str, Callable[..., Any]] = {}  # those of Lua's, from package string
@@ -294,12 +294,13 @@ def index(t: Any, key: Any) -> Any:
     if isinstance(t, type) and key == "__index":
         return t
     if isinstance(key, str):
-        found = getattr(t, attribute(key), None)
+        name = method_name(key)
+        found = getattr(t, name, None)
         if isinstance(found, MethodType):
             return found.__func__  # as in Lua it is given the object
-        if key == "__init" and isinstance(t, type) and issubclass(t, Object):
-            return t.__init__
-        return found
+        kind = t if isinstance(t, type) else type(t)
+        every = vars(object).get(name)  # what each class of Python's has
+        return None if every and getattr(kind, name) is every else found
     if isinstance(t, Object):
         found = vars(t).get(key)
         return t.__missing__(key) if found is None else found
@@ -357,13 +358,14 @@ def put(t: Any, key: Any, value: Any, pads: bool = False) -> None:
     elif t is None or isinstance(t, (bool, int, float, FunctionType)):
         raise TypeError(f"attempt to index a {kinds.type(t)} value")
     elif isinstance(key, str):
-        if value is None and isinstance(t, type):
-            if attribute(key) in vars(t):  # else it is that of a class above
-                delattr(t, attribute(key))
+        name = method_name(key)
+        is_method = isinstance(getattr(type(t), name, None), FunctionType)
+        if value is None and (is_method or isinstance(t, type)):
+            if name in vars(t):  # else it is that of a class above
+                delattr(t, name)
         else:
-            is_method = isinstance(getattr(type(t), attribute(key), None), FunctionType)
             is_own = isinstance(value, FunctionType) and is_method
-            setattr(t, attribute(key), MethodType(value, t) if is_own else value)
+            setattr(t, name, MethodType(value, t) if is_own else value)
     elif isinstance(t, Object) or not hasattr(t, "__setitem__"):  # such as a node of nngraph
         rawset(vars(t), key, value)
     else:

@@ -191,7 +191,7 @@ def _program_texts(made: Made) -> dict[str, str]:
     """
     names = [place(one.module) for one in made.files]
     folders = {parent for name in names for parent in name.parents if parent.name}
-    texts = {(folder / "__init__.py").as_posix(): "" for folder in folders}
+    texts = {(folder / "__init__.py").as_posix(): "" for folder in sorted(folders)}
     texts = {name: text for name, text in texts.items() if name not in map(str, names)}
     if any("shared." in one.text or one.in_lua or one.functions for one in made.files):
         texts["shared.py"] = _SHARED

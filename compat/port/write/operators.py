@@ -12,7 +12,7 @@ from compat.port.write.code import Code
 from compat.port.write.draft import NONE, Draft, expression
 from compat.port.write.places import dims
 from compat.port.write.tables import index, made_nil, may_lack
-from compat.port.write.text import concatenation
+from compat.port.write.text import concatenation, may_be_nil
 from compat.port.write.zeros import may_be_zero
 
 _PYTHON = {"^": "**"}
@@ -385,21 +385,15 @@ def cases_of(node: s.Binary, draft: Draft) -> list[tuple[s.Node, s.Node]]:
         kind = draft.types.type(case.right)
         own = s.describe(case.left)
         is_tested = own == s.describe(case.right) and "…" not in own
-        may_fail = kind.may(Kind.NIL, Kind.BOOLEAN) or _is_of_some(case.right, draft)
+        may_fail = kind.may(Kind.NIL, Kind.BOOLEAN) or (
+            isinstance(case.right, s.Index)
+            and may_be_nil(case.right, draft.value(case.right), draft)
+        )
         may_fail &= not is_tested
         if may_fail and not _is_computed(case.right):
             return []
         found.append((case.left, case.right))
     return found
-
-
-def _is_of_some(node: s.Node, draft: Draft) -> bool:
-    """Return whether an expression is a field that some tables get, of several that are made."""
-    shape = draft.types.type(node.object).shape if isinstance(node, s.Index) else None
-    if not isinstance(node, s.Index) or shape is None or shape.klass is not None:
-        return False
-    name = s.constant(node.key)
-    return isinstance(name, str) and len(shape.root().made) > 1 and name not in shape.root().always
 
 
 def _is_computed(node: s.Node) -> bool:

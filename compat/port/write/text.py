@@ -96,6 +96,8 @@ def may_be_nil(node: s.Node, made: Code, draft: Draft) -> bool:
     shape = kind.shape if kind.only(Kind.OBJECT) or kind.only(Kind.CLASS) else None
     if shape is None or shape.klass is None or name in shape.always:
         return False
+    if shape.klass.method(name, draft.types.classes):
+        return False
     if Kind.CLASS in kind.atoms:
         return not _is_of_class(node, shape.klass, draft)
     return not shape.klass.sets_first(name, draft.types.classes)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from compat import nn
 
 pytestmark = [
     pytest.mark.needs("tree_sitter"),
@@ -544,3 +547,12 @@ def test_a_table_with_a_metatable_reads_as_in_python() -> None:
     lua.setmetatable(noted, {"__newindex": lambda self, k, v: kept.update({k: v})})
     noted["a"] = 1
     assert kept == {"a": 1} and dict(noted) == {}
+
+
+def test_a_net_of_which_nothing_is_known_takes_tables_as_lists() -> None:
+    from compat.port import lua
+
+    net = nn.MapTable(nn.Identity())
+    states = lua.Table({1: torch.ones(2), 2: torch.zeros(3)})
+    assert [x.numel() for x in lua.method(net, "forward", states)] == [2, 3]
+    assert [x.numel() for x in lua.method(net, "backward", states, states)] == [2, 3]

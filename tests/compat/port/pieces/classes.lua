@@ -1295,3 +1295,19 @@ print(n:both{x = 3, config = {a = 2}})
 print(join('a'), join('a', 'b'), join{left = 'c', right = 'd'})
 print(M.twice({n = 3}), M.twice({n = 3}, 5))
 print(M.pick('x'), M.pick(1), M.pick(1, 'y'))
+-- # __tostring__ called without an object, of what nobody knows
+local A = torch.class('Told')
+function A:__init(n) self.n = n end
+function A:__tostring__() return 'told ' .. (self and self.n or '?') end
+local B, parent = torch.class('ToldMore', 'Told')
+function B:__init(n) parent.__init(self, n + 1) end
+local C = torch.class('Untold')
+function C:__init() end
+local all = {e = {_G.Told(1), _G.ToldMore(2), _G.Untold()}}
+local function name(e) return e.__tostring__ and e.__tostring__() end
+local function init(o, ...) return o.__init(o, ...) end
+for k, v in pairs(all) do
+  print(name(v[1]), name(v[2]))
+  init(v[2], 7)
+  print(v[2].n)
+end

@@ -1114,3 +1114,44 @@ local pkg = opt.backend == 'cudnn' and cudnn or nn
 print(torch.type(pkg.ReLU()))
 local function build(conf) return conf.lib.Linear(2, 2) end
 print(torch.type(build{lib = nn}))
+-- # adding nil to a container
+require 'nn'
+print(#nn.ConcatTable():add(nil).modules, #nn.Container():add(nn.Identity()):add(nil).modules)
+local class, parent = torch.class('Net', 'nn.Container')
+function class:__init(net) parent.__init(self) self.net = net self:add(net) end
+print(#_G.Net().modules, #_G.Net(nn.Tanh()).modules)
+
+-- # tables with a field `modules`, and nets
+require 'nn'
+local F = {}
+function F.load(p)
+  if p.name == 'A' then return p.modules[1] end
+  return #p.modules == 2 and p.modules[2] or p.modules[1]
+end
+local saved = {models = {a = {name = 'A', modules = {nn.Linear(2, 2)}}, b = {modules = {nn.Tanh(), nn.Identity()}}}}
+local path = os.tmpname()
+torch.save(path, saved)
+local c = torch.load(path)
+os.remove(path)
+for _, k in ipairs{'a', 'b'} do print(torch.type(F.load(c.models[k]))) end
+
+-- # a method of its own that a net loses again
+require 'nn'
+local store = {}
+local function wrap(store, net)
+  store.net = net
+  store.forward = net.forward
+  net.forward = function(self, x) store.x = x return store.forward(self, x) end
+end
+local desc = {a = {}, b = {}}
+wrap(desc.a, nn.Sequential():add(nn.Identity()))
+desc.b[1] = {}
+wrap(desc.b[1], nn.Tanh())
+for _, name in ipairs{'a', 'b'} do
+  local d = desc[name]
+  local net = d.net or d[1].net
+  print(net:forward(torch.zeros(1)):sum())
+  net[({a = 'forward', b = 'forward'})[name]] = nil
+  print(net:forward(torch.ones(1)):sum() > 0)
+end
+print(desc.a.x:sum(), desc.b[1].x:sum())

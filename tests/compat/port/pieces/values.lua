@@ -2113,3 +2113,40 @@ print(data[{ {}, first, {}, {} }]:size(), data[{ {}, first }]:sum(), data[{ 1, l
 data[{ {}, first, {}, {} }]:fill(0)
 local behind = {2, -1}
 print(data:sum(), data[{ {}, behind }]:sum())
+
+-- # and of an entry that may be missing, or
+local function show(t)
+  print(t.o and t.o.x or 'none', (t.o and t.o.x) or 'none', t.o and t.o.n or 0)
+  return t.o and t.o.x or 'none'
+end
+local opts = {}
+for i = 1, 3 do opts[i] = {o = i > 1 and {} or nil} end
+opts[3].o.x = 'x'
+opts[3].o.n = false
+for i = 1, 3 do print(show(opts[i])) end
+
+-- # numbers of what may be a tensor that is not contiguous
+local U = {}
+function U.convert(x)
+  if torch.isTensor(x) and not x:isContiguous() then return x:t() end
+  if type(x) == 'table' then
+    local r = {}
+    for k, v in pairs(x) do r[k] = U.convert(v) end
+    return r
+  end
+  return x
+end
+local B = torch.class('Batch')
+function B:__init(n) self.sizes = torch.range(1, n):view(1, n):t():select(2, 1):contiguous() self.size = n end
+local function pads(batch, most)
+  local sizes = U.convert(batch.sizes)
+  for i = 1, batch.size do
+    local s = sizes[i]
+    if most ~= 3 then s = math.ceil(s / 2) end
+    local pad = most - s
+    if pad ~= 0 then print(pad) end
+  end
+end
+pads(_G.Batch(3), 3)
+pads(_G.Batch(2), 4)
+print(U.convert({torch.ones(2):view(2, 1)})[1]:size(1))
