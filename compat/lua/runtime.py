@@ -193,6 +193,7 @@ class Runtime:
             "make_dict": lambda: {},
             "make_table": lambda table: LuaTable(self, self._at_home(table)),
             "make_function": self._make_function,
+            "make_object": lambda handle: handle,
             "make_thread": lambda box: LuaThread(self, self._at_home(box)),
             "handle": lambda value: handle(value, self),
             "address": id,

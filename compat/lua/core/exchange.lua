@@ -25,7 +25,7 @@ local function to_python(v)
          if t7.storage_classes[mt] then return t7.storage_to_python(v) end
          if mt == t7.Generator then return getfenv(v).py end
       end
-      return v
+      return call(python.make_object, v)
    end
    if mt and exporters[mt] then return exporters[mt](v) end
    if kind == 'table' then
@@ -39,7 +39,7 @@ local function to_python(v)
    end
    if kind == 'thread' then return call(python.make_thread, {v}) end
    if kind == 'function' then return python_of[v] or call(python.make_function, v, t7.pointer(v)) end
-   return v
+   return call(python.make_object, v)
 end
 t7.to_python = to_python
 

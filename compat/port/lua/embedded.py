@@ -26,7 +26,6 @@ from compat.port.lua.runtime import (
     function_of,
     once,
     serialized,
-    taken,
 )
 from compat.port.lua.tables import pairs
 from compat.port.lua.text import bytes_as_text
@@ -129,7 +128,7 @@ class Instance(LuaTable):
 
     def all_results(self, *args: Any) -> tuple[Any, ...]:
         """Return all that a call gives."""
-        return tuple(map(taken, values(super().__call__(*args))))
+        return values(super().__call__(*args))
 
     def __call__(self, *args: Any) -> Any:
         found = self.all_results(*args)
@@ -176,12 +175,13 @@ class _Where(type):
 
 
 class _Function(LuaFunction):
-    def __call__(self, *args: Any) -> Any:
-        return taken(super().__call__(*args))
+    """A function of Lua."""
+
+    def __get__(self, owner: Any, _cls: type) -> Any:  # a method of a class, as those in Python
+        return self if owner is None else functools.partial(self, owner)
 
 
 # A text of Lua has a letter for each byte.
-
 _KEYED = {"get", "put", "field", "has_field", "set_field"}
 
 
@@ -230,6 +230,7 @@ class DraftRuntime(Runtime):
     def _helpers(self) -> dict[str, Callable[..., Any]]:
         own: dict[str, Callable[..., Any]] = {
             "make_table": lambda table: Instance(self, self._at_home(table)),
+            "make_object": Original,
             "describe_error": self._described,
             "describe_tensor": self._describe_tensor,
             "watched": self._watched,

@@ -141,19 +141,14 @@ def _given(value: Any) -> Any:
 
 
 def _taken(value: Any, is_storage: bool) -> Any:
-    """Return a value of Lua for Python: sizes and storages, and objects that only Lua has."""
+    """Return a value of Lua for Python: sizes and storages."""
     if is_storage and isinstance(value, list):
         return _torch.Size(value)
     if is_storage and isinstance(value, _torch.Tensor):
         made = Storage(value)
         made.tensor = value.detach()  # it may be a part of another
         return made
-    return taken(value)
-
-
-def taken(value: Any) -> Any:
-    """Return a value of Lua for Python: an object that only Lua has with its fields and methods."""
-    return Original(value) if type(value).__module__.startswith("lupa") else value
+    return value
 
 
 def all_results(function: Any, *args: Any) -> tuple[Any, ...]:

@@ -195,6 +195,9 @@ def test_tds_holds_values_outside_of_lua(runtime: lua.Runtime) -> None:
     assert runtime.eval("torch.type(h.b)") == "tds.Vec"
     runtime.execute("v = tds.Vec(3, 1, 2) v:sort(function(a, b) return a < b end) v:insert(1, 'z')")
     assert runtime.eval("v:concat(',')") == "z,1,2,3"
+    runtime.execute("v = tds.Vec{11, 21, 12, 22, 13}")
+    runtime.execute("v:sort(function(a, b) return math.floor(a / 10) < math.floor(b / 10) end)")
+    assert runtime.eval("v:concat(',')") == "13,12,11,22,21"  # as C's qsort leaves equal ones
     assert (
         runtime.eval("(function() local n = 0 for k in pairs(h) do n = n + 1 end return n end)()")
         == 5

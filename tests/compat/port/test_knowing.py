@@ -21,6 +21,13 @@ pytestmark = [pytest.mark.needs("tree_sitter"), pytest.mark.needs("tree_sitter_l
             "local function f(c) return c:grown(2) + 1 end\nprint(f)",
             "return self.n + by",
         ),
+        # what rules of argcheck's say of arguments that no call gives
+        (
+            "local argcheck = require 'argcheck'\n"
+            "local f = argcheck{{name = 'x', type = 'torch.*Tensor'},"
+            "\n  {name = 'n', type = 'number'}, call = function(x, n) return x:size(n) * n end}",
+            "x.size(int(n - 1)) * n",
+        ),
         # fields that one table alone has all of
         (
             "local opt = {rate = 0.1, size = 3, name = 'x'}\n"

@@ -182,12 +182,24 @@ function methods:concat(separator, first, last)
    return table.concat(parts, separator)
 end
 function methods:concatstorage(...) return torch.CharStorage():string(self:concat(...)) end
+-- As C's qsort does it, which merges halves: what is equal comes out the other way round, since
+-- tds never tells it that two are equal.
+local function sorted(values, compare)
+   if #values < 2 then return values end
+   local parts, found, i, j = {{}, {}}, {}, 1, 1
+   for k, value in ipairs(values) do table.insert(parts[k <= math.floor(#values / 2) and 1 or 2], value) end
+   local a, b = sorted(parts[1], compare), sorted(parts[2], compare)
+   while i <= #a or j <= #b do
+      if j > #b or i <= #a and compare(a[i], b[j]) then found[#found + 1], i = a[i], i + 1
+      else found[#found + 1], j = b[j], j + 1 end
+   end
+   return found
+end
 function methods:sort(compare)
    assert(type(compare) == 'function', 'compare function must be a lua or C function')
    local values = {}
    for i = 1, #self do values[i] = self[i] end
-   table.sort(values, compare)
-   for i, value in ipairs(values) do self[i] = value end
+   for i, value in ipairs(sorted(values, compare)) do self[i] = value end
 end
 rawset(vec_mt, '__write', function(self, file)
    file:writeLong(#self)

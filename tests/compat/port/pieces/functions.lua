@@ -488,6 +488,50 @@ local function two(...)
 end
 two(1, 'b')
 
+-- # methods of argcheck's, and what only Lua has in their results
+local argcheck = require 'argcheck'
+local tds = require 'tds'
+local W = torch.class('Words')
+W.__init = argcheck{
+  {name = 'self', type = 'Words'},
+  {name = 'least', type = 'number', default = 0},
+  {name = 'unknown', type = 'string', default = '<unk>'},
+  call = function(self, least, unknown)
+    self.least, self.list, self.count = least, {}, {}
+    self:add(unknown)
+  end
+}
+function W:add(word)
+  if not self.count[word] then table.insert(self.list, word) end
+  self.count[word] = (self.count[word] or 0) + 1
+end
+W.first = argcheck{
+  {name = 'self', type = 'Words'},
+  {name = 'n', type = 'number'},
+  {name = 'separator', type = 'string', default = ' '},
+  call = function(self, n, separator)
+    local found = {}
+    for i = 1, math.min(n, #self.list) do found[i] = self.list[i] end
+    return table.concat(found, separator)
+  end
+}
+local fill = argcheck{
+  {name = 'words', type = 'Words'},
+  {name = 'line', type = 'string'},
+  call = function(words, line)
+    local lengths = tds.Hash()
+    for word in line:gmatch('%a+') do
+      words:add(word)
+      lengths[word] = #word
+    end
+    return {lengths = lengths, n = #lengths}, lengths
+  end
+}
+local words = Words{least = 2}
+local told, lengths = fill{words = words, line = 'cat and a cat'}
+print(words:first(3), words:first{n = 2, separator = '-'}, words.least, words.count.cat)
+print(told.n, #told.lengths, told.lengths.cat, lengths.a)
+
 -- # functions of argcheck's that say whether their arguments fit, or call something
 local argcheck = require 'argcheck'
 local quiet = argcheck{quiet = true, {name = 'x', type = 'number'}}
