@@ -45,6 +45,7 @@ from compat.lua.tables import Tables
 from compat.lua.values import LuaFunction, LuaOutput, LuaTable, LuaThread, handle
 from compat.t7.base.types import is_cuda_type
 from compat.tensor_types import parse_type
+from compat.torch_internals import storage_identity
 
 # All objects of Python have one metatable in Lua.
 _CLOSE = """
@@ -199,6 +200,7 @@ class Runtime:
             "address": id,
             "install_objects": self._install_objects,
             "storage_tensor": lambda storage: storage.tensor,
+            "storage_identity": storage_identity,
             "value_of_key": lambda key: key.value,
             "text_of": bytes,
             "import_module": importlib.import_module,

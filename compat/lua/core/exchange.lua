@@ -63,9 +63,7 @@ local function to_lua_as(v, kind, id)
    elseif kind == 'fresh' then return t7.take_table(v)
    elseif kind == 'known' then return t7.known_instance(v, id)
    elseif kind == 'instance' then return t7.instance(v)
-   elseif kind == 'storage' then
-      local flat = t7.import_tensor(call(python.storage_tensor, v))
-      return flat:storage() or getfenv(flat).C.new_storage() -- a tensor of no elements may have none
+   elseif kind == 'storage' then return t7.import_storage(call(python.storage_tensor, v))
    elseif kind == 'generator' then return t7.make_generator(v)
    elseif kind == 'key' then return to_lua(call(python.value_of_key, v))
    elseif kind == 'items' then

@@ -260,7 +260,7 @@ t7.define_class = define
 -- Storages are sizes in calls, and stay storages in fields.
 local as_fields = false
 function t7.storage_to_python(v)
-   local flat = t7.export_storage(v)
+   local flat = t7.export_storage(v, as_fields)
    if not objects then return flat end
    if as_fields then return call(objects.storage, flat) end
    if torch.typename(v) == 'torch.LongStorage' then return call(objects.numbers, flat) end

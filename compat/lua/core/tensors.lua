@@ -290,16 +290,33 @@ end
 
 -- What a record holds as a flat torch.Tensor.
 local function flat(rec)
-   if rec.n == 0 then return call(rec.C.nothing) end
+   if rec.n == 0 then return rec.base or call(rec.C.nothing) end
    return call(python.view1, base_of(rec), rec.o, rec.n, 1)
 end
--- Storages cross as flat tensors.
-function t7.export_storage(u)
+-- Storages cross as flat tensors. One that Python keeps stays itself, if nothing is in it, too.
+function t7.export_storage(u, is_kept)
    local rec = getfenv(u)
    rec.known = true
    local py = flat(rec)
+   if is_kept and rec.n == 0 then
+      rec.base = py
+      t7.register(rec, call(python.storage_identity, py))
+   end
    if t7.tells_types then call(python.identify, py, storage_classes[getmetatable(u)].name) end
    return py
+end
+
+-- The storage that Python keeps as a tensor.
+function t7.import_storage(py)
+   local u = t7.import_tensor(py)
+   local C, rec = getfenv(u).C, getfenv(u).rec
+   if not rec then -- nothing is in it
+      local identity = call(python.storage_identity, py)
+      rec = C.records[identity] or t7.new_record(C, 0)
+      rec.base = rec.base or call(python.base_of, py)
+      t7.register(rec, identity)
+   end
+   return C.make_storage(rec)
 end
 
 local function state(u)

@@ -453,3 +453,24 @@ def test_a_generator_in_an_object_is_torch7_s(runtime: lua.Runtime) -> None:
         "torch.Generator",
         True,
     )
+
+
+def test_an_empty_storage_in_a_field_stays_itself(runtime: lua.Runtime) -> None:
+    runtime.execute("""
+        require 'nn'
+        m = nn.Identity()
+        m.size, m.sizes = torch.LongStorage(), {torch.LongStorage()}
+        m.size:resize(2):copy(torch.LongStorage{3, 4})
+        m.sizes[1]:resize(2):fill(5)
+        c = m:clone()
+        c.size:resize(5)
+    """)
+    assert runtime.eval("{#m.size, m.size[2], #m.sizes[1], m.sizes[1][2], #c.size}") == [
+        2,
+        4,
+        2,
+        5,
+        5,
+    ]
+    runtime.execute("m.size:resize(0) m.size:resize(1):fill(6)")
+    assert runtime.eval("{#m.size, m.size[1]}") == [1, 6]
