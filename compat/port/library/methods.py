@@ -110,6 +110,8 @@ def method(node: s.Call, draft: Draft) -> Code:
         simple = {"size": sized, "totable": code.call("list", owner)}
         if name in simple and not node.arguments:
             return simple[name]
+        if name == "copy" and draft.types.type(node.arguments[0]).only(Kind.SIZES):
+            return draft.value(node.arguments[0])
     if kind.only(Kind.FILE, Kind.NIL):
         made = code.call(f"{owner.atom}.{name}", *draft.arguments(node))
         return Code(made.text, spread=draft.types.count(node))

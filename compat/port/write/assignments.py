@@ -294,6 +294,14 @@ def _is_method(target: s.Index, value: s.Node, draft: Draft) -> bool:
     return bool(signature.nodes) and (is_over or all(map(is_self, signature.nodes)))
 
 
+def renew(holder: s.Node, made: Code, draft: Draft) -> None:
+    """Have what holds sizes, which Lua changes in place, hold others."""
+    if isinstance(holder, s.Index):
+        store_code(holder, made, draft)
+    else:
+        draft.page.write(f"{draft.prefix(holder)} = {made}")
+
+
 def store_code(target: s.Index, value: Code, draft: Draft, may_be_nil: bool = False) -> None:
     """Put what is computed into a field or entry."""
     place = target_of(target, draft)
@@ -303,11 +311,7 @@ def store_code(target: s.Index, value: Code, draft: Draft, may_be_nil: bool = Fa
     kind = draft.types.indexed(target)
     owner = draft.prefix(target.object)
     if kind.only(Kind.SIZES, Kind.STORAGE) and not isinstance(target.object, s.Call):
-        made = code.call("lua.resized", owner, draft.value(target.key), value)
-        if isinstance(target.object, s.Index):
-            store_code(target.object, made, draft)
-        else:
-            draft.page.write(f"{owner} = {made}")
+        renew(target.object, code.call("lua.resized", owner, draft.value(target.key), value), draft)
         return
     shape = kind.shape
     is_leap = shape is not None and s.constant(target.key) in shape.leaps - {1}

@@ -9,11 +9,11 @@ from dataclasses import replace
 from compat.lua.finding import come_along
 from compat.port.know.loading import only_defines
 from compat.port.know.scopes import LOADERS, PACKAGES, SILENT, Variable
-from compat.port.know.shapes import required, tried
+from compat.port.know.shapes import chain_root, required, tried
 from compat.port.know.types import NUMBERS, Kind
 from compat.port.read import syntax as s
 from compat.port.write import code
-from compat.port.write.assignments import assignment, store, store_code, target_of
+from compat.port.write.assignments import assignment, renew, store, store_code, target_of
 from compat.port.write.classes import class_made, class_statement, is_deriving
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft, statement
@@ -216,6 +216,10 @@ def do(node: s.Do, draft: Draft) -> None:
         return
     draft.asked = call
     made = draft.any(call)
+    holder = chain_root(call)
+    if holder is not call and all(draft.types.type(n).only(Kind.SIZES) for n in (holder, call)):
+        renew(holder, made, draft)
+        return
     if made.text.startswith("*"):
         made = Code(f"[{made}]")
     if not re.fullmatch(r"[\w.]+|0", made.text):

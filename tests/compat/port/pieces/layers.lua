@@ -1155,3 +1155,38 @@ for _, name in ipairs{'a', 'b'} do
   print(net:forward(torch.ones(1)):sum() > 0)
 end
 print(desc.a.x:sum(), desc.b[1].x:sum())
+-- # sizes that a layer keeps and changes
+require 'nn'
+local Joined, parent = torch.class('nn.Joined', 'nn.Module')
+function Joined:__init(dimension)
+  parent.__init(self)
+  self.dimension = dimension
+  self.size = torch.LongStorage()
+end
+function Joined:updateOutput(input)
+  for i, x in ipairs(input) do
+    if i == 1 then
+      self.size:resize(x:dim()):copy(x:size())
+    else
+      self.size[self.dimension] = self.size[self.dimension] + x:size(self.dimension)
+    end
+  end
+  self.output:resize(self.size)
+  local offset = 1
+  for _, x in ipairs(input) do
+    self.output:narrow(self.dimension, offset, x:size(self.dimension)):copy(x)
+    offset = offset + x:size(self.dimension)
+  end
+  return self.output
+end
+local net = nn.Joined(2)
+print(net:forward{torch.ones(2, 1), torch.zeros(2, 3)}, net.size:totable()[2])
+local size = torch.LongStorage()
+size:resize(3)
+size:fill(2)
+size[1] = 1
+print(torch.ones(size):sum(), #size)
+local x = torch.ones(3, 4)
+size:resize(2)
+size:copy(x:size())
+print(size[1], size[2], #size)
