@@ -45,6 +45,8 @@ class _Naming:
             plain = python_name(self._preferred(chain[0]))
             if plain == "args" and scope.node is not None and scope.node.is_vararg:
                 plain = "args_"  # the function's own are *args
+            if plain == "_" and any(variable.reads for variable in chain):
+                plain = "__"  # _ is what nobody reads
             name, number = plain, 1
             while (name in outer and not self._is_class(chain[0], outer[name])) or any(
                 other.python == name and not all(_may_share(other, v) for v in chain)

@@ -2150,3 +2150,16 @@ end
 pads(_G.Batch(3), 3)
 pads(_G.Batch(2), 4)
 print(U.convert({torch.ones(2):view(2, 1)})[1]:size(1))
+-- # a variable _ that is read
+local function places(x)
+  local best, _ = x:max(1)
+  local _, __ = x:sort(1)
+  return best[1], _[1], __[1]
+end
+print(places(torch.Tensor{3, 9, 4}))
+local score, _ = torch.Tensor{3, 9, 4}:max(1)
+for i = 1, 2 do io.write('.') end
+print(score[1], _[1])
+for _ = 1, 3 do io.write(_, ' ') end
+for _, v in ipairs{'a', 'b'} do io.write(_, v, ' ') end
+print()
