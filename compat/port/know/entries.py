@@ -5,11 +5,22 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+from compat import nn
 from compat.port.know.files import Class
 from compat.port.know.registry import expression
 from compat.port.know.scopes import FunctionScope
 from compat.port.know.shapes import counts_up, is_open
-from compat.port.know.types import FROM_LUA, NUMBERS, OF_LUA, Kind, Signature, Table, Type, tensor
+from compat.port.know.types import (
+    FROM_LUA,
+    NUMBERS,
+    OF_LUA,
+    Kind,
+    Signature,
+    Table,
+    Type,
+    list_of,
+    tensor,
+)
 from compat.port.library import function_results, results
 from compat.port.read import syntax as s
 
@@ -300,7 +311,11 @@ def _index(known: Inference, node: s.Index) -> Type:
             if not kind.atoms and klass is not None and klass.parent and klass.is_torch:
                 parent = Type(Kind.MODULE)
                 parent.classes = {klass.parent}
-                kind.join(results.field(parent, name) if name not in _BUFFERS else tensor())
+                kind.join(
+                    results.field(parent, name)
+                    if name not in _BUFFERS
+                    else _buffer(klass.parent, name)
+                )
             return kind
         return _own_entry(known, shape, node.key)
     entry = Type()
@@ -308,6 +323,12 @@ def _index(known: Inference, node: s.Index) -> Type:
     entry.open = Kind.LUA in owner.atoms  # tds' containers may hold others
     entry.classes = {FROM_LUA} if entry.open else owner.classes & {FROM_LUA}
     return entry
+
+
+def _buffer(parent: str, name: str) -> Type:
+    """Return what ``output`` or ``gradInput`` of a class that derives from one of nn's is."""
+    made = getattr(nn, parent.removeprefix("nn."), None)
+    return list_of(Type()) if name in getattr(made, "table_fields", ()) else tensor()
 
 
 def _field(known: Inference, owner: Type, shape: Table, name: str) -> Type:

@@ -162,6 +162,6 @@ def parameters(module: Module) -> tuple[list[torch.Tensor] | None, list[torch.Te
     return made if made and (is_own or made[0]) else (None, None)
 
 
-def item(x: torch.Tensor) -> Any:
-    """Return a tensor without dimensions as a number, another as it is."""
-    return x.item() if x.dim() == 0 else x
+def item(x: Any) -> Any:
+    """Return a tensor without dimensions as a number, all else as it is."""
+    return x.item() if isinstance(x, torch.Tensor) and x.dim() == 0 else x

@@ -212,12 +212,13 @@ def _of_self(node: s.Index) -> bool:
 
 
 def _always_set(block: s.Block) -> set[object]:
-    """Return the fields of ``self`` that a block sets whatever happens."""
+    """Return the fields of ``self`` that a block sets whatever happens and whatever they are."""
     found: set[object] = set()
     for node in block.statements:
         if isinstance(node, s.Assign):
+            asked = {s.describe(part) for value in node.values for part in s.walk(value)}
             targets = [t for t in node.targets if isinstance(t, s.Index) and _of_self(t)]
-            found |= {s.constant(target.key) for target in targets}
+            found |= {s.constant(t.key) for t in targets if s.describe(t) not in asked}
         elif isinstance(node, s.If) and node.clauses[-1][0] is None:
             found |= set.intersection(*(_always_set(body) for _, body in node.clauses))
         elif isinstance(node, (s.While, s.Repeat, s.ForRange, s.ForEach, s.Scope)):

@@ -1190,3 +1190,50 @@ local x = torch.ones(3, 4)
 size:resize(2)
 size:copy(x:size())
 print(size[1], size[2], #size)
+
+-- # a layer of tables derives from one, and keeps what a function makes of what it kept
+require 'nn'
+local Scaled, parent = torch.class('nn.ScaledSum', 'nn.CAddTable')
+function Scaled:__init(factor)
+  parent.__init(self)
+  self.factor = factor
+end
+function Scaled:updateOutput(input)
+  parent.updateOutput(self, input)
+  return self.output:mul(self.factor)
+end
+function Scaled:updateGradInput(input, gradOutput)
+  parent.updateGradInput(self, input, gradOutput)
+  for i = 1, #self.gradInput do self.gradInput[i]:mul(self.factor) end
+  return self.gradInput
+end
+local Pairs, parent = torch.class('nn.PairsWith', 'nn.Module')
+local function zeros(to, from)
+  if not to or torch.type(to) ~= torch.type(from) then to = from.new() end
+  return to:resizeAs(from):zero()
+end
+function Pairs:updateOutput(input)
+  self.output = {}
+  for i, x in ipairs(input[1]) do self.output[i] = {x, input[2]} end
+  return self.output
+end
+function Pairs:updateGradInput(input, gradOutput)
+  self.all = zeros(self.all, input[2])
+  self.each = {}
+  for i = 1, #input[1] do
+    self.each[i] = gradOutput[i][1]
+    self.all:add(gradOutput[i][2])
+  end
+  self.gradInput = {self.each, self.all}
+  return self.gradInput
+end
+local sum = nn.ScaledSum(0.5)
+local x = {torch.ones(2), torch.ones(2)}
+print(sum:forward(x):sum(), sum:backward(x, torch.ones(2))[2]:sum())
+local pairs_with = nn.PairsWith()
+local input = {x, torch.ones(3)}
+print(#pairs_with:forward(input))
+for i = 1, 2 do
+  local made = pairs_with:backward(input, {{x[1], input[2]}, {x[2], input[2]}})
+  print(made[2]:sum(), made[1][2]:sum())
+end
