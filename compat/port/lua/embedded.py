@@ -181,6 +181,11 @@ class _Function(LuaFunction):
         return self if owner is None else functools.partial(self, owner)
 
 
+def _object(value: Any) -> Any:
+    """Return an object that only Lua has, with its fields and methods; Python's as they are."""
+    return Original(value) if type(value).__module__.startswith("lupa") else value
+
+
 # A text of Lua has a letter for each byte.
 _KEYED = {"get", "put", "field", "has_field", "set_field"}
 
@@ -230,7 +235,7 @@ class DraftRuntime(Runtime):
     def _helpers(self) -> dict[str, Callable[..., Any]]:
         own: dict[str, Callable[..., Any]] = {
             "make_table": lambda table: Instance(self, self._at_home(table)),
-            "make_object": Original,
+            "make_object": _object,
             "describe_error": self._described,
             "describe_tensor": self._describe_tensor,
             "watched": self._watched,

@@ -47,7 +47,7 @@ def assignment(targets: list[str], nodes: list[s.Node], values: list[s.Node], dr
         draft.tell()
     if made.pair and not first and left == 2:
         draft.page.write(f"{', '.join(targets)} = {made.pair}")
-        if _is_read(nodes[1], draft):
+        if _is_read(nodes[1], draft) or not targets[1].startswith("_"):
             draft.page.write(f"{targets[1]} += 1", "it counts from 1")
         return
     if made.pair:

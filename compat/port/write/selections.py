@@ -38,7 +38,8 @@ def selection(owner: Code, key: s.Node, kind: Type, draft: Draft) -> tuple[Code,
         return Code(f"{owner.atom}[{mask(key, draft, owner, kind)}]"), False
     if key_kind.only(Kind.SIZES, Kind.STORAGE):
         return Code(f"{owner.atom}[tuple(i - 1 for i in {draft.value(key)})]"), True
-    draft.unknown(key, "indices")
+    if not key_kind.only(Kind.TABLE):
+        draft.unknown(key, "indices")
     return code.call("lua.index", owner, draft.value(key)), False
 
 

@@ -258,6 +258,11 @@ def test_long_chains_are_looked_at_once(draft: Callable[[str], str]) -> None:
     assert made.count(".add(") == 40
 
 
+def test_a_part_of_a_tensor_in_a_variable_has_no_mark(draft: Callable[[str], str]) -> None:
+    made = draft("local x = torch.zeros(3)\nlocal part = {{1, 2}}\nx[part] = 1\nprint(x[part])")
+    assert "# port" not in made
+
+
 def test_a_length_that_a_nil_may_end_is_marked(draft: Callable[[str], str]) -> None:
     made = draft("local function f(...) local t = {...} return #t end\nprint(f(1, nil, 3))")
     assert "# port: Lua's # may end at a nil in a table" in made

@@ -491,9 +491,9 @@ two(1, 'b')
 -- # methods of argcheck's, and what only Lua has in their results
 local argcheck = require 'argcheck'
 local tds = require 'tds'
-local W = torch.class('Words')
+local W = torch.class('CheckedWords')
 W.__init = argcheck{
-  {name = 'self', type = 'Words'},
+  {name = 'self', type = 'CheckedWords'},
   {name = 'least', type = 'number', default = 0},
   {name = 'unknown', type = 'string', default = '<unk>'},
   call = function(self, least, unknown)
@@ -506,7 +506,7 @@ function W:add(word)
   self.count[word] = (self.count[word] or 0) + 1
 end
 W.first = argcheck{
-  {name = 'self', type = 'Words'},
+  {name = 'self', type = 'CheckedWords'},
   {name = 'n', type = 'number'},
   {name = 'separator', type = 'string', default = ' '},
   call = function(self, n, separator)
@@ -516,7 +516,7 @@ W.first = argcheck{
   end
 }
 local fill = argcheck{
-  {name = 'words', type = 'Words'},
+  {name = 'words', type = 'CheckedWords'},
   {name = 'line', type = 'string'},
   call = function(words, line)
     local lengths = tds.Hash()
@@ -527,7 +527,7 @@ local fill = argcheck{
     return {lengths = lengths, n = #lengths}, lengths
   end
 }
-local words = Words{least = 2}
+local words = CheckedWords{least = 2}
 local told, lengths = fill{words = words, line = 'cat and a cat'}
 print(words:first(3), words:first{n = 2, separator = '-'}, words.least, words.count.cat)
 print(told.n, #told.lengths, told.lengths.cat, lengths.a)

@@ -2163,3 +2163,14 @@ print(score[1], _[1])
 for _ = 1, 3 do io.write(_, ' ') end
 for _, v in ipairs{'a', 'b'} do io.write(_, v, ' ') end
 print()
+
+-- # a part of a tensor in a variable
+local x = torch.zeros(4, 5)
+for i = 1, 2 do
+  local part = {{i, i + 1}, {2, 3}}
+  x[part] = i
+  x[part] = torch.ones(2, 2) * i
+  print(x[part]:sum())
+end
+local one = {2, 3}
+print(x[one])
