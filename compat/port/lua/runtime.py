@@ -210,8 +210,12 @@ class Original:
             raise AttributeError(name)
         name = field(name)
         found = called(function_of(_FIELD), self, name)
-        gives = call_method if name in _GIVE_TWO else call_once
-        return functools.partial(gives, self, name) if callable(found) else found
+        if isinstance(found, Original) or not callable(found):
+            return found
+        return functools.partial(call_method if name in _GIVE_TWO else call_once, self, name)
+
+    def __call__(self, *args: Any) -> Any:
+        return called(self, *args)
 
     def __getitem__(self, key: Any) -> Any:
         return called(function_of(_FIELD), self, key)
