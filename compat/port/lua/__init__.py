@@ -51,6 +51,7 @@ from compat.port.lua.modules import (
     run_again,
     torch_class,
     variable,
+    variables,
 )
 from compat.port.lua.numbers import (
     add,

@@ -269,15 +269,29 @@ def loadstring(names: dict[str, Any], *text: Any) -> Any:
     return called(_prepared()["load"], given, names.get, names.__setitem__, *text)
 
 
-def variable(names: dict[str, Any], name: Any) -> Any:
-    """``_G[name]``: what a module, its program or Lua has under a name; a class, too."""
+def _tops(names: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the variables of a module, and those of each other one of its program."""
     known = _manifest()
     others = [] if known is None else [place for place, _ in known[1]["names"].values()]
-    places = [names, *(vars(sys.modules[place]) for place in others if place in sys.modules)]
-    found = next((v for place in places if (v := place.get(name)) is not None), None)
+    return [names, *(vars(sys.modules[place]) for place in others if place in sys.modules)]
+
+
+def variable(names: dict[str, Any], name: Any) -> Any:
+    """``_G[name]``: what a module, its program or Lua has under a name; a class, too."""
+    found = next((v for place in _tops(names) if (v := place.get(name)) is not None), None)
     return (
         function("return function(name) return _G[name] end", {})(name) if found is None else found
     )
+
+
+def variables(names: dict[str, Any]) -> dict[str, Any]:
+    """``_G``, to go through: what the modules of a program have, but for what they import."""
+    return {
+        name: value
+        for place in _tops(names)
+        for name, value in place.items()
+        if not (name.startswith("__") or isinstance(value, types.ModuleType))
+    }
 
 
 def torch_class(typename: str) -> Any:

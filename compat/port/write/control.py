@@ -210,6 +210,9 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
     kind = draft.types.type(table)
     shape = kind.shape
     draft.page.resolve(draft.how(table) if kind.atoms else "open")
+    if draft.types.dotted(table) == "_G":
+        draft.page.mark("pairs(_G) has the files' local variables, too", "globals")
+        return Code("lua.variables(globals()).items()")
     owner = draft.value(table)
     is_split = isinstance(table, s.Call) and table.method in ("split", "chunk")
     if is_split and owner.text.startswith("list("):

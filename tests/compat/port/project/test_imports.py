@@ -173,3 +173,16 @@ def test_classes_of_several_files_are_found_in_tables(agree: Callable[..., Path]
     text = (out / "main.py").read_text()
     assert "port:" not in text and "lua.index" not in text and "getattr" not in text
     assert 'shared.parts["utils"]["Check"].positive(True, "a %d", 3)' in text
+
+
+@pytest.mark.parametrize("run", [None, ""])
+def test_global_variables_of_all_files_are_gone_through(
+    run: str | None, agree: Callable[..., Path]
+) -> None:
+    main = (
+        "require 'operations'\nlocal names = {}\nfor name, value in pairs(_G) do\n"
+        "   if name:find('_opr$') then names[#names + 1] = name .. value(2) end\nend\n"
+        "table.sort(names)\nprint(table.concat(names, ' '))"
+    )
+    operations = "function twice_opr(x) return 2 * x end\nfunction half_opr(x) return x / 2 end"
+    agree({"main.lua": main, "operations.lua": operations}, "", run)
