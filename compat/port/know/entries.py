@@ -164,7 +164,7 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
             table.uses.add("meta")  # Python's dict takes no tables, and True for 1
         if kind.is_number and _in_any_order(known, key):
             table.uses.add("sparse")
-        if isinstance(key, s.Name) and key.variable in known.falling:
+        if (isinstance(key, s.Name) and key.variable in known.falling) or _is_shuffled(known, key):
             table.uses.add("from its end")
         left = getattr(key, "left", None)  # of t - 1, which is 0 at last
         is_low = isinstance(key, s.Name) or getattr(left, "variable", None) in known.falling
@@ -229,6 +229,13 @@ def may_be_outside(known: Inference, key: s.Node) -> bool:
     less, name = s.constant(key.right), key.left
     first = known.firsts.get(name.variable, 1) if isinstance(name, s.Name) else 1
     return isinstance(less, int) and less >= first
+
+
+def _is_shuffled(known: Inference, key: s.Node) -> bool:
+    """Return whether a key is an entry of a permutation."""
+    order = key.object if isinstance(key, s.Index) else None
+    given = known.sources.get(order.variable, []) if isinstance(order, s.Name) else []
+    return any(value in known.orders for value in given)
 
 
 def _in_any_order(known: Inference, key: s.Node) -> bool:

@@ -2174,3 +2174,18 @@ for i = 1, 2 do
 end
 local one = {2, 3}
 print(x[one])
+
+-- # a table that is filled in the order of a permutation
+local function shuffled(n)
+  local made, order = {}, torch.randperm(n)
+  for i = 1, n do made[order[i]] = {name = 'x'} end
+  return unpack(made)
+end
+local a, b, c = shuffled(3)
+print(a.name, b.name, c.name)
+local places = {}
+local order = torch.randperm(5)
+for i = 1, 5 do places[order[i]] = i end
+local sum = 0
+for i, place in ipairs(places) do sum = sum + i * order[place] end
+print(#places, sum)
