@@ -168,7 +168,9 @@ class Gradient:
         fields.pop(self.name, None)
         parameter = fields.get(self.parameter)
         pending = f"_pending_{self.parameter}"
-        if parameter is not None:
+        if parameter is not None and value is not None and not value.numel() and parameter.numel():
+            self.put(module, value)  # its memory is given up, for a file for instance
+        elif parameter is not None:
             parameter.grad = value
             if value is None:
                 _handed_out.forget(parameter)

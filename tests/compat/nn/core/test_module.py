@@ -676,3 +676,14 @@ def test_a_gradient_that_waits_for_its_parameter_can_be_taken_back() -> None:
     module.gradBias = torch.zeros(2)
     module.gradBias = None
     assert module.gradBias is None
+
+
+def test_a_gradient_gives_up_its_memory_and_gets_it_again() -> None:
+    layer = nn.Linear(3, 2)
+    layer.gradWeight = layer.gradWeight.new_empty(0)
+    assert layer.gradWeight.numel() == 0
+    assert layer.weight.grad is None
+    layer.gradWeight = torch.zeros(2, 3)
+    layer.forward(torch.ones(3))
+    layer.backward(torch.ones(3), torch.ones(2))
+    assert layer.gradWeight.tolist() == [[1.0] * 3] * 2

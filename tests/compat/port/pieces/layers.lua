@@ -1237,3 +1237,20 @@ for i = 1, 2 do
   local made = pairs_with:backward(input, {{x[1], input[2]}, {x[2], input[2]}})
   print(made[2]:sum(), made[1][2]:sum())
 end
+
+-- # a net that gives up the memory of its gradients, and gets it again
+require 'nn'
+local net = nn.Sequential():add(nn.Linear(3, 2)):add(nn.ReLU())
+net:apply(function(m)
+  if m.gradWeight then m.gradWeight = m.gradWeight.new() end
+  if m.gradBias then m.gradBias = m.gradBias.new() end
+end)
+print(net:get(1).gradWeight:nElement(), net:forward(torch.ones(3)):nElement())
+net:apply(function(m)
+  if m.gradWeight then m.gradWeight = m.gradWeight.new(m.weight:size()):zero() end
+  if m.gradBias then m.gradBias = m.gradBias.new(m.bias:size()):zero() end
+end)
+net:get(1).weight:fill(1)
+net:forward(torch.ones(3))
+net:backward(torch.ones(3), torch.ones(2))
+print(net:get(1).gradWeight:sum() >= 0, net:get(1).gradBias:nElement())
