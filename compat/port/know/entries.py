@@ -268,6 +268,8 @@ def _index(known: Inference, node: s.Index) -> Type:
         if path in known.classes:
             return known.class_type(known.classes[path])
         return known.original(path, node) or function_results.constant(path)
+    if (path := known.class_of_nn(node)) is not None and path != "nn.?":
+        return function_results.constant(path)
     owner, key = known.indexed(node), known.type(node.key)
     name = s.constant(node.key)
     is_constructor = known.is_constructor(node)

@@ -9,6 +9,7 @@ from compat.port.know.types import Kind, Table, Type, tensor
 from compat.port.library import tensors
 from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.library.results import (
+    CLASS_OF_NN,
     SEVERAL,
     cat_dims,
     kind_of,
@@ -51,7 +52,9 @@ def constant(path: str) -> Type:
         return Type(Kind.BOOLEAN)
     head = path.split(".")[0]
     if head in ("nn", "cudnn") and path.count(".") == 1:
-        return Type(Kind.MODULE)
+        made = Type(Kind.MODULE)
+        made.classes = {CLASS_OF_NN} if path.partition(".")[2][:1].isupper() else set()
+        return made
     return Type()
 
 

@@ -352,11 +352,16 @@ def passes_with_total(path: str) -> bool:
     return klass in _WITH_TOTAL and method in ("forward", "updateOutput")
 
 
+CLASS_OF_NN = "a class"  # in the place of the class of an object
+
+
 def of_object(owner: Type, count: int) -> list[Type]:
     """Return the types of the results of an object of compat's, called with ``count`` arguments.
 
     A criterion gives what both its passes give, all else a node of a graph.
     """
+    if owner.classes == {CLASS_OF_NN}:
+        return [Type(Kind.MODULE)]
     if count_of_object(owner, count) == 1:
         return [type_named("node", [], False)]
     if not owner.classes:
@@ -366,7 +371,7 @@ def of_object(owner: Type, count: int) -> list[Type]:
 
 def count_of_object(owner: Type, count: int) -> int | None:
     """Return how many values an object of compat's gives that is called; None if that is open."""
-    if count != 2:
+    if count != 2 or owner.classes == {CLASS_OF_NN}:
         return 1
     are_criterions = {name.endswith("Criterion") for name in owner.classes}
     return 2 if are_criterions == {True} else 1 if are_criterions == {False} else None

@@ -197,7 +197,7 @@ def _is_class_of_nn(function: s.Node, kind: Type, draft: Draft) -> bool:
         return False
     is_chosen = draft.types.dotted(function.object) in ("nn", "cudnn")
     is_module = kind.only(Kind.MODULE, Kind.NIL) and Kind.MODULE in kind.atoms
-    return is_chosen or (is_module and not kind.classes)
+    return is_chosen or (is_module and kind.classes <= {results.CLASS_OF_NN})
 
 
 def _new_tensor(node: s.Call, draft: Draft) -> Code | None:

@@ -156,7 +156,8 @@ def _known(
     """Return an entry of what is known; None where a function looks it up."""
     name = s.constant(node.key)
     if kind.only(Kind.PACKAGE):
-        if is_prefix and is_name(name):
+        own = draft.types.class_of_nn(node)
+        if is_name(name) and (is_prefix or (own is not None and packages.has("nn", name))):
             return Code(f"{owner.atom}.{attribute(name)}")
         return code.call("getattr", owner, draft.value(node.key), *["None"] * (not is_prefix))
     if (kind.is_of_lua and isinstance(name, str)) or kind.is_lua_s:

@@ -1254,3 +1254,45 @@ net:get(1).weight:fill(1)
 net:forward(torch.ones(3))
 net:backward(torch.ones(3), torch.ones(2))
 print(net:get(1).gradWeight:sum() >= 0, net:get(1).gradBias:nElement())
+
+-- # classes of nn in variables, parameters and fields
+local function createModel(nn, n)
+  local model = nn.Sequential()
+  model:add(nn.Linear(n, 4)):add(nn.ReLU(true))
+  local branch = nn.ConcatTable()
+  branch:add(nn.Identity()):add(nn.Linear(4, 4))
+  model:add(branch):add(nn.CAddTable())
+  return model
+end
+local m = createModel(nn, 3)
+print(m:forward(torch.ones(2, 3)):size(), #m.modules)
+local M = {}
+function M.make(backend, n)
+  local net = backend.Sequential()
+  local conv = backend.SpatialConvolution
+  net:add(conv(1, n, 3, 3))
+  net:add(backend.ReLU())
+  return net
+end
+print(M.make(nn, 2):forward(torch.ones(1, 5, 5)):size())
+local opt = {gpu = false}
+local Conv, Pool
+if opt.gpu then
+  Conv = cudnn.SpatialConvolution
+  Pool = cudnn.SpatialMaxPooling
+else
+  Conv = nn.SpatialConvolutionMM
+  Pool = nn.SpatialMaxPooling
+end
+local ReLU = opt.gpu and cudnn.ReLU or nn.ReLU
+local net = nn.Sequential()
+net:add(Conv(1, 2, 3, 3))
+net:add(ReLU(true))
+net:add(Pool(2, 2))
+local function block(layer, n) return nn.Sequential():add(layer(n, n)):add(ReLU()) end
+print(net:forward(torch.ones(1, 6, 6)):size())
+print(block(nn.Linear, 3):forward(torch.ones(2, 3)):size())
+local conv = Conv(1, 1, 3, 3)
+print(conv.weight:size())
+local M = {layer = nn.Linear}
+print(M.layer(2, 3).weight:size(1))
