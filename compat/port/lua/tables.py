@@ -328,6 +328,9 @@ def put(t: Any, key: Any, value: Any, pads: bool = False) -> None:
     elif isinstance(t, dict):
         rawset(t, key, value)
     elif isinstance(t, list) and not isinstance(t, List):
+        if not t and isinstance(key, str) and value is not None:
+            called(function_of(_ASSIGN), t, key, value)  # which puts a dict in its place
+            return
         place = _place(t, key)
         if isinstance(t, MixedTable) and (place is None or place > len(t)):
             rawset(t.others, key, value)

@@ -653,3 +653,27 @@ print(pl.path.basename('/a/b.c'), pl.tablex.size({1, 2}))
 local parts = pl.utils.split('a b', ' ')
 print(parts[2])
 if pl.path.isfile('/none') then print('is') end
+
+-- # functions that a draft puts into an object of Lua's
+local make = loadstring([[
+local Engine = torch.class('torch.OwnEngine')
+function Engine:__init() self.hooks = {} self.state = {epoch = 0} end
+function Engine:run_all(n)
+  for i = 1, n do
+    self.state.epoch = i
+    if self.hooks.onStep then self.hooks.onStep(self.state) end
+  end
+  if self.hooks.onEnd then return self.hooks.onEnd(self.state, n) end
+end
+return function() return torch.OwnEngine() end
+]])()
+local engine = make()
+local seen = {}
+engine.hooks.onStep = function(state) table.insert(seen, state.epoch) end
+local function ended(state, n) return state.epoch, n, 'end' end
+engine.hooks.onEnd = ended
+print(engine:run_all(3))
+local first = engine:run_all(2)
+print(first, #seen, engine.hooks.onStep ~= nil, engine.hooks.none == nil)
+engine.hooks.onStep = nil
+print(engine:run_all(1))
