@@ -104,6 +104,8 @@ def ternary(value: Code, condition: Code, other: Code) -> Code:
 
 def negated(condition: Code) -> Code:
     """``not condition``."""
+    if condition.text in ("True", "False"):
+        return Code(str(condition.text == "False"))
     if condition.text.startswith("not ") and condition.level == NOT:
         inner = condition.text[4:]
         return Code(inner, COMPARE)

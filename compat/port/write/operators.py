@@ -318,6 +318,8 @@ def logic(node: s.Binary, draft: Draft) -> Code:
             return left
         if not any(isinstance(part, s.Call) for part in s.walk(node.left)):
             return right
+    if left.text == "None":
+        return right if node.operator == "or" else left
     default = re.fullmatch(r"(.+\.get\([\w.\"]+)\)", left.text)
     if default and node.operator == "or" and isinstance(node.left, s.Index) and is_cheap(right):
         owner = draft.types.type(node.left.object)
@@ -428,6 +430,8 @@ def truth(node: s.Node, draft: Draft) -> Code:
         return condition
     kind = draft.types.type(node)
     made = _tested(node, draft)
+    if made.text == "None":  # of a global that nothing sets
+        return Code("False")
     if kind.only(Kind.BOOLEAN, Kind.NIL) and Kind.BOOLEAN in kind.atoms:
         return made
     if kind.only(Kind.NIL):  # no more is known of it

@@ -2189,3 +2189,10 @@ for i = 1, 5 do places[order[i]] = i end
 local sum = 0
 for i, place in ipairs(places) do sum = sum + i * order[place] end
 print(#places, sum)
+
+-- # a global variable that nothing sets, in conditions
+if itorch then print('notebook') else print('plain') end
+local shown = itorch or 'none'
+print(shown, itorch and 1 or 2, not itorch)
+while not nowhere do print('once') break end
+if itorch and itorch.image then itorch.image(1) end
