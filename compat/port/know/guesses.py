@@ -107,11 +107,12 @@ def _loaded(known: Inference, things: Things) -> bool:
     ours = [has for kind, has in _holders(known) if kind.only(Kind.OBJECT)]
     tables: dict[Type, Table] = {}
     entries: set[Type] = set()  # their methods, if they have any, tell first what they are
+    eithers = _eithers(known)
     for node in nodes(known):
         if not isinstance(node, s.Index):
             continue
         kind = known.stored(node.object)
-        if kind is None or kind.classes != {"loaded"} or kind in entries:
+        if kind is None or kind.classes != {"loaded"} or kind in entries | eithers:
             continue
         names = things[kind].fields if kind in things else set()
         if names and any(names <= has for has in ours):
@@ -156,6 +157,11 @@ def _named(known: Inference, name: str) -> Type | None:
         return tensor()
     klass = known.class_named(name)
     return klass.object if klass is not None else None
+
+
+def _eithers(known: Inference) -> set[Type]:
+    """Return the types of what is loaded, a net or a table with one."""
+    return {own for own in map(known.of, known.either) if "loaded" in own.classes}
 
 
 def _layers(known: Inference, things: Things) -> bool:
@@ -203,11 +209,12 @@ def _alike(known: Inference, things: Things) -> bool:
     """Take variables and fields for what alone has all the fields and methods that they have."""
     holders = _holders(known)
     found: dict[Type, Type] = {}
+    eithers = _eithers(known)
     for thing in things.values():
         own, names = thing.own, thing.fields | thing.methods
         if own is None or own.atoms - {Kind.NIL} or own.is_of_lua or own.is_given_by_lua:
             continue
-        if len(names) < _FEWEST or all(map(results.is_of_module, names)):
+        if len(names) < _FEWEST or all(map(results.is_of_module, names)) or own in eithers:
             continue
         like = [kind for kind, has in holders if names <= has]
         atoms = {atom for kind in like for atom in kind.atoms}

@@ -59,6 +59,7 @@ class Inference:
         facts: what a trace saw at each (file, place).
         classes: those of the script's, by name.
         aliases: variables that only name a package, and its name.
+        either: variables that hold a table or what is in it.
         absent: packages that files ask for and nobody has. ``brought``: those that texts name.
         replaced: functions of packages for which the program has its own.
         metatables: variables that ``torch.class`` gave.
@@ -146,6 +147,7 @@ class Inference:
         self.aliases: dict[Variable, str] = {}
         self.alias_paths: dict[Variable, list[str]] = {}  # of those that may name a package
         self.absent: set[str] = set()
+        self.either: set[Variable] = set()
         self.brought: set[str] = set()
         self.replaced: dict[str, list[s.Node]] = {}  # what the program puts into packages
         self.metatables: set[Variable] = set()
@@ -211,6 +213,7 @@ class Inference:
         self.alias_paths.clear()
         for file in self._each_file():
             names.find_absent(self, file)
+            names.find_either(self, file)
             names.find_aliases(self, file)
         prototypes.find_prototypes(self)
         for file in self._loaded_first(self.files, set()):

@@ -139,6 +139,18 @@ def class_of_nn(known: Inference, node: s.Node) -> str | None:
     return "nn.?" if name is None else f"nn.{name}" if str(name)[:1].isupper() else None
 
 
+def find_either(known: Inference, file: File) -> None:
+    """Find variables that hold a table or what is in it: ``x.net or x``, ``x = x.net``."""
+    for node in s.walk(file.block):
+        pairs = [(node.left, node.right)] if isinstance(node, s.Binary) else []
+        if isinstance(node, s.Assign):
+            pairs = list(zip(node.values, node.targets, strict=False))
+        for part, whole in pairs:
+            owner = part.object if isinstance(part, s.Index) else None
+            if isinstance(whole, s.Name) and isinstance(owner, s.Name):
+                known.either |= {whole.variable} & {owner.variable}
+
+
 def names_package(known: Inference, path: str) -> bool:
     """Return whether a path begins with the name of a package."""
     head = path.split(".")[0]

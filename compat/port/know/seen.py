@@ -60,6 +60,8 @@ def tested(known: Inference, node: s.Name, own: Type) -> Type:
     """Return what a test leaves of a variable's possibilities."""
     answer = known.tests[node]
     left = own.atoms & LEAVES[answer]
+    if "loaded" in own.classes and not left and node.variable in known.either:
+        return own  # nets are tables, too
     if answer == Kind.TABLE and not left:
         return Type(Kind.TABLE, table=known.tested_tables.setdefault(node.variable, Table()))
     if answer == Kind.TENSOR and not left:

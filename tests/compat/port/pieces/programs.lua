@@ -292,3 +292,34 @@ local f = torch.load(path)
 os.remove(path)
 print(#f.a.Vec, f.a.Vec[1], f.b[1][2]:sum(), f.a.Hash[1], f.l[2], #f.l)
 print(f.a.Vec == f.b[1])
+
+-- # what is loaded is a net, or a table with one
+require 'nn'
+local path = os.tmpname()
+local function open(path)
+  local x = torch.load(path)
+  if type(x) == 'table' and x.model then x = x.model end
+  return x
+end
+torch.save(path, nn.Linear(2, 2))
+print(torch.type(open(path)))
+torch.save(path, {model = nn.Tanh(), opt = {a = 1}})
+print(torch.type(open(path)))
+local y = torch.load(path)
+if torch.type(y) == 'table' and y.opt then print(y.opt.a) end
+if torch.typename(y) == nil then print('plain') end
+local net = y.model or y
+print(torch.type(net))
+os.remove(path)
+local function get(path)
+  local m = torch.load(path)
+  if m.net then m = m.net end
+  return torch.type(m)
+end
+torch.save(path, nn.Sequential():add(nn.Tanh()))
+local z = torch.load(path)
+print(torch.type(z.model or z), get(path))
+torch.save(path, {net = nn.Tanh(), n = 3})
+local q = torch.load(path)
+print(get(path), q.n + 1)
+os.remove(path)
