@@ -158,13 +158,22 @@ def _is_lua_s(kind: Type, name: str, draft: Draft) -> bool:
 
 
 def _for_nets(node: s.Call, arguments: list[Code], draft: Draft) -> list[Code]:
-    """Return what a net is given: lists for tables."""
+    """Return what a net is given: lists for tables, and no more than it takes."""
     if node.method not in PASSES:
         return arguments
+    owner, given = draft.types.owner_of_method(node), node.arguments
+    is_layer = bool(owner.classes) and not owner.classes & draft.types.classes.keys()
+    if is_layer and not any(name.endswith("Criterion") for name in owner.classes):
+        most = _TAKE.get(str(node.method), 3)
+        more = given[most:]
+        given = given[:most] if all(isinstance(a, (s.Name, s.Constant)) for a in more) else given
     return [
         code.call("lua.lists", made) if results.has_numbered(draft.types.type(a), set()) else made
-        for a, made in zip(node.arguments, arguments, strict=False)
+        for a, made in zip(given, arguments, strict=False)
     ]
+
+
+_TAKE = {"forward": 1, "updateOutput": 1, "updateGradInput": 2}
 
 
 def _is_of_lua_alone(kind: Type, name: str, draft: Draft) -> bool:

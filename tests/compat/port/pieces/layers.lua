@@ -1296,3 +1296,16 @@ local conv = Conv(1, 1, 3, 3)
 print(conv.weight:size())
 local M = {layer = nn.Linear}
 print(M.layer(2, 3).weight:size(1))
+
+-- # arguments that a net does not take
+require 'nn'
+local net = nn.Sequential():add(nn.Linear(2, 2))
+net:get(1).weight:fill(1) net:get(1).bias:zero()
+local mode = 'train'
+print(net:forward(torch.ones(1, 2), mode), net:forward(torch.ones(1, 2), 'test', 3))
+print(net:backward(torch.ones(1, 2), torch.ones(1, 2), 2, mode))
+local crit = nn.MSECriterion()
+print(crit:forward(torch.ones(2), torch.zeros(2)))
+local lin = nn.Linear(2, 1)
+lin.weight:fill(1) lin.bias:zero()
+print(lin:updateGradInput(torch.ones(1, 2), torch.ones(1, 1), 5))
