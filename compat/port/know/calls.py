@@ -169,8 +169,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
 
 def _is_of_lua(kind: Type) -> bool:
     """Return whether a value is one that only the Lua runtime has or gives."""
-    is_given = bool(kind.classes & {OF_LUA, FROM_LUA}) and kind.atoms <= {Kind.NIL}
-    return is_given or kind.is_lua_s
+    is_given = kind.atoms <= {Kind.NIL, Kind.FUNCTION} and kind.signature is None
+    return (bool(kind.classes & {OF_LUA, FROM_LUA}) and is_given) or kind.is_lua_s
 
 
 def _less_numbers(known: Inference, node: s.Call, found: list[Type]) -> list[Type]:

@@ -108,7 +108,7 @@ def believed(known: Inference, own: Type, facts: list[str]) -> Type:
                     known.changed = True
     both.table = own.table if own.table is not None else both.table
     both.function = own.function
-    if Kind.OBJECT in both.atoms or Kind.OBJECT in own.atoms:
+    if Kind.OBJECT in both.atoms | own.atoms or both.only(Kind.FUNCTION):
         both.classes |= own.classes
     if Kind.TABLE in both.atoms and own.atoms & {
         Kind.OPTIONS,

@@ -224,7 +224,8 @@ def _binary(known: Inference, node: s.Binary) -> Type:
         return Type(Kind.BOOLEAN)
     if operator == "..":
         own = known.operator_of("..", left.present, right.present)
-        return Type(Kind.STRING) if own is None else Type()
+        is_own = own is not None or left.is_lua_s or right.is_lua_s
+        return Type() if is_own else Type(Kind.STRING)
     if operator == "and":
         if left.only(Kind.NIL):
             return left

@@ -137,6 +137,9 @@ class Instance(LuaTable):
     def t7_object(self) -> Any:
         return serialized(self)
 
+    def __neg__(self) -> Any:
+        return function_of("function(a) return -a end")(self)
+
     def __eq__(self, other: object) -> bool:
         return bool(function_of("function(a, b) return a == b end")(self, other))
 

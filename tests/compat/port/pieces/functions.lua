@@ -677,3 +677,26 @@ local first = engine:run_all(2)
 print(first, #seen, engine.hooks.onStep ~= nil, engine.hooks.none == nil)
 engine.hooks.onStep = nil
 print(engine:run_all(1))
+
+-- # operators of objects that only Lua has
+local make = loadstring([[
+local V = torch.class('torch.OwnVector')
+function V:__init(x) self.x = x end
+function V:length_of() return self.x end
+function V.__add(a, b) return torch.OwnVector(a.x + b.x) end
+function V.__eq(a, b) return a.x == b.x end
+function V.__lt(a, b) return a.x < b.x end
+function V.__le(a, b) return a.x <= b.x end
+function V.__unm(a) return torch.OwnVector(-a.x) end
+function V:__tostring() return 'V' .. self.x end
+function V:__call(n) return self.x * n, n end
+return function(x) return torch.OwnVector(x) end
+]])()
+local a, b = make(1), make(2)
+print(a:length_of(), b:length_of())
+print((a + b):length_of(), a == b, a == make(1), a < b, a <= b, a > b)
+print(tostring(a), (-a):length_of())
+print(a(5))
+local c = a(6)
+print(c)
+if a ~= b then print('other') end
