@@ -10,7 +10,7 @@ from compat.port.know.entries import any_entry
 from compat.port.know.prototypes import copies
 from compat.port.know.registry import EFFECTS, statement
 from compat.port.know.shapes import captures, is_open, is_self, may_end
-from compat.port.know.types import Kind, Origin, Signature, Type, tensor
+from compat.port.know.types import FROM_LUA, Kind, Origin, Signature, Type, of_lua, tensor
 from compat.port.library.results import METHODS, read_kinds
 from compat.port.read import syntax as s
 
@@ -228,6 +228,8 @@ def _spread(known: Inference, values: list[s.Node], count: int) -> list[Type]:
     if values:
         last = values[-1]
         kinds += known.all_results(last) if is_open(last) else [known.type(last)]
+        if is_open(last) and kinds[-1].is_given_by_lua and not kinds[-1].atoms:
+            kinds += [of_lua(FROM_LUA)] * (count - len(kinds))
         first = len(values) - 1
         if not kinds[first].atoms:  # a run may have seen it
             seen = known.type(last)

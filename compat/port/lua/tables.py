@@ -204,6 +204,8 @@ def rawget(t: Any, key: Any) -> Any:
         return t.get(key)
     if isinstance(t, list):
         return _entry(t, key)
+    if kinds.is_of_lua(t):
+        return function_of("rawget")(t, key)
     found = vars(t).get(attribute(key))
     return found.__func__ if isinstance(found, staticmethod) else found
 

@@ -700,3 +700,34 @@ print(a(5))
 local c = a(6)
 print(c)
 if a ~= b then print('other') end
+
+-- # things that a program does with objects of packages
+local List = require 'pl.List'
+local function make(n) local l = List() for i = 1, n do l:append(i) end return l end
+local a, b = make(2), make(3)
+local all = {a, b, make(1)}
+for i, l in ipairs(all) do print(i, #l, l:len(), l[#l]) end
+table.sort(all, function(x, y) return #x < #y end)
+print(#all[1], #all[3], tostring(all[2]))
+local t = {}
+t.list = make(2)
+t.list:append(9)
+print(t.list[3], t.list:contains(9), t.list:index(9))
+local copy = a:clone()
+copy:append(5)
+print(#a, #copy, a == copy, a == make(2))
+local ok, err = pcall(function() return a:nothing() end)
+print(ok, type(err))
+print(pcall(a.append, a, 7))
+local r = {a:index(2), a:index(7)}
+print(#r)
+local m = a.map
+print(m(a, function(x) return x * 2 end))
+print(a:filter(function(x) return x > 1 end):concat('-'))
+local function len(x) return x:len() end
+print(len(a), len('abc'))
+print(a .. make(1), (a:pop()), #a)
+a.extra = 'e'
+print(a.extra, a.none == nil, rawget(a, 'extra'))
+local s = make(3):slice(2):map(tostring):join(',')
+print(s, s:upper())
