@@ -24,12 +24,14 @@ class _Checked:
         function: what it calls.
         rules: what is said of each argument, in their order.
         ways: what is said of all.
+        is_maker: whether it is a constructor, which calls give no object.
     """
 
     made: s.Call
     function: s.Function
     rules: list[dict[str, s.Node]]
     ways: set[str]
+    is_maker: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -58,7 +60,8 @@ def use_called(blocks: Sequence[s.Block]) -> None:
     """Write them as what argcheck calls, and calls with names as others.
 
     They stay where they do more than to check, or somebody may leave out an argument before others
-    or give a table with names that is none of the source's.
+    or give a table with names that is none of the source's, or where functions of one name take
+    others.
     """
     named: dict[str, list[_Checked]] = defaultdict(list)
     for block in blocks:
@@ -67,21 +70,33 @@ def use_called(blocks: Sequence[s.Block]) -> None:
     if not named:
         return
     calls: dict[str, list[s.Call]] = defaultdict(list)
+    values: dict[str | None, list[s.Node]] = defaultdict(list)
     overloaded: set[str | None] = set()  # by another argcheck
-    for block in blocks:
-        for node in s.walk(block):
-            if isinstance(node, s.Call):
-                calls[str(node.method or _last(node.function))].append(node)
-            elif isinstance(node, s.Field) and s.constant(node.key) in ("overload", "chain"):
-                overloaded.add(_last(node.value))
+    returned: set[str] = set()
+    for node in (node for block in blocks for node in s.walk(block)):
+        if isinstance(node, s.Call):
+            calls[str(node.method or _last(node.function))].append(node)
+        elif isinstance(node, s.Return):
+            returned |= {value.id for value in node.values if isinstance(value, s.Name)}
+        for key, value in _put(node):
+            values[key].append(value)
+            if key in ("overload", "chain"):
+                overloaded.add(_last(value))
+    for alias, value in [(key, value) for key in [*values] for value in values[key]]:
+        meant = returned if required(value) else {str(_last(value))} - {alias}
+        for name in meant & named.keys():
+            named[str(alias)] += named[name]
     others = {
         own
         for name, all_ in named.items()
         for own in all_
-        if name in overloaded or any(_may_mean_others(call, own) for call in calls[name])
+        if name in overloaded
+        or any(_may_mean_others(call, own, values) for call in calls[name])
+        or any(_may_be_of_others(call, all_, values[name]) for call in calls[name])
     }
-    for all_ in named.values():  # a name's calls are all written alike
-        others |= set(all_) if others & set(all_) else set()
+    for _ in named:  # a name's calls are all written alike
+        for all_ in named.values():
+            others |= set(all_) if others & set(all_) else set()
     for name, all_ in named.items():
         for call in calls[name] if not others & set(all_) else ():
             _put_in_order(call, all_)
@@ -98,6 +113,17 @@ def _last(node: s.Node) -> str | None:
     return key if isinstance(key, str) else None
 
 
+def _put(node: s.Node) -> Iterator[tuple[str | None, s.Node]]:
+    """Yield the names that a node gives to values."""
+    if isinstance(node, (s.Local, s.Assign)):
+        targets: Sequence[s.Node] = node.names if isinstance(node, s.Local) else node.targets
+        yield from zip(map(_last, targets), node.values, strict=False)
+    elif isinstance(node, s.Define):
+        yield _last(node.target), node.function
+    elif isinstance(node, s.Field) and isinstance(key := s.constant(node.key), str):
+        yield key, node.value
+
+
 def _found(block: s.Block) -> Iterator[tuple[str, _Checked]]:
     """Yield the functions that argcheck makes in a file, and the names that they are called by:
     of a constructor that of the class.
@@ -109,8 +135,9 @@ def _found(block: s.Block) -> Iterator[tuple[str, _Checked]]:
     ]
     own = {_last(target) for target, value in put if required(value) == "argcheck"}
     classes = {
-        _last(target): str(s.constant(value.arguments[0])).rpartition(".")[2]
-        for target, value in put
+        name: str(s.constant(value.arguments[0])).rpartition(".")[2]
+        for node in s.walk(block)
+        for name, value in _put(node)
         if isinstance(value, s.Call) and _last(value.function) == "class" and value.arguments
     }
     for target, value in put if own else ():
@@ -118,7 +145,9 @@ def _found(block: s.Block) -> Iterator[tuple[str, _Checked]]:
         if checked is None or name is None:
             continue
         if name == "__init" and isinstance(target, s.Index):
-            name = classes.get(_last(target.object)) or _last(target.object) or name
+            checked.is_maker = True
+            own_name = _last(target.object)
+            yield from ((n, checked) for n in {own_name, classes.get(own_name)} if n is not None)
         yield name, checked
 
 
@@ -154,11 +183,8 @@ def _checked(node: s.Node, own: set[str | None]) -> _Checked | None:
 def _given(call: s.Call, checked: _Checked) -> list[s.Node]:
     """Return the arguments of a call behind self."""
     has_self = len(checked.names) < len(checked.rules)
-    is_explicit = has_self and call.method is None and isinstance(call.arguments[:1], list)
-    first = call.arguments[0] if call.arguments and is_explicit else None
-    return (
-        call.arguments[1:] if isinstance(first, s.Name) and first.id == "self" else call.arguments
-    )
+    has_self = has_self and (not checked.is_maker or _last(call.function) == "__init")
+    return call.arguments[has_self and call.method is None :]
 
 
 def _by_name(call: s.Call, checked: _Checked) -> dict[str, s.Node] | None:
@@ -172,32 +198,58 @@ def _by_name(call: s.Call, checked: _Checked) -> dict[str, s.Node] | None:
     return names if is_all and names.keys() <= {*checked.names} else None
 
 
-def _may_mean_others(call: s.Call, checked: _Checked) -> bool:
+def _may_mean_others(
+    call: s.Call, checked: _Checked, values: dict[str | None, list[s.Node]]
+) -> bool:
     """Return whether a call may leave out an argument before others, or give a table with names
-    that the source does not show.
+    that the source does not show, or compute them in another order.
     """
     given = _given(call, checked)
-    if _by_name(call, checked) is not None:
-        return False
+    found = _by_name(call, checked)
+    if found is not None:
+        computed = [
+            name
+            for name, value in found.items()
+            if any(isinstance(node, s.Call) for node in s.walk(value))
+        ]
+        return computed != sorted(computed, key=checked.names.index)
     most, needed = len(checked.names), checked.needed
     may_leave_out = needed < len(given) < most and most - needed > 1
-    is_table = len(given) == 1 and needed > 1 and not isinstance(given[0], s.Table)
+    if len(given) != 1 or isinstance(given[0], s.Table) or not checked.takes_names:
+        return may_leave_out
+    own = values[_last(given[0])]
+    is_table = needed > 1 or any(isinstance(v, s.Table) and v.fields for v in own)
     return may_leave_out or is_table
+
+
+def _may_be_of_others(call: s.Call, all_: list[_Checked], values: list[s.Node]) -> bool:
+    """Return whether a call with names may be of functions that have them in several orders, or
+    of one that takes a table.
+    """
+    orders = {tuple(found) for own in all_ if (found := _in_order(call, own)) is not None}
+    is_any = any(isinstance(value, s.Function) for value in values)
+    return len(orders) > 1 or (bool(orders) and is_any)
+
+
+def _in_order(call: s.Call, own: _Checked) -> list[str] | None:
+    """Return the names up to the last of a call with names; None if it has none."""
+    found = _by_name(call, own)
+    if found is None:
+        return None
+    return own.names[: 1 + max(own.names.index(name) for name in found)]
 
 
 def _put_in_order(call: s.Call, all_: list[_Checked]) -> None:
     """Give a call with names its arguments in order."""
-    like = [own for own in all_ if _by_name(call, own) is not None]
-    if not like or len({tuple(own.names) for own in like}) > 1:
+    for own in all_:
+        found, names = _by_name(call, own), _in_order(call, own)
+        if found is None or names is None:
+            continue
+        ordered = [found.get(name) or s.Constant(None) for name in names]
+        for node in ordered:
+            s.put_at(node, call.arguments[-1])
+        call.arguments[len(call.arguments) - 1 :] = ordered
         return
-    found = _by_name(call, like[0])
-    assert found is not None
-    last = max(like[0].names.index(name) for name in found)
-    given = _given(call, like[0])
-    ordered = [found.get(name) or s.Constant(None) for name in like[0].names[: last + 1]]
-    for node in ordered:
-        s.put_at(node, given[0])
-    call.arguments[len(call.arguments) - 1 :] = ordered
 
 
 def _replace(block: s.Block, made: dict[s.Call, _Checked]) -> None:
