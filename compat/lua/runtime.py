@@ -192,7 +192,7 @@ class Runtime:
             "watched": self.exchange.watched,
             "method_names": lambda owner: self.lua.table_from(_method_names(type(owner))),
             "make_dict": lambda: {},
-            "make_table": lambda table: LuaTable(self, self._at_home(table)),
+            "make_table": lambda table, *_: LuaTable(self, self._at_home(table)),
             "make_function": self._make_function,
             "make_object": lambda handle: handle,
             "make_thread": lambda box: LuaThread(self, self._at_home(box)),

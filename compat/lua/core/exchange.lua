@@ -35,7 +35,7 @@ local function to_python(v)
          if exporters[m] then return exporters[m](v) end
          m = getmetatable(m)
       end
-      return call(python.make_table, v)
+      return call(python.make_table, v, t7.pointer(v))
    end
    if kind == 'thread' then return call(python.make_thread, {v}) end
    if kind == 'function' then return python_of[v] or call(python.make_function, v, t7.pointer(v)) end

@@ -435,7 +435,7 @@ local function give_metatable(t, rec, mt)
    setmetatable(t, nil)
    t[REC] = nil
    for k, v in next, content do t[k] = v end
-   call(tables.replace, rec.py, call(python.make_table, t), rec.holder)
+   call(tables.replace, rec.py, call(python.make_table, t, t7.pointer(t)), rec.holder)
    return setmetatable(t, mt)
 end
 -- Makes a table Lua's again.

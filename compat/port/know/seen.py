@@ -91,6 +91,8 @@ def believed(known: Inference, own: Type, facts: list[str]) -> Type:
     """Return what a run saw, put together with what the code says."""
     if facts == ["nil"] and own.atoms:  # it is there at other times
         return own.joined(Type(Kind.NIL))
+    if own.is_lua_s and all(fact == "nil" or fact.startswith("class ") for fact in facts):
+        return own
     both = Type()
     both.buffer, both.zero = own.buffer, own.zero
     for fact in facts:
@@ -151,7 +153,8 @@ def _seen_type(description: str, is_given_by_lua: bool) -> Type:
     """
     kind, *more = description.split()
     is_known = kind != "object" and (kind != "class" or registry.provide(more[0]))
-    if is_given_by_lua and not is_known:
+    is_known = is_known and not (is_given_by_lua and description.startswith("class tds."))
+    if not is_known and (is_given_by_lua or kind == "class"):
         return Type(Kind.LUA)
     if kind == "tensor":
         made = tensor([more[0]], [int(more[1])])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.port.know.registry import TYPES, expression
 from compat.port.know.scopes import PACKAGES
 from compat.port.know.shapes import constant
-from compat.port.know.types import NUMBERS, Kind, Signature, Type, tensor
+from compat.port.know.types import FROM_LUA, NUMBERS, Kind, Signature, Type, of_lua, tensor
 from compat.port.library import function_results, results, tensors
 from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.read import syntax as s
@@ -224,8 +224,9 @@ def _binary(known: Inference, node: s.Binary) -> Type:
         return Type(Kind.BOOLEAN)
     if operator == "..":
         own = known.operator_of("..", left.present, right.present)
-        is_own = own is not None or left.is_lua_s or right.is_lua_s
-        return Type() if is_own else Type(Kind.STRING)
+        if left.is_lua_s or right.is_lua_s:
+            return of_lua(FROM_LUA)
+        return Type(Kind.STRING) if own is None else Type()
     if operator == "and":
         if left.only(Kind.NIL):
             return left

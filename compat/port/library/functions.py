@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -18,6 +17,7 @@ from compat.port.library.packages import (
     holder,
     original,
     value,
+    with_all_results,
 )
 from compat.port.library.torch_functions import torch_function
 from compat.port.read import syntax as s
@@ -98,9 +98,9 @@ def function(path: str, node: s.Call, draft: Draft) -> Code:
     arguments, count = draft.arguments(node), draft.types.count(node)
     if (called := constructor_or_event(path)) is not None:
         return Code(code.call(called, *arguments).text, spread=count)
-    called = original(path, draft).text
-    every = code.call(re.sub(r"\.(\w+)$", r'["\1"]', called), *arguments)
-    return code.single(called, every, arguments, count)
+    own = original(path, draft)
+    every = code.call(with_all_results(own).text, *arguments)
+    return code.single(own.text, every, arguments, count)
 
 
 def _of_package(path: str, node: s.Call, draft: Draft) -> Code:

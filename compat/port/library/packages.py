@@ -6,6 +6,7 @@ import dis
 import functools
 import importlib
 import keyword
+import re
 from typing import Any
 
 from compat.hints import suggestion
@@ -75,7 +76,13 @@ def value(path: str, draft: Draft) -> Code:
         draft.page.mark(f"{path} is set nowhere", "globals")
         # A package that Lua alone has may set it.
         return _of_lua("_G", path, draft) if draft.types.absent else Code("None")
-    return original(path, draft)
+    made = original(path, draft)
+    return made if head == "torch" else with_all_results(made)
+
+
+def with_all_results(function: Code) -> Code:
+    """Return a function of a package of Lua's that gives all that it gives there."""
+    return Code(re.sub(r"\.(\w+)$", r'["\1"]', function.text))
 
 
 def constructor_or_event(path: str) -> str | None:

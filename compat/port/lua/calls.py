@@ -23,6 +23,7 @@ from compat.port.lua.objects import script_classes
 from compat.port.lua.runtime import (
     Original,
     Storage,
+    all_results,
     call_method,
     call_once,
     function_of,
@@ -126,10 +127,8 @@ def method(owner: Any, name: str, *args: Any) -> Any:
         return getattr(owner, name)(*args)
     if isinstance(owner, (torch.Tensor, torch.Size, Storage)):
         return call_method(owner, name, *args)
-    if is_of_lua(owner):
-        return call(owner[name], owner, *args)
-    if isinstance(owner, Original):
-        return call_method(owner, name, *args)
+    if is_of_lua(owner) or isinstance(owner, Original):
+        return results(all_results(name, owner, *args))
     if owner is None:
         raise TypeError("attempt to index a nil value")
     found = getattr(owner, attribute(name), None)

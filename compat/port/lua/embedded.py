@@ -6,6 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
+from weakref import WeakValueDictionary
 
 import torch
 
@@ -120,8 +121,8 @@ class Instance(LuaTable):
         found = self[name]
         own = self.__dict__
         if isinstance(found, Instance):
-            vars(found)["__is_package__"] = own["__is_package__"]
-        elif callable(found) and not isinstance(found, type):
+            return found.as_package() if own["__is_package__"] else found
+        if callable(found) and not isinstance(found, type):
             is_method = not own["__is_package__"]
             return functools.partial(call_once, self, name) if is_method else once(found)
         return found
@@ -139,6 +140,14 @@ class Instance(LuaTable):
 
     def __neg__(self) -> Any:
         return function_of("function(a) return -a end")(self)
+
+    def as_package(self) -> Instance:
+        """Return it as a package."""
+        made = Instance(self._state, self._handle)
+        vars(made)["__is_package__"] = True
+        return made
+
+    __hash__ = object.__hash__  # a key by its identity, as in Lua
 
     def __eq__(self, other: object) -> bool:
         return bool(function_of("function(a, b) return a == b end")(self, other))
@@ -219,6 +228,7 @@ class DraftRuntime(Runtime):
 
     def __init__(self, default_type: str) -> None:
         self._default = default_type
+        self._tables: WeakValueDictionary[int, Instance] = WeakValueDictionary()  # by addresses
         super().__init__(default_type)
         self.calls.text = _text
         self._classes: dict[int, type] = {}
@@ -237,13 +247,19 @@ class DraftRuntime(Runtime):
 
     def _helpers(self) -> dict[str, Callable[..., Any]]:
         own: dict[str, Callable[..., Any]] = {
-            "make_table": lambda table: Instance(self, self._at_home(table)),
+            "make_table": self._make_table,
             "make_object": _object,
             "describe_error": self._described,
             "describe_tensor": self._describe_tensor,
             "watched": self._watched,
         }
         return super()._helpers() | own
+
+    def _make_table(self, table: Any, address: int) -> Instance:
+        found = self._tables.get(address)
+        if found is None:
+            found = self._tables[address] = Instance(self, self._at_home(table))
+        return found
 
     def _make_function(self, function: Any, address: int) -> LuaFunction:
         return _Function(self, self._at_home(function), address)

@@ -11,7 +11,7 @@ from compat import torch as torch7
 from compat.cmdline import CmdLine
 from compat.port.lua import coroutine
 from compat.port.lua.objects import Object
-from compat.port.lua.runtime import Original, Package, Storage, original_typename
+from compat.port.lua.runtime import Original, Package, Storage, function_of, original_typename
 from compat.port.lua.tensors import Pointer
 from compat.random import Generator
 from compat.t7.objects import registry
@@ -31,6 +31,8 @@ def type(value: Any, *_: Any) -> str:
         return "cdata"
     if isinstance(value, coroutine.Coroutine):
         return "thread"
+    if isinstance(value, Original):
+        return str(function_of("type")(value))
     name = typename(value)
     if is_of_lua(value) or isinstance(value, (Package, dict)):
         return "table"

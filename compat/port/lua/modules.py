@@ -395,7 +395,7 @@ def kept(found: Any) -> Any:
 def as_package(value: Any) -> Any:
     """Return a value, of which a table of Lua holds functions and not methods."""
     if is_of_lua(value):
-        vars(value)["__is_package__"] = True
+        return value.as_package()
     return value
 
 

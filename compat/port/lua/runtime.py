@@ -10,7 +10,7 @@ import torch as _torch
 
 from compat import nn, t7
 from compat import torch as torch7
-from compat.lua_tables import ForeignTable, field
+from compat.lua_tables import field
 
 # Before the results it tells which of them are storages, which come as tensors.
 _CALL = """
@@ -237,6 +237,12 @@ class Original:
     def __str__(self) -> str:
         return str(called(function_of("tostring"), self))
 
+    def __eq__(self, other: object) -> bool:
+        return bool(function_of("function(a, b) return a == b end")(self, other))
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
     def __deepcopy__(self, memo: object) -> Any:
         return called(
             function_of("function(x) return torch.deserialize(torch.serialize(x)) end"), self
@@ -289,11 +295,8 @@ class Package:
         if (inner := f"{self.__name__}.{name}") in _EXPRESSIONS:
             return package(inner)
         found = self[name]
-        if isinstance(found, _Function):
-            return found if self.__name__ == "torch" else once(found)
-        if isinstance(found, ForeignTable):
-            vars(found)["__is_package__"] = True
-        return found
+        is_one = isinstance(found, _Function) and self.__name__ != "torch"
+        return once(found) if is_one else found
 
     def __getitem__(self, name: str) -> Any:
         if self.__name__ == "torch" and name.startswith("Cuda"):
@@ -303,6 +306,8 @@ class Package:
         if found is None and self.__name__ == "nn" and hasattr(nn, name):
             draft_runtime().require("rnn")  # brings classes of its own and of dpnn's
             found, is_open = look(name)
+        if hasattr(type(found), "as_package"):  # of an ``Instance``
+            found = found.as_package()
         return _Function(found) if callable(found) and not is_open else found
 
     def _found(self) -> str:

@@ -74,7 +74,7 @@ def items(node: s.Table, shape: Table, hint: str, draft: Draft) -> Code:
             number += 1
             if i == len(node.fields) - 1 and is_open(entry.value):
                 made = draft.any(entry.value, hint)
-                if made.spread != 1:
+                if made.spread != 1 or made.every:
                     values = ", ".join(map(str, draft.spread(made)))
                     numbered = f"lua.numbered({number}, {values})"
                     items.append(f"**{numbered}" if is_hashed else f"*{numbered}.items()")

@@ -33,10 +33,10 @@ def concatenation(node: s.Binary, draft: Draft) -> Code:
 def _is_own(parts: list[s.Node], draft: Draft) -> bool:
     """Return whether a metamethod of the script's may put some of these together."""
     kinds = [draft.types.type(p) for p in parts]
-    if draft.types.operator_of("..", *kinds) is not None or any(k.is_lua_s for k in kinds):
+    if draft.types.operator_of("..", *kinds) is not None:
         return True
     shapes = [k.shape for k in kinds if k.has_meta and k.shape is not None]
-    return any(shape.event("__concat").atoms for shape in shapes)
+    return any(k.is_lua_s for k in kinds) or any(shape.event("__concat").atoms for shape in shapes)
 
 
 def formatted(parts: list[s.Node], draft: Draft, separator: str = "") -> Code:

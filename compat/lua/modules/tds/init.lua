@@ -83,6 +83,8 @@ rawset(hash_mt, '__newindex', function(self, key, value)
    assert(key ~= nil, 'hash index is nil')
    call(put, getfenv(self).py, inward(key), inward(value))
 end)
+local function same(a, b) return getfenv(a).py == getfenv(b).py end
+rawset(hash_mt, '__eq', same)
 rawset(hash_mt, '__len', function(self) return call(size, getfenv(self).py) end)
 local function each(self)
    local py = getfenv(self).py
@@ -148,6 +150,7 @@ rawset(vec_mt, '__newindex', function(self, key, value)
    assert(type(key) == 'number' and key > 0, 'positive number expected as key')
    call(vec_put, getfenv(self).py, key, inward(value))
 end)
+rawset(vec_mt, '__eq', same)
 rawset(vec_mt, '__len', function(self) return call(size, getfenv(self).py) end)
 local function in_order(self)
    local i = 0

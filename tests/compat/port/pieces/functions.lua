@@ -731,3 +731,112 @@ a.extra = 'e'
 print(a.extra, a.none == nil, rawget(a, 'extra'))
 local s = make(3):slice(2):map(tostring):join(',')
 print(s, s:upper())
+-- # functions of argcheck's under several names, and of one name with other arguments
+local argcheck = require 'argcheck'
+local pair = argcheck{
+  {name = 'x', type = 'number'},
+  {name = 'y', type = 'number', default = 10},
+  call = function(x, y) return x, y end
+}
+local other = pair
+local held = {both = pair}
+print(other{x = 1})
+print(held.both{x = 2, y = 3})
+local given = {x = 5, y = 6}
+local sum = argcheck{
+  {name = 'x', type = 'number'},
+  {name = 'y', type = 'number', default = 1},
+  call = function(x, y) return x + y end
+}
+print(sum(given))
+local A, B, C = {}, {}, {}
+A.run = argcheck{
+  {name = 'x', type = 'number'},
+  {name = 'y', type = 'number', default = 1},
+  call = function(x, y) return 'A', x, y end
+}
+B.run = argcheck{
+  {name = 'y', type = 'number'},
+  {name = 'x', type = 'number', default = 2},
+  call = function(y, x) return 'B', x, y end
+}
+print(A.run{x = 3, y = 4})
+print(B.run{x = 3, y = 4})
+A.go = argcheck{{name = 'x', type = 'number'}, call = function(x) return x end}
+function C.go(t) return t.x + 1 end
+print(A.go{x = 1}, C.go{x = 1})
+local told = {}
+local function tell(x) told[#told + 1] = x return x end
+local less = argcheck{
+  {name = 'a', type = 'number'},
+  {name = 'b', type = 'number'},
+  call = function(a, b) return a - b end
+}
+print(less{b = tell(1), a = tell(2)}, told[1], told[2])
+
+-- # constructors of argcheck's of classes with parents
+local argcheck = require 'argcheck'
+local Base = torch.class('CheckedBase')
+Base.__init = argcheck{
+  {name = 'self', type = 'CheckedBase'},
+  {name = 'x', type = 'number'},
+  call = function(self, x) self.x = x end
+}
+local Derived, parent = torch.class('CheckedDerived', 'CheckedBase')
+Derived.__init = argcheck{
+  {name = 'self', type = 'CheckedDerived'},
+  {name = 'x', type = 'number'},
+  {name = 'y', type = 'number', default = 4},
+  call = function(self, x, y)
+    self.x = x
+    self.y = y
+  end
+}
+local d = CheckedDerived{x = 3}
+print(d.x, d.y, CheckedDerived(1, 2).y, CheckedBase{x = 7}.x)
+
+-- # objects that only Lua has are keys, and equal to themselves; functions that give nothing
+local make = loadstring([[
+local Box = torch.class('torch.OwnBox')
+function Box:keep(x) self.x = x end
+function Box:get() return self.x end
+function Box:none() end
+function Box:call(f, ...) return f(...) end
+return function() return torch.OwnBox() end
+]])()
+local a, b = make(), make()
+a:keep(b)
+print(a.x == b, a:get() == b, a.x ~= a)
+local seen = {}
+seen[b] = 'b'
+print(seen[a.x], seen[a:get()], seen[a])
+seen[a.x] = 'c'
+print(seen[b])
+print(a:none())
+local function count(...) return select('#', ...) end
+print(count(a:none()), count(a:get()))
+print(a:call(function(u, v) return v, u end, 5, 6))
+local both = a:call(function(u, v) return v, u end, 5, 6)
+print(both)
+local mixed = {name = 'n', a:call(function(u, v) return v, u end, 5, 6)}
+print(#mixed, mixed[2])
+local List = require 'pl.List'
+local l = List{1}
+local outer = List{l, l}
+print(l:contains(1))
+seen[l] = 'list'
+print(outer[1] == outer[2], rawequal(outer[1], l), seen[outer[1]], seen[List{1}])
+local joined = l .. List{'z'}
+print(joined:len(), joined[2])
+local tds = require 'tds'
+local v = tds.Vec()
+v:insert(tds.Vec())
+print(v[1] == v[1], v == v[1])
+
+-- # functions of packages that only Lua has, in tables
+local stringx = require 'pl.stringx'
+local cut = {first = stringx.partition, last = stringx.rpartition}
+print(cut.first('x.y.z', '.'))
+print(cut.last('x.y.z', '.'))
+local only = cut.first('x.y.z', '.')
+print(only)
