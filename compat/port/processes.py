@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,19 +27,31 @@ def run(
             env={**os.environ, "PYTHONPATH": paths, "PYTHONUNBUFFERED": "1"},
             stdout=printed,
             stderr=subprocess.PIPE,
+            start_new_session=True,
         ) as process,
     ):
         try:
             _, err = process.communicate(timeout=seconds)
             code = process.returncode
         except subprocess.TimeoutExpired:
-            process.kill()
+            _kill(process)
             _, err = process.communicate()
             code = ENDED
+        except BaseException:  # such as an interrupt, which does not reach its session
+            _kill(process)
+            raise
         printed.seek(0)
         out = printed.read()
     texts = (text.decode(errors="surrogateescape") for text in (out, err))
     return subprocess.CompletedProcess(command, code, *texts)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a run with the processes that it has made, which hold its pipe open."""
+    if hasattr(os, "killpg"):
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
 
 
 def said(done: subprocess.CompletedProcess[str]) -> list[str]:

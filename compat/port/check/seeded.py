@@ -129,7 +129,9 @@ def _seed_alike() -> None:
     default_generator.seed()
     torch.manual_seed(_SEED)
     # A number that one thread sets holds for all, from some moment on, and rounds sums otherwise.
-    torch.set_num_threads = lambda nthreads: None
+    # A forked process has one thread, and waits for ever for others.
+    own, set_number = os.getpid(), torch.set_num_threads
+    torch.set_num_threads = lambda nthreads: None if os.getpid() == own else set_number(nthreads)
     # The Lua runtime computes as drafts do, the one behind a draft, too.
     reductions.in_double = False
     Runtime.at_start.append(lambda it: it.execute("torch._t7.leave_numbers_to_pytorch()"))

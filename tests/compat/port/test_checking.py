@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,8 @@ import torch
 from compat import nn, t7
 from compat.port import processes
 from compat.port.check import checking
+
+PYTHON = sys.executable  # a process of its own
 
 
 class _Runs:
@@ -315,3 +320,42 @@ def test_a_copy_is_not_copied_into_itself(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     copied(tmp_path, folder)
     assert [p.name for p in folder.iterdir()] == ["data.txt"]
+
+
+@pytest.mark.slow
+@pytest.mark.needs("lupa")
+def test_workers_that_are_forked_behind_parallel_work_do_not_wait_for_ever(tmp_path: Path) -> None:
+    from compat.port.program import make
+    from compat.port.project.folder import write
+    from compat.port.project.following import follow
+
+    script = tmp_path / "pool.lua"
+    script.write_text(
+        "local threads = require 'threads'\n"
+        "print(torch.exp(torch.ones(600, 600)):dim())\n"
+        "local pool = threads.Threads(1, function() require 'torch' end)\n"
+        "local function job() return torch.exp(torch.ones(300, 300)) end\n"
+        "pool:addjob(job, function(y) print(y:dim()) end)\n"
+        "pool:synchronize()\n"
+        "pool:terminate()\n"
+    )
+    (draft,) = write(make(follow([script])), None).files
+    done = checking.check(script, draft, seconds=60)
+    assert (done.lines, done.difference) == (2, None)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked")
+def test_a_run_whose_time_is_up_ends_with_its_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.executable", PYTHON)
+    (tmp_path / "hang.py").write_text(
+        "import os, time\n"
+        "if os.fork() == 0: time.sleep(60)\n"
+        "print('begun', flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    begun = time.monotonic()
+    done = processes.run("check.seeded", "python", "places", "hang.py", folder=tmp_path, seconds=6)
+    assert done.returncode == processes.ENDED
+    assert time.monotonic() - begun < 30
