@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 from collections import Counter
@@ -126,7 +127,10 @@ def _imports(text: str, modules: set[str]) -> bool:
 def _with_path(text: str, depth: int) -> str:
     """Return a script that stands in a folder of the program: it finds the program's modules."""
     lines = text.splitlines(keepends=True)
-    first = next((i for i, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    tree = ast.parse(text)
+    first = tree.body[0].end_lineno or 0 if ast.get_docstring(tree) is not None else 0
+    while first < len(lines) and lines[first].startswith("#"):
+        first += 1
     head = (
         f"import sys\nfrom pathlib import Path\n\n"
         f"sys.path.insert(0, str(Path(__file__).resolve().parents[{depth}]))\n\n"

@@ -115,6 +115,7 @@ def apply(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
 
     template = _text(rule, owner, arguments, draft)
     text = filled(template if rest else template.replace(", {*}", ""))
+    text = text.replace("=not True", "=False").replace("=not False", "=True")
     for computed in once[:1]:
         text = text.replace(computed, f"({_ONCE} := {computed})", 1)
     made = Code(text, level(rule.text), spread=rule.spread, every=filled(rule.every))

@@ -31,6 +31,8 @@ def docstring(lines: list[str], indent: str = "") -> str | None:
         texts.pop()
     if not any(re.search(r"[^\W\d_]{2}", text) for text in texts):
         return None
+    if re.fullmatch(r"\s*[\w.-]+\.lua\s*", "".join(texts)):  # the file's name
+        return None
     if _CODE.match(texts[0].strip()) or any(_LINE.match(text) for text in texts):
         return None
     if len(texts) == 1:

@@ -68,7 +68,15 @@ def follow(
     search = Places(
         named[0].parent if folder is None else Path(os.path.abspath(folder)),
         named,
-        [_template(place) for place in (*places, *of_lua) if place],
+        [
+            template
+            for place in (*places, *of_lua)
+            if place
+            for template in (
+                _template(place),
+                *[_template(f"{place}/?/init.lua")] * ("?" not in place),
+            )
+        ],
     )
     if folder is None:
         first = read(named[0], str(paths[0]))

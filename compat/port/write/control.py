@@ -75,6 +75,13 @@ def if_(node: s.If, draft: Draft) -> None:
     start = len(draft.page.lines)
     _clauses(node, draft)
     lines = [line.text for line in draft.page.lines[start:]]
+    if lines[1:3] == ["pass", "else:"] and not any(n.comment for n in draft.page.lines[start:][:3]):
+        text = lines[0].removeprefix("if ").removesuffix(":")
+        level = code.NOT if text.startswith("not ") else code.COMPARE
+        level = code.LAMBDA if re.search(r"\b(and|or|if)\b", text) else level
+        draft.page.lines[start].text = f"if {code.negated(Code(text, level))}:"
+        del draft.page.lines[start + 1 : start + 3]
+        return
     if lines[1:] == ["pass"] and not draft.page.marks and re.fullmatch(r"if [^(\[]+:", lines[0]):
         del draft.page.lines[start:]  # nothing is left of it, as of collectgarbage()
 

@@ -320,6 +320,9 @@ def logic(node: s.Binary, draft: Draft) -> Code:
             return right
     if left.text == "None":
         return right if node.operator == "or" else left
+    is_nil = node.operator == "or" and right.text == "None"  # which false becomes, too
+    if is_nil and kind.is_known and not kind.may(Kind.BOOLEAN):
+        return left
     default = re.fullmatch(r"(.+\.get\([\w.\"]+)\)", left.text)
     if default and node.operator == "or" and isinstance(node.left, s.Index) and is_cheap(right):
         owner = draft.types.type(node.left.object)

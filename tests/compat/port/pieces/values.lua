@@ -2196,3 +2196,21 @@ local shown = itorch or 'none'
 print(shown, itorch and 1 or 2, not itorch)
 while not nowhere do print('once') break end
 if itorch and itorch.image then itorch.image(1) end
+
+-- # branches of which one does nothing, and x or nil
+require 'nn'
+local opt = {gpu = false, path = nil, name = 'a'}
+if not opt.gpu then require 'optim' else print('gpu') end
+if opt.gpu then require 'optim' elseif opt.name == 'b' then print('b') else print('cpu') end
+local p = opt.path or nil
+local n = opt.name or nil
+local b = opt.gpu or nil
+print(p, n, b)
+local x = torch.ones(3, 2)
+print(x:std(1, true)[1][1], x:std(1)[1][1], x:var(1, false)[1][1])
+local a, c = 1, 'x'
+if a == 1 then require 'optim' else print('not one') end
+if a == 2 then require 'optim' else print('not two') end
+if a == 2 or c == 'y' then require 'optim' else print('neither') end
+if not (a == 2 and c == 'x') then require 'optim' else print('both') end
+if a > 1 then collectgarbage() else print('small') end
