@@ -208,14 +208,16 @@ class Original:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        from compat.lua.errors import LuaError
+
         name = field(name)
-        found = called(function_of(_FIELD), self, name)
+        try:
+            found = called(function_of(_FIELD), self, name)
+        except LuaError as problem:  # of what has no other names than those of its methods
+            raise AttributeError(str(problem)) from problem
         if isinstance(found, Original) or not callable(found):
             return found
         return functools.partial(call_method if name in _GIVE_TWO else call_once, self, name)
-
-    def __call__(self, *args: Any) -> Any:
-        return called(self, *args)
 
     def __getitem__(self, key: Any) -> Any:
         return called(function_of(_FIELD), self, key)
@@ -308,7 +310,8 @@ class Package:
             found, is_open = look(name)
         if hasattr(type(found), "as_package"):  # of an ``Instance``
             found = found.as_package()
-        return _Function(found) if callable(found) and not is_open else found
+        is_of_c = isinstance(found, Original) and self.__name__.startswith("ffi.")
+        return _Function(found) if is_of_c or (callable(found) and not is_open) else found
 
     def _found(self) -> str:
         if self.__name__ in _EXPRESSIONS:

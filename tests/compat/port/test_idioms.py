@@ -44,7 +44,7 @@ IDIOMS = [
     (
         "if n then\n  a = 1 -- one\nelse\n  a = 2\n  -- the rest\n  a = 3 -- three\nend",
         "# port: n is set nowhere [docs/porting.md#port-globals]\n"
-        "if lua.truth(None):\n    a = 1  # one\n"
+        "if False:\n    a = 1  # one\n"
         "else:\n    a = 2\n    # the rest\n    a = 3  # three",
     ),
     ("local n = 4\nif n % 2 == 0 then collectgarbage() end", "n = 4"),

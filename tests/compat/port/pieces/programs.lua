@@ -323,3 +323,46 @@ torch.save(path, {net = nn.Tanh(), n = 3})
 local q = torch.load(path)
 print(get(path), q.n + 1)
 os.remove(path)
+
+-- # an object with containers of tds is saved
+require 'nn'
+local tds = require 'tds'
+local argcheck = require 'argcheck'
+local Store = torch.class('SeveralStore')
+Store.__init = argcheck{
+  {name='self', type='SeveralStore'}, {name='size', type='number', default=4}, {name='layer', type='string', default='Linear'},
+  call = function(self, size, layer)
+    self.items, self.seen, self.size, self.kind = tds.Vec(), tds.Hash(), size, layer
+  end
+}
+Store.put = argcheck{
+  {name='self', type='SeveralStore'}, {name='x', type='torch.*Tensor'}, {name='label', type='string', opt=true},
+  call = function(self, x, label)
+    self.items:insert(x)
+    if label then self.seen[label] = #self.items end
+    return self
+  end
+}
+Store.net = argcheck{
+  {name='self', type='SeveralStore'}, {name='lib', type='table', opt=true},
+  call = function(self, lib)
+    lib = lib or nn
+    return lib.Sequential():add(lib[self.kind](self.size, 2)):add(lib.Tanh())
+  end
+}
+local s = SeveralStore{size = 3}
+s:put(torch.ones(3)):put(torch.zeros(3), 'zero'):put{x = torch.ones(3) * 2, label = 'two'}
+print(#s.items, s.seen.zero, s.seen.two, s.items[3]:sum())
+local net = s:net()
+net:get(1).weight:fill(0.5) net:get(1).bias:zero()
+print(net:forward(s.items[1]))
+print(torch.type(s:net(nn):get(1)))
+for i, x in ipairs(s.items) do print(i, x:sum()) end
+local total = 0
+for k, v in pairs(s.seen) do total = total + v end
+print(total, s.seen.none == nil)
+local name = os.tmpname()
+torch.save(name, s)
+local back = torch.load(name)
+print(#back.items, back.seen.two, back.kind)
+os.remove(name)
