@@ -41,7 +41,7 @@ class _Checked:
 
     @property
     def needed(self) -> int:
-        """How many arguments it needs, less ``self``: the first ones."""
+        """The number of arguments that it needs, less ``self``: the first ones."""
         return sum(not {"opt", "default"} & rule.keys() for rule in self._own)
 
     @property
@@ -253,7 +253,7 @@ def _put_in_order(call: s.Call, all_: list[_Checked]) -> None:
 
 
 def _replace(block: s.Block, made: dict[s.Call, _Checked]) -> None:
-    """Put functions in the place of the calls of argcheck that make them."""
+    """Write the functions instead of the calls of argcheck that make them."""
     for inner in [node for node in s.walk(block) if isinstance(node, s.Block)]:
         for number, node in enumerate(inner.statements):
             target = s.target(node)

@@ -336,28 +336,25 @@ Store.__init = argcheck{
   end
 }
 Store.put = argcheck{
-  {name='self', type='SeveralStore'}, {name='x', type='torch.*Tensor'}, {name='label', type='string', opt=true},
+  {name='self', type='SeveralStore'}, {name='x', type='number'}, {name='label', type='string', opt=true},
   call = function(self, x, label)
     self.items:insert(x)
     if label then self.seen[label] = #self.items end
     return self
   end
 }
-Store.net = argcheck{
-  {name='self', type='SeveralStore'}, {name='lib', type='table', opt=true},
-  call = function(self, lib)
-    lib = lib or nn
-    return lib.Sequential():add(lib[self.kind](self.size, 2)):add(lib.Tanh())
-  end
-}
+function Store:net(lib)
+  lib = lib or nn
+  return lib.Sequential():add(lib[self.kind](self.size, 2)):add(lib.Tanh())
+end
 local s = SeveralStore{size = 3}
-s:put(torch.ones(3)):put(torch.zeros(3), 'zero'):put{x = torch.ones(3) * 2, label = 'two'}
-print(#s.items, s.seen.zero, s.seen.two, s.items[3]:sum())
+s:put(1):put(0, 'zero'):put{x = 2, label = 'two'}
+print(#s.items, s.seen.zero, s.seen.two, s.items[3])
 local net = s:net()
 net:get(1).weight:fill(0.5) net:get(1).bias:zero()
-print(net:forward(s.items[1]))
+print(net:forward(torch.ones(3)))
 print(torch.type(s:net(nn):get(1)))
-for i, x in ipairs(s.items) do print(i, x:sum()) end
+for i, x in ipairs(s.items) do print(i, x) end
 local total = 0
 for k, v in pairs(s.seen) do total = total + v end
 print(total, s.seen.none == nil)
