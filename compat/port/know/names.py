@@ -142,7 +142,8 @@ def class_of_nn(known: Inference, node: s.Node) -> str | None:
 def find_either(known: Inference, file: File) -> None:
     """Find variables that hold a table or what is in it: ``x.net or x``, ``x = x.net``."""
     for node in s.walk(file.block):
-        pairs = [(node.left, node.right)] if isinstance(node, s.Binary) else []
+        is_or = isinstance(node, s.Binary) and node.operator == "or"
+        pairs = [(node.left, node.right)] if isinstance(node, s.Binary) and is_or else []
         if isinstance(node, s.Assign):
             pairs = list(zip(node.values, node.targets, strict=False))
         for part, whole in pairs:
