@@ -58,7 +58,7 @@ def follow(
         PortError: a path is missing, is no file or cannot be read as Lua, or a folder has none.
     """
     for place in places:
-        if not os.path.isdir(_template(place).partition("?")[0].rpartition("/")[0]):
+        if not os.path.isdir(_templates(place)[0].partition("?")[0].rpartition("/")[0]):
             raise PortError(
                 f"--path is {printable(place)}; a folder, or a template like lib/?.lua, is accepted"
             )
@@ -68,15 +68,7 @@ def follow(
     search = Places(
         named[0].parent if folder is None else Path(os.path.abspath(folder)),
         named,
-        [
-            template
-            for place in (*places, *of_lua)
-            if place
-            for template in (
-                _template(place),
-                *[_template(f"{place}/?/init.lua")] * ("?" not in place),
-            )
-        ],
+        [t for place in (*places, *of_lua) if place for t in _templates(place)],
     )
     if folder is None:
         first = read(named[0], str(paths[0]))
@@ -167,10 +159,10 @@ def _named(paths: Sequence[str | os.PathLike[str]]) -> tuple[list[Path], set[Pat
     return list(dict.fromkeys(named)), from_folders
 
 
-def _template(place: str) -> str:
-    """Return where ``require`` looks in a folder."""
+def _templates(place: str) -> list[str]:
+    """Return where ``require`` looks in a folder, or a template as it is."""
     whole = os.path.abspath(place)
-    return whole if "?" in place else f"{whole}/?.lua"
+    return [whole] if "?" in place else [f"{whole}/?.lua", f"{whole}/?/init.lua"]
 
 
 def _home(script: Source, search: Places) -> Path:

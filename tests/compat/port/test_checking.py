@@ -48,6 +48,15 @@ class _Runs:
         )
 
 
+def _drafted(script: Path) -> Path:
+    from compat.port.program import make
+    from compat.port.project.folder import write
+    from compat.port.project.following import follow
+
+    (draft,) = write(make(follow([script])), None).files
+    return draft
+
+
 def _check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs: _Runs) -> checking.Outcome:
     script, draft = tmp_path / "train.lua", tmp_path / "train.py"
     script.write_text("n = 1\nprint('the loss', n)\n")
@@ -176,10 +185,6 @@ def test_places_in_messages_of_any_file_and_of_drafts_are_left_out(
 @pytest.mark.needs("tree_sitter")
 @pytest.mark.needs("tree_sitter_lua")
 def test_programs_that_set_no_seed_draw_the_same_numbers(tmp_path: Path) -> None:
-    from compat.port.program import make
-    from compat.port.project.folder import write
-    from compat.port.project.following import follow
-
     script = tmp_path / "train.lua"
     script.write_text(
         "require 'nn'\n"
@@ -188,7 +193,7 @@ def test_programs_that_set_no_seed_draw_the_same_numbers(tmp_path: Path) -> None
         "print(torch.rand(1)[1], os.date('%Y-%m-%d %H'))\n"
         "print(torch.seed(), torch.rand(1)[1])\n"
     )
-    (draft,) = write(make(follow([script])), None).files
+    draft = _drafted(script)
     assert checking.check(script, draft).difference is None
 
 
@@ -325,10 +330,6 @@ def test_a_copy_is_not_copied_into_itself(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.needs("lupa")
 def test_workers_that_are_forked_behind_parallel_work_do_not_wait_for_ever(tmp_path: Path) -> None:
-    from compat.port.program import make
-    from compat.port.project.folder import write
-    from compat.port.project.following import follow
-
     script = tmp_path / "pool.lua"
     script.write_text(
         "local threads = require 'threads'\n"
@@ -339,7 +340,7 @@ def test_workers_that_are_forked_behind_parallel_work_do_not_wait_for_ever(tmp_p
         "pool:synchronize()\n"
         "pool:terminate()\n"
     )
-    (draft,) = write(make(follow([script])), None).files
+    draft = _drafted(script)
     done = checking.check(script, draft, seconds=60)
     assert (done.lines, done.difference) == (2, None)
 

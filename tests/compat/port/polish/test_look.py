@@ -75,3 +75,9 @@ def test_docstrings_have_no_dashes_of_lua(draft: Callable[[str], str]) -> None:
     \"\"\"
 """
     assert text in made
+
+
+def test_the_name_of_a_file_is_no_docstring(draft: Callable[[str], str]) -> None:
+    made = draft("print(0)\n-- part.lua\nfunction f() return 1 end\nprint(f())")
+    assert "# part.lua" in made
+    assert '"""' not in made

@@ -213,3 +213,29 @@ def test_a_file_of_a_hundred_thousand_lines_stays_lua(tmp_path: Path) -> None:
     main, whole, part = convert([script])
     assert whole.in_lua == "file" and "100002 lines" in whole.report.marks[0][1]
     assert part.text == "exports = 1\n" and "from long import exports" in main.text
+
+
+def test_a_folder_that_is_given_has_packages_too(tmp_path: Path) -> None:
+    script = program(tmp_path / "project", main="require 'part'\nrequire 'whole'")
+    program(tmp_path / "lib", part="return 1", whole__init="return 2")
+    assert found(script, str(tmp_path / "lib")) == [
+        "project/main.lua",
+        "lib/part.lua",
+        "lib/whole/init.lua",
+    ]
+
+
+def test_a_script_in_a_folder_begins_with_its_docstring(tmp_path: Path) -> None:
+    import ast
+
+    from compat.port.program import make
+    from compat.port.project.following import follow
+
+    script = program(
+        tmp_path,
+        tools__run="-- Trains a net and shows its loss.\n\nprint(require 'part')",
+        part="return 1",
+    )
+    main = make(follow([script])).files[0]
+    assert "sys.path" in main.text
+    assert ast.get_docstring(ast.parse(main.text)) == "Trains a net and shows its loss."
