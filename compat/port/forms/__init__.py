@@ -8,6 +8,7 @@ from compat.port.forms.checked_functions import use_called
 from compat.port.forms.filled_tables import fill_tables
 from compat.port.forms.metatables import use_own_metatables
 from compat.port.forms.renewed import renew
+from compat.port.forms.run_files import run_files
 from compat.port.forms.singletons import find_singletons
 from compat.port.forms.tensor_methods import use_functions
 from compat.port.read import syntax as s
@@ -24,6 +25,7 @@ def write_in_fewer_forms(
         loads: which of them each loads, by the names that it asks for.
     """
     for block in blocks:
+        run_files(block)
         renew(block)
     use_called(blocks)
     fill_tables(blocks)

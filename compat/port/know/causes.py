@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compat.port.know.file_names import required
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import required
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:

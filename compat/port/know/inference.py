@@ -23,6 +23,7 @@ from compat.port.know import (
     values,
 )
 from compat.port.know.cuts import cut
+from compat.port.know.file_names import loads_by_name, of_no_name
 from compat.port.know.files import Class, File
 from compat.port.know.narrowing import behind_tests, filled, given, narrowed, present
 from compat.port.know.permutations import orders
@@ -34,7 +35,6 @@ from compat.port.know.shapes import (
     functions_in,
     given_names,
     last_added,
-    loads_by_name,
     may_end,
     passed_past,
     set_names,
@@ -73,7 +73,8 @@ class Inference:
         sources: what is put into variables.
         orders: permutations that are indices.
         is_settled: all has been gone through; what is still unknown stays so.
-        loads_by_name: whether a file is loaded whose name is computed.
+        loads_by_name: whether a file is loaded whose name is computed; ``of_no_name``: files of
+            which nothing is written.
         loads_files: whether the program loads ``.t7`` files.
         set_somewhere: the names of fields that something is put into; ``given_names``: what a
             function is given; ``made_names``: those that tables are made with.
@@ -170,6 +171,7 @@ class Inference:
         self.is_settled = False
         self.is_told = False  # all that the code says of itself
         self.loads_by_name = any(map(loads_by_name, (f.block for f in files)))
+        self.of_no_name = of_no_name(files)
         self.loads_files = self.may_be_float = False
         self.set_somewhere = {name for f in files for name in set_names(f.block)}
         self.given_names = {name for f in files for name in given_names(f.block)}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compat.port.know.file_names import required
 from compat.port.know.files import Class
 from compat.port.know.lapp import declared, known_text
 from compat.port.know.scopes import KNOWN, LOADERS, RUN
-from compat.port.know.shapes import calls, captures, is_open, is_self, required
+from compat.port.know.shapes import calls, captures, is_open, is_self
 from compat.port.know.types import (
     FROM_LUA,
     Kind,

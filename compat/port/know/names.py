@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from compat.port.know.file_names import is_unwritten, places_like, required, tried
 from compat.port.know.files import Class, File
 from compat.port.know.scopes import KNOWN, PACKAGES, Variable
-from compat.port.know.shapes import is_name, places_like, required, tried
+from compat.port.know.shapes import is_name
 from compat.port.know.types import Kind, Type
 from compat.port.read import syntax as s
 
@@ -229,6 +230,10 @@ def file_of(known: Inference, node: s.Node) -> File | None:
 
 
 def files_like(known: Inference, node: s.Call) -> list[File]:
-    """Return the files that ``dofile('models/' .. name)`` may mean."""
+    """Return the files that ``dofile('models/' .. name)`` and ``dofile(opt.model)`` may mean."""
+    if not node.arguments:
+        return []
+    if is_unwritten(node.arguments[0]):
+        return [file for file in known.of_no_name if file is not known.file]
     paths = [file.path for file in known.files]
-    return [known.files[i] for i in places_like(node.arguments[0], paths)] if node.arguments else []
+    return [known.files[i] for i in places_like(node.arguments[0], paths)]

@@ -14,60 +14,6 @@ from compat.port.read import syntax as s
 _OF_ANYTHING = {"print", "tostring", "type"}
 
 
-def required(node: s.Node | None) -> str | None:
-    """Return the name in ``require 'name'``."""
-    while isinstance(node, s.Paren):
-        node = node.inner
-    if (
-        isinstance(node, s.Call)
-        and node.method is None
-        and isinstance(node.function, s.Name)
-        and node.function.id == "require"
-        and node.arguments
-        and isinstance(node.arguments[0], s.Constant)
-    ):
-        return value if isinstance(value := node.arguments[0].value, str) else None
-    return None
-
-
-def places_like(node: s.Node, paths: Sequence[str]) -> list[int]:
-    """Return which of the files an expression for a name may mean: ``'models/' .. name``."""
-    pattern = _pattern(node)
-    if not pattern.strip(".+"):
-        return []
-    return [i for i, p in enumerate(paths) if re.search(rf"(?:^|/){pattern}$", _plain(p))]
-
-
-def _plain(path: str) -> str:
-    """Return the path of a Lua file as ``require`` and ``dofile`` both may name it."""
-    return path.removeprefix("./").removesuffix(".lua").replace(".", "/")
-
-
-def _pattern(node: s.Node) -> str:
-    """Return a regular expression for the texts that an expression with ``..`` may be."""
-    if isinstance(node, s.Constant) and isinstance(node.value, str):
-        return re.escape(_plain(node.value))
-    if isinstance(node, s.Binary) and node.operator == "..":
-        return _pattern(node.left) + _pattern(node.right)
-    return _pattern(node.inner) if isinstance(node, s.Paren) else ".+"
-
-
-def tried(node: s.Local) -> str | None:
-    """Return the name in ``local ok, package = pcall(require, 'name')``."""
-    call = node.values[0] if len(node.values) == 1 else None
-    if (
-        isinstance(call, s.Call)
-        and isinstance(call.function, s.Name)
-        and call.function.id == "pcall"
-        and len(call.arguments) == 2
-        and isinstance(call.arguments[0], s.Name)
-        and call.arguments[0].id == "require"
-        and isinstance(call.arguments[1], s.Constant)
-    ):
-        return str(call.arguments[1].value)
-    return None
-
-
 def is_maker(define: s.Define) -> bool:
     """Return whether a method makes objects of the class that it is called of: ``function C:new()
     return setmetatable({}, self)``; or of C, whatever it is called of.
@@ -350,19 +296,6 @@ def counts_up(node: s.Table) -> bool:
     """Return whether a table's keys are all given, as 1, 2, 3 and so on."""
     keys = [s.constant(f.key) for f in node.fields]
     return keys == list(range(1, len(keys) + 1))
-
-
-def loads_by_name(block: s.Block) -> bool:
-    """Return whether a file is loaded whose name is computed."""
-    for node in calls(block):
-        function = node.function
-        name = getattr(function, "id", "")
-        if isinstance(function, s.Index) and isinstance(function.key, s.Constant):
-            name = function.key.value
-        is_computed = bool(node.arguments) and not isinstance(node.arguments[0], s.Constant)
-        if name in ("require", "dofile") and is_computed:
-            return True
-    return False
 
 
 def sources(block: s.Block) -> Iterator[tuple[Any, s.Node]]:

@@ -151,6 +151,8 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
     if kind.only(Kind.POINTER) or kind.is_lua_s:
         return entry()
     key = draft.types.type(node.key)
+    if kind.only(Kind.OPTIONS) and key.is_string:
+        return entry()
     if kind.is_tensor and (
         key.is_number or key.may(Kind.TABLE, Kind.SIZES) or key.only(Kind.MASK, Kind.TENSOR)
     ):

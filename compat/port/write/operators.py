@@ -296,6 +296,8 @@ def memory(node: s.Node, draft: Draft) -> Code | None:
 
 def logic(node: s.Binary, draft: Draft) -> Code:
     """``and`` and ``or``."""
+    if node.operator == "or" and (chosen := _chosen_always(node.left, draft)) is not None:
+        node = s.Binary("or", chosen, node.right)
     cases = cases_of(node, draft) if node.operator == "or" else []
     if cases:
         made = draft.value(node.right)
@@ -364,6 +366,19 @@ def _is_certain(node: s.Node, draft: Draft) -> bool:
     return not isinstance(node, (s.Name, s.Index)) and not draft.types.was_seen(node)
 
 
+def _chosen_always(node: s.Node, draft: Draft) -> s.Node | None:
+    """``x`` of ``arg and x``."""
+    if isinstance(node, s.Paren):
+        return _chosen_always(node.inner, draft)
+    if isinstance(node, s.Binary) and node.operator == "and":
+        return node.right if _is_always_there(node.left, draft) else None
+    return None
+
+
+def _is_always_there(node: s.Node, draft: Draft) -> bool:
+    return isinstance(node, s.Name) and draft.types.dotted(node) == "arg"
+
+
 def _may_be_anything(node: s.Node, draft: Draft) -> bool:
     """Return whether nothing is known of what an expression gives, or a part of ``and`` and
     ``or``.
@@ -420,11 +435,15 @@ def truth(node: s.Node, draft: Draft) -> Code:
         return code.negated(truth(node.operand, draft))
     if isinstance(node, s.Binary):
         if node.operator in ("and", "or"):
+            if node.operator == "and" and (chosen := _chosen_always(node, draft)) is not None:
+                return truth(chosen, draft)
             return code.binary(truth(node.left, draft), node.operator, truth(node.right, draft))
         if node.operator in ("==", "~=", "<", ">", "<=", ">="):
             return draft.value(node)
     if isinstance(node, s.Constant):
         return Code(repr(node.value is not None and node.value is not False))
+    if _is_always_there(node, draft):
+        return Code("True")
     if isinstance(node, s.Name) and draft.types.is_never_loaded(draft.types.dotted(node) or ""):
         return Code("False")
     if (given := is_given(node, draft)) is not None:

@@ -47,6 +47,11 @@ IDIOMS = [
         "if False:\n    a = 1  # one\n"
         "else:\n    a = 2\n    # the rest\n    a = 3  # three",
     ),
+    (
+        "local file = arg and arg[1] or 'a.t7'\nif arg and #arg > 1 then print(file) end",
+        'file = sys.argv[1] if len(sys.argv) > 1 else "a.t7"\n'
+        "if len(sys.argv[1:]) > 1:\n    print(file)",
+    ),
     ("local n = 4\nif n % 2 == 0 then collectgarbage() end", "n = 4"),
     (
         "local f = assert(io.open('a', 'r'))\nlocal s = f:read(9)\nprint(#s)",

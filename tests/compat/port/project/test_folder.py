@@ -321,6 +321,22 @@ def test_require_of_a_computed_name_gives_one_of_several_classes(tmp_path: Path)
     assert printed(texts, tmp_path) == "one5nix\t1\ntwo5nix\tnil\n"
 
 
+@pytest.mark.parametrize("load", ["dofile(opt.config)", "assert(loadfile(opt.config))()"])
+def test_a_file_of_settings_under_an_option_is_a_table_of_them(load: str, tmp_path: Path) -> None:
+    texts = {
+        "main.lua": "require 'torch'\nlocal cmd = torch.CmdLine()\n"
+        "cmd:option('-config', 'conf.lua', 'file')\ncmd:option('-lr', 0.01, 'rate')\n"
+        f"local opt = cmd:parse(arg)\nlocal config = {load}\n"
+        "for k, v in pairs(config) do opt[k] = v end\n"
+        "print(opt.lr, opt.net.depth * 2, #config.sizes, config.sizes[2])\n",
+        "conf.lua": "return {lr = 0.5, sizes = {3, 4}, net = {depth = 2}}\n",
+    }
+    assert printed(texts, tmp_path) == "0.5\t4\t2\t4\n"
+    text = (tmp_path / "out/main.py").read_text()
+    assert "opt[k] = v" in text and "# port" not in text
+    assert set(re.findall(r"lua\.\w+", text)) == {"lua.dofile"}
+
+
 def test_large_data_comes_whole(tmp_path: Path) -> None:
     rows = "".join(f"  {{id = {i}, name = 'row {i}'}},\n" for i in range(9_000))
     texts = {
