@@ -29,6 +29,7 @@ TOLD = {Kind.TENSOR, Kind.NUMBER, Kind.STRING, Kind.TABLE, Kind.MODULE, Kind.OBJ
 PASSES = {"forward", "backward", "updateOutput", "updateGradInput", "accGradParameters"}
 _OF_LAYERS = ("updateOutput", "updateGradInput", "accGradParameters", "forward", "backward")
 _ARITHMETIC = {"+", "-", "*", "/", "%", "^", "<", ">", "<=", ">="}
+_OF_NUMBERS = {"/": "__div", "%": "__mod", "^": "__pow"}  # on the right, and the left of ^
 _ASKING = {"type", "torch.type", "torch.typename", "torch.isTensor", "torch.isTypeOf"}
 _OF_DIMENSIONS = {"size", "select", "narrow", "stride"}  # which they are given first
 
@@ -319,6 +320,12 @@ def _numbers(known: Inference, node: s.Node) -> Iterator[s.Node]:
         for one, other in ((node.left, node.right), (node.right, node.left)):
             if isinstance(one, s.Constant) or _is_part_of_tensor(known, other):
                 yield from [other] if known.type(one).is_number else []
+    elif isinstance(node, s.Binary) and node.operator in _OF_NUMBERS:
+        if _OF_NUMBERS[node.operator] not in known.own_methods:
+            yield from (node.left, node.right)[node.operator != "^" :]
+    elif isinstance(node, s.Binary) and node.operator == "*":
+        if _is_of_entries(known, node.left) and _is_of_entries(known, node.right):
+            yield from (node.left, node.right)
     elif isinstance(node, s.Call) and node.method == "format":
         yield from _formatted([node.function, *node.arguments])
     elif isinstance(node, s.Call) and node.method is None:
@@ -331,6 +338,13 @@ def _numbers(known: Inference, node: s.Node) -> Iterator[s.Node]:
             yield from node.arguments
         elif path == "image.crop":
             yield from node.arguments[1:] if len(node.arguments) == 5 else ()
+
+
+def _is_of_entries(known: Inference, node: s.Node) -> bool:
+    """Return whether an expression is an entry of a tensor, or a sum of some. A product of two is
+    seldom one of rows.
+    """
+    return all(is_entry(known, part) for part in _summands(node))
 
 
 def _is_part_of_tensor(known: Inference, node: s.Node) -> bool:
