@@ -10,13 +10,17 @@ from compat.nn.core.module import Module
 from compat.nn.criterions.base import Criterion, gradient_of, loss_of
 
 
-def _counted_from_0(dataset: Any) -> Any:
-    """Return a table of Lua as a list, anything else as it is."""
+def _examples(dataset: Any) -> tuple[int, Callable[[int], Any]]:
+    """Return how many examples there are, and a function that takes one when its turn comes,
+    counted from 0: a dataset may hand out the same tensors for all.
+    """
     if isinstance(dataset, dict):
         size = dataset.get("size", sum(isinstance(key, int) for key in dataset))
-        count = int(size(dataset) if callable(size) else size)
-        return [dataset[i] for i in range(1, count + 1)]
-    return list(dataset) if isinstance(dataset, t7.List) else dataset
+        return int(size(dataset) if callable(size) else size), lambda i: dataset[i + 1]
+    if not hasattr(dataset, "__len__") and callable(getattr(dataset, "size", None)):
+        return int(dataset.size()), lambda i: dataset[i + 1]
+    held = list(dataset) if isinstance(dataset, t7.List) else dataset
+    return len(held), lambda i: held[i]
 
 
 class StochasticGradient:
@@ -58,11 +62,11 @@ class StochasticGradient:
 
         Args:
             dataset: the examples, each a pair of input and target: a sequence, a table of a file,
-                or anything with ``len`` and indices from 0; or a dict with the keys 1 to n, as Lua
-                counts, and perhaps a function ``size`` of the dict that gives n.
+                or anything with ``len`` and indices from 0; or, as Lua counts, from 1 to n: a dict,
+                perhaps with a function ``size`` of the dict that gives n, or an object without
+                ``len`` whose method ``size`` gives it.
         """
-        dataset = _counted_from_0(dataset)
-        count = len(dataset)
+        count, example = _examples(dataset)
         if not count:
             raise ValueError("dataset is empty; at least one sample is accepted")
         # Drawn in any case, as Torch7 does, so that seeded runs agree.
@@ -71,7 +75,7 @@ class StochasticGradient:
         rate, iteration = self.learningRate, 1
         print("# StochasticGradient: training")
         while True:
-            error = sum(self._step(dataset[i], rate) for i in order) / count
+            error = sum(self._step(example(i), rate) for i in order) / count
             if self.hookIteration is not None:
                 self.hookIteration(self, iteration, error)
             if self.verbose:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from compat.port.forms.checked_functions import use_called
 from compat.port.forms.filled_tables import fill_tables
+from compat.port.forms.getters import name_getters
 from compat.port.forms.metatables import use_own_metatables
 from compat.port.forms.renewed import renew
 from compat.port.forms.run_files import run_files
@@ -26,6 +27,7 @@ def write_in_fewer_forms(
     """
     for block in blocks:
         run_files(block)
+        name_getters(block)
         renew(block)
     use_called(blocks)
     fill_tables(blocks)

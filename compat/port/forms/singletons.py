@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from compat.port.forms.getters import takes_numbers
 from compat.port.know.file_names import places_like
+from compat.port.know.files import GETTER
 from compat.port.know.names import FUNCTIONS
 from compat.port.know.scopes import LOADERS, PACKAGES, Scopes
 from compat.port.know.shapes import defined, functions_in, is_name
@@ -17,12 +19,15 @@ _LOOK_INSIDE = (PACKAGES | FUNCTIONS) - {"nn", "cudnn"}
 
 @dataclass(eq=False)
 class _Object:
-    """A table, what it is called, the statement that makes it, and its functions."""
+    """A table, what it is called, the statement that makes it, its functions, and the statement
+    that gives it a function for other entries: ``setmetatable(x, {__index = function … end})``.
+    """
 
     owner: s.Name | s.Index
     made: s.Local | s.Assign
     block: s.Block
     defines: dict[object, s.Define]
+    entries: s.Statement | None = None
     is_given: bool = False  # its file gives it
 
     @property
@@ -149,13 +154,16 @@ def _objects(file: s.Block) -> Iterator[_Object]:
                 continue
             one = _Object(owner, node, block, {})
             for later in block.statements[i + 1 :]:
+                if one.is_only and _gives_entries(later, one) and later is not file.statements[-1]:
+                    one.entries = later
                 put = defined(later)
                 is_own = put is not None and s.describe(put[1]) == s.describe(owner)
                 if put is not None and is_own and one.is_named_by(put[1]):
                     one.defines[put[2]] = put[0]
                 elif not one.is_only:  # it may become something else
                     break
-            if any(map(one.is_method, one.defines)) and not fields & one.defines.keys():
+            has_methods = one.entries is not None or any(map(one.is_method, one.defines))
+            if has_methods and not fields & one.defines.keys():
                 yield one
 
 
@@ -182,11 +190,16 @@ def _is_as_object(one: _Object, node: s.Node, file: _File) -> bool:
         name, above = s.constant(parent.key), file.parents.get(parent)
         if any(parent is define.target for define in one.defines.values()):
             return True
+        if not isinstance(name, str):
+            is_read = not isinstance(above, s.Assign) or parent not in above.targets
+            return one.entries is not None and is_read
         is_set = isinstance(above, s.Define) and above.target is parent
         if isinstance(above, s.Assign) and parent in above.targets:
             is_set = name in one.defines or any(isinstance(v, s.Function) for v in above.values)
         return _is_field(name) and not is_set and not one.is_method(name)
     if isinstance(parent, s.Call) and node in parent.arguments:
+        if one.entries is not None and parent is _metatable_call(one.entries):
+            return True
         called = s.describe(parent.function).split(".")[0]
         return parent.method is not None or called not in _LOOK_INSIDE
     if isinstance(parent, (s.Assign, s.Local)) and node not in parent.values:
@@ -196,6 +209,27 @@ def _is_as_object(one: _Object, node: s.Node, file: _File) -> bool:
         keys = (s.constant(p.key) for p in places if isinstance(p, (s.Index, s.Field)))
         return not any(str(key).startswith("__") for key in keys)
     return not isinstance(parent, (s.Unary, s.ForEach))
+
+
+def _metatable_call(node: s.Statement) -> s.Call | None:
+    """Return the call in ``setmetatable(x, {__index = function … end})``, as a statement or what is
+    returned.
+    """
+    call = node.call if isinstance(node, s.Do) else None
+    if isinstance(node, s.Return) and len(node.values) == 1:
+        call = node.values[0]
+    if not isinstance(call, s.Call) or s.describe(call.function) != "setmetatable":
+        return None
+    meta = call.arguments[1] if len(call.arguments) == 2 else None
+    fields = meta.fields if isinstance(meta, s.Table) else []
+    keys = [s.constant(field.key) for field in fields]
+    getter = fields[0].value if keys == ["__index"] else None
+    return call if isinstance(getter, s.Function) and takes_numbers(getter) else None
+
+
+def _gives_entries(node: s.Statement, one: _Object) -> bool:
+    call = _metatable_call(node)
+    return call is not None and one.is_named_by(call.arguments[0])
 
 
 def _names_of_module(
@@ -247,5 +281,20 @@ def _rewrite(one: _Object, taken: set[str]) -> None:
         assert isinstance(define.target, s.Index)
         define.target.object = s.Name(klass)
         s.put_at(define.target.object, define.target)
-    number = one.block.statements.index(made)
-    one.block.statements[number:number] = begin
+    statements = one.block.statements
+    if one.entries is not None:
+        call = _metatable_call(one.entries)
+        assert call is not None and isinstance(call.arguments[1], s.Table)
+        function = call.arguments[1].fields[0].value
+        assert isinstance(function, s.Function)
+        getter = s.Define(s.Index(s.Name(klass), s.Constant(GETTER)), function, True)
+        s.put_at(getter, one.entries)
+        getter.before, getter.after = one.entries.before, one.entries.after
+        number = statements.index(one.entries)
+        if isinstance(one.entries, s.Return):
+            one.entries.values, one.entries.before = [call.arguments[0]], []
+            statements.insert(number, getter)
+        else:
+            statements[number] = getter
+    number = statements.index(made)
+    statements[number:number] = begin

@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from compat import nn
-from compat.port.know.files import Class
+from compat.port.know.files import GETTER, Class
 from compat.port.know.registry import expression
 from compat.port.know.scopes import FunctionScope
 from compat.port.know.shapes import counts_up, is_open
@@ -326,6 +326,10 @@ def _index(known: Inference, node: s.Index) -> Type:
                     else _buffer(klass.parent, name)
                 )
             return kind
+        getter = klass and klass.method(GETTER, known.classes)
+        if getter is not None and not shape.keys - {"name"}:
+            signature = known.signature(getter.function)
+            return known.call(signature, [klass.object, known.type(node.key)])[0]
         return _own_entry(known, shape, node.key)
     entry = Type()
     entry.buffer, entry.thin = owner.buffer, owner.thin

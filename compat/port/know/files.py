@@ -10,6 +10,7 @@ from compat.port.know.scopes import Scopes, Variable
 from compat.port.know.types import Kind, Signature, Table, Type
 from compat.port.read import syntax as s
 
+GETTER = "__getitem__"  # the method that gives what no field or method is called
 _MAKES = re.compile("_*(init|new|create|reset|build|load)", re.IGNORECASE)
 
 

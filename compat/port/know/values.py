@@ -72,8 +72,10 @@ def indexed(known: Inference, node: s.Index) -> Type:
     kind = known.owner(node.object)
     name = s.constant(node.key)
     is_field = isinstance(name, str) and not results.is_method(name)
-    asks = is_field and not (node in known.conditions or node in known.compared)
-    return kind.less({*_BARE, Kind.TENSOR, Kind.STRING} if asks else _BARE)
+    bare = {*_BARE, *[Kind.TENSOR] * is_field}
+    if is_field or known.type(node.key).is_number:  # of a text that gives nil
+        bare.add(Kind.STRING)
+    return kind.less(_BARE if node in known.conditions or node in known.compared else bare)
 
 
 def of_tensors(known: Inference, function: s.Node) -> str | None:
@@ -93,7 +95,8 @@ def owner_of_method(known: Inference, node: s.Call) -> Type:
     if whole.buffer and not (whole.atoms or whole.open) and node.method in tensors.names():
         return tensor()  # a net gives tensors and lists, which have no methods
     lacks = _lacks(whole, node.method)
-    kind = whole.less({*_BARE, Kind.TABLE} if lacks else _BARE)
+    bare = {*_BARE, *[Kind.TABLE] * lacks, *[Kind.STRING] * _is_of_no_text(known, node.method)}
+    kind = whole.less(bare)
     is_own = node.method in known.own_methods
     if kind.open and len(kind.atoms) == 1 and not is_own and results.has_method(kind, node.method):
         closed = kind.without()
@@ -109,6 +112,12 @@ def owner_of_method(known: Inference, node: s.Call) -> Type:
     found = kind.without(*kind.atoms - told.atoms - ({Kind.CLASS} if is_object else set()))
     found.open = False
     return found
+
+
+def _is_of_no_text(known: Inference, method: str) -> bool:
+    """Return whether texts have no such method."""
+    names = {f"string.{method}", f"stringx.{method}"}
+    return not names & (FUNCTIONS.names() | known.replaced.keys())
 
 
 def _lacks(kind: Type, method: str) -> bool:

@@ -82,12 +82,13 @@ class Object(metaclass=ObjectClass):
         return self.__missing__(name) if name != "__index" else type(self)
 
     def __missing__(self, key: Any) -> Any:
-        """Return what the class's own ``__index`` has for a key, if it has one."""
+        """Return what the class's own ``__index`` has for a key; ``__getitem__`` for no name."""
         hook = getattr(type(self), "__index__", None)  # Torch7's gives a value and true, or false
         found = None if hook is None else hook(self, key)
         if isinstance(found, tuple) and found[-1]:
             return found[0]
-        handler = vars(type(self)).get("__index")
+        own = vars(type(self))
+        handler = own.get("__index", None if isinstance(key, str) else own.get("__getitem__"))
         found = None if handler is None else handler(self, key)
         return found[0] if isinstance(found, tuple) and found else found
 

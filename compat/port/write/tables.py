@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.lua_tables import attribute
-from compat.port.know.files import Class
+from compat.port.know.files import GETTER, Class
 from compat.port.know.shapes import counts_up, is_name, is_open, is_self
 from compat.port.know.types import NUMBERS, Kind, Table, Type
 from compat.port.library import packages
@@ -171,6 +171,8 @@ def _known(
         return Code(f"{owner.atom}.typename") if is_class else code.call("lua.typename", owner)
     is_class = draft.types.class_of(node.object) is not None
     if is_class or kind.only(Kind.OBJECT, Kind.CLASS, Kind.NIL):
+        if not isinstance(name, str) and _has_getter(node, kind, draft):
+            return Code(f"{owner.atom}[{draft.value(node.key)}]")
         is_any = Kind.CLASS in kind.atoms and not is_class and not draft.types.classes_of(kind)
         return None if is_any else _attribute(owner, node, draft, is_test)
     if kind.only(Kind.OPTIONS):
@@ -218,6 +220,15 @@ def _attribute(owner: Code, node: s.Index, draft: Draft, is_test: bool) -> Code 
     if name == "__index" or (is_metamethod(name) and is_missing):  # Python has one of its own
         return None
     return Code(f"{owner.atom}.{method_name(name)}")
+
+
+def _has_getter(node: s.Index, kind: Type, draft: Draft) -> bool:
+    """Return whether an object's class has a method for numbers, which gives one value."""
+    klass = kind.shape.klass if kind.only(Kind.OBJECT) and kind.shape is not None else None
+    getter = klass.method(GETTER, draft.types.classes) if klass is not None else None
+    if getter is None or not draft.types.type(node.key).is_number:
+        return False
+    return draft.types.signature(getter.function).count == 1
 
 
 def _is_set(node: s.Index, name: str, draft: Draft) -> bool:

@@ -217,6 +217,28 @@ def test_a_trainer_learns_in_a_drawn_order(capsys: pytest.CaptureFixture[str]) -
     assert "# current error = " in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("is_dict", [False, True], ids=["object", "dict"])
+def test_a_dataset_that_counts_from_1_is_asked_for_each_example_in_its_turn(is_dict: bool) -> None:
+    same = torch.zeros(2)  # which all examples share
+
+    class Object:
+        def size(self) -> int:
+            return 3
+
+        def __getitem__(self, index: int) -> list[torch.Tensor]:
+            return [same.fill_(index), torch.ones(1)]
+
+    class Dict(dict[Any, Any]):
+        __getitem__ = Object.__getitem__
+
+    trainer = nn.StochasticGradient(nn.Linear(2, 1), nn.MSECriterion())
+    trainer.maxIteration, trainer.shuffleIndices, trainer.verbose = 1, False, False
+    seen: list[Any] = []
+    trainer.hookExample = lambda self, example: seen.append(example[0].tolist())
+    trainer.train(Dict(size=Object.size) if is_dict else Object())
+    assert seen == [[1, 1], [2, 2], [3, 3]]
+
+
 def test_an_empty_dataset_is_refused() -> None:
     with pytest.raises(ValueError, match="dataset is empty"):
         nn.StochasticGradient(nn.Linear(2, 1), nn.MSECriterion()).train([])

@@ -1311,3 +1311,60 @@ for k, v in pairs(all) do
   init(v[2], 7)
   print(v[2].n)
 end
+-- # datasets: a function for entries, by torch.class and by a metatable of one table
+local PieceRows = torch.class('PieceRows')
+function PieceRows:__init(n)
+  self.batches = {}
+  for i = 1, n do self.batches[i] = {torch.ones(2) * i, i, 'r' .. i} end
+  self.length = n
+end
+function PieceRows:size() return self.length end
+function PieceRows.__index(self, idx)
+  if type(idx) == 'string' then
+    return PieceRows[idx]
+  else
+    local x, n = self.batches[idx][1], self.batches[idx][2]
+    return {x, n * 2, self.batches[idx][3]}
+  end
+end
+local function make(n)
+  local dataset = {rows = {}}
+  for i = 1, n do dataset.rows[i] = i * 10 end
+  local shared = torch.zeros(2)
+  function dataset:size() return n end
+  function dataset:scale(k) for i = 1, n do self.rows[i] = self.rows[i] * k end end
+  setmetatable(dataset, {__index = function(self, index)
+    local label = shared:zero()
+    label[index] = 1
+    return {self.rows[index], label}
+  end})
+  return dataset
+end
+local function show(data)
+  for i = 1, data:size() do
+    local example = data[i]
+    print(i, example[1], example[2][1])
+  end
+end
+local small = make(2)
+small:scale(3)
+show(small)
+local rows = PieceRows.new(2)
+for i = 1, rows:size() do
+  local d = rows[i]
+  local x, n, name = d[1], d[2], d[3]
+  print(x:sum(), n + 1, name, #d)
+end
+-- # a metatable of one table that is returned, beside one that other keys are put into
+local function squares(n)
+  local o = {n = n}
+  function o:size() return self.n end
+  return setmetatable(o, {__index = function(t, i) return i * i + t.n end})
+end
+local a = squares(3)
+print(a:size(), a[2], a[5])
+local c = {count = 0}
+function c:get(k) return self[k] end
+setmetatable(c, {__index = function(t, k) return 'no ' .. tostring(k) end})
+c[3] = 'three'
+print(c:get(3), c[4], c:get('count'), c:get('x'))
