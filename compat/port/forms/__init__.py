@@ -9,6 +9,7 @@ from compat.port.forms.filled_tables import fill_tables
 from compat.port.forms.getters import name_getters
 from compat.port.forms.metatables import use_own_metatables
 from compat.port.forms.renewed import renew
+from compat.port.forms.required_values import require_values
 from compat.port.forms.run_files import run_files
 from compat.port.forms.singletons import find_singletons
 from compat.port.forms.tensor_methods import use_functions
@@ -28,6 +29,7 @@ def write_in_fewer_forms(
     for block in blocks:
         run_files(block)
         name_getters(block)
+        require_values(block)
         renew(block)
     use_called(blocks)
     fill_tables(blocks)

@@ -281,7 +281,7 @@ def _index(known: Inference, node: s.Index) -> Type:
         made = tensor(["Long", "Default"]) if is_type else made  # of any type
         return Type(Kind.FUNCTION, function=Signature(results=[made], by_node={None: {1}}))
     if owner.is_tensor:
-        element = _element(owner, node.key, key, known)
+        element = _element(owner, node.key, key.present, known)
         if not element.atoms and node in known.followed:
             element = tensor(owner.dtypes)
         element.buffer |= owner.buffer
@@ -466,7 +466,7 @@ def _element(owner: Type, key: s.Node, kind: Type, known: Inference) -> Type:
     if not owner.dims:  # not yet known
         return Type()
     if isinstance(key, s.Table):
-        taken = sum(1 for f in key.fields if known.type(f.value).is_number)
+        taken = sum(1 for f in key.fields if known.owner(f.value).is_number)
         if taken == len(key.fields) and -1 in owner.ranks:
             return Type()
         dims = {d - taken if d >= 0 else -1 for d in owner.ranks}

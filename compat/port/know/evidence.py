@@ -165,7 +165,7 @@ def is_entry(known: Inference, node: s.Node) -> bool:
     return (
         isinstance(node, s.Index)
         and known.owner(node.object).is_tensor
-        and known.type(node.key).is_number
+        and known.owner(node.key).is_number
     )
 
 
@@ -220,7 +220,7 @@ def _of_index(known: Inference, node: s.Index) -> Iterator[tuple[s.Node, Type]]:
         yield node.object, tensor()  # a table has nothing under one that is made here
         if len(node.key.fields) > 1:
             yield _entry_of(node.object), tensor()
-    elif known.type(node.key).is_number:
+    elif known.owner(node.key).is_number:
         yield node.object, Type(*_WITH_ENTRIES, Kind.MODULE)
     if known.owner(node.object).only(Kind.TABLE) and isinstance(node.key, s.Index):
         yield node.key, Type(Kind.NUMBER, Kind.STRING)

@@ -22,14 +22,15 @@ from compat.port.know import (
     statements,
     values,
 )
+from compat.port.know.appended import appended
 from compat.port.know.cuts import cut
 from compat.port.know.file_names import loads_by_name, of_no_name
 from compat.port.know.files import Class, File
 from compat.port.know.narrowing import behind_tests, filled, given, narrowed, present
 from compat.port.know.permutations import orders
 from compat.port.know.scopes import Variable
+from compat.port.know.shapes import calls as calls_in
 from compat.port.know.shapes import (
-    appended,
     compared,
     followed,
     functions_in,
@@ -43,7 +44,6 @@ from compat.port.know.shapes import (
     tested_calls,
     tested_later,
 )
-from compat.port.know.shapes import calls as calls_in
 from compat.port.know.types import Kind, Signature, Table, Type
 from compat.port.read import syntax as s
 

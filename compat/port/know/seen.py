@@ -33,7 +33,7 @@ def is_whole(known: Inference, node: s.Node) -> bool:
     """
     if isinstance(node, s.Paren):
         return known.is_whole(node.inner)
-    if known.type(node).is_int:
+    if known.owner(node).is_int:
         return True
     if isinstance(node, s.Binary) and node.operator in "+-*%":
         return known.is_whole(node.left) and known.is_whole(node.right)

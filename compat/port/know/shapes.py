@@ -64,10 +64,10 @@ def followed(block: s.Block) -> Iterator[s.Node]:
         if isinstance(node, (s.Local, s.Assign)):
             targets = node.names if isinstance(node, s.Local) else node.targets
             for target, value in zip(targets, node.values, strict=False):
-                put.setdefault(_place(target), []).append(value)
+                put.setdefault(place_of(target), []).append(value)
     for call in calls(block):
         if s.describe(call.function) in ("type", "torch.type", "torch.isTensor"):
-            put.pop(_place(call.arguments[0]) if call.arguments else None, None)
+            put.pop(place_of(call.arguments[0]) if call.arguments else None, None)
     for node in s.walk(block):
         owner: s.Node | None = None
         if isinstance(node, s.Call) and node.method is not None:
@@ -77,11 +77,11 @@ def followed(block: s.Block) -> Iterator[s.Node]:
         if isinstance(owner, (s.Index, s.Call)):
             yield owner
         if isinstance(owner, (s.Index, s.Name)):
-            values = (v for v in put.get(_place(owner), ()) if isinstance(v, s.Call))
+            values = (v for v in put.get(place_of(owner), ()) if isinstance(v, s.Call))
             yield from (value for value in values if value.end <= owner.start)
 
 
-def _place(node: s.Node) -> object:
+def place_of(node: s.Node) -> object:
     """Return what tells a place from others: its variable, or the text of an entry."""
     return node.variable if isinstance(node, s.Name) else s.describe(node)
 
@@ -245,51 +245,6 @@ def captures(pattern: s.Node | None) -> int:
     """
     text = s.constant(pattern)
     return max(len(re.findall(r"(?<!%)\(", text)), 1) if isinstance(text, str) else 1
-
-
-def appended(block: s.Block) -> Iterator[s.Name]:
-    """Yield the keys that a loop from 1 on fills a new table with: ``t = {}``, ``t[i] = …``."""
-    for part in s.walk(block):
-        empty: set[object] = set()  # tables that were made in this block and not used since
-        for node in part.statements if isinstance(part, s.Block) else ():
-            if isinstance(node, s.ForRange) and node.step is None:
-                first = s.constant(node.first)
-                yield from (k for k in _filling(node, empty) if first == 1)
-            made = _made_empty(node)
-            empty -= {n.variable for n in s.walk(node) if isinstance(n, s.Name)}
-            empty = {table for table in empty if isinstance(table, Variable)} | made
-
-
-def _made_empty(node: s.Statement) -> set[object]:
-    targets: list[Any] = []
-    if isinstance(node, s.Local):
-        targets = list(node.names)
-    elif isinstance(node, s.Assign):
-        targets = node.targets
-    else:
-        return set()
-    return {
-        _place(target)
-        for target, value in zip(targets, node.values, strict=False)
-        if isinstance(value, s.Table) and not value.fields and "…" not in s.describe(target)
-    }
-
-
-def _filling(loop: s.ForRange, empty: set[object]) -> Iterator[s.Name]:
-    """Yield the keys under which each turn of a loop puts an entry into one of these tables."""
-    filled: set[object] = set()
-    for node in loop.body.statements:
-        if any(isinstance(n, s.Jump) for n in s.walk(node)):
-            return
-        target = node.targets[0] if isinstance(node, s.Assign) and len(node.targets) == 1 else None
-        if not isinstance(target, s.Index):
-            continue
-        table, key = _place(target.object), target.key
-        if not isinstance(key, s.Name) or key.variable is not loop.name.variable:
-            continue
-        if table in empty and table not in filled and len(key.variable.writes) == 1:
-            filled.add(table)
-            yield key
 
 
 def counts_up(node: s.Table) -> bool:

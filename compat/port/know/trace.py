@@ -82,6 +82,7 @@ local function add(what, id, word)
 end
 local left, own = {}, {_G = true}
 local function is_package(v)
+   if v == true then return false end  -- which require gives for a file that returns nothing
    for name, package in pairs(loaded) do
       if rawequal(package, v) and not own[name] then return true end
    end
@@ -162,6 +163,8 @@ class _Marks:
         return self.first + len(self.sites) - 1
 
     def _wrap(self, node: s.Node, call: str) -> None:
+        if node.is_made or not node.end:
+            return  # it stands nowhere
         width = node.end - node.start
         # Of those that begin at one place the widest comes first; ends come before beginnings.
         self.inserts.append((node.start, 1, -width, call.encode()))

@@ -59,8 +59,10 @@ table.insert         lua.insert({*}) -> nil
 table.remove         lua.remove({*}) & lua.removed({*})
 tablex.insertvalues LL {1.}.__iadd__({2}) ! {1.}.extend({2}) -> x
 unpack L             *{1.}#?
+unpack Li            *{1.}[{2i}:]#?
 unpack               lua.unpack({*})#?
 table.unpack L       *{1.}#?
+table.unpack Li      *{1.}[{2i}:]#?
 table.unpack         lua.unpack({*})#?
 next                 lua.next({*}) & lua.entry_after({*}) -> x,x
 select               lua.select({*})#? -> x
@@ -70,7 +72,7 @@ tonumber             lua.tonumber({*}) -> ?|nil
 loadstring           lua.loadstring(globals(), {*})#?
 require              lua.require({1})
 error                lua.error({*}) -> nil
-assert               lua.check({*})#?
+assert               lua.check({*}) & lua.checked({*})
 pcall                lua.pcall({*})#?
 pairs                lua.pairs({1}) & (lua.entry_after, {1}, None) -> function,x,x
 ipairs               lua.ipairs({1}) & (lua.item_after, {1}, 0) -> function,x,x

@@ -11,6 +11,7 @@ from compat.port.lua import coroutine
 from compat.port.lua.calls import (
     call,
     check,
+    checked,
     dofile,
     error,
     factory,

@@ -156,11 +156,17 @@ def error(value: Any = None, level: int = 1) -> Any:
     raise Error(value, int(level))
 
 
-def check(value: Any = None, message: Any = "assertion failed!", *rest: Any) -> Any:
-    """``assert`` as an expression: gives what it is given."""
+def check(value: Any = None, message: Any = "assertion failed!", *_: Any) -> Any:
+    """``assert`` as an expression: gives the first that it is given."""
     if not truth(value):
         raise Error(message, 1)
-    return results((value, message, *rest)) if message != "assertion failed!" else value
+    return value
+
+
+def checked(*given: Any) -> tuple[Any, ...]:
+    """``assert`` as an expression, all that it gives."""
+    check(*given)
+    return given
 
 
 def pcall(function: Any, *args: Any) -> tuple[Any, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from itertools import takewhile
@@ -14,6 +15,8 @@ from compat.port.lua.numbers import tonumber
 from compat.port.lua.strings import match
 from compat.port.lua.text import Error, bytes_as_letters, tostring
 from compat.port.lua.values import Steps, first, results
+
+_BEGINS_NUMBER = re.compile(rb"\s*[+-]?(0[xX][\da-fA-F]*|(\d+\.?\d*|\.\d*)([eE][+-]?\d*)?)?")
 
 
 class File:
@@ -47,9 +50,7 @@ class File:
             return bytes_as_letters(self._bytes.read())
         if kind == "n":
             text = b""
-            while (c := self._bytes.peek(1)[:1]) and (
-                c in b"+-.eExX" or c.isalnum() or not text.strip()
-            ):
+            while (c := self._bytes.peek(1)[:1]) and _BEGINS_NUMBER.fullmatch(text + c):
                 text += self._bytes.read(1)
             return tonumber(text.decode("latin-1"))
         if kind == "L":

@@ -64,6 +64,21 @@ def entries(source: Source) -> Iterator[Change]:
         yield [*head, *edits]
 
 
+def unnumbered(source: Source) -> Iterator[Change]:
+    """``for i, x in enumerate(y, 1): f(x)`` as ``for x in y: f(x)``."""
+    for node in source.all(ast.For):
+        call, target = node.iter, node.target
+        if not isinstance(call, ast.Call) or source.of(call.func) != "enumerate":
+            continue
+        index, one = target.elts if isinstance(target, ast.Tuple) else (None, None)
+        if not isinstance(index, ast.Name) or one is None or is_mentioned(node.body, index.id):
+            continue
+        scope = source.scope(node)
+        if not (is_captured(source, scope, index.id) or _is_read_later(source, node, index.id)):
+            over = source.replaced(call, source.of(call.args[0]))
+            yield [source.replaced(target, source.of(one)), over]
+
+
 def counted(source: Source, over: ast.expr) -> ast.expr | None:
     """Return the ``n`` of ``range(1, n + 1)``."""
     if not isinstance(over, ast.Call) or source.of(over.func) != "range" or len(over.args) != 2:

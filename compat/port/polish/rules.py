@@ -17,6 +17,7 @@ _RULES = [
     nothing.declared,
     nothing.itself,
     options.by_argparse,
+    loops.unnumbered,
     tables.filled,
     tables.comprehensions,
     tables.extended,

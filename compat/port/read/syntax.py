@@ -13,11 +13,14 @@ class PortError(Exception):
 
 @dataclass(eq=False, kw_only=True)
 class Node:
-    """A part of a file: its first line, and its bytes from ``start`` to ``end``."""
+    """A part of a file: its first line, and its bytes from ``start`` to ``end``; ``is_made``: it
+    is written elsewhere, or nowhere, and has the place of what it stands for.
+    """
 
     line: int = 0
     start: int = 0
     end: int = 0
+    is_made: bool = False
 
     def children(self) -> list[Node]:
         """Return the nodes directly below."""
@@ -50,6 +53,7 @@ def put_at(node: Node, place: Node) -> None:
     for part in walk(node):
         if not part.end:
             part.line, part.start, part.end = place.line, place.start, place.end
+            part.is_made = True
 
 
 # Expressions --------------------------------------------------------------------------------------

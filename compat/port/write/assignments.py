@@ -154,7 +154,7 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
     if kind.only(Kind.OPTIONS) and key.is_string:
         return entry()
     if kind.is_tensor and (
-        key.is_number or key.may(Kind.TABLE, Kind.SIZES) or key.only(Kind.MASK, Kind.TENSOR)
+        key.present.is_number or key.may(Kind.TABLE, Kind.SIZES) or key.only(Kind.MASK, Kind.TENSOR)
     ):
         made, _ = selection(owner, node.key, kind, draft)
         if not made.text.endswith("]"):
@@ -330,7 +330,8 @@ def store_code(target: s.Index, value: Code, draft: Draft, may_be_nil: bool = Fa
             and _is_length(key.left, target.object, draft)
         )
         is_filled = key in draft.types.appended and "filled" in shape.uses and not written
-        if appends or is_filled or written == ["append"]:
+        was_added = written == ["append"] and not may_be_nil
+        if appends or is_filled or was_added:
             append = f"lua.insert({owner}, " if appends and may_be_nil else f"{owner.atom}.append("
             draft.page.write(f"{append}{value})")
             return

@@ -184,12 +184,16 @@ def for_each(node: s.ForEach, draft: Draft) -> None:
     """``for … in``."""
     names = []
     for name in node.names:
-        unused = not name.variable.reads and len(name.variable.writes) == 1
         python = str(name.variable.python)
-        names.append(python if not unused else python if python.startswith("_") else f"_{python}")
+        is_plain = _is_used(name) or python.startswith("_")
+        names.append(python if is_plain else f"_{python}")
     over = _iterated(node, names, draft)
     draft.page.write(f"for {', '.join(names)} in {over}:")
     _loop(node.body, draft, names=node.names)
+
+
+def _is_used(name: s.Name) -> bool:
+    return bool(name.variable.reads) or len(name.variable.writes) > 1
 
 
 def _iterated(node: s.ForEach, names: list[str], draft: Draft) -> Code:
@@ -224,7 +228,10 @@ def _over_table(table: s.Node, path: str, node: s.ForEach, names: list[str], dra
     is_split = isinstance(table, s.Call) and table.method in ("split", "chunk")
     if is_split and owner.text.startswith("list("):
         owner = Code(owner.text[5:-1])
-    no_key = not node.names[0].variable.reads and len(node.names) == 2
+    is_value_read = len(node.names) == 2 and _is_used(node.names[1])
+    no_key = not node.names[0].variable.reads and is_value_read
+    if len(names) == 2 and not is_value_read:
+        names.pop()
     is_plain = shape is not None and "meta" not in shape.uses and not shape.is_either
     plain = shape if is_plain and kind.only(Kind.TABLE) else None
     last = table.fields[-1].value if isinstance(table, s.Table) and table.fields else table

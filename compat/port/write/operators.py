@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 from compat.port.know.types import FLOATING, NUMBERS, Kind, Type
@@ -325,13 +326,13 @@ def logic(node: s.Binary, draft: Draft) -> Code:
     is_nil = node.operator == "or" and right.text == "None"  # which false becomes, too
     if is_nil and kind.is_known and not kind.may(Kind.BOOLEAN):
         return left
-    default = re.fullmatch(r"(.+\.get\([\w.\"]+)\)", left.text)
-    if default and node.operator == "or" and isinstance(node.left, s.Index) and is_cheap(right):
+    may_have = node.operator == "or" and is_cheap(right) and _looks_up(left)
+    if may_have and isinstance(node.left, s.Index):
         owner = draft.types.type(node.left.object)
         is_there = kind.atoms - {Kind.NIL} and not kind.may(Kind.BOOLEAN)
         is_nil = s.constant(node.left.key) in made_nil(owner, draft)
         if owner.only(Kind.TABLE) and is_there and not is_nil:
-            return Code(f"{default[1]}, {right})")
+            return Code(f"{left.text[:-1]}, {right})")
     given = is_given(node.left, draft)
     is_there = kind.atoms - {Kind.NIL} and not kind.may(Kind.BOOLEAN)
     if given is not None or (is_there and simple and not is_past):
@@ -352,6 +353,14 @@ def logic(node: s.Binary, draft: Draft) -> Code:
         if not is_cheap(right)
         else code.call(name, left, right)
     )
+
+
+def _looks_up(made: Code) -> bool:
+    """Return whether an expression is ``d.get(key)``."""
+    tree = ast.parse(made.text, mode="eval").body
+    if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Attribute):
+        return False
+    return tree.func.attr == "get" and len(tree.args) == 1
 
 
 def _is_certain(node: s.Node, draft: Draft) -> bool:

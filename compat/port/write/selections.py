@@ -28,7 +28,7 @@ def element(owner: Code, node: s.Index, kind: Type, draft: Draft) -> Code:
 
 def selection(owner: Code, key: s.Node, kind: Type, draft: Draft) -> tuple[Code, bool | None]:
     """``x[key]``, and whether that is one number (None: not known)."""
-    key_kind = draft.types.type(key)
+    key_kind = draft.types.owner(key)
     if isinstance(key, s.Table):
         return slices(owner, key, kind, draft)
     if key_kind.is_number:
@@ -81,7 +81,7 @@ def slices(owner: Code, key: s.Table, kind: Type, draft: Draft) -> tuple[Code, b
                 first = place(ends[0], draft)
                 beginning = "" if first.text == "0" else str(first)
                 parts.append(code.sliced(beginning, str(stop(ends[1], draft))))
-        elif draft.types.type(value).is_number:
+        elif draft.types.owner(value).is_number:
             parts.append(str(place(value, draft)))
             taken += 1
         elif _is_range(value, draft):

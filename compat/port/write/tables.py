@@ -13,7 +13,7 @@ from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import NONE, Draft, expression
 from compat.port.write.names import class_name, path_value
-from compat.port.write.places import place
+from compat.port.write.places import place, stop
 from compat.port.write.python_names import is_metamethod, method_name
 from compat.port.write.selections import element
 
@@ -43,11 +43,30 @@ def table(node: s.Table, draft: Draft, hint: str) -> Code:
             values.pop()  # a nil at the end is no entry
         if values and len(values) < len(node.fields) and is_open(values[-1]):
             values[-1] = s.Paren(values[-1])  # one value, as nil comes behind it
+        if len(values) == 1 and (part := _part_of_list(values[0], draft)) is not None:
+            return part
         made = bracketed("[", node, values, "]", hint, draft)
         ends_open = any(isinstance(value, s.Vararg) for value in values[-1:])
         is_trimmed = ends_open and "trimmed" in shape.uses
         return code.call("lua.trimmed", made) if is_trimmed else made
     return items(node, shape, hint, draft)
+
+
+def _part_of_list(node: s.Node, draft: Draft) -> Code | None:
+    """``unpack(t, first, last)``, as a list: it ends where ``t`` ends."""
+    path = draft.types.dotted(node.function) if isinstance(node, s.Call) else None
+    if not isinstance(node, s.Call) or path not in ("unpack", "table.unpack"):
+        return None
+    owner, *ends = node.arguments
+    are_ints = all(draft.types.type(end).is_int for end in ends)
+    is_below = any(getattr(end, "operator", "") == "-" for end in ends[1:])  # it may be negative
+    is_list = draft.types.type(owner).is_list()
+    if not (ends and are_ints and is_list) or is_below or draft.types.may_be_outside(ends[0]):
+        return None
+    begin = place(ends[0], draft)
+    last = "" if len(ends) == 1 else str(stop(ends[1], draft))
+    cut = code.sliced("" if begin.text == "0" else str(begin), last)
+    return Code(f"{draft.value(owner).atom}[{cut}]")
 
 
 def _class_given(klass: Class, draft: Draft) -> str | None:
@@ -266,13 +285,14 @@ def may_lack(node: s.Node, draft: Draft) -> bool:
     if klass is not None and is_layer and klass.sets_first(name, draft.types.classes):
         return False
     classes = draft.types.classes_of(kind)
-    if classes and all(one.method(name, draft.types.classes) for one in classes):
+    theirs = kind.classes - draft.types.classes.keys()
+    if classes and not theirs and all(one.method(name, draft.types.classes) for one in classes):
         return False
     is_layer = is_layer or kind.only(Kind.MODULE, Kind.NIL)
     line = [] if klass is None else [*klass.line(draft.types.classes)]
     if any(name in draft.missing.get(own, ()) for own in line):
         return False
-    of_package = {line[-1].parent or ""} if line else kind.classes
+    of_package = {line[-1].parent or "", *theirs} if line else kind.classes
     return is_layer and not packages.has_field(attribute(name), of_package)
 
 

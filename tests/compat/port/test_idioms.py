@@ -70,6 +70,26 @@ IDIOMS = [
         "t = [1, 2]\nfor i in range(len(t)):\n    t[i] *= 2",
     ),
     (
+        "local L = {1, 2}\nlocal m = assert(L[k], 'none') -- why",
+        "L = [1, 2]\n# port: k is set nowhere [docs/porting.md#port-globals]\n"
+        'm = lua.index(L, None)\nassert m is not None, "none"  # why',
+    ),
+    (
+        "local o = {a = 1}\nlocal v = o[arg[1]] or error('none')",
+        'o = {"a": 1}\nv = o.get(sys.argv[1] if len(sys.argv) > 1 else None)\n'
+        'if v is None:\n    raise RuntimeError("none")',
+    ),
+    (
+        "local t, u = {'a'}, {}\nfor i, v in ipairs(t) do\n  u[i] = v\nend",
+        't, u = ["a"], []\nu.extend(t)',
+    ),
+    ("local t, n = {a = 1}, 0\nfor k, _ in pairs(t) do n = n + #k end",
+     't, n = {"a": 1}, 0\nfor k in t:\n    n += len(k)'),
+    ("local t = {1, 2}\nlocal u, v = {unpack(t, 1, #t)}, {unpack(t, 2)}",
+     "t = [1, 2]\nu, v = t[: len(t)], t[1:]"),
+    ("local o, w = {a = {}}, {}\nlocal n = (w[o.a.x] or 0) + 1",
+     'o, w = {"a": {}}, {}\nn = w.get(o["a"].get("x"), 0) + 1'),
+    (
         "local k = 3\nlocal d = k >= 122 and 2 or k >= 81 and 1 or 0",
         "k = 3\nd = 2 if k >= 122 else 1 if k >= 81 else 0",
     ),

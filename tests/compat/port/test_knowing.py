@@ -69,6 +69,12 @@ pytestmark = [pytest.mark.needs("tree_sitter"), pytest.mark.needs("tree_sitter_l
             "pool:addjob(job, function() end, x, opt, 1)\npool:synchronize()",
             'opt["to"][k - 1] = x[k - 1]',
         ),
+        # an index may be nil, where Lua fails
+        (
+            "local x, n = torch.zeros(2, 3), {a = 1}\n"
+            "for k in pairs{a = 1, b = 2} do x[n[k]][1] = x[{n[k], 1}] + x[n[k]][n[k]] end",
+            "x[n.get(k) - 1][0] = (",
+        ),
     ],
 )
 def test_a_helper_is_not_needed(draft: Callable[[str], str], lua: str, python: str) -> None:

@@ -52,6 +52,49 @@ def test_kinds_counts_and_writes_are_noted(tmp_path: Path) -> None:
     assert facts[str(path), -call, call + 14] == ["2"]
 
 
+def test_a_run_sees_what_stands_in_another_form(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    path = tmp_path / "script.lua"
+    path.write_text(
+        "local C = {}\n"
+        "local mt = {__index = C}\n"
+        "function C.new(f) return setmetatable({f = f}, mt) end\n"
+        "local o = C.new(loadstring('return {1, {n = 2}}'))\n"
+        "local t = assert(o.f(), 'none')\n"
+        "print(t[2].n)\n"
+    )
+    assert "t[1][" in convert([path], runs=[[]])[0].text
+
+
+def test_what_is_true_is_no_package(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    (tmp_path / "gives_nothing.lua").write_text("")
+    path = tmp_path / "script.lua"
+    path.write_text(
+        "require 'gives_nothing'\nlocal f = loadstring('return ...')\n"
+        "local function show(x) if type(x) == 'number' then return x + 1 end return x end\n"
+        "print(show(f(1)), show(f(true)))\n"
+    )
+    assert (
+        "isinstance(x, (int, float))" not in convert([path], [[]], tmp_path)[0].text
+    )  # True is an int
+
+
+def test_what_a_run_saw_added_may_be_nil(agree: Callable[..., Path]) -> None:
+    lua = (
+        "local rows = {}\nfor i = 1, 2 do\n  rows[i] = {}\n"
+        "  for j = 1, 3 do rows[i][j] = j < 3 and j or nil end\nend\n"
+        "print(#rows[1], rows[1][3])\n"
+        "require 'nn'\nlocal Mine = torch.class('MineOrNot', 'nn.Sequential')\n"
+        "local has = {}\n"
+        "for k, p in pairs{net = MineOrNot(), criterion = nn.MSECriterion()} do\n"
+        "  has[k] = p.parameters == nil\nend\nprint(has.net, has.criterion)\n"
+    )
+    agree({"main.lua": lua}, run="")
+
+
 def test_what_a_script_was_run_for_comes_from_its_run(tmp_path: Path) -> None:
     from compat.port.program import convert
 

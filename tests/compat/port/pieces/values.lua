@@ -2214,3 +2214,78 @@ if a == 2 then require 'optim' else print('not two') end
 if a == 2 or c == 'y' then require 'optim' else print('neither') end
 if not (a == 2 and c == 'x') then require 'optim' else print('both') end
 if a > 1 then collectgarbage() else print('small') end
+
+-- # variables whose value must be there, in functions that say what is missing
+local L, D = {{n = 1}, {n = 2}}, {x = 1, y = 'b'}
+local function f(a) local m = assert(L[a], {'none', a}) return m.n end -- it must be
+local function g(k)
+  local v = D[k] or error({'no', k})
+  local k = D[k] or error({'again', k})
+  return v, k
+end
+print(f(2), select(2, pcall(f, 9))[2])
+print(g('x'))
+print(select(2, pcall(g, 'zz'))[1])
+local n, q = tonumber('12') or error('not a number'), tonumber('1x') or 3
+local x = tonumber('7') or error('not a number either')
+local function two() return 7, 8 end
+local a, b, c = assert(4, 5)
+local t = assert(two()) + 1
+print(n, q, x, a, b, c, t, #{assert(two())}, select('#', assert(two())))
+print(pcall(assert, 1, 2))
+print(({check = assert}).check(3, 'm'))
+
+-- # lists that loops through others fill, in order or not
+local names, out, part, holes = {'a', 'b', 'c'}, {}, {}, {}
+for i, n in ipairs(names) do
+  local u = n:upper()
+  out[i] = u .. i
+end
+for i, n in ipairs(names) do if n == 'b' then break end part[i] = n end
+for i, n in ipairs(names) do if n ~= 'b' then holes[i] = n end end
+local maybe = {}
+for i, n in ipairs(names) do maybe[i] = n:match('[ab]') end
+local function copy(t) local r = {} for k, v in ipairs(t) do r[k] = v end return r end
+local nested = {}
+for i, r in ipairs{{1, 2}, {3}} do
+  nested[i] = {}
+  for j, v in ipairs(r) do nested[i][j] = v * 2 end
+end
+print(table.concat(out, ','), #out, #part, holes[1], holes[2], holes[3], maybe[1], maybe[3], #maybe)
+print(nested[1][2], nested[2][1], #nested[2], unpack(copy{1, 2, 3}))
+
+-- # loops that read keys or values alone
+local conf, ks, n = {a = 1, b = 2, c = 3}, {}, 0
+for k, _ in pairs(conf) do table.insert(ks, k) end
+table.sort(ks)
+for _, _ in pairs(conf) do n = n + 1 end
+for i, v in ipairs(ks) do n = n + i end
+for _, _ in ipairs(ks) do n = n + 1 end
+for k, v in pairs(conf) do n = n + v end
+for k, v in ipairs{torch.ones(2), 3} do n = n + k end
+local function count(t) local c = 0 for k, v in pairs(t) do c = c + 1 end return c end
+print(n, table.concat(ks), count(conf), count{1, 2, x = 3})
+
+-- # parts of lists
+local t = {5, 6, 7, 8}
+local function f(...) return select('#', ...), ... end
+local function tail(l, k) return {unpack(l, k)} end
+local function head(l, n) return {unpack(l, 1, n)} end
+print(#tail(t, 2), #head(t, 3), #head(t, 9), head(t, 2)[2], #head(t, 0))
+print(f(unpack(t, 2)))
+print(f(unpack(t, 2, 3)))
+print((f(unpack(t, 3, 6))))
+print(math.max(unpack(t, 2)), math.max(unpack(t, 1, #t - 1)), #{unpack(t)}, table.concat({unpack(t, 2, #t)}, '-'))
+local w = {}
+for i = 1, 3 do w[i] = {unpack(t, i, i + 1)} end
+print(#w, w[3][2], unpack({1, 2, 3}, 2))
+
+-- # numbers that are read from files
+local name = os.tmpname()
+local f = io.open(name, 'w')
+f:write('beta ', 2, '\n\n-3.5e1,0x10 .5 12abc -x 7')
+f:close()
+f = io.open(name)
+print(f:read('*n'), f:read(5), f:read('*n'), f:read('*n'), f:read(1), f:read('*n'), f:read('*n'), f:read('*n'), f:read('*l'))
+f:close()
+os.remove(name)

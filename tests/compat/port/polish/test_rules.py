@@ -32,6 +32,8 @@ CHANGED = [
         "for i in range(1, len(words) + 1):\n    print(i, words[i - 1])",
         "for i, word in enumerate(words, 1):\n    print(i, word)",
     ),
+    ("for i, x in enumerate(y, 1):\n    print(x)", "for x in y:\n    print(x)"),
+    ("x = []\nfor i, v in enumerate(y, 1):\n    x.append(v)", "x = list(y)"),
     # Conditions
     ('print(w == "a" or w == "b" or n > 1)', 'print(w in ("a", "b") or n > 1)'),
     ('print(n > 1 and w != "a" and w != "b")', 'print(n > 1 and w not in ("a", "b"))'),
@@ -49,6 +51,7 @@ CHANGED = [
     ("def f():\n    # says why\n\n    return 1", 'def f():\n    """Says why."""\n\n    return 1'),
 ]
 KEPT = [
+    "for i, x in enumerate(y, 1):\n    print(x)\nprint(i)",
     "x = list(y)\n# by size\nx.sort()",
     "x = list(y)\nz = x\nx.sort()",
     'd = {"a": 1}\nd["a"] = 2',  # the second counts

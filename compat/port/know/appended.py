@@ -1,0 +1,66 @@
+"""Lists that a loop makes: ``t = {}``, ``for i = 1, n do t[i] = … end``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from compat.port.know.scopes import Variable
+from compat.port.know.shapes import place_of
+from compat.port.read import syntax as s
+
+
+def appended(block: s.Block) -> Iterator[s.Name]:
+    """Yield the keys that a loop from 1 on, or through ``ipairs``, fills a new table with: ``t =
+    {}``, ``t[i] = …``.
+    """
+    for part in s.walk(block):
+        empty: set[object] = set()  # tables that were made in this block and not used since
+        for node in part.statements if isinstance(part, s.Block) else ():
+            counter = _counter(node)
+            if isinstance(node, (s.ForRange, s.ForEach)) and counter is not None:
+                yield from _filling(node.body, counter, empty)
+            made = _made_empty(node)
+            empty -= {n.variable for n in s.walk(node) if isinstance(n, s.Name)}
+            empty = {table for table in empty if isinstance(table, Variable)} | made
+
+
+def _made_empty(node: s.Statement) -> set[object]:
+    targets: list[Any] = []
+    if isinstance(node, s.Local):
+        targets = list(node.names)
+    elif isinstance(node, s.Assign):
+        targets = node.targets
+    else:
+        return set()
+    return {
+        place_of(target)
+        for target, value in zip(targets, node.values, strict=False)
+        if isinstance(value, s.Table) and not value.fields and "…" not in s.describe(target)
+    }
+
+
+def _counter(loop: s.Statement) -> s.Name | None:
+    """Return the variable of a loop that is 1, 2, 3 and so on."""
+    if isinstance(loop, s.ForRange):
+        return loop.name if loop.step is None and s.constant(loop.first) == 1 else None
+    call = loop.values[0] if isinstance(loop, s.ForEach) else None
+    is_list = isinstance(call, s.Call) and s.describe(call.function) == "ipairs"
+    return loop.names[0] if isinstance(loop, s.ForEach) and is_list else None
+
+
+def _filling(body: s.Block, counter: s.Name, empty: set[object]) -> Iterator[s.Name]:
+    """Yield the keys under which each turn of a loop puts an entry into one of these tables."""
+    filled: set[object] = set()
+    for node in body.statements:
+        if any(isinstance(n, s.Jump) for n in s.walk(node)):
+            return
+        target = node.targets[0] if isinstance(node, s.Assign) and len(node.targets) == 1 else None
+        if not isinstance(target, s.Index):
+            continue
+        table, key = place_of(target.object), target.key
+        if not isinstance(key, s.Name) or key.variable is not counter.variable:
+            continue
+        if table in empty and table not in filled and len(key.variable.writes) == 1:
+            filled.add(table)
+            yield key
