@@ -25,7 +25,7 @@ def type(value: Any, *_: Any) -> str:
     """``type``."""
     if isinstance(value, torch.Tensor):
         return "userdata"
-    if isinstance(value, (torch.Size, Storage)):
+    if isinstance(value, (torch.Size, Storage, Timer, Generator)):
         return "userdata"
     if isinstance(value, Pointer):
         return "cdata"

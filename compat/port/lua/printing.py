@@ -49,10 +49,12 @@ def _listed(t: Any, depth: int) -> str:
         return f"{pad}{{}}\n"
     lines = [f"{pad}{{\n"]
     for key, value in entries:
-        shown = f"{_summary(value)}\n"
-        if isinstance(value, (list, dict)):
-            is_shown = value and depth < _DEPTH - 1
-            shown = f"\n{_listed(value, depth + 1)}" if is_shown else "{...}\n"
+        if kinds.type(value) != "table":
+            shown = f"{_summary(value)}\n"
+        elif depth < _DEPTH - 1 and list(pairs(value)):  # an object, too, whatever its __tostring
+            shown = f"\n{_listed(value, depth + 1)}"
+        else:
+            shown = "{...}\n"
         lines.append(f"{pad}  {tostring(key)} : {shown}")
     return "".join([*lines, f"{pad}}}\n"])
 

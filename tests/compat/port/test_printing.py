@@ -7,6 +7,7 @@ import re
 import pytest
 import torch
 
+from compat import nn
 from compat.port import lua
 from compat.threads import Threads
 
@@ -42,6 +43,19 @@ def test_a_table_among_other_values_stands_by_itself(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out == "a\t1\t{\n  1 : true\n  2 : {...}\n}\n{}\nb\n"
     lua.print("a", 1.0, None)
     assert capsys.readouterr().out == "a\t1\tnil\n"
+
+
+class Shown(lua.Object):
+    def __str__(self) -> str:
+        return "shown"
+
+
+def test_objects_in_tables_are_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    lua.print({"own": Shown(n=1), "bare": Shown()}, Shown(n=1))
+    own = "  own : \n    {\n      n : 1\n    }\n"
+    assert capsys.readouterr().out == f"{{\n{own}  bare : {{...}}\n}}\nshown\n"
+    lua.print([nn.Identity()])
+    assert "      output : " in capsys.readouterr().out
 
 
 def test_threads_tell_the_address_of_a_table(capfd: pytest.CaptureFixture[str]) -> None:
