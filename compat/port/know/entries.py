@@ -252,9 +252,11 @@ def is_constructor(known: Inference, node: s.Index) -> bool:
     """Return whether an entry is ``C.new`` of a class that ``torch.class`` made, or of an object
     of one, which does what C does.
     """
+    if s.constant(node.key) != "new":
+        return False
     owner = known.type(node.object).without(Kind.NIL)
     klass = owner.shape.klass if owner.shape is not None else None
-    if s.constant(node.key) != "new" or not owner.only(Kind.CLASS, Kind.OBJECT, Kind.MODULE):
+    if not owner.only(Kind.CLASS, Kind.OBJECT, Kind.MODULE):
         return False
     if klass is None:
         return owner.only(Kind.MODULE) and known.is_layer(owner)

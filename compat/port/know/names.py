@@ -134,10 +134,13 @@ def class_of_nn(known: Inference, node: s.Node) -> str | None:
     """
     if not isinstance(node, s.Index):
         return None
-    name, kind = s.constant(node.key), known.type(node.object)
+    name = s.constant(node.key)
+    if name is not None and not str(name)[:1].isupper():
+        return None  # before the object's type: a long chain is looked at once
+    kind = known.type(node.object)
     if not kind.only(Kind.PACKAGE, Kind.NIL) or not kind.classes <= {"nn", "cudnn"}:
         return None
-    return "nn.?" if name is None else f"nn.{name}" if str(name)[:1].isupper() else None
+    return "nn.?" if name is None else f"nn.{name}"
 
 
 def find_either(known: Inference, file: File) -> None:
