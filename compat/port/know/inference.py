@@ -26,7 +26,7 @@ from compat.port.know.appended import appended
 from compat.port.know.cuts import cut
 from compat.port.know.file_names import loads_by_name, of_no_name
 from compat.port.know.files import Class, File
-from compat.port.know.narrowing import behind_tests, filled, given, narrowed, present
+from compat.port.know.narrowing import Test, behind_tests, filled, given, narrowed, present
 from compat.port.know.permutations import orders
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import calls as calls_in
@@ -68,8 +68,8 @@ class Inference:
         namesakes: variables that are known by what else has their name.
         guessed_nodes: what expressions are taken for that are no variable or field.
         told: the causes that drafts have marks for.
-        tests: where a test has told what a variable is; ``lengths``: how long. ``behind_tests``:
-            where it, or a field, is that alone.
+        tests: where tests have told what a variable is, or is not; ``lengths``: how long.
+            ``behind_tests``: where it, or a field, is that alone.
         sources: what is put into variables.
         orders: permutations that are indices.
         is_settled: all has been gone through; what is still unknown stays so.
@@ -177,7 +177,7 @@ class Inference:
         self.given_names = {name for f in files for name in given_names(f.block)}
         made = (node for f in files for node in s.walk(f.block) if isinstance(node, s.Table))
         self.made_names = {s.constant(field.key) for table in made for field in table.fields}
-        self.tests: dict[s.Name, Kind] = {}
+        self.tests: dict[s.Name, list[Test]] = {}
         self.lengths: dict[s.Name, int] = {}
         self.behind_tests: dict[s.Node, Kind] = {}
         self.guessed: set[Type] = set()
@@ -262,8 +262,8 @@ class Inference:
                 self.given_owner.add(s.constant(called.key))
             if path == "torch.setdefaulttensortype" and call.arguments:
                 self.may_be_float |= s.constant(call.arguments[0]) != "torch.DoubleTensor"
-        kinds, lengths = narrowed(block)
-        self.tests |= kinds
+        tests, lengths = narrowed(block)
+        self.tests |= tests
         self.lengths |= lengths
         self.behind_tests |= behind_tests(block)
         self.appended |= set(appended(block))

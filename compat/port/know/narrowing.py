@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import may_end
@@ -18,6 +19,17 @@ LEAVES = {
     Kind.BOOLEAN: {Kind.BOOLEAN},
     Kind.TENSOR: {Kind.TENSOR, Kind.MASK},
 }
+
+
+class Test(NamedTuple):
+    """What a test leaves of a variable: ``is_true``, these kinds, else all but these; and what the
+    variable is set to where the test says otherwise.
+    """
+
+    answer: Kind
+    kinds: set[Kind]
+    is_true: bool
+    values: tuple[s.Node, ...] = ()
 
 
 def tested(node: s.Node) -> tuple[s.Name, Kind] | None:
@@ -61,19 +73,71 @@ def behind_tests(block: s.Block) -> dict[s.Node, Kind]:
     return found
 
 
-def narrowed(block: s.Block) -> tuple[dict[s.Name, Kind], dict[s.Name, int]]:
-    """Return the places that a variable is read at behind a test: what it is there, and how
-    long.
+def narrowed(block: s.Block) -> tuple[dict[s.Name, list[Test]], dict[s.Name, int]]:
+    """Return the places that a variable is read at behind tests: what they leave, and how long it
+    is.
     """
-    kinds: dict[s.Name, Kind] = {}
+    tests: dict[s.Name, list[Test]] = {}
     lengths: dict[s.Name, int] = {}
     for condition, part in _guarded(block):
-        for test in _true(condition):
-            if (found := tested(test)) is not None:
-                kinds |= dict.fromkeys(_reads(found[0].variable, part), found[1])
-            elif (measured := _measured(test)) is not None:
+        for node in _true(condition):
+            if (found := _answered(node)) is not None:
+                for read in _reads(found[0].variable, part):
+                    tests.setdefault(read, []).append(found[1])
+            elif (measured := _measured(node)) is not None:
                 lengths |= dict.fromkeys(_reads(measured[0].variable, part), measured[1])
-    return kinds, lengths
+    for inner in (n for n in s.walk(block) if isinstance(n, s.Block)):
+        for position, node in enumerate(inner.statements, 1):
+            for name, test in _settled(node):
+                for read in _reads(name.variable, s.Block(inner.statements[position:])):
+                    tests.setdefault(read, []).append(test)
+    return tests, lengths
+
+
+def _answered(node: s.Node) -> tuple[s.Name, Test] | None:
+    """Return the variable that a true expression tests, and what is left of it."""
+    is_true = True
+    if isinstance(node, s.Unary) and node.operator == "not":
+        node, is_true = node.operand, False
+    elif isinstance(node, s.Binary) and node.operator == "~=":
+        node, is_true = s.Binary("==", node.left, node.right), False
+    found = tested(node)
+    if found is None:
+        return None
+    kinds = LEAVES[found[1]]
+    if not is_true and any(s.describe(n) == "torch.type" for n in s.walk(node)):
+        kinds = kinds - _WITH_NAMES
+    return found[0], Test(found[1], kinds, is_true)
+
+
+_WITH_NAMES = {Kind.OBJECT, Kind.MODULE}  # which torch.type gives
+
+
+def _settled(node: s.Statement) -> Iterator[tuple[s.Name, Test]]:
+    """Yield what is left of variables behind ``if type(x) == 'table' then x = #x end``."""
+    clauses = node.clauses if isinstance(node, s.If) else []
+    for number, (condition, _) in enumerate(clauses):
+        opposite = [] if condition is None else _true(s.Unary("not", condition))
+        for name, test in filter(None, map(_answered, opposite)):
+            ending = [body for _, body in clauses if may_end(body)]
+            put = [found for body in ending if (found := _put(name.variable, body)) is not None]
+            first = sum(may_end(body) for _, body in clauses[: number + 1])
+            if len(put) == len(ending) and all(put[:first]):
+                yield name, test._replace(values=tuple(value for values in put for value in values))
+
+
+def _put(variable: Variable, block: s.Block) -> list[s.Node] | None:
+    """Return the value that a block sets a variable to, if it does; None: to several."""
+    inside = set(s.walk(block))
+    writes = [name for name, _ in variable.writes if name in inside]
+    found = [
+        value
+        for node in block.statements
+        if isinstance(node, s.Assign)
+        for name, value in zip(node.targets, node.values, strict=False)
+        if name in writes
+    ]
+    return found if len(found) == len(writes) < 2 else None
 
 
 def present(block: s.Block) -> set[s.Name]:
@@ -82,7 +146,7 @@ def present(block: s.Block) -> set[s.Name]:
     for condition, part in _guarded(block):
         for test in _true(condition):
             if isinstance(test, s.Binary) and test.operator == "~=":
-                test = test.left
+                test = test.left if s.is_nil(test.right) else test
             if isinstance(test, s.Name):
                 found.update(_reads(test.variable, part))
     return found
@@ -162,26 +226,32 @@ def _guarded(block: s.Block, after: bool = True) -> Iterator[tuple[s.Node, s.Nod
     ``after``: those behind ``assert(x)``, too.
     """
     for node in s.walk(block):
-        if isinstance(node, s.Binary) and node.operator == "and":
-            yield node.left, node.right
+        if isinstance(node, s.Binary) and node.operator in ("and", "or"):
+            yield node.left if node.operator == "and" else s.Unary("not", node.left), node.right
+        elif isinstance(node, s.While):
+            yield node.condition, node.body
         elif isinstance(node, s.If):
-            for condition, body in node.clauses:
+            conditions = [condition for condition, _ in node.clauses if condition is not None]
+            for number, (condition, body) in enumerate(node.clauses):
                 if condition is not None:
                     yield condition, body
+                for other in conditions[:number]:
+                    yield from ((s.Unary("not", other), n) for n in (condition, body) if n)
         elif isinstance(node, s.Block) and after:
             for position, statement in enumerate(node.statements, 1):
-                if (condition := _required(statement)) is not None:
+                for condition in _required(statement):
                     yield condition, s.Block(node.statements[position:])
 
 
-def _required(node: s.Statement) -> s.Node | None:
-    """Return what is true behind ``assert(x)`` and ``if not x then error() end``."""
+def _required(node: s.Statement) -> Iterator[s.Node]:
+    """Yield what is true behind ``assert(x)`` and ``if not x then error() end``."""
     call = node.call if isinstance(node, s.Do) else None
-    if isinstance(call, s.Call) and isinstance(call.function, s.Name) and call.arguments:
-        return call.arguments[0] if call.function.id == "assert" else None
-    if isinstance(node, s.If) and len(node.clauses) == 1 and not may_end(node.clauses[0][1]):
-        return s.Unary("not", node.clauses[0][0]) if node.clauses[0][0] is not None else None
-    return None
+    if isinstance(call, s.Call) and s.describe(call.function) == "assert" and call.arguments:
+        yield call.arguments[0]
+    for condition, body in node.clauses if isinstance(node, s.If) else []:
+        if condition is None or may_end(body):
+            break
+        yield s.Unary("not", condition)
 
 
 def _true(node: s.Node, is_true: bool = True) -> Iterator[s.Node]:
@@ -197,13 +267,19 @@ def _true(node: s.Node, is_true: bool = True) -> Iterator[s.Node]:
         yield node
     elif isinstance(node, s.Binary) and node.operator in _OPPOSITES:
         yield s.Binary(_OPPOSITES[node.operator], node.left, node.right)
+    else:
+        yield s.Unary("not", node)
 
 
 _OPPOSITES = {"==": "~=", "~=": "=="}
 
 
 def _reads(variable: Variable, part: s.Node) -> list[s.Name]:
-    """Return where a part of the source reads a variable before it sets it."""
+    """Return where a part of the source reads a variable before it, or a loop there, sets it."""
     inside = set(s.walk(part))
-    end = min((n.start for n, _ in variable.writes if n in inside), default=1 << 60)
+    assigned = {name: n.end for n in inside if isinstance(n, s.Assign) for name in n.targets}
+    writes = [name for name, _ in variable.writes if name in inside]
+    end = min((assigned.get(name, name.start) for name in writes), default=1 << 60)
+    loops = (n for n in inside if isinstance(n, (s.While, s.Repeat, s.ForRange, s.ForEach)))
+    end = min((loop.start for loop in loops if loop.start < end <= loop.end), default=end)
     return [n for n, _ in variable.reads if n in inside and n.start < end]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat.port.know.files import Class
-from compat.port.know.narrowing import LEAVES
+from compat.port.know.narrowing import Test
 from compat.port.know.narrowing import tested as test_of
 from compat.port.know.registry import TYPES
 from compat.port.know.types import Kind, Table, Type, tensor
@@ -57,18 +57,30 @@ def seen_table(known: Inference, node: s.Node, facts: list[str]) -> Table:
 
 
 def tested(known: Inference, node: s.Name, own: Type) -> Type:
-    """Return what a test leaves of a variable's possibilities."""
-    answer = known.tests[node]
-    left = own.atoms & LEAVES[answer]
+    """Return what tests leave of a variable's possibilities."""
+    for test in known.tests[node]:
+        own = _left(known, node, own, test)
+    return own
+
+
+def _left(known: Inference, node: s.Name, own: Type, test: Test) -> Type:
+    put = [known.type(value) for value in test.values]
+    others = {atom for kind in put for atom in kind.atoms}
+    if not test.is_true:
+        return own.less(test.kinds - others)
+    left = own.atoms & (test.kinds | others)
     if "loaded" in own.classes and not left and node.variable in known.either:
         return own  # nets are tables, too
-    if answer == Kind.TABLE and not left:
+    if not left and not known.is_told:
+        return Type()  # calls may yet tell more
+    if test.answer == Kind.TABLE and not left:
         return Type(Kind.TABLE, table=known.tested_tables.setdefault(node.variable, Table()))
-    if answer == Kind.TENSOR and not left:
+    if test.answer == Kind.TENSOR and not left:
         return tensor()
-    found = own.without(*own.atoms - left) if left else Type(answer)
-    found.close()
-    found.lacking = False
+    found = own.without(*own.atoms - left) if left else Type(test.answer)
+    if all(kind.is_known for kind in put) and test.answer != Kind.TABLE:
+        found.close()
+    found.lacking = any(kind.may_be_nil for kind in put)
     return found
 
 

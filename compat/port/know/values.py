@@ -322,9 +322,12 @@ def _arithmetic(known: Inference, operator: str, left: Type, right: Type) -> Typ
         is_float = operator == "/" or Kind.FLOAT in left.atoms | right.atoms
         made = Type(Kind.INT if are_ints else Kind.FLOAT if is_float else Kind.NUMBER)
         both, either = left.zero and right.zero, left.zero or right.zero
-        zeros = {"+": both, "-": are_ints, "*": either, "/": left.zero}
+        zeros = {"+": both, "-": are_ints or left.zero, "*": either, "/": left.zero}
         made.zero = zeros.get(operator, False)
         return made
     if not left.atoms or not right.atoms:
         return Type()
-    return Type(Kind.NUMBER)
+    made = Type(Kind.NUMBER)
+    if any(Kind.TENSOR in k.atoms and not k.atoms & NUMBERS for k in (left, right)):
+        made.join(tensor())
+    return made

@@ -71,6 +71,11 @@ def constant(node: Node | None) -> Any:
     return node.value if isinstance(node, Constant) else None
 
 
+def is_nil(node: Node | None) -> bool:
+    """Return whether ``node`` is a nil that is written."""
+    return isinstance(node, Constant) and node.value is None
+
+
 def names_tensor(node: Node | None) -> bool:
     """Return whether a text is the computed name of a type of tensors: ``name .. "Tensor"``."""
     last = node.right if isinstance(node, Binary) and node.operator == ".." else None

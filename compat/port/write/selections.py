@@ -46,7 +46,7 @@ def selection(owner: Code, key: s.Node, kind: Type, draft: Draft) -> tuple[Code,
 def _is_range(node: s.Node, draft: Draft) -> bool:
     """Return whether a variable is ``{first, last}``, neither of them counted from the end."""
     given = draft.types.sources.get(node.variable, []) if isinstance(node, s.Name) else []
-    made = [value for value in given if not _is_nil(value)]
+    made = [value for value in given if not s.is_nil(value)]
     return bool(made) and all(
         isinstance(value, s.Table)
         and len(value.fields) == 2
@@ -56,10 +56,6 @@ def _is_range(node: s.Node, draft: Draft) -> bool:
         )
         for value in made
     )
-
-
-def _is_nil(node: s.Node) -> bool:
-    return isinstance(node, s.Constant) and node.value is None
 
 
 def slices(owner: Code, key: s.Table, kind: Type, draft: Draft) -> tuple[Code, bool | None]:

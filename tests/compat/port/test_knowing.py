@@ -54,6 +54,12 @@ pytestmark = [pytest.mark.needs("tree_sitter"), pytest.mark.needs("tree_sitter_l
             "  return made\nend\nlocal c = copied({n = 3})\nlocal n = c.n",
             'c.get("n")',
         ),
+        # what is no table, or is made one, behind the test
+        (
+            "local function f(n)\n  if type(n) == 'table' then n = #n end\n"
+            "  return torch.zeros(n)[1] + n\nend\nprint(f{1}, f(2))",
+            "return torch.zeros(n)[0].item() + n",
+        ),
         # what a job gives is what its end is given
         (
             "local Threads = require 'threads'\nlocal pool = Threads(1)"
@@ -262,6 +268,9 @@ def test_long_chains_are_looked_at_once(draft: Callable[[str], str]) -> None:
         f"local lib = require(arg[1])\nlocal net = nn.Sequential()\n   {links}\nprint(net)"
     )
     assert made.count(".add(") == 40
+    links = ".modules[1]" * 20
+    made = draft(f"local net = nn.Sequential()\nprint(net{links}.weight, net{links}:size(1))")
+    assert made.count("modules[0]") == 40
 
 
 def test_a_part_of_a_tensor_in_a_variable_has_no_mark(draft: Callable[[str], str]) -> None:

@@ -840,3 +840,62 @@ print(cut.first('x.y.z', '.'))
 print(cut.last('x.y.z', '.'))
 local only = cut.first('x.y.z', '.')
 print(only)
+
+-- # what tests leave where they are false, and behind what they set
+local function part(x)
+  if type(x) == 'table' then return x[1] end
+  return x[1] * x
+end
+print(part{1}, part(torch.ones(2)))
+local function sized(n, names)
+  if type(n) == 'table' then names = n; n = #n end
+  local t = torch.zeros(n, n)
+  return t[1][1] + n, names
+end
+print(sized{'a', 'b'} == 2, sized(2))
+local function counted(x)
+  if type(x) == 'number' then x = {x} elseif torch.isTensor(x) then x = x:totable() end
+  local sum = 0
+  for _, v in ipairs(x) do sum = sum + v end
+  return sum, #x
+end
+print(counted(1), counted{1, 2}, counted(torch.ones(3)))
+local function squared(x)
+  if not torch.isTensor(x) then x = torch.Tensor(x) end
+  return x * x
+end
+print(squared(torch.ones(1)), squared{1, 2})
+local function named(x)
+  if torch.type(x) == 'table' then return 'plain' else return x:size() end
+end
+local Box = torch.class('NarrowedBox')
+function Box.__init(self, n) self.n = n end
+function Box.size(self) return self.n end
+print(named{1}, named(NarrowedBox(3)))
+local function grown(x)
+  while type(x) ~= 'table' do x = {x} end
+  for i = 1, 2 do
+    if type(x) == 'table' then x[#x + 1] = i end
+  end
+  return #x
+end
+print(grown(1), grown{1, 2})
+local function turned(x)
+  if type(x) == 'table' then
+    for i = 1, 2 do
+      print(type(x) == 'table' and x[1] or x)
+      x = i
+    end
+  end
+  return x
+end
+print(turned{'a'}, turned('b'))
+
+-- # what differs from a text may be nil
+local words = {x = 'v'}
+local function told(k)
+  local v = words[k]
+  if v ~= 'w' then print('not w: ' .. tostring(v)) end
+  if v == 'w' then print('w') else print('else ' .. tostring(v)) end
+end
+told('x') told('y')

@@ -2289,3 +2289,7 @@ f = io.open(name)
 print(f:read('*n'), f:read(5), f:read('*n'), f:read('*n'), f:read(1), f:read('*n'), f:read('*n'), f:read('*n'), f:read('*l'))
 f:close()
 os.remove(name)
+-- # sums of tensors that others are taken from as divisors
+local hits = torch.zeros(2, 2)
+print(hits[1][1] / (hits:select(1, 1):sum() + hits:select(2, 1):sum() - hits[1][1]) == 1)
+print(type(torch.Timer()), type(torch.Generator()), torch.type(torch.Timer()))
