@@ -249,3 +249,9 @@ def plus(index: Code, by: int) -> Code:
                     return Code(head, ATOM if simple else ADD)
                 return Code(f"{head} {'+' if number > 0 else '-'} {abs(number)}", ADD)
     return Code(f"{index.at(ADD)} {'-' if by < 0 else '+'} {abs(by)}", ADD)
+
+
+def is_cheap(made: Code) -> bool:
+    """Return whether an expression may be computed though nobody needs it."""
+    text = re.sub(r'(?<![f"])"[^"]*"', "", made.text)
+    return re.search(r"[(\[]| [-+*/%<>]|(?<!\w)(?!self|math)[a-zA-Z_]\w*\.", text) is None

@@ -326,7 +326,7 @@ def logic(node: s.Binary, draft: Draft) -> Code:
     is_nil = node.operator == "or" and right.text == "None"  # which false becomes, too
     if is_nil and kind.is_known and not kind.may(Kind.BOOLEAN):
         return left
-    may_have = node.operator == "or" and is_cheap(right) and _looks_up(left)
+    may_have = node.operator == "or" and code.is_cheap(right) and _looks_up(left)
     if may_have and isinstance(node.left, s.Index):
         owner = draft.types.type(node.left.object)
         is_there = kind.atoms - {Kind.NIL} and not kind.may(Kind.BOOLEAN)
@@ -350,7 +350,7 @@ def logic(node: s.Binary, draft: Draft) -> Code:
     name = "lua.either" if node.operator == "or" else "lua.both"
     return (
         code.call(name, left, f"lambda: {right}")
-        if not is_cheap(right)
+        if not code.is_cheap(right)
         else code.call(name, left, right)
     )
 
@@ -495,9 +495,3 @@ def _may_miss(node: s.Node, draft: Draft) -> bool:
         return True
     is_list = draft.types.type(node.object).is_list(Kind.NIL)
     return is_list and draft.types.dotted(node.object) != "arg"
-
-
-def is_cheap(made: Code) -> bool:
-    """Return whether an expression may be computed though nobody needs it."""
-    text = re.sub(r'(?<![f"])"[^"]*"', "", made.text)
-    return re.search(r"[(\[]| [-+*/%<>]|(?<!\w)(?!self|math)[a-zA-Z_]\w*\.", text) is None
