@@ -22,8 +22,8 @@ LEAVES = {
 
 
 class Test(NamedTuple):
-    """What a test leaves of a variable: ``is_true``, these kinds, else all but these; and what the
-    variable is set to where the test says otherwise.
+    """The kinds that a test leaves of a variable: ``is_true``, these, else all but these; and what
+    the variable is set to where the test says otherwise.
     """
 
     answer: Kind
