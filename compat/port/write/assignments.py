@@ -227,7 +227,7 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     for extra in values[1:]:
         draft.page.write(draft.value(extra).text)
     draft.page.resolve(draft.how(target.object))
-    if _may_delete(value_node, kind, draft):
+    if _may_delete(value_node, target, kind, draft):
         draft.page.write(
             f"lua.put({draft.value(target.object)}, {draft.value(target.key)}, {made})"
         )
@@ -250,10 +250,13 @@ def _is_default(target: s.Index, values: list[s.Node], draft: Draft) -> bool:
     return not draft.types.owner(target.object).is_tensor
 
 
-def _may_delete(value: s.Node, kind: Type, draft: Draft) -> bool:
+def _may_delete(value: s.Node, target: s.Index, kind: Type, draft: Draft) -> bool:
     """Return whether what a dict is given may be nil: then it has no entry, for which somebody
-    has a default.
+    has a default, or there may be an option.
     """
+    if kind.only(Kind.OPTIONS) and not isinstance(target.key, s.Constant):
+        is_copied = isinstance(value, s.Name) and value.variable in draft.types.copied
+        return not is_copied and draft.types.type(value).may(Kind.NIL)
     shape = kind.shape if kind.only(Kind.TABLE, Kind.NIL) else None
     if shape is None or not shape.is_dict or "default" not in shape.uses:
         return False

@@ -2293,3 +2293,15 @@ os.remove(name)
 local hits = torch.zeros(2, 2)
 print(hits[1][1] / (hits:select(1, 1):sum() + hits:select(2, 1):sum() - hits[1][1]) == 1)
 print(type(torch.Timer()), type(torch.Generator()), torch.type(torch.Timer()))
+-- # options that another table may lack are gone
+local cmd = torch.CmdLine()
+cmd:option('-size', 3, 'n')
+cmd:option('-rate', 0.5, 'r')
+local opt = cmd:parse({})
+local loaded = {size = 7}
+for _, name in ipairs{'size', 'rate'} do opt[name] = loaded[name] end
+print(opt.size, opt.rate)
+local names = {}
+for k in pairs(opt) do names[#names + 1] = k end
+table.sort(names)
+print(table.concat(names, ' '))
