@@ -101,10 +101,11 @@ def is_lua_s(known: Inference, name: str) -> bool:
 
 def _loaded(known: Inference, things: Things) -> bool:
     """Take what is loaded from files, and read by name, for tables; not what has the fields of an
-    object of the program.
+    object of the program that a file can hold.
     """
     found = False
-    ours = [has for kind, has in _holders(known) if kind.only(Kind.OBJECT)]
+    classes = {k.instance.root() for k in known.classes.values() if k.is_torch}
+    ours = [has for kind, has in _holders(known) if kind.shape in classes]
     tables: dict[Type, Table] = {}
     entries: set[Type] = set()  # their methods, if they have any, tell first what they are
     eithers = _eithers(known)

@@ -1368,3 +1368,29 @@ function c:get(k) return self[k] end
 setmetatable(c, {__index = function(t, k) return 'no ' .. tostring(k) end})
 c[3] = 'three'
 print(c:get(3), c[4], c:get('count'), c:get('x'))
+-- # a data set from a file, which has the fields of the file's table
+local path = os.tmpname()
+torch.save(path, {data = torch.range(1, 6):view(3, 2), labels = torch.Tensor{2, 1, 2}})
+local function load(path)
+  local f = torch.load(path)
+  local data, labels = f.data, f.labels
+  local dataset = {}
+  dataset.data = data
+  dataset.labels = labels
+  function dataset:size() return data:size(1) end
+  local labelvector = torch.zeros(2)
+  setmetatable(dataset, {__index = function(self, index)
+    local input = self.data[index]
+    local class = self.labels[index]
+    local label = labelvector:zero()
+    label[class] = 1
+    return {input, label}
+  end})
+  return dataset
+end
+local d = load(path)
+for i = 1, d:size() do
+  local e = d[i]
+  print(e[1]:sum(), e[2][1], e[2][2])
+end
+os.remove(path)
