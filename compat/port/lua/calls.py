@@ -191,12 +191,14 @@ def _of_lua(function: Any) -> Any:
     """Return what Lua calls in place of a function of ``compat``: it checks arguments as Torch7
     does.
     """
+    if function is dofile or function is require:  # which keep a package Lua's
+        return function
     package_name, _, rest = str(getattr(function, "__module__", "")).partition(".")
     place = rest.split(".")[0] or package_name
     owner, name = getattr(function, "__self__", None), getattr(function, "__name__", None)
     if isinstance(function, functools.partial) and function.func in (call_method, call_once):
         owner, name = function.args
-    elif package_name not in ("compat", "math") or name is None or function is dofile:
+    elif package_name not in ("compat", "math") or name is None:
         return function
     if owner is not None and not isinstance(owner, ModuleType):  # as of what C defines
         is_checked = isinstance(owner, Original) or place in ("nn", "optim")

@@ -136,3 +136,12 @@ def test_a_script_that_fails_in_its_run(tmp_path: Path) -> None:
     with pytest.raises(PortError, match=r"size mismatch, .* \(at .*fails\.lua:2\); nothing"):
         convert([path], runs=[[]])
     assert [p.name for p in tmp_path.iterdir()] == ["fails.lua"]
+
+
+def test_a_package_that_is_tried_stays_lua_s() -> None:
+    from compat.port import lua
+
+    is_there, package = lua.pcall(lua.require, "cunn")
+    assert is_there
+    assert type(package) is type(lua.require("cunn"))
+    assert not isinstance(package, dict)  # into which Lua could put no more classes
