@@ -9,6 +9,9 @@ def require_values(block: s.Block) -> None:
     """Write ``local x = assert(value, message)`` as ``local x = value`` and ``assert(x, message)``
     behind it, and ``local x = value or error(message)`` with ``if not x then error(message) end``.
     """
+    declared = {n.id for node in s.walk(block) for n in _declared(node)}
+    if declared & {"assert", "error"}:  # the program's own
+        return
     for inner in [node for node in s.walk(block) if isinstance(node, s.Block)]:
         for node in [n for n in inner.statements if isinstance(n, s.Local)]:
             if isinstance(name := s.target(node), s.Name):
@@ -17,6 +20,12 @@ def require_values(block: s.Block) -> None:
                     node.values, check.after, node.after = [value], node.after, None
                     s.put_at(check, value)
                     inner.statements.insert(inner.statements.index(node) + 1, check)
+
+
+def _declared(node: s.Node) -> list[s.Name]:
+    if isinstance(node, s.Local):
+        return node.names
+    return [node.target] if isinstance(node, s.Define) and isinstance(node.target, s.Name) else []
 
 
 def _required(value: s.Node, name: s.Name) -> tuple[s.Node, s.Statement | None]:

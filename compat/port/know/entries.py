@@ -329,7 +329,7 @@ def _index(known: Inference, node: s.Index) -> Type:
                 )
             return kind
         getter = klass and klass.method(GETTER, known.classes)
-        if getter is not None and not shape.keys - {"name"}:
+        if getter is not None and not shape.key.atoms & NUMBERS:
             signature = known.signature(getter.function)
             return known.call(signature, [klass.object, known.type(node.key)])[0]
         return _own_entry(known, shape, node.key)

@@ -247,6 +247,8 @@ def _has_getter(node: s.Index, kind: Type, draft: Draft) -> bool:
     getter = klass.method(GETTER, draft.types.classes) if klass is not None else None
     if getter is None or not draft.types.type(node.key).is_number:
         return False
+    if kind.shape is None or kind.shape.key.atoms & NUMBERS:  # Lua asks for what is not there
+        return False
     return draft.types.signature(getter.function).count == 1
 
 

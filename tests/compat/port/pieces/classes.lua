@@ -1394,3 +1394,12 @@ for i = 1, d:size() do
   print(e[1]:sum(), e[2][1], e[2][2])
 end
 os.remove(path)
+-- # an own entry before what a class gives for entries
+local C = torch.class('GetC')
+function C:__init() self.rows = {10, 20}; self[1] = 'own' end
+function C.__index(self, k)
+  if type(k) == 'string' then return C[k] end
+  return self.rows[k]
+end
+local c = C.new()
+print(c[1], c[2])

@@ -2305,3 +2305,11 @@ local names = {}
 for k in pairs(opt) do names[#names + 1] = k end
 table.sort(names)
 print(table.concat(names, ' '))
+-- # a function of the program's own that is called error
+local log = {}
+local function error(m) log[#log + 1] = m; return 'default' end
+local function get(t, k)
+  local x = t[k] or error('none ' .. k)
+  return x
+end
+print(get({a = 1}, 'a'), get({}, 'b'), #log)
