@@ -243,11 +243,12 @@ def _attribute(owner: Code, node: s.Index, draft: Draft, is_test: bool) -> Code 
 
 def _has_getter(node: s.Index, kind: Type, draft: Draft) -> bool:
     """Return whether an object's class has a method for numbers, which gives one value."""
-    klass = kind.shape.klass if kind.only(Kind.OBJECT) and kind.shape is not None else None
-    getter = klass.method(GETTER, draft.types.classes) if klass is not None else None
-    if getter is None or not draft.types.type(node.key).is_number:
+    shape = kind.shape if kind.only(Kind.OBJECT) else None
+    klass = None if shape is None else shape.klass
+    getter = klass and klass.method(GETTER, draft.types.classes)
+    if shape is None or getter is None or not draft.types.type(node.key).is_number:
         return False
-    if kind.shape is None or kind.shape.key.atoms & NUMBERS:  # Lua asks for what is not there
+    if shape.key.atoms & NUMBERS:  # Lua asks for what is not there
         return False
     return draft.types.signature(getter.function).count == 1
 
