@@ -337,6 +337,7 @@ class BatchNormalization(Module):
         mean, variance = self.running_mean, self.running_var
         if self.train and len(x) > 1:
             mean, variance = x.mean(0), x.var(0, unbiased=False)
+            assume((variance > 1e-4).all())  # else rounding is all that is normalized
             n = len(x)
             self.running_mean.mul_(1 - self.momentum).add_(self.momentum * mean)
             self.running_var.mul_(1 - self.momentum).add_(self.momentum * variance * n / (n - 1))
