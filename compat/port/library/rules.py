@@ -197,12 +197,14 @@ def _text(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
     is_sum = rule.result in ("t=", "t1") and rule.name in _SUMS | {"cumsum", "cumprod"}
     if subject is not None and is_sum and draft.types.type(subject).only(Kind.MASK):
         return f"{rule.text[:-1]}, dtype=torch.uint8)"  # of bytes, as in Torch7
-    if subject is None or not draft.types.type(subject).is_tensor:
+    if subject is None or not draft.types.owner(subject).is_tensor:
         return rule.text
     dtypes = draft.types.type(subject).dtypes
     if rule.name == "index" and draft.types.type(arguments[-1]).dtypes == {"Long"}:
         return rule.text.replace(".long()", "")
-    others = {"?", "Default"} if draft.types.may_be_float else set()
+    # A norm in single precision is too small by 1e-4 of some million elements.
+    is_rough = rule.name == "norm" and draft.types.converts
+    others = {"?", "Default"} if draft.types.may_be_float or is_rough else set()
     may_be_float = dtypes <= {"Float", *others}
     if may_be_float and rule.result == "n" and rule.name in _SUMS:
         return re.sub(r"^\{([01])\.\}", r"{\1.}.double()", rule.text)

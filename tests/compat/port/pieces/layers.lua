@@ -1309,3 +1309,14 @@ print(crit:forward(torch.ones(2), torch.zeros(2)))
 local lin = nn.Linear(2, 1)
 lin.weight:fill(1) lin.bias:zero()
 print(lin:updateGradInput(torch.ones(1, 2), torch.ones(1, 1), 5))
+-- # the norm of gradients of a net that a function made single
+require 'nn'
+local flat, grads
+local function setup()
+  local net = nn.Linear(300, 700)
+  net = net:float()
+  flat, grads = net:getParameters()
+end
+setup()
+grads:fill(0.0007)
+print(string.format('%.8f', grads:norm()))
