@@ -78,8 +78,7 @@ class Inference:
         loads_files: whether the program loads ``.t7`` files.
         set_somewhere: the names of fields that something is put into; ``given_names``: what a
             function is given; ``made_names``: those that tables are made with.
-        may_be_float: whether tensors of the default type may be FloatTensors; ``converts``:
-            whether some become such.
+        may_be_float: whether tensors of the default type may be FloatTensors.
     """
 
     # What there is to ask, each from the file that knows it.
@@ -173,7 +172,7 @@ class Inference:
         self.is_told = False  # all that the code says of itself
         self.loads_by_name = any(map(loads_by_name, (f.block for f in files)))
         self.of_no_name = of_no_name(files)
-        self.loads_files = self.may_be_float = self.converts = False
+        self.loads_files = self.may_be_float = False
         self.set_somewhere = {name for f in files for name in set_names(f.block)}
         self.given_names = {name for f in files for name in given_names(f.block)}
         made = (node for f in files for node in s.walk(f.block) if isinstance(node, s.Table))
@@ -263,7 +262,6 @@ class Inference:
                 self.given_owner.add(s.constant(called.key))
             if path == "torch.setdefaulttensortype" and call.arguments:
                 self.may_be_float |= s.constant(call.arguments[0]) != "torch.DoubleTensor"
-            self.converts |= call.method in ("float", "cuda")
         tests, lengths = narrowed(block)
         self.tests |= tests
         self.lengths |= lengths

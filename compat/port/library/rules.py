@@ -40,6 +40,7 @@ _LAID_OUT = {
     *("eq", "ne", "lt", "le", "gt", "ge", *tensors.WITH_RESULT),
 }
 _ASKS_LAYOUT = re.compile(rb":(isContiguous|stride|storage|data|view|viewAs)\(")
+_IN_SINGLE = re.compile(rb":(float|cuda)\(")
 _ON_GPU = re.compile(rb":cuda\(|Cuda")
 _TO_CPU = {"float", "double", "half", "long", "int", "short", "byte", "char"}
 _MOVING = {None, "cuda", "type", "typeAs", *_TO_CPU}
@@ -203,7 +204,7 @@ def _text(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
     if rule.name == "index" and draft.types.type(arguments[-1]).dtypes == {"Long"}:
         return rule.text.replace(".long()", "")
     # A norm in single precision is too small by 1e-4 of some million elements.
-    is_rough = rule.name == "norm" and draft.types.converts
+    is_rough = rule.name == "norm" and any(_IN_SINGLE.search(f.source) for f in draft.types.files)
     others = {"?", "Default"} if draft.types.may_be_float or is_rough else set()
     may_be_float = dtypes <= {"Float", *others}
     if may_be_float and rule.result == "n" and rule.name in _SUMS:
