@@ -52,7 +52,8 @@ def field(name: str) -> str:
 class Table(dict[Any, Any]):
     """A Lua table whose keys are not 1…n: a dict whose entries are also attributes.
 
-    ``opt.rate`` is ``opt["rate"]``, also to set or delete it. Keys that are names of dict's methods
+    ``opt.rate`` is ``opt["rate"]``, also to set or delete it, and ``opt.lambda_``, whose name would
+    be a word of Python's, is ``opt["lambda"]``. Keys that are names of dict's methods
     (``opt["items"]``), and keys that are no names, need brackets.
 
     Examples:
@@ -66,19 +67,20 @@ class Table(dict[Any, Any]):
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
-        if name in self and not _is_special(name):
-            return self[name]
+        key = name if name in self else field(name)
+        if key in self and not _is_special(key):
+            return self[key]
         known = ", ".join(str(key) for key in list(self)[:12])
         raise AttributeError(f"the table has no entry {name!r}; it has {known or 'none'}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         if hasattr(type(self), name) or _is_special(name):
             raise AttributeError(f"{name} is a name of Python's; write table[{name!r}] = …")
-        self[name] = value
+        self[name if name in self else field(name)] = value
 
     def __delattr__(self, name: str) -> None:
         self.__getattr__(name)
-        del self[name]
+        del self[name if name in self else field(name)]
 
     def __dir__(self) -> Iterable[str]:
         return [*super().__dir__(), *(key for key in self if isinstance(key, str))]

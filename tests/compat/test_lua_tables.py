@@ -145,6 +145,14 @@ def test_attributes_of_a_table_are_its_entries() -> None:
     assert type(copy.deepcopy(t7.Table(__deepcopy__=1))) is t7.Table
 
 
+def test_words_of_python_are_attributes_with_an_underscore() -> None:
+    t = t7.Table({"lambda": 0.1, "or_": 2})
+    t.lambda_, t.with_ = 0.5, 3
+    assert t == {"lambda": 0.5, "or_": 2, "with": 3} and (t.or_, t.with_) == (2, 3)
+    del t.with_
+    assert "with" not in t
+
+
 @given(values)
 def test_tables_come_back_from_files(value: Any) -> None:
     again = t7.loads(t7.dumps(value))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import linecache
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from compat.port.know.trace import Facts
 
 
 @dataclass
@@ -31,14 +36,15 @@ class Outcome:
         return self.lua != self.python
 
 
-def draft_of(source: bytes, path: str = "piece.lua") -> str:
-    """The draft of one file as it is written, before ruff lays it out."""
+def draft_of(source: bytes, path: str = "piece.lua", has_run: bool = False) -> str:
+    """The draft of one file as it is written, before ruff lays it out; behind a run of the file."""
     from compat.port.forms import write_in_fewer_forms
     from compat.port.know.attempts import attempts
     from compat.port.know.files import File
     from compat.port.know.inference import Inference
     from compat.port.know.naming import name_variables
     from compat.port.know.scopes import Scopes
+    from compat.port.know.trace import traced
     from compat.port.read.parser import parse
     from compat.port.write.draft import Draft
     from compat.port.write.file import written
@@ -46,7 +52,11 @@ def draft_of(source: bytes, path: str = "piece.lua") -> str:
     block = parse(source, path)
     write_in_fewer_forms([block], [path], [{}])
     file = File(path, "piece", block, Scopes(block, {}), source, is_script=True)
-    draft = Draft(file, Inference([file], {}).infer(), set())
+    facts: Facts = {}
+    if has_run:
+        facts, problem, _ = traced([file], [])
+        assert problem is not None or facts or b"local " not in source, "the run told nothing"
+    draft = Draft(file, Inference([file], facts).infer(), set())
     name_variables(file, draft.types, set())
     draft.in_lua = dict.fromkeys(attempts(file, draft.types), "")
     return written(draft)
@@ -86,12 +96,20 @@ class SideBySide:
             end
         """)
 
-    def __call__(self, source: str) -> Outcome:
-        """Run a piece both ways. The output of one that fails ends where it fails, in both."""
+    def __call__(self, source: str, file: Path | None = None) -> Outcome:
+        """Run a piece both ways. The output of one that fails ends where it fails, in both.
+
+        Args:
+            file: where to keep the piece for a run that the draft comes behind; else it has none.
+        """
         from compat import torch as torch7
         from compat.port.lua.errors import _tree
 
-        draft = draft_of(source.encode())
+        if file is None:
+            draft = draft_of(source.encode())
+        else:
+            file.write_text(source)
+            draft = draft_of(source.encode(), str(file), has_run=True)
         torch7.setdefaulttensortype("torch.DoubleTensor")
         letters, lua_problem = self.run_lua(source.encode())
         printed = letters.encode("latin-1").decode("utf-8", "surrogateescape")
@@ -119,27 +137,28 @@ class SideBySide:
 
 
 def main() -> None:
-    """Show what differs in files of Lua, of pieces behind lines ``-- # name``."""
+    """Show what differs in files of Lua, of pieces behind lines ``-- # name``; with ``--run`` their
+    drafts come behind a run.
+    """
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("paths", nargs="+", type=Path)
+    parser.add_argument("--run", action="store_true")
+    given = parser.parse_args()
     run = SideBySide()
-    for path in map(Path, sys.argv[1:]):
-        for piece in path.read_text().split("\n-- # "):
-            name, _, text = piece.partition("\n")
-            if not text.strip():
-                continue
-            try:
-                made = run("require 'torch'\n" + text)
-            except Exception as error:
-                print(f"=== {path.name}: {name}: no draft: {type(error).__name__}: {error}")
-                continue
-            if made.differs:
-                word = "marked" if made.is_marked else "UNMARKED"
-                print(
-                    f"=== {path.name}: {name}: {word}\n--- Lua\n{made.lua}--- Python\n{made.python}"
-                )
-                if not made.is_marked:
-                    print(f"--- draft\n{made.draft}")
-            elif made.is_marked:
-                print(f"=== {path.name}: {name}: the same behind a mark")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "piece.lua") if given.run else None
+        if given.run:
+            from support.forked_python import forked_python
+
+            sys.executable = forked_python()
+        for path in given.paths:
+            for piece in ("\n" + path.read_text()).split("\n-- # ")[1:]:
+                name, _, text = piece.partition("\n")
+                made = run("require 'torch'\n" + text, file)
+                if made.differs:
+                    word = "marked" if made.is_marked else "UNMARKED"
+                    print(f"=== {path.name}: {name}: {word}")
+                    print(f"--- Lua\n{made.lua}--- Python\n{made.python}--- draft\n{made.draft}")
 
 
 if __name__ == "__main__":

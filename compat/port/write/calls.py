@@ -106,7 +106,7 @@ def _called(node: s.Call, draft: Draft) -> Code:
         return Code(made.text, spread=draft.types.count(node))
     known = draft.types.called(node) if kind.only(Kind.FUNCTION) else []
     is_any = bool(node.arguments) and draft.types.count(node.arguments[-1]) is None
-    is_entry = function.text.startswith("lua.index(")  # of what nobody knows
+    is_entry = not known and kind.atoms <= {Kind.FUNCTION} and _is_of_others(node.function, draft)
     if (
         is_entry
         or (node.arguments and _is_class_of_nn(node.function, kind, draft))
@@ -118,6 +118,16 @@ def _called(node: s.Call, draft: Draft) -> Code:
     if _is_chosen(node.function, draft):
         return Code(made.text, spread=None)
     return Code(made.text, spread=draft.types.count(node) if not kind.only(Kind.CLASS) else 1)
+
+
+def _is_of_others(node: s.Node, draft: Draft) -> bool:
+    """Return whether it is an entry of what nobody knows, or of a table that the program made
+    nowhere.
+    """
+    if not isinstance(node, s.Index):
+        return False
+    owner = draft.types.type(node.object)
+    return not owner.is_known or (owner.shape is not None and not owner.shape.root().made)
 
 
 def _of_package(node: s.Call, draft: Draft) -> Code | None:

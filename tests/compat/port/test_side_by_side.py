@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
@@ -20,9 +21,11 @@ pytestmark = [
     pytest.mark.needs("lupa"),
 ]
 
+TESTS = Path(__file__).parents[2]
+PATHS = sorted(Path(__file__).with_name("pieces").glob("*.lua"))
 PIECES = {
     f"{path.stem}: {name}": text
-    for path in sorted(Path(__file__).with_name("pieces").glob("*.lua"))
+    for path in PATHS
     for name, text in re.findall(r"^-- # (.*)\n((?:(?!-- # ).*\n)*)", path.read_text(), re.M)
     if path.stem != "errors" or sys.version_info >= (3, 11)  # before, no error tells its column
 }
@@ -42,6 +45,14 @@ def run() -> Iterator[SideBySide]:
 def test_a_piece_and_its_draft_print_the_same(piece: str, run: SideBySide) -> None:
     made = run(f"require 'torch'\n{piece}")
     assert made.python == made.lua, made.draft
+
+
+@SLOW
+@pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])
+def test_pieces_and_their_drafts_behind_a_run_print_the_same(path: Path) -> None:
+    command = [sys.executable, "-m", "support.port", "--run", str(path)]
+    done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
 @pytest.mark.parametrize(
