@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import tempfile
 import textwrap
 import warnings
 from collections import Counter
@@ -35,7 +36,10 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=5, help="how many differences to show")
     parser.add_argument("--show", action="store_true", help="show each program")
     parser.add_argument("--wide", action="store_true", help="programs with more of the language")
+    parser.add_argument("--run", action="store_true", help="drafts behind a run of the program")
     given = parser.parse_args()
+    folder = tempfile.TemporaryDirectory()
+    file = Path(folder.name, "piece.lua") if given.run else None
     kind = Wide if given.wide else Program
     run = SideBySide()
     warnings.simplefilter("ignore", SyntaxWarning)  # 1 is None
@@ -46,7 +50,7 @@ def main() -> None:
         if given.show:
             print(text)
         try:
-            made = run(text)
+            made = run(text, file)
         except PortError as error:
             counts["no draft"] += 1
             print(f"=== {number}: {error}")
