@@ -116,8 +116,7 @@ def _last(node: s.Node) -> str | None:
 def _put(node: s.Node) -> Iterator[tuple[str | None, s.Node]]:
     """Yield the names that a node gives to values."""
     if isinstance(node, (s.Local, s.Assign)):
-        targets: Sequence[s.Node] = node.names if isinstance(node, s.Local) else node.targets
-        yield from zip(map(_last, targets), node.values, strict=False)
+        yield from ((_last(target), value) for target, value in s.assigned(node))
     elif isinstance(node, s.Define):
         yield _last(node.target), node.function
     elif isinstance(node, s.Field) and isinstance(key := s.constant(node.key), str):

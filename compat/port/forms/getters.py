@@ -13,9 +13,7 @@ def name_getters(block: s.Block) -> None:
     """
     classes: set[str] = set()
     for node in s.walk(block):
-        if isinstance(node, (s.Local, s.Assign)) and len(node.values) == 1:
-            target = (node.names if isinstance(node, s.Local) else node.targets)[0]
-            made = node.values[0]
+        for target, made in s.assigned(node):
             if isinstance(made, s.Call) and s.describe(made.function) == "torch.class":
                 classes.add(s.describe(target))
         found = defined(node) if isinstance(node, s.Define) else None

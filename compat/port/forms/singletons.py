@@ -126,8 +126,7 @@ def _followed(
         parent = file.parents.get(node)
         given: list[tuple[_File, s.Node]] = []
         if isinstance(parent, (s.Local, s.Assign)) and node in parent.values:
-            places = parent.names if isinstance(parent, s.Local) else parent.targets
-            given = [(file, n) for n in places[parent.values.index(node) :][:1]]
+            given = [(file, target) for target, value in s.assigned(parent) if value is node]
         elif isinstance(parent, s.Call) and node in parent.arguments:
             called = parent.method or s.describe(parent.function).rpartition(".")[2]
             number = parent.arguments.index(node) + (parent.method is not None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import place_of
@@ -26,16 +25,9 @@ def appended(block: s.Block) -> Iterator[s.Name]:
 
 
 def _made_empty(node: s.Statement) -> set[object]:
-    targets: list[Any] = []
-    if isinstance(node, s.Local):
-        targets = list(node.names)
-    elif isinstance(node, s.Assign):
-        targets = node.targets
-    else:
-        return set()
     return {
         place_of(target)
-        for target, value in zip(targets, node.values, strict=False)
+        for target, value in s.assigned(node)
         if isinstance(value, s.Table) and not value.fields and "…" not in s.describe(target)
     }
 

@@ -15,11 +15,12 @@ from compat.port.know.types import (
     OF_LUA,
     Kind,
     Signature,
-    Table,
     Type,
+    list_of,
     of_lua,
     tensor,
 )
+from compat.port.know.values import event_of
 from compat.port.library import results as given
 from compat.port.library import tensors
 from compat.port.read import syntax as s
@@ -65,7 +66,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         is_lua_s = path is not None and path.split(".")[0] in known.absent
         if is_lua_s or _is_of_lua(callee) or (path or "").startswith(_OF_TABLES_OF_LUA):
             return [of_lua(FROM_LUA)]
-        event = own_event(known, "__call", callee)
+        event = called_event(known, callee)
         if event is not None and callee.signature is None:
             return known.call(event, [callee, *all_given])
         if Kind.CLASS in callee.atoms and (classes := known.classes_of(callee)):
@@ -134,11 +135,10 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             return [owner.joined(ends)]
         return given.module_method(owner, node.method, arguments)
     if owner.only(Kind.SIZES) or owner.only(Kind.STORAGE):
-        item = Type(Kind.INT if owner.only(Kind.SIZES) else Kind.NUMBER)
-        items = Type(Kind.TABLE, table=Table(keys={"list"}, items=item))
+        items = list_of(Type(Kind.INT if owner.only(Kind.SIZES) else Kind.NUMBER))
         given_by = {"totable": items, "size": Type(Kind.INT)}
-        if node.method == "string" and not node.arguments:
-            return [Type(Kind.STRING)]
+        if not node.arguments:
+            given_by["string"] = Type(Kind.STRING)
         return [given_by.get(node.method, Type(*owner.atoms))]  # as of fill
     if owner.only(Kind.FILE):
         return given.file_method(node)
@@ -216,14 +216,11 @@ def _call_by_name(known: Inference, node: s.Call, arguments: list[Type]) -> list
     return results if is_theirs else [Type()]
 
 
-def own_event(known: Inference, event: str, kind: Type) -> Signature | None:
-    """Return what a metatable has for an event, or a class of the script's."""
-    if kind.shape is not None and (own := kind.shape.event(event).signature):
+def called_event(known: Inference, kind: Type) -> Signature | None:
+    """Return what a call of a table or object calls: what its metatable or class has for it."""
+    if kind.shape is not None and (own := kind.shape.event("__call").signature):
         return own
-    klass = kind.shape.klass if kind.only(Kind.OBJECT) and kind.shape is not None else None
-    names = (event, f"{event}__")  # Lua's and Torch7's
-    found = [klass.method(name, known.classes) for name in names] if klass is not None else []
-    define = next(filter(None, found), None)
+    define = event_of(known, "__call", kind)
     return None if define is None else known.signature(define.function).root()
 
 
@@ -311,8 +308,8 @@ def methods(known: Inference, owner: Type, name: str) -> list[tuple[Type, Signat
     for klass in known.classes_of(owner):
         define = klass.method(name, known.classes)
         if define is None and name in _GIVES and klass.is_layer(known.classes):
-            *_, top = klass.line(known.classes)
-            if name == "forward" or str(top.parent).endswith("Criterion"):
+            parent = klass.top(known.classes).parent
+            if name == "forward" or str(parent).endswith("Criterion"):
                 define = klass.method(_GIVES[name], known.classes)
         if define is not None and define not in found:
             own = known.class_type(klass) if Kind.CLASS in owner.atoms else klass.object
@@ -345,7 +342,7 @@ def called(known: Inference, node: s.Call, owner: Type | None = None) -> list[Si
     """Return what is known of the functions that a call may call; ``owner``: of a method."""
     owner = known.type(node.function) if owner is None else owner
     if node.method is None:
-        found = owner.signature or own_event(known, "__call", owner)
+        found = owner.signature or called_event(known, owner)
     elif methods := known.methods(owner, node.method):
         return [signature for _, signature in methods]
     else:

@@ -92,9 +92,7 @@ def _apart(
     """Return the statement, or of ``local C = {n = 0}``, which makes a class, one for the class and
     those for its fields; also of ``setmetatable({n = 0}, …)``.
     """
-    target: s.Node | None = node.names[0] if isinstance(node, s.Local) else None
-    target = node.targets[0] if isinstance(node, s.Assign) else target
-    table = node.values[0] if isinstance(node, (s.Local, s.Assign)) and node.values else None
+    target, table = next(iter(s.assigned(node)), (None, None))
     if isinstance(table, s.Call) and known.dotted(table.function) == "setmetatable":
         table = table.arguments[0]
     if not isinstance(target, s.Name) or not isinstance(table, s.Table):
@@ -153,13 +151,11 @@ def find_namespaces(known: Inference, file: File) -> None:
         if klass is not None and len(variable.writes) == 1:
             known.of(variable).join(known.class_type(klass))
     for node in file.block.statements:
-        if isinstance(node, (s.Local, s.Assign)) and len(node.values) == 1:
-            target = node.names[0] if isinstance(node, s.Local) else node.targets[0]
-            value = node.values[0]
+        for target, value in s.assigned(node) if s.target(node) is not None else ():
             is_empty = isinstance(value, s.Table) and not value.fields
             if isinstance(target, s.Name) and is_empty and len(target.variable.writes) == 1:
                 empty[target.variable] = node
-        elif isinstance(node, s.Define) and isinstance(node.target, s.Index):
+        if isinstance(node, s.Define) and isinstance(node.target, s.Index):
             owner = node.target.object
             if isinstance(owner, s.Name) and owner.variable in empty:
                 made = empty.pop(owner.variable)
@@ -228,10 +224,8 @@ def _find_class(known: Inference, node: s.Statement) -> None:
     names: list[s.Node] = []
     if isinstance(node, s.Do):
         call = node.call
-    elif isinstance(node, s.Local):
-        call, names = node.values[0] if node.values else None, list(node.names)
-    elif isinstance(node, s.Assign):
-        call, names = node.values[0], node.targets
+    elif isinstance(node, (s.Local, s.Assign)):
+        call, names = next(iter(node.values), None), node.targets
     _find_parent(known, names[0] if len(names) == 1 else None, call)
     if isinstance(call, s.Call) and call.method is None and call.arguments:
         first = call.arguments[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.port.know.calls import by_name, own_event
+from compat.port.know.calls import by_name, called_event
 from compat.port.know.scopes import RUN
 from compat.port.know.shapes import is_open
 from compat.port.know.types import Kind, Signature
@@ -104,7 +104,7 @@ def known_count(known: Inference, node: s.Call) -> int | None:
             return found
     if node.method is None:
         callee = known.type(node.function)
-        event = own_event(known, "__call", callee)
+        event = called_event(known, callee)
         if event is not None:
             return event.count
         if known.makes_node(callee):

@@ -255,7 +255,7 @@ def is_constructor(known: Inference, node: s.Index) -> bool:
     if s.constant(node.key) != "new":
         return False
     owner = known.type(node.object).without(Kind.NIL)
-    klass = owner.shape.klass if owner.shape is not None else None
+    klass = owner.klass
     if not owner.only(Kind.CLASS, Kind.OBJECT, Kind.MODULE):
         return False
     if klass is None:
@@ -275,8 +275,8 @@ def _index(known: Inference, node: s.Index) -> Type:
     owner, key = known.indexed(node), known.type(node.key)
     name = s.constant(node.key)
     is_constructor = known.is_constructor(node)
-    if is_constructor and owner.shape is not None and owner.shape.klass is not None:
-        return known.class_type(owner.shape.klass)
+    if is_constructor and owner.klass is not None:
+        return known.class_type(owner.klass)
     is_type = s.names_tensor(node.key) and known.dotted(node.object) == "torch"
     if is_constructor or is_type or (owner.is_tensor and name == "new"):
         made = owner.without(Kind.NIL) if is_constructor else tensor(owner.dtypes)
@@ -428,15 +428,9 @@ def is_past(known: Inference, key: s.Node, shape: Table) -> bool:
 
 def _inherit(known: Inference, klass: Class, name: str) -> None:
     """Give a field one type in objects of a class, in those of its bases, and in these classes."""
-    own, base = klass.instance.name(name), known.classes.get(klass.parent or "")
-    others = [klass.members.name(name)] if name in klass.members.root().names else []
-    while base is not None:
-        members = base.members.root()
-        others += [
-            base.instance.name(name),
-            *([members.name(name)] if name in members.names else []),
-        ]
-        base = known.classes.get(base.parent or "")
+    own, line = klass.instance.name(name), [*klass.line(known.classes)]
+    others = [base.instance.name(name) for base in line[1:]]
+    others += [k.members.name(name) for k in line if name in k.members.root().names]
     for theirs in others:
         known.join(own, theirs)
         known.join(theirs, own)

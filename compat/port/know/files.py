@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from compat.port.know.scopes import Scopes, Variable
+from compat.port.know.shapes import set_names
 from compat.port.know.types import Kind, Signature, Table, Type
 from compat.port.read import syntax as s
 
@@ -47,28 +48,30 @@ class Class:
             yield klass
             klass = classes.get(klass.parent or "")
 
+    def bases(self, classes: Mapping[str, Class]) -> list[Class]:
+        """Return the classes of the script's that it derives from, the nearest first."""
+        return [*self.line(classes)][1:]
+
+    def top(self, classes: Mapping[str, Class]) -> Class:
+        """Return the last of its line: its parent is of a package, if it has one."""
+        *_, last = self.line(classes)
+        return last
+
     def is_layer(self, classes: Mapping[str, Class]) -> bool:
-        """Return whether ``classes`` derives from a class of a package, at last."""
-        klass = self
-        while klass.parent is not None and klass.parent in classes:
-            klass = classes[klass.parent]
-        return klass.is_torch and klass.parent is not None
+        """Return whether it derives from a class of a package, at last."""
+        top = self.top(classes)
+        return top.is_torch and top.parent is not None
 
     def sets_first(self, name: str, classes: Mapping[str, Class]) -> bool:
         """Return whether what makes an object, a function of the class's or a method such as
         init, sets a field of this name.
         """
-        klass: Class | None = self
-        while klass is not None:
-            for method, define in klass.methods.items():
-                if define.is_method and not _MAKES.match(method):
-                    continue
-                for node in s.walk(define.function.body):
-                    targets = node.targets if isinstance(node, s.Assign) else []
-                    if any(isinstance(t, s.Index) and s.constant(t.key) == name for t in targets):
-                        return True
-            klass = classes.get(klass.parent or "")
-        return False
+        return any(
+            name in set_names(define.function.body)
+            for klass in self.line(classes)
+            for method, define in klass.methods.items()
+            if not define.is_method or _MAKES.match(method)
+        )
 
     @property
     def object(self) -> Type:

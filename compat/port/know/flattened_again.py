@@ -18,8 +18,7 @@ def flattened_again(file: File, types: Inference) -> set[s.Call]:
     targets: dict[s.Node, list[s.Node]] = {}
     for node in s.walk(file.block):
         if isinstance(node, (s.Local, s.Assign)) and len(node.values) == 1:
-            names = node.names if isinstance(node, s.Local) else node.targets
-            targets[node.values[0]] = [*names]
+            targets[node.values[0]] = node.targets
         if not isinstance(node, s.Call) or not _exchanges_memory(node):
             continue
         if not isinstance(node.function, (s.Name, s.Index)):

@@ -234,10 +234,8 @@ def _holders(known: Inference) -> list[tuple[Type, set[str]]]:
     found = []
     for klass in known.classes.values():
         names = set(klass.methods)
-        parent = known.classes.get(klass.parent or "")
-        while parent is not None:
-            names |= set(parent.methods) | _filled(parent.instance)
-            parent = known.classes.get(parent.parent or "")
+        for base in klass.bases(known.classes):
+            names |= set(base.methods) | _filled(base.instance)
         found.append((klass.object, names | _filled(klass.instance)))
         if not klass.is_torch:
             found.append((known.class_type(klass), names | _filled(klass.members)))

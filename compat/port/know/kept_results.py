@@ -112,8 +112,7 @@ def _is_stored(nodes: list[s.Node], reads: list[s.Name], again: int) -> bool:
     """Return whether an entry gets what is read, ``keep.first = out``, and is read behind a
     place.
     """
-    assigned = [n for n in nodes if isinstance(n, s.Assign)]
-    pairs = [pair for n in assigned for pair in zip(n.targets, n.values, strict=False)]
+    pairs = [pair for node in nodes for pair in s.assigned(node)]
     targets = {target for target, _ in pairs}
     kept = {s.describe(t) for t, v in pairs if v in reads and isinstance(t, s.Index)}
     return any(
@@ -187,11 +186,10 @@ def _keeps_steps(types: Inference) -> bool:
 def _stored(node: s.Node) -> Iterator[tuple[s.Node, s.Node]]:
     """Yield the tables and values of ``t[i] = v``, ``t[i] = {v}`` and ``table.insert(t, v)``."""
     stored: list[tuple[s.Node, s.Node]] = []
-    if isinstance(node, s.Assign):
-        for target, value in zip(node.targets, node.values, strict=False):
-            if isinstance(target, s.Index) and not isinstance(target.key, s.Constant):
-                stored.append((target.object, value))
-    elif isinstance(node, s.Do) and s.describe(node.call) == "table.insert(…)":
+    for target, value in s.assigned(node):
+        if isinstance(target, s.Index) and not isinstance(target.key, s.Constant):
+            stored.append((target.object, value))
+    if isinstance(node, s.Do) and s.describe(node.call) == "table.insert(…)":
         assert isinstance(node.call, s.Call)
         stored += [(node.call.arguments[0], node.call.arguments[-1])] if node.call.arguments else []
     for owner, value in stored:

@@ -216,7 +216,7 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
     key = s.constant(node.arguments[1]) if path == "rawset" and len(arguments) == 3 else None
     if isinstance(key, str) and arguments[0].shape is not None:
         known.join(arguments[0].shape.name(key), arguments[2])
-    if path in ("table.insert",) and arguments and arguments[0].shape is not None:
+    if path == "table.insert" and arguments and arguments[0].shape is not None:
         arguments[0].shape.uses.add("append")
         known.join(arguments[0].shape.items, arguments[-1].present)
     if path == "tablex.insertvalues" and len(arguments) == 2 and arguments[0].shape is not None:
@@ -242,7 +242,7 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         return [tensor(["Long" if node in known.orders else "Default"], [1])]
     if path in ("lapp", "pl.lapp") and node.arguments:
         return [_lapp(known, node.arguments[0])]
-    if path in ("assert",):
+    if path == "assert":
         return [arguments[0].without(Kind.NIL), *arguments[1:]] if arguments else [Type()]
     if path in ("pcall", "xpcall") and arguments:
         for kind in arguments[1:]:
@@ -331,9 +331,10 @@ def _required(known: Inference, node: s.Call) -> Type:
     found = Type()
     values = [f.value for f in known.files_like(node) if f is not known.file]
     kinds = {frozenset(value.atoms) for value in values}
-    klasses = [v.shape.klass for v in values if v.shape is not None and v.only(Kind.CLASS)]
-    is_of_torch = any(klass and klass.is_torch for klass in klasses)
-    if is_of_torch:  # one class or another, and no object of what it is used as
+    classes = [value.klass for value in values if value.only(Kind.CLASS)]
+    if any(
+        klass and klass.is_torch for klass in classes
+    ):  # one class or another, and no object of what it is used as
         for value in values:
             if value.only(Kind.CLASS):
                 found.join(value)

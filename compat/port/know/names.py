@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -37,10 +36,7 @@ def find_aliases(known: Inference, file: File) -> None:
             if path in PACKAGES:
                 known.aliases[node.names[1].variable] = path
             continue
-        if not isinstance(node, (s.Local, s.Assign)):
-            continue
-        targets: Sequence[s.Node] = node.names if isinstance(node, s.Local) else node.targets
-        for name, value in zip(targets, node.values, strict=False):
+        for name, value in s.assigned(node):
             if isinstance(name, s.Name):
                 _note_alias(known, name.variable, _without_self(known, name, value))
 
@@ -192,9 +188,9 @@ def class_type(_known: Inference, klass: Class) -> Type:
 def class_of(known: Inference, node: s.Node) -> Class | None:
     """Return the class that an expression names."""
     if isinstance(node, s.Name):
-        table = known.variables.get(node.variable)
-        if table is not None and Kind.CLASS in table.atoms and table.shape is not None:
-            found: Class | None = table.shape.klass
+        kind = known.variables.get(node.variable)
+        if kind is not None and Kind.CLASS in kind.atoms and kind.shape is not None:
+            found: Class | None = kind.klass
             return found
     path = known.dotted(node)
     return known.class_named(path) if path else None
@@ -207,7 +203,7 @@ def class_named(known: Inference, path: str) -> Class | None:
 
 def classes_of(known: Inference, kind: Type) -> list[Class]:
     """Return the classes of the program that a value may be, or an object of."""
-    own = None if kind.shape is None else kind.shape.klass
+    own = kind.klass
     if own is None:
         return []
     others = (k for k in known.classes.values() if k.name in kind.classes and k is not own)

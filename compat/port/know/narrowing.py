@@ -131,11 +131,7 @@ def _put(variable: Variable, block: s.Block) -> list[s.Node] | None:
     inside = set(s.walk(block))
     writes = [name for name, _ in variable.writes if name in inside]
     found = [
-        value
-        for node in block.statements
-        if isinstance(node, s.Assign)
-        for name, value in zip(node.targets, node.values, strict=False)
-        if name in writes
+        value for node in block.statements for name, value in s.assigned(node) if name in writes
     ]
     return found if len(found) == len(writes) < 2 else None
 
@@ -162,8 +158,7 @@ def given(block: s.Block) -> Iterator[tuple[s.Name, s.Node]]:
     }
     for inner in (n for n in parts if isinstance(n, s.Block)):
         for position, node in enumerate(inner.statements, 1):
-            assigned = (node.targets, node.values) if isinstance(node, s.Assign) else ([], [])
-            for target, value in zip(*assigned, strict=False):
+            for target, value in s.assigned(node):
                 if isinstance(target, s.Name) and target.variable in bare:
                     yield from ((read, value) for read in _later(target, inner, position))
 

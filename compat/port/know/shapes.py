@@ -60,11 +60,8 @@ def followed(block: s.Block) -> Iterator[s.Node]:
     are put into what has later, if nobody asks for its type: these are no numbers.
     """
     put: dict[object, list[s.Node]] = {}
-    for node in s.walk(block):
-        if isinstance(node, (s.Local, s.Assign)):
-            targets = node.names if isinstance(node, s.Local) else node.targets
-            for target, value in zip(targets, node.values, strict=False):
-                put.setdefault(place_of(target), []).append(value)
+    for target, value in assigned(block):
+        put.setdefault(place_of(target), []).append(value)
     for call in calls(block):
         if s.describe(call.function) in ("type", "torch.type", "torch.isTensor"):
             put.pop(place_of(call.arguments[0]) if call.arguments else None, None)
@@ -79,6 +76,11 @@ def followed(block: s.Block) -> Iterator[s.Node]:
         if isinstance(owner, (s.Index, s.Name)):
             values = (v for v in put.get(place_of(owner), ()) if isinstance(v, s.Call))
             yield from (value for value in values if value.end <= owner.start)
+
+
+def assigned(block: s.Block) -> Iterator[tuple[s.Node, s.Node]]:
+    """Yield what declarations and assignments set, and the values."""
+    return (pair for node in s.walk(block) for pair in s.assigned(node))
 
 
 def place_of(node: s.Node) -> object:
@@ -110,16 +112,10 @@ def set_names(block: s.Block) -> Iterator[object]:
 
 def given_names(block: s.Block) -> Iterator[object]:
     """Yield the names of entries that get what a function is given."""
-    for node in s.walk(block):
-        for target, value in (
-            zip(node.targets, node.values, strict=False) if isinstance(node, s.Assign) else ()
-        ):
-            if (
-                isinstance(target, s.Index)
-                and isinstance(value, s.Name)
-                and value.variable.is_parameter
-            ):
-                yield s.constant(target.key)
+    for target, value in assigned(block):
+        is_given = isinstance(value, s.Name) and value.variable.is_parameter
+        if isinstance(target, s.Index) and is_given:
+            yield s.constant(target.key)
 
 
 def tested_later(block: s.Block) -> set[s.Node]:
@@ -256,12 +252,10 @@ def counts_up(node: s.Table) -> bool:
 def sources(block: s.Block) -> Iterator[tuple[Any, s.Node]]:
     """Yield variables, and what is put into them; of loops through tables the tables' entries."""
     for node in s.walk(block):
-        if isinstance(node, (s.Local, s.Assign)):
-            targets = node.names if isinstance(node, s.Local) else node.targets
-            for target, value in zip(targets, node.values, strict=False):
-                if isinstance(target, s.Name):
-                    yield target.variable, value
-        elif isinstance(node, s.ForEach) and isinstance(node.values[0], s.Call):
+        for target, value in s.assigned(node):
+            if isinstance(target, s.Name):
+                yield target.variable, value
+        if isinstance(node, s.ForEach) and isinstance(node.values[0], s.Call):
             for name in node.names[1:]:
                 for table in node.values[0].arguments[:1]:
                     yield name.variable, s.Index(table, s.Vararg())
@@ -276,7 +270,7 @@ def functions_in(block: s.Block) -> Iterator[tuple[object, s.Function]]:
         if isinstance(node, s.Define):
             pairs = [(node.target, node.function)]
         elif isinstance(node, s.Assign):
-            pairs = list(zip(node.targets, node.values, strict=False))
+            pairs = [*s.assigned(node)]
         elif isinstance(node, s.Table):
             pairs = [(field.key, field.value) for field in node.fields]
         for key, value in pairs:
@@ -375,11 +369,9 @@ def last_added(block: s.Block) -> set[s.Call]:
     held: dict[s.Node, Variable] = {}
     last: dict[s.Node | Variable, s.Call] = {}
     for node in s.walk(block):
-        if isinstance(node, (s.Local, s.Assign)):
-            names: Sequence[s.Node] = node.names if isinstance(node, s.Local) else node.targets
-            for name, value in zip(names, node.values, strict=False):
-                if isinstance(name, s.Name):
-                    held[chain_root(value)] = name.variable
+        for name, value in s.assigned(node):
+            if isinstance(name, s.Name):
+                held[chain_root(value)] = name.variable
         if isinstance(node, s.Call) and node.method == "add":
             root = chain_root(node)
             net = root.variable if isinstance(root, s.Name) else held.get(root, root)

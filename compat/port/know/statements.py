@@ -304,7 +304,7 @@ def loop_types(known: Inference, node: s.ForEach) -> list[Type]:
     kinds = _spread(known, node.values, 3)
     step, given = kinds[0].signature, kinds[1:3]
     if step is None:
-        step, given = calls.own_event(known, "__call", kinds[0]), [kinds[0], *given]
+        step, given = calls.called_event(known, kinds[0]), [kinds[0], *given]
     if step is not None:
         found = known.call(step, given)
         names = found[: len(node.names)] + [Type() for _ in node.names[len(found) :]]

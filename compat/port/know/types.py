@@ -116,6 +116,11 @@ class Type:
         """The known facts about the function."""
         return None if self.function is None else self.function.root()
 
+    @property
+    def klass(self) -> Any:
+        """The class of the script's that it is, or is an object of."""
+        return None if self.table is None else self.table.root().klass
+
     def only(self, *atoms: Kind) -> bool:
         """Return whether it is known, and one of these."""
         return self.is_known and self.atoms <= set(atoms)

@@ -214,10 +214,9 @@ def _unary(known: Inference, node: s.Unary) -> Type:
     if node.operator == "not":
         return Type(Kind.BOOLEAN)
     if node.operator == "#":
-        kind = known.owner(node.operand)
-        if kind.shape is not None and not kind.shape.klass:
-            kind.shape.uses.add("length")
-        made = Type(Kind.SIZES) if kind.is_tensor else Type(Kind.INT)
+        if operand.shape is not None and not operand.shape.klass:
+            operand.shape.uses.add("length")
+        made = Type(Kind.SIZES if operand.is_tensor else Kind.INT)
         made.zero = True
         return made
     if known.operator_of("negative", operand) is not None:
@@ -263,23 +262,23 @@ def _binary(known: Inference, node: s.Binary) -> Type:
 
 def operator_of(known: Inference, operator: str, *operands: Type) -> s.Define | None:
     """Return the method of a class of the script's that an operator calls."""
-    for kind in operands:
-        klass = kind.shape.klass if kind.only(Kind.OBJECT) and kind.shape is not None else None
-        if klass is not None:
-            event = _EVENTS[operator]  # Lua's name, and Torch7's
-            define = klass.method(event, known.classes)
-            define = define or klass.method(f"{event}__", known.classes)
-            if define is not None:
-                found: s.Define = define
-                return found
-    return None
+    found = (event_of(known, _EVENTS[operator], kind) for kind in operands)
+    return next(filter(None, found), None)
+
+
+def event_of(known: Inference, event: str, kind: Type) -> s.Define | None:
+    """Return what the class of an object has for an event: Lua's name for it, or Torch7's."""
+    if not kind.only(Kind.OBJECT) or kind.klass is None:
+        return None
+    found: s.Define | None = kind.klass.method(event, known.classes)
+    return found or kind.klass.method(f"{event}__", known.classes)
 
 
 def is_layer(known: Inference, kind: Type) -> bool:
     """Return whether a value is a module of nn's or of a class of the script's."""
-    klass = None if kind.shape is None else kind.shape.klass
     if not kind.only(Kind.MODULE, Kind.OBJECT):
         return False
+    klass = kind.klass
     return Kind.OBJECT not in kind.atoms or (klass is not None and klass.is_layer(known.classes))
 
 

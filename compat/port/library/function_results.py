@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.port.know.shapes import captures
-from compat.port.know.types import Kind, Table, Type, tensor
+from compat.port.know.types import Kind, Table, Type, list_of, tensor
 from compat.port.library import tensors
 from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.library.results import (
@@ -45,7 +45,7 @@ def constant(path: str) -> Type:
     if path in ("io.stdin", "io.stdout", "io.stderr"):
         return Type(Kind.FILE)
     if path == "arg":
-        return Type(Kind.TABLE, table=Table(keys={"list"}, items=Type(Kind.STRING, Kind.NIL)))
+        return list_of(Type(Kind.STRING, Kind.NIL))
     if path.startswith("sys.COLORS."):
         return Type(Kind.STRING)
     if path == "nn.oldSeed":

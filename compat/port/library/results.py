@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from compat.port.know.types import Kind, Table, Type, tensor
+from compat.port.know.types import Kind, Table, Type, list_of, tensor
 from compat.port.library import tensors
 from compat.port.library.table import Rule, Rules
 from compat.port.read import syntax as s
@@ -321,7 +321,7 @@ def _like(given: Type) -> Type | None:
         made = tensor(given.dtypes)
     elif given.only(Kind.TABLE) and given.shape is not None:
         items = tensor() if given.shape.items.is_tensor else Type()
-        made = Type(Kind.TABLE, table=Table(keys={"list"}, items=items))
+        made = list_of(items)
     if made is not None:
         made.buffer = True
     return made
@@ -331,7 +331,7 @@ def _result(owner: Type) -> Type:
     """Return the type of what a pass through a net gives."""
     made = tensor() if owner.classes and not owner.classes & _OF_TABLES else Type()
     if owner.classes and owner.classes <= _OF_LISTS:
-        made = Type(Kind.TABLE, table=Table(keys={"list"}, items=Type()))
+        made = list_of(Type())
     made.buffer = True
     return made
 

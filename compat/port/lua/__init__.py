@@ -71,7 +71,7 @@ from compat.port.lua.objects import Object
 from compat.port.lua.originals import attributes, date, lapp, random, randomseed, time, tmpname
 from compat.port.lua.pools import threads
 from compat.port.lua.printing import print
-from compat.port.lua.runtime import Storage, call_operator, library, package, torch
+from compat.port.lua.runtime import Storage, library, package, torch
 from compat.port.lua.strings import (
     byte,
     char,

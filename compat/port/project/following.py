@@ -44,9 +44,7 @@ class Program:
         return Path(os.path.commonpath(folders))
 
 
-def follow(
-    paths: Sequence[str | os.PathLike[str]], places: Sequence[str] = (), known: Sequence[Path] = ()
-) -> Program:
+def follow(paths: Sequence[str | os.PathLike[str]], places: Sequence[str] = ()) -> Program:
     """Find a program's files.
 
     Args:

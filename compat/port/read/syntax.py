@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -200,6 +200,11 @@ class Local(Statement):
     names: list[Name]
     values: list[Node]
 
+    @property
+    def targets(self) -> list[Node]:
+        """The names, as an ``Assign`` calls what gets its values."""
+        return [*self.names]
+
 
 @dataclass(eq=False)
 class Assign(Statement):
@@ -299,11 +304,17 @@ class Label(Statement):
 
 def target(node: Node | None) -> Name | Index | None:
     """Return the only thing that an assignment of one value puts it into."""
-    if not isinstance(node, (Local, Assign)) or len(node.values) != 1:
+    if not isinstance(node, (Local, Assign)) or not len(node.targets) == len(node.values) == 1:
         return None
-    targets: Sequence[Node] = node.names if isinstance(node, Local) else node.targets
-    only = targets[0] if len(targets) == 1 else None
+    only = node.targets[0]
     return only if isinstance(only, (Name, Index)) else None
+
+
+def assigned(node: Node) -> list[tuple[Node, Node]]:
+    """Return what a declaration or assignment sets, each with the value that stands for it."""
+    if not isinstance(node, (Local, Assign)):
+        return []
+    return list(zip(node.targets, node.values, strict=False))
 
 
 def drop(node: Node, block: Block) -> None:

@@ -141,7 +141,7 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
         return entry()
     if word and path is not None and (holder := packages.holder(path, draft)) is not None:
         return f"{holder}.{name}"
-    if kind.only(Kind.OBJECT) and (kind.shape is None or kind.shape.klass is None):
+    if kind.only(Kind.OBJECT) and kind.klass is None:
         return None
     if path is not None and "." in path and not word:  # what a package has is a class
         return None
@@ -187,8 +187,6 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     is_class = draft.types.class_of(target.object) or getattr(owner, "is_class", False)
     if name == "__index" and is_class:
         return
-    if draft.types.dotted(target) in ("package.path", "package.cpath"):
-        return  # the files of the program were found when the draft was made
     is_nil = isinstance(value_node, s.Constant) and value_node.value is None
     if is_nil and _delete(target, draft):
         return
@@ -330,7 +328,7 @@ def store_code(target: s.Index, value: Code, draft: Draft, may_be_nil: bool = Fa
             and key.operator == "+"
             and isinstance(key.right, s.Constant)
             and key.right.value == 1
-            and _is_length(key.left, target.object, draft)
+            and is_length_of(key.left, target.object)
         )
         is_filled = key in draft.types.appended and "filled" in shape.uses and not written
         was_added = written == ["append"] and not may_be_nil
@@ -343,17 +341,6 @@ def store_code(target: s.Index, value: Code, draft: Draft, may_be_nil: bool = Fa
     if not kind.atoms:
         draft.unknown(target.object, "indices")
     draft.page.write(f"lua.put({owner}, {draft.value(target.key)}, {value}{pads})")
-
-
-def _is_length(node: s.Node, owner: s.Node, draft: Draft) -> bool:
-    if is_length_of(node, owner):
-        return True
-    return (
-        isinstance(node, s.Unary)
-        and node.operator == "#"
-        and s.describe(node.operand) == s.describe(owner)
-        and "…" not in s.describe(owner)
-    )
 
 
 def _delete(target: s.Index, draft: Draft) -> bool:

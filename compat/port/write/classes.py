@@ -37,14 +37,11 @@ def is_deriving(node: s.Node, draft: Draft) -> bool:
 
 
 def _names(node: s.Local | s.Assign, draft: Draft) -> Variable | None:
-    target = node.names[0] if isinstance(node, s.Local) else node.targets[0]
-    value = node.values[0] if node.values else None
+    target, value = next(iter(s.assigned(node)), (None, None))
     if not isinstance(target, s.Name) or value is None:
         return None
-    if not isinstance(value, s.Table) and not is_deriving(value, draft):
-        return None
-    found: Variable = target.variable
-    return found
+    is_made = isinstance(value, s.Table) or is_deriving(value, draft)
+    return target.variable if is_made else None
 
 
 def class_statement(node: s.Statement, klass: Class, draft: Draft) -> None:
@@ -52,8 +49,7 @@ def class_statement(node: s.Statement, klass: Class, draft: Draft) -> None:
     name = class_name(klass, draft)
     base = "lua.Object"
     typename = f', typename="{klass.name}"' if klass.is_torch else ""
-    names = getattr(klass.node, "names", None) or getattr(klass.node, "targets", [])
-    for second in names[1:2]:
+    for second in getattr(klass.node, "targets", [])[1:2]:
         own = second.variable if isinstance(second, s.Name) else None
         is_read = own is not None and (own.reads or own.is_global)
         if own is not None and is_read and klass.is_torch and not klass.parent:
@@ -148,7 +144,7 @@ def _fields_in_files(klass: Class, draft: Draft) -> dict[str, set[str]]:
         if not isinstance(node, s.Index) or not isinstance(node.key, s.Constant):
             continue
         owner = draft.types.type(node.object)
-        if owner.shape is None or owner.shape.klass is not klass:
+        if owner.klass is not klass:
             continue
         kind = draft.types.type(node)
         shape = kind.shape if kind.only(Kind.TABLE, Kind.NIL) else None
@@ -163,18 +159,15 @@ def _missing_at_first(klass: Class, draft: Draft) -> set[str]:
     """Return the fields of a layer that the program asks for before they are set, or never sets; in
     Lua they are nil then, as for ``lua.Object``.
     """
-    base = klass
-    while base.parent in draft.types.classes:
-        base = draft.types.classes[base.parent]
-    if base.parent is None:
+    parent = klass.top(draft.types.classes).parent
+    if parent is None:
         return set()
-    package, _, name = base.parent.partition(".")
+    package, _, name = parent.partition(".")
     above = packages.found(package, name) if packages.has(package, name) else None
-    parents = [*klass.line(draft.types.classes)][1:]
     inherited = {
         field
-        for parent in parents
-        for field, kind in parent.members.root().names.items()
+        for base in klass.bases(draft.types.classes)
+        for field, kind in base.members.root().names.items()
         if kind.atoms - {Kind.NIL}
     }
     return {
@@ -229,7 +222,7 @@ def _always_set(block: s.Block) -> set[object]:
 def _is_of(node: s.Node, klass: Class, draft: Draft) -> bool:
     """Return whether an expression is an object of the class."""
     kind = draft.types.type(node)
-    return kind.only(Kind.OBJECT) and kind.shape is not None and kind.shape.klass is klass
+    return kind.only(Kind.OBJECT) and kind.klass is klass
 
 
 def _calls_itself(node: s.Node) -> bool:
@@ -262,23 +255,22 @@ def _left_behind(klass: Class, draft: Draft) -> list[str]:
     is the class's own, ``__tostring__`` inherited.
     """
     known = {method_name(name) for name in klass.methods}
-    found, base = [], draft.types.classes.get(klass.parent or "")
-    while base is not None and not (klass.inherits_all or klass.is_layer(draft.types.classes)):
+    found: list[str] = []
+    if klass.inherits_all or klass.is_layer(draft.types.classes):
+        return found
+    for base in klass.bases(draft.types.classes):
         for name in filter(is_metamethod, base.methods):
             if name != "__init" and method_name(name) not in known and not name.endswith("__"):
                 found.append(method_name(name))
             known.add(method_name(name))
-        base = draft.types.classes.get(base.parent or "")
     return found
 
 
 def name_of_method(name: str, klass: Class, draft: Draft) -> str:
     """Return a method's name in Python; containers show their modules by ``repr``."""
-    first = klass
-    while first.parent in draft.types.classes:
-        first = draft.types.classes[first.parent]
     made = method_name(name)
-    return "__repr__" if made == "__str__" and first.parent else made
+    is_layer = klass.top(draft.types.classes).parent is not None
+    return "__repr__" if made == "__str__" and is_layer else made
 
 
 def _method(method: str, define: s.Define, klass: Class, draft: Draft) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compat.lua_tables import attribute
 from compat.port.know.files import GETTER, Class
-from compat.port.know.shapes import counts_up, is_name, is_open, is_self
+from compat.port.know.shapes import counts_up, is_name, is_open, is_self, set_names
 from compat.port.know.types import NUMBERS, Kind, Table, Type
 from compat.port.library import packages
 from compat.port.library.results import METHODS
@@ -181,9 +181,7 @@ def _known(
         return code.call("getattr", owner, draft.value(node.key), *["None"] * (not is_prefix))
     if (kind.is_of_lua and isinstance(name, str)) or kind.is_lua_s:
         return Code(f"{owner.atom}[{draft.value(node.key)}]")
-    if kind.only(Kind.OBJECT) and (
-        kind.shape is None or kind.shape.klass is None
-    ):  # a table with a metatable
+    if kind.only(Kind.OBJECT) and kind.klass is None:  # a table with a metatable
         return None
     if name == "__typename":
         is_class = kind.only(Kind.CLASS) or draft.types.class_of(node.object) is not None
@@ -255,11 +253,10 @@ def _has_getter(node: s.Index, kind: Type, draft: Draft) -> bool:
 
 def _is_set(node: s.Index, name: str, draft: Draft) -> bool:
     """Return whether a method of the object's class, or of one above, puts something there."""
-    shape = draft.types.type(node.object).shape
-    line = [] if shape is None or shape.klass is None else shape.klass.line(draft.types.classes)
-    bodies = [define.function.body for klass in line for define in klass.methods.values()]
-    put = [t for b in bodies for n in s.walk(b) if isinstance(n, s.Assign) for t in n.targets]
-    return any(isinstance(t, s.Index) and s.constant(t.key) == name for t in put)
+    klass = draft.types.type(node.object).klass
+    line = [] if klass is None else klass.line(draft.types.classes)
+    bodies = (define.function.body for klass in line for define in klass.methods.values())
+    return any(name in set_names(body) for body in bodies)
 
 
 def _is_method(node: s.Index, name: str, draft: Draft) -> bool:
@@ -267,7 +264,7 @@ def _is_method(node: s.Index, name: str, draft: Draft) -> bool:
     without.
     """
     kind = draft.types.type(node.object)
-    klass = kind.shape.klass if kind.only(Kind.OBJECT) and kind.shape is not None else None
+    klass = kind.klass if kind.only(Kind.OBJECT) else None
     define = None if klass is None else klass.method(name, draft.types.classes)
     if define is None and klass is not None:  # it may have got one under a computed name
         is_any = "dynamic" in klass.members.root().uses
@@ -283,7 +280,7 @@ def may_lack(node: s.Node, draft: Draft) -> bool:
     if not isinstance(node, s.Index) or not isinstance(name, str) or not is_name(name):
         return False
     kind = draft.types.type(node.object)
-    klass = None if kind.shape is None else kind.shape.klass
+    klass = kind.klass
     is_layer = klass is not None and klass.is_layer(draft.types.classes)
     if klass is not None and is_layer and klass.sets_first(name, draft.types.classes):
         return False
@@ -357,13 +354,10 @@ def _of_table(
 
 def is_length_of(key: s.Node, owner: s.Node) -> bool:
     """Return whether a key is ``#owner``."""
-    return (
-        isinstance(key, s.Unary)
-        and key.operator == "#"
-        and isinstance(key.operand, s.Name)
-        and isinstance(owner, s.Name)
-        and key.operand.variable is owner.variable
-    )
+    if not isinstance(key, s.Unary) or key.operator != "#":
+        return False
+    named = s.describe(owner)
+    return s.describe(key.operand) == named and "…" not in named
 
 
 def made_nil(owner: Type, draft: Draft) -> set[object]:
