@@ -15,7 +15,7 @@ from compat.port.program import make, planned, started, summary
 from compat.port.project import status
 from compat.port.project.drafting import Made
 from compat.port.project.folder import refuse, targets, write
-from compat.port.project.following import follow
+from compat.port.project.following import follow, shown
 from compat.port.project.modules import place
 from compat.port.read.syntax import PortError
 from compat.terminal import printable, say
@@ -104,17 +104,12 @@ def _tell(made: Made) -> None:
         say(f"{printable(reason)}; it is left out")
     for source, reason in made.renamed.items():
         module = next(one.module for one in made.files if one.source == source)
-        shown = os.path.relpath(source, made.program.root)
-        say(f"{printable(shown)} becomes {place(module)}: {reason}")
+        name = os.path.relpath(source, made.program.root)
+        say(f"{printable(name)} becomes {place(module)}: {reason}")
     for one in made.files:
         for line, reason, anchor in one.report.marks:
-            say(f"{printable(_shown(one.source))}:{line}: {reason} [docs/porting.md#port-{anchor}]")
+            say(f"{printable(shown(one.source))}:{line}: {reason} [docs/porting.md#port-{anchor}]")
     say(summary(made.files))
-
-
-def _shown(path: Path) -> str:
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
 def _compared(

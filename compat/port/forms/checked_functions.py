@@ -75,15 +75,15 @@ def use_called(blocks: Sequence[s.Block]) -> None:
     returned: set[str] = set()
     for node in (node for block in blocks for node in s.walk(block)):
         if isinstance(node, s.Call):
-            calls[str(node.method or _last(node.function))].append(node)
+            calls[str(node.method or s.last_name(node.function))].append(node)
         elif isinstance(node, s.Return):
             returned |= {value.id for value in node.values if isinstance(value, s.Name)}
         for key, value in _put(node):
             values[key].append(value)
             if key in ("overload", "chain"):
-                overloaded.add(_last(value))
+                overloaded.add(s.last_name(value))
     for alias, value in [(key, value) for key in [*values] for value in values[key]]:
-        meant = returned if required(value) else {str(_last(value))} - {alias}
+        meant = returned if required(value) else {str(s.last_name(value))} - {alias}
         for name in meant & named.keys():
             named[str(alias)] += named[name]
     others = {
@@ -106,19 +106,12 @@ def use_called(blocks: Sequence[s.Block]) -> None:
         _only_load(block)
 
 
-def _last(node: s.Node) -> str | None:
-    """Return the name of a variable or field."""
-    found = node.id if isinstance(node, s.Name) else None
-    key = s.constant(node.key) if isinstance(node, s.Index) else found
-    return key if isinstance(key, str) else None
-
-
 def _put(node: s.Node) -> Iterator[tuple[str | None, s.Node]]:
     """Yield the names that a node gives to values."""
     if isinstance(node, (s.Local, s.Assign)):
-        yield from ((_last(target), value) for target, value in s.assigned(node))
+        yield from ((s.last_name(target), value) for target, value in s.assigned(node))
     elif isinstance(node, s.Define):
-        yield _last(node.target), node.function
+        yield s.last_name(node.target), node.function
     elif isinstance(node, s.Field) and isinstance(key := s.constant(node.key), str):
         yield key, node.value
 
@@ -127,31 +120,27 @@ def _found(block: s.Block) -> Iterator[tuple[str, _Checked]]:
     """Yield the functions that argcheck makes in a file, and the names that they are called by:
     of a constructor that of the class.
     """
-    put = [
-        (target, node.values[0])
-        for node in s.walk(block)
-        if isinstance(node, (s.Local, s.Assign)) and (target := s.target(node)) is not None
-    ]
-    own = {_last(target) for target, value in put if required(value) == "argcheck"}
+    put = [pair for node in s.walk(block) if (pair := s.single(node)) is not None]
+    own = {s.last_name(target) for target, value in put if required(value) == "argcheck"}
     classes = {
         name: str(s.constant(value.arguments[0])).rpartition(".")[2]
         for node in s.walk(block)
         for name, value in _put(node)
-        if isinstance(value, s.Call) and _last(value.function) == "class" and value.arguments
+        if isinstance(value, s.Call) and s.last_name(value.function) == "class" and value.arguments
     }
     for target, value in put if own else ():
-        checked, name = _checked(value, own), _last(target)
+        checked, name = _checked(value, own), s.last_name(target)
         if checked is None or name is None:
             continue
         if name == "__init" and isinstance(target, s.Index):
             checked.is_maker = True
-            own_name = _last(target.object)
+            own_name = s.last_name(target.object)
             yield from ((n, checked) for n in {own_name, classes.get(own_name)} if n is not None)
         yield name, checked
 
 
 def _checked(node: s.Node, own: set[str | None]) -> _Checked | None:
-    is_made = isinstance(node, s.Call) and node.method is None and _last(node.function) in own
+    is_made = isinstance(node, s.Call) and node.method is None and s.last_name(node.function) in own
     table = node.arguments[0] if isinstance(node, s.Call) and is_made and node.arguments else None
     if not isinstance(node, s.Call) or not isinstance(table, s.Table):
         return None
@@ -182,7 +171,7 @@ def _checked(node: s.Node, own: set[str | None]) -> _Checked | None:
 def _given(call: s.Call, checked: _Checked) -> list[s.Node]:
     """Return the arguments of a call behind self."""
     has_self = len(checked.names) < len(checked.rules)
-    has_self = has_self and (not checked.is_maker or _last(call.function) == "__init")
+    has_self = has_self and (not checked.is_maker or s.last_name(call.function) == "__init")
     return call.arguments[has_self and call.method is None :]
 
 
@@ -216,7 +205,7 @@ def _may_mean_others(
     may_leave_out = needed < len(given) < most and most - needed > 1
     if len(given) != 1 or isinstance(given[0], s.Table) or not checked.takes_names:
         return may_leave_out
-    own = values[_last(given[0])]
+    own = values[s.last_name(given[0])]
     is_table = needed > 1 or any(isinstance(v, s.Table) and v.fields for v in own)
     return may_leave_out or is_table
 
@@ -262,7 +251,7 @@ def _replace(block: s.Block, made: dict[s.Call, _Checked]) -> None:
             if not isinstance(value, s.Call) or value not in made:
                 continue
             function = node.values[0] = made[value].function
-            _fill_in(made[value], str(_last(target)))
+            _fill_in(made[value], str(s.last_name(target)))
             if isinstance(node, s.Assign):
                 inner.statements[number] = _at(node, s.Define(target, function))
 

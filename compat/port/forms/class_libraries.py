@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from compat.port.know.file_names import required
 from compat.port.know.files import File
+from compat.port.know.shapes import assigned
 from compat.port.read import syntax as s
 
 # What they call a constructor.
@@ -165,21 +166,10 @@ class _Library:
                 node.object = self._parent(inner) or inner
 
     def _shorten(self, block: s.Block) -> None:
-        comments: list[str | None] = []
-        left = []
-        for node in block.statements:
-            node.before[:0], comments = comments, []
-            if self._says_nothing(node):
-                comments = node.before
-            else:
-                left.append(node)
-        block.statements, block.ending[:0] = left, comments
+        for node in filter(self._says_nothing, block.statements[:]):
+            s.drop(node, block)
 
 
 def _assigned(file: File) -> Iterator[tuple[s.Name, s.Node]]:
-    """Yield names that get one value, and the value."""
-    for node in s.walk(file.block):
-        if isinstance(node, (s.Local, s.Assign)) and len(node.values) == 1:
-            target = node.names[0] if isinstance(node, s.Local) else node.targets[0]
-            if isinstance(target, s.Name):
-                yield target, node.values[0]
+    """Yield names that get a value, and the value."""
+    return ((name, value) for name, value in assigned(file.block) if isinstance(name, s.Name))

@@ -27,15 +27,14 @@ def fill_tables(blocks: Sequence[s.Block]) -> None:
 
 
 def _makes_empty(node: s.Statement) -> bool:
-    target = s.target(node)
-    value = node.values[0] if isinstance(node, (s.Local, s.Assign)) and target else None
+    _, value = s.single(node) or (None, None)
     return isinstance(value, s.Table) and not value.fields
 
 
 def _fill(made: s.Statement, block: s.Block, last: dict[str, float]) -> None:
-    owner = s.target(made)
-    assert isinstance(made, (s.Local, s.Assign)) and owner is not None
-    table, name = made.values[0], s.describe(owner)
+    found = s.single(made)
+    assert found is not None
+    table, name = found[1], s.describe(found[0])
     is_seen = not isinstance(made, s.Local)  # by functions that a value calls
     entries = list(_entries(name, block.statements[block.statements.index(made) + 1 :], is_seen))
     if "…" in name or len(entries) < last[name] or not isinstance(table, s.Table):
@@ -59,7 +58,7 @@ def _entries(name: str, statements: Sequence[s.Statement], is_seen: bool) -> Ite
             return
         inside = list(s.walk(node.values[0]))
         is_next = s.describe(target.object) == name and s.constant(target.key) == number
-        is_nil = isinstance(node.values[0], s.Constant) and node.values[0].value is None
+        is_nil = s.is_nil(node.values[0])
         if not is_next or is_nil or any(s.describe(part) == name for part in inside):
             return
         if is_seen and any(map(_may_look, inside)):

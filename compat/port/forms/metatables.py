@@ -42,12 +42,10 @@ def use_own_metatables(blocks: Sequence[s.Block]) -> None:
 
 def _made(node: s.Node) -> Variable | None:
     """Return the variable that a statement makes an empty table, and nobody something else."""
-    name = s.target(node)
-    if not isinstance(node, (s.Local, s.Assign)) or not isinstance(name, s.Name):
-        return None
-    table, variable = node.values[0], name.variable
-    is_empty = isinstance(table, s.Table) and not table.fields and len(variable.writes) == 1
-    return variable if is_empty else None
+    name, table = s.single(node) or (None, None)
+    is_empty = isinstance(table, s.Table) and not table.fields
+    is_only = isinstance(name, s.Name) and len(name.variable.writes) == 1
+    return name.variable if isinstance(name, s.Name) and is_only and is_empty else None
 
 
 def _index(table: s.Table) -> s.Name | None:

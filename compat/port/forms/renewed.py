@@ -51,7 +51,7 @@ def _renews(node: s.Assign, declared: dict[Variable, s.Node]) -> bool:
 
 def _counts_on(value: s.Node, variables: set[Variable]) -> bool:
     """Return whether a value is one of variables with something added, or nil, which frees it."""
-    if isinstance(value, s.Constant) and value.value is None:
+    if s.is_nil(value):
         return True
     while isinstance(value, s.Binary):
         value = value.left
@@ -74,12 +74,7 @@ def _forget(before: s.Node, name: s.Name, node: s.Assign) -> None:
 
 def _drop_empty(block: s.Block) -> None:
     """Take away declarations of no names; their comments stay."""
-    kept: list[s.Statement] = []
-    comments: list[str | None] = []
-    for node in block.statements:
-        node.before, comments = [*comments, *node.before], []
+    for node in block.statements[:]:
         if isinstance(node, s.Local) and not node.names:
-            comments = [*node.before, *([node.after] if node.after else [])]
-        else:
-            kept.append(node)
-    block.statements, block.ending = kept, [*comments, *block.ending]
+            node.before += [node.after] if node.after else []
+            s.drop(node, block)

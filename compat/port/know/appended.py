@@ -47,7 +47,7 @@ def _filling(body: s.Block, counter: s.Name, empty: set[object]) -> Iterator[s.N
     for node in body.statements:
         if any(isinstance(n, s.Jump) for n in s.walk(node)):
             return
-        target = node.targets[0] if isinstance(node, s.Assign) and len(node.targets) == 1 else None
+        target = s.target(node)
         if not isinstance(target, s.Index):
             continue
         table, key = place_of(target.object), target.key

@@ -9,7 +9,7 @@ from compat import nn
 from compat.port.know.files import GETTER, Class
 from compat.port.know.registry import expression
 from compat.port.know.scopes import FunctionScope
-from compat.port.know.shapes import counts_up, is_open
+from compat.port.know.shapes import counts_up, is_open, next_of
 from compat.port.know.types import (
     FROM_LUA,
     NUMBERS,
@@ -113,7 +113,7 @@ def _made(known: Inference, node: s.Table) -> Type:
                 root.uses.add("trimmed")
             if i == len(node.fields) - 1 and any(Kind.NIL in kind.atoms for kind in kinds):
                 root.uses.add("nil at its end")
-            elif isinstance(entry.value, s.Constant) and entry.value.value is None:
+            elif s.is_nil(entry.value):
                 root.uses.add("nil inside")
         else:
             kinds = [known.type(entry.value)]
@@ -207,11 +207,8 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
 
 def _is_next(known: Inference, key: s.Node, table: Table) -> bool:
     """Return whether a key is ``#t + 1`` of the table itself."""
-    if not isinstance(key, s.Binary) or key.operator != "+":
-        return False
-    is_one = isinstance(key.right, s.Constant) and key.right.value == 1
-    length = key.left if isinstance(key.left, s.Unary) and key.left.operator == "#" else None
-    return is_one and length is not None and known.type(length.operand).shape is table
+    own = next_of(key)
+    return own is not None and known.type(own).shape is table
 
 
 def may_be_outside(known: Inference, key: s.Node) -> bool:

@@ -14,7 +14,7 @@ from compat.port.know.causes import OF_PACKAGE
 from compat.port.know.file_names import required
 from compat.port.know.library_calls import OF_LISTS
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import is_name
+from compat.port.know.shapes import is_name, length_of
 from compat.port.know.types import Kind, Table, Type, tensor
 from compat.port.library import function_results, results, tensors
 from compat.port.read import syntax as s
@@ -288,9 +288,7 @@ def _measured(known: Inference, node: s.Node) -> Iterator[s.Node]:
         own = s.describe(node.object)
         last = node.key.operand if isinstance(node.key, s.Unary) else None
         parts += [node.key] if last is not None and s.describe(last) == own != "…" else []
-    for part in parts:
-        if isinstance(part, s.Unary) and part.operator == "#":
-            yield part.operand
+    yield from filter(None, map(length_of, parts))
 
 
 def _is_of_lua(known: Inference, node: s.Node) -> bool:

@@ -28,7 +28,7 @@ def kept_between_steps(file: File, types: Inference) -> dict[s.Statement, str]:
     for node in s.walk(file.block):
         if isinstance(node, s.Block):
             found |= _read_behind_next(node, types)
-        elif isinstance(node, (s.While, s.Repeat, s.ForRange, s.ForEach)):
+        elif isinstance(node, s.LOOPS):
             found |= _gathered(node, types)
     goes_back = any(
         isinstance(n, s.Call) and n.method in BACKWARD

@@ -14,7 +14,6 @@ from compat.port.know.inference import Inference
 from compat.port.know.scopes import FunctionScope
 from compat.port.read import syntax as s
 
-_LOOPS = (s.While, s.Repeat, s.ForRange, s.ForEach)
 # Who calls the functions that it is given before it returns.
 _AT_ONCE = {"pcall", "xpcall", "table.sort", "string.gsub"}
 _METHODS_AT_ONCE = {"apply", "map", "gsub", "applyToModules", "replace"}
@@ -30,7 +29,7 @@ def box(file: File, types: Inference) -> None:
         if name is not None and function is not None
         and name.variable in file.scopes.of_function[function].used
     }  # fmt: skip
-    loops = [n for n in s.walk(file.block) if isinstance(n, _LOOPS)]
+    loops = [n for n in s.walk(file.block) if isinstance(n, s.LOOPS)]
     changes: dict[s.Node, s.Node] = {}
     for node in s.walk(file.block):
         if isinstance(node, s.Assign):
@@ -106,9 +105,7 @@ def _named(node: s.Node) -> tuple[s.Name | None, s.Function | None]:
     """Return the variable that a statement gives a function, and the function."""
     if isinstance(node, s.Define) and isinstance(node.target, s.Name):
         return node.target, node.function
-    if isinstance(node, (s.Local, s.Assign)) and len(node.values) == 1:
-        target = node.names[0] if isinstance(node, s.Local) else node.targets[0]
-        value = node.values[0]
-        if isinstance(target, s.Name) and isinstance(value, s.Function):
-            return target, value
+    target, value = s.single(node) or (None, None)
+    if isinstance(target, s.Name) and isinstance(value, s.Function):
+        return target, value
     return None, None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import may_end
+from compat.port.know.shapes import length_of, may_end
 from compat.port.know.types import NUMBERS, Kind
 from compat.port.read import syntax as s
 
@@ -180,12 +180,8 @@ def _measured(node: s.Node) -> tuple[s.Name, int] | None:
     """``#x == 3``."""
     if not isinstance(node, s.Binary) or node.operator != "==":
         return None
-    length, number = node.left, node.right
-    if not isinstance(length, s.Unary) or length.operator != "#":
-        return None
-    if not isinstance(length.operand, s.Name) or not isinstance(number, s.Constant):
-        return None
-    return (length.operand, number.value) if isinstance(number.value, int) else None
+    subject, number = length_of(node.left), s.constant(node.right)
+    return (subject, number) if isinstance(subject, s.Name) and isinstance(number, int) else None
 
 
 def filled(block: s.Block) -> Iterator[s.Call]:
@@ -210,8 +206,8 @@ def _tests(node: s.Statement) -> list[s.Node]:
 def _measured_lists(node: s.Node) -> Iterator[s.Node]:
     """Yield what ``#x`` and ``ipairs(x)`` ask for the length of."""
     for part in s.walk(node):
-        if isinstance(part, s.Unary) and part.operator == "#":
-            yield part.operand
+        if (own := length_of(part)) is not None:
+            yield own
         elif isinstance(part, s.Call) and part.arguments and s.describe(part.function) == "ipairs":
             yield part.arguments[0]
 
@@ -275,6 +271,6 @@ def _reads(variable: Variable, part: s.Node) -> list[s.Name]:
     assigned = {name: n.end for n in inside if isinstance(n, s.Assign) for name in n.targets}
     writes = [name for name, _ in variable.writes if name in inside]
     end = min((assigned.get(name, name.start) for name in writes), default=1 << 60)
-    loops = (n for n in inside if isinstance(n, (s.While, s.Repeat, s.ForRange, s.ForEach)))
+    loops = (n for n in inside if isinstance(n, s.LOOPS))
     end = min((loop.start for loop in loops if loop.start < end <= loop.end), default=end)
     return [n for n, _ in variable.reads if n in inside and n.start < end]

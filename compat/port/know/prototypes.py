@@ -125,9 +125,9 @@ class _Look:
 
     def _calls_of(self, define: s.Define) -> Iterator[list[s.Node]]:
         """Yield the arguments of calls of a function, or of what has its name."""
-        name = _last(define.target)
+        name = s.last_name(define.target)
         for call in self.calls:
-            if _last(call) == name:
+            if (call.method or s.last_name(call.function)) == name:
                 yield [call.function] * bool(call.method) + call.arguments
 
     def names(self, variable: Variable) -> set[object]:
@@ -231,13 +231,6 @@ class _Look:
                 has = {str(s.constant(field.key)): field.value for field in meta.fields}
             is_one = isinstance(table, s.Name) or has.keys() == {"__index"}
             yield variable, has.get("__index"), is_one and has.keys() <= {"__index", "__call"}
-
-
-def _last(node: s.Node) -> object:
-    """Return the name of what is called or defined, without what has it."""
-    if isinstance(node, s.Call):
-        return node.method or _last(node.function)
-    return s.constant(node.key) if isinstance(node, s.Index) else getattr(node, "id", None)
 
 
 def _names_in(node: s.Node) -> list[s.Name]:

@@ -83,6 +83,24 @@ def assigned(block: s.Block) -> Iterator[tuple[s.Node, s.Node]]:
     return (pair for node in s.walk(block) for pair in s.assigned(node))
 
 
+def length_of(node: s.Node | None) -> s.Node | None:
+    """Return ``t`` of ``#t``."""
+    return node.operand if isinstance(node, s.Unary) and node.operator == "#" else None
+
+
+def next_of(key: s.Node) -> s.Node | None:
+    """Return ``t`` of the key ``#t + 1``."""
+    if not isinstance(key, s.Binary) or key.operator != "+" or s.constant(key.right) != 1:
+        return None
+    return length_of(key.left)
+
+
+def is_same(node: s.Node | None, other: s.Node) -> bool:
+    """Return whether two expressions are the same variable, or the same field of one."""
+    shown = s.describe(other)
+    return node is not None and s.describe(node) == shown and "…" not in shown
+
+
 def place_of(node: s.Node) -> object:
     """Return what tells a place from others: its variable, or the text of an entry."""
     return node.variable if isinstance(node, s.Name) else s.describe(node)
@@ -204,8 +222,7 @@ def _loop_ends(block: s.Block) -> Iterator[tuple[Variable, str]]:
     """Yield the variables of loops, and the tables with which they end, where the text shows it."""
     for node in s.walk(block):
         if isinstance(node, s.ForRange):
-            end = node.last
-            measured = end.operand if isinstance(end, s.Unary) and end.operator == "#" else None
+            measured = length_of(node.last)
             yield node.name.variable, s.describe(measured) if measured else ""
         elif isinstance(node, s.ForEach):
             call = node.values[0]
@@ -320,7 +337,7 @@ def may_end(block: s.Block) -> bool:
 
 def _breaks(node: s.Node) -> bool:
     """Return whether a statement may end the loop that it stands in."""
-    if isinstance(node, (s.While, s.Repeat, s.ForRange, s.ForEach, s.Function)):
+    if isinstance(node, (*s.LOOPS, s.Function)):
         return False
     if isinstance(node, s.Jump):
         return True

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 from compat.port.read import syntax as s
 
@@ -250,8 +250,24 @@ def tensor(dtypes: Iterable[str] = (), dims: Iterable[int] = (-1,)) -> Type:
     return made
 
 
+class _Merging:
+    """Facts that may become one with others: ``into`` has them from then on."""
+
+    into: Any = None
+
+    def root(self: _M) -> _M:
+        """Return what has the facts of all that have become one with this."""
+        found = self
+        while found.into is not None:
+            found = found.into
+        return found
+
+
+_M = TypeVar("_M", bound=_Merging)
+
+
 @dataclass(eq=False)
-class Table:
+class Table(_Merging):
     """Tables that meet in one variable: how they are used, and what is in them."""
 
     keys: set[str] = field(default_factory=set)  # next, int, name, float, other
@@ -266,15 +282,7 @@ class Table:
     leaps: set[float] = field(default_factory=set)  # those of which the one before came not first
     meta: Type = field(default_factory=Type)  # its metatable
     klass: Any = None
-    into: Table | None = None
     choice: Signature = field(default_factory=lambda: Signature())  # any of its functions
-
-    def root(self) -> Table:
-        """Return the representative of all types that are equal to this one."""
-        table = self
-        while table.into is not None:
-            table = table.into
-        return table
 
     def unify(self, other: Table) -> None:
         """Have two be one.
@@ -355,7 +363,7 @@ class Table:
             if isinstance(last, s.Call):
                 return None
             values = [f.value for f in node.fields]
-            while values and isinstance(values[-1], s.Constant) and values[-1].value is None:
+            while values and s.is_nil(values[-1]):
                 values.pop()
             lengths.append(len(values) - isinstance(last, s.Vararg))
         return min(lengths)
@@ -376,9 +384,8 @@ class Table:
             return False
         if "filled" in self.uses and "int" not in keys and "deleted" not in self.uses:
             return True
-        return bool(keys & {"next", "list"}) or bool(
-            self.uses & {"ipairs", "append", "list", "from its end"}
-        )
+        is_used_so = self.uses & {"ipairs", "append", "list", "from its end"}
+        return bool(keys & {"next", "list"} or is_used_so)
 
     @property
     def is_dict(self) -> bool:
@@ -399,7 +406,7 @@ def list_of(kind: Type) -> Type:
 
 
 @dataclass(eq=False)
-class Signature:
+class Signature(_Merging):
     """Functions that meet in one variable: what they take and give."""
 
     parameters: list[Type] = field(default_factory=list)
@@ -409,7 +416,6 @@ class Signature:
     other: dict[int, Type] = field(default_factory=lambda: defaultdict(Type))
     by_node: dict[Any, set[int]] = field(default_factory=dict)  # counts; -1: any; None: Lua's
     nodes: list[Any] = field(default_factory=list)
-    into: Signature | None = None
     calls: set[int] = field(default_factory=set)  # how many arguments it is called with
     escapes: bool = False
     is_hook: bool = False  # called by nn, with all the arguments that it has for such a method
@@ -419,13 +425,6 @@ class Signature:
     spreads: bool = False  # whether somebody takes all results, however many there are
     choices: list[Signature] = field(default_factory=list)  # it is one of these, which stay apart
     taken: Table | None = None  # its arguments by name, if argcheck made it
-
-    def root(self) -> Signature:
-        """Return the representative of all types that are equal to this one."""
-        signature = self
-        while signature.into is not None:
-            signature = signature.into
-        return signature
 
     def unify(self, other: Signature) -> None:
         """Have two be one."""
@@ -439,12 +438,8 @@ class Signature:
         a.by_node |= {node: a.by_node.get(node, set()) | b.by_node[node] for node in b.by_node}
         a.nodes += b.nodes
         a.calls |= b.calls
-        a.escapes |= b.escapes
-        a.spreads |= b.spreads
-        a.gets_nil |= b.gets_nil
-        a.is_tried |= b.is_tried
-        a.is_job |= b.is_job
-        a.is_hook |= b.is_hook
+        for flag in ("escapes", "gets_nil", "is_hook", "is_job", "is_tried", "spreads"):
+            setattr(a, flag, getattr(a, flag) or getattr(b, flag))
         for i, kind in enumerate(b.parameters):
             a.parameter(i).join(kind)
         for i, kind in enumerate(b.results):

@@ -80,9 +80,8 @@ def follow(paths: Sequence[str | os.PathLike[str]], places: Sequence[str] = ()) 
         if path in tried:
             continue
         tried.add(path)
-        shown = _shown(path, search.home)
         try:
-            source = first if folder is None and path == first.path else read(path, shown)
+            source = first if folder is None and path == first.path else read(path, shown(path))
         except PortError as error:
             if path not in from_folders or "tree-sitter" in str(error):
                 raise
@@ -223,7 +222,7 @@ def _texts(source: Source) -> list[str]:
     return list(dict.fromkeys(v for v in constants if isinstance(v, str) and _NAME.fullmatch(v)))
 
 
-def _shown(path: Path, home: Path) -> str:
+def shown(path: Path) -> str:
     """Return a path as messages have it: from where the user is, if it is below."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -302,12 +302,27 @@ class Label(Statement):
     name: str
 
 
-def target(node: Node | None) -> Name | Index | None:
-    """Return the only thing that an assignment of one value puts it into."""
+def last_name(node: Node) -> str | None:
+    """Return the name of a variable, or of a field."""
+    found = constant(node.key) if isinstance(node, Index) else getattr(node, "id", None)
+    return found if isinstance(found, str) else None
+
+
+def single(node: Node | None) -> tuple[Name | Index, Node] | None:
+    """Return the only thing that a declaration or assignment sets, and the only value."""
     if not isinstance(node, (Local, Assign)) or not len(node.targets) == len(node.values) == 1:
         return None
     only = node.targets[0]
-    return only if isinstance(only, (Name, Index)) else None
+    return (only, node.values[0]) if isinstance(only, (Name, Index)) else None
+
+
+def target(node: Node | None) -> Name | Index | None:
+    """Return the only thing that an assignment of one value puts it into."""
+    only, _ = single(node) or (None, None)
+    return only
+
+
+LOOPS = (While, Repeat, ForRange, ForEach)
 
 
 def assigned(node: Node) -> list[tuple[Node, Node]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from compat.port.know.shapes import is_name, is_open, is_self
+from compat.port.know.shapes import is_name, is_open, is_same, is_self, next_of
 from compat.port.know.types import Kind, Type
 from compat.port.library import packages, rules
 from compat.port.library.results import METHODS
@@ -187,7 +187,7 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     is_class = draft.types.class_of(target.object) or getattr(owner, "is_class", False)
     if name == "__index" and is_class:
         return
-    is_nil = isinstance(value_node, s.Constant) and value_node.value is None
+    is_nil = s.is_nil(value_node)
     if is_nil and _delete(target, draft):
         return
     kind = draft.types.owner(target.object)
@@ -323,13 +323,7 @@ def store_code(target: s.Index, value: Code, draft: Draft, may_be_nil: bool = Fa
     if kind.only(Kind.TABLE) and shape is not None and shape.is_list:
         key = target.key
         written = draft.types.facts.get((draft.file.path, key.start, -key.end))
-        appends = (
-            isinstance(key, s.Binary)
-            and key.operator == "+"
-            and isinstance(key.right, s.Constant)
-            and key.right.value == 1
-            and is_length_of(key.left, target.object)
-        )
+        appends = is_same(next_of(key), target.object)
         is_filled = key in draft.types.appended and "filled" in shape.uses and not written
         was_added = written == ["append"] and not may_be_nil
         if appends or is_filled or was_added:

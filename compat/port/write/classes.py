@@ -120,14 +120,14 @@ def _constants(made: s.Statement, klass: Class, draft: Draft) -> dict[str, s.Ass
     for node in statements[statements.index(made) + 1 :]:
         if node in klass.methods.values() or own_index(node) is klass.variable:
             continue
-        target = node.targets[0] if isinstance(node, s.Assign) and len(node.targets) == 1 else None
+        target = s.target(node)
         if not isinstance(target, s.Index) or draft.types.class_of(target.object) is not klass:
             break
         assert isinstance(node, s.Assign)
         name, value = s.constant(target.key), node.values[0]
         value = value.operand if isinstance(value, s.Unary) else value
         is_field = is_name(name) and name not in klass.methods and name not in found
-        if not is_field or name[:2] == "__" or s.constant(value) is None or len(node.values) > 1:
+        if not is_field or name[:2] == "__" or s.constant(value) is None:
             break
         found[name] = node
     return found
@@ -214,7 +214,7 @@ def _always_set(block: s.Block) -> set[object]:
             found |= {s.constant(t.key) for t in targets if s.describe(t) not in asked}
         elif isinstance(node, s.If) and node.clauses[-1][0] is None:
             found |= set.intersection(*(_always_set(body) for _, body in node.clauses))
-        elif isinstance(node, (s.While, s.Repeat, s.ForRange, s.ForEach, s.Scope)):
+        elif isinstance(node, (*s.LOOPS, s.Scope)):
             found |= _always_set(node.body)
     return found
 

@@ -176,7 +176,7 @@ def equality(node: s.Binary, draft: Draft) -> Code:
     gave = [n for n in names if isinstance(n, s.Name) and n.variable in draft.types.metatables]
     if len(names) == 2 and len(gave) == 1:
         return Code("False" if positive else "True")  # in Lua a class and its metatable are two
-    nothing = isinstance(right, s.Constant) and right.value is None
+    nothing = s.is_nil(right)
     given = (is_given(left, draft) or strings.found(left, draft)) if nothing else None
     if given is not None:
         return code.negated(given) if positive else given

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from compat.lua_tables import attribute
 from compat.port.know.files import GETTER, Class
-from compat.port.know.shapes import counts_up, is_name, is_open, is_self, set_names
+from compat.port.know.shapes import (
+    counts_up,
+    is_name,
+    is_open,
+    is_same,
+    is_self,
+    length_of,
+    set_names,
+)
 from compat.port.know.types import NUMBERS, Kind, Table, Type
 from compat.port.library import packages
 from compat.port.library.results import METHODS
@@ -39,7 +47,7 @@ def table(node: s.Table, draft: Draft, hint: str) -> Code:
         return Code("[]" if shape.is_list else "{}")
     if shape.is_list and (all(f.key is None for f in node.fields) or counts_up(node)):
         values = [f.value for f in node.fields]
-        while values and isinstance(values[-1], s.Constant) and values[-1].value is None:
+        while values and s.is_nil(values[-1]):
             values.pop()  # a nil at the end is no entry
         if values and len(values) < len(node.fields) and is_open(values[-1]):
             values[-1] = s.Paren(values[-1])  # one value, as nil comes behind it
@@ -354,10 +362,7 @@ def _of_table(
 
 def is_length_of(key: s.Node, owner: s.Node) -> bool:
     """Return whether a key is ``#owner``."""
-    if not isinstance(key, s.Unary) or key.operator != "#":
-        return False
-    named = s.describe(owner)
-    return s.describe(key.operand) == named and "…" not in named
+    return is_same(length_of(key), owner)
 
 
 def made_nil(owner: Type, draft: Draft) -> set[object]:

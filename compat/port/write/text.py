@@ -6,6 +6,7 @@ import re
 
 from compat.port.know.files import Class
 from compat.port.know.prototypes import names
+from compat.port.know.shapes import length_of
 from compat.port.know.types import Kind
 from compat.port.read import syntax as s
 from compat.port.write import code
@@ -142,9 +143,8 @@ def grows(node: s.Node, draft: Draft) -> bool:
 
 def may_be_sizes(node: s.Node, draft: Draft) -> bool:
     """Return whether ``node`` is ``#x`` of what may be a tensor."""
-    if not isinstance(node, s.Unary) or node.operator != "#":
-        return False
-    return draft.types.type(node.operand).may(Kind.TENSOR)
+    subject = length_of(node)
+    return subject is not None and draft.types.type(subject).may(Kind.TENSOR)
 
 
 def _put_together(node: s.Node) -> list[s.Node]:
