@@ -131,6 +131,14 @@ IDIOMS = [
         "local t = {'a'}\nfor _, v in ipairs(t) do print(v) end",
         't = ["a"]\nfor v in t:\n    print(v)',
     ),
+    (
+        "local t = {made = {2, 3}}\nlocal v = t.made[#t.made]",
+        't = {"made": [2, 3]}\nv = t["made"][-1]',
+    ),
+    (
+        "local t = {made = {2, 3}}\nt.made[#t.made] = nil",
+        't = {"made": [2, 3]}\ndel t["made"][-1:]',
+    ),
     ("local n = 3\nlocal s = 'n' .. n", 'n = 3\ns = f"n{n}"'),
     ("local x = torch.zeros(2, 3)\nx:add(1)", "x = torch.zeros(2, 3)\nx.add_(1)"),
     (
