@@ -13,12 +13,32 @@ def appended(block: s.Block) -> Iterator[s.Name]:
     """Yield the keys that a loop from 1 on, or through ``ipairs``, fills a new table with: ``t =
     {}``, ``t[i] = …``.
     """
+    for loop, empty in _loops(block):
+        counter = _counter(loop)
+        if counter is not None:
+            yield from _filling(loop.body, counter, empty)
+
+
+def begun_late(block: s.Block) -> Iterator[s.Name]:
+    """Yield the keys under which a loop that does not begin at 1 puts entries into a new table."""
+    for loop, empty in _loops(block):
+        if not isinstance(loop, s.ForRange) or s.constant(loop.first) == 1:
+            continue
+        for node in s.walk(loop.body):
+            for target in node.targets if isinstance(node, s.Assign) else ():
+                if isinstance(target, s.Index) and place_of(target.object) in empty:
+                    key = target.key
+                    if isinstance(key, s.Name) and key.variable is loop.name.variable:
+                        yield key
+
+
+def _loops(block: s.Block) -> Iterator[tuple[s.ForRange | s.ForEach, set[object]]]:
+    """Yield each loop with the tables that are still empty before it."""
     for part in s.walk(block):
         empty: set[object] = set()  # tables that were made in this block and not used since
         for node in part.statements if isinstance(part, s.Block) else ():
-            counter = _counter(node)
-            if isinstance(node, (s.ForRange, s.ForEach)) and counter is not None:
-                yield from _filling(node.body, counter, empty)
+            if isinstance(node, (s.ForRange, s.ForEach)):
+                yield node, empty
             made = _made_empty(node)
             empty -= {n.variable for n in s.walk(node) if isinstance(n, s.Name)}
             empty = {table for table in empty if isinstance(table, Variable)} | made
@@ -32,13 +52,13 @@ def _made_empty(node: s.Statement) -> set[object]:
     }
 
 
-def _counter(loop: s.Statement) -> s.Name | None:
+def _counter(loop: s.ForRange | s.ForEach) -> s.Name | None:
     """Return the variable of a loop that is 1, 2, 3 and so on."""
     if isinstance(loop, s.ForRange):
         return loop.name if loop.step is None and s.constant(loop.first) == 1 else None
-    call = loop.values[0] if isinstance(loop, s.ForEach) else None
+    call = loop.values[0]
     is_list = isinstance(call, s.Call) and s.describe(call.function) == "ipairs"
-    return loop.names[0] if isinstance(loop, s.ForEach) and is_list else None
+    return loop.names[0] if is_list else None
 
 
 def _filling(body: s.Block, counter: s.Name, empty: set[object]) -> Iterator[s.Name]:

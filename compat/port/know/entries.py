@@ -166,6 +166,8 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
             table.uses.add("sparse")
         if (isinstance(key, s.Name) and key.variable in known.falling) or _is_shuffled(known, key):
             table.uses.add("from its end")
+        if key in known.begun_late:
+            table.uses.add("begun late")
         left = getattr(key, "left", None)  # of t - 1, which is 0 at last
         is_low = isinstance(key, s.Name) or getattr(left, "variable", None) in known.falling
         if is_low and may_be_outside(known, key):

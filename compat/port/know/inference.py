@@ -22,7 +22,7 @@ from compat.port.know import (
     statements,
     values,
 )
-from compat.port.know.appended import appended
+from compat.port.know.appended import appended, begun_late
 from compat.port.know.cuts import cut
 from compat.port.know.file_names import loads_by_name, of_no_name
 from compat.port.know.files import Class, File
@@ -188,6 +188,7 @@ class Inference:
         self.nil_at_times: set[s.Vararg] = set()  # ``...`` that a function gives nil for
         self.returns: list[tuple[Signature, set[int]]] = []  # of the functions around
         self.appended: set[s.Name] = set()  # keys that a loop fills a new table with
+        self.begun_late: set[s.Name] = set()  # the same, by a loop that does not begin at 1
         self.given_owner: set[object] = set()  # f of ``x.f(x, …)``
         self.own_methods: dict[object, list[s.Function]] = {}  # in tables and classes, by name
         self.firsts: dict[Variable, int] = {}  # the least that loops count
@@ -267,6 +268,7 @@ class Inference:
         self.lengths |= lengths
         self.behind_tests |= behind_tests(block)
         self.appended |= set(appended(block))
+        self.begun_late |= set(begun_late(block))
         self.filled |= set(filled(block))
         self.followed |= set(followed(block))
         self.last_added |= last_added(block)

@@ -14,6 +14,7 @@ WHOLE = {"Long", "Int", "Short", "Byte", "Char"}
 # Methods of objects of compat's; ``table`` has the words.
 _METHODS = Rules("""
 getParameters -> t1d,t1d; parameters -> list of t,list of t; findModules -> list of m,list of m
+farFrr -> t1d,t1d,t1d,t1d
 type|string -> s; size -> i; batchAdd|updateValids|writeObject|option|text|argument|log -> nil
 zeroGradParameters|updateParameters|accGradParameters|training|evaluate|apply -> nil
 applyToModules|insert|remove|setNames|style|plot|addjob|synchronize|dojob -> nil

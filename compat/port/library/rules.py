@@ -206,7 +206,7 @@ def _text(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
     # A norm in single precision is too small by 1e-4 of some million elements.
     is_rough = rule.name == "norm" and any(_IN_SINGLE.search(f.source) for f in draft.types.files)
     others = {"?", "Default"} if draft.types.may_be_float or is_rough else set()
-    may_be_float = dtypes <= {"Float", *others}
+    may_be_float = not dtypes or bool(dtypes & {"Float", *others})
     if may_be_float and rule.result == "n" and rule.name in _SUMS:
         return re.sub(r"^\{([01])\.\}", r"{\1.}.double()", rule.text)
     if rule.name in _TO_CPU and owner is not None and not arguments and _may_be_away(owner, draft):

@@ -263,8 +263,10 @@ def original_typename(owner: Original) -> str | None:
     return found
 
 
-def original_entries(owner: Original) -> list[tuple[Any, Any]]:
+def original_entries(owner: Original | Package) -> list[tuple[Any, Any]]:
     """Return what Lua's ``pairs`` goes through."""
+    if isinstance(owner, Package):
+        return [(key, owner[key]) for key, _ in original_entries(owner.as_original())]
     keys, values = called(function_of(_ENTRIES), owner)
     return list(zip(keys, values, strict=True))
 
@@ -312,6 +314,10 @@ class Package:
             found = found.as_package()
         is_of_c = isinstance(found, Original) and self.__name__.startswith("ffi.")
         return _Function(found) if is_of_c or (callable(found) and not is_open) else found
+
+    def as_original(self) -> Original:
+        """Return its table."""
+        return Original(function_of(f"function() return {self._found()} end")())
 
     def _found(self) -> str:
         if self.__name__ in _EXPRESSIONS:

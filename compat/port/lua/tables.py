@@ -13,7 +13,14 @@ from compat.cmdline import Options
 from compat.lua_tables import List, MixedTable, attribute, field, items
 from compat.port.lua import kinds
 from compat.port.lua.objects import Object
-from compat.port.lua.runtime import Original, Storage, called, function_of, original_entries
+from compat.port.lua.runtime import (
+    Original,
+    Package,
+    Storage,
+    called,
+    function_of,
+    original_entries,
+)
 from compat.port.lua.tensors import Pointer, element, selected
 from compat.port.lua.text import Error, tostring
 from compat.port.lua.values import Steps, adjust, array_size, border, first, truth
@@ -277,8 +284,8 @@ def index(t: Any, key: Any) -> Any:
                     else index(handler, key)
                 )
         return found
-    if isinstance(t, (List, dict)):
-        return t.get(key)
+    if isinstance(t, (List, dict)):  # in a plain dict no table is a key
+        return None if isinstance(key, (list, dict)) else t.get(key)
     if isinstance(t, list):
         return _entry(t, key)
     if isinstance(t, torch.Size):
@@ -401,7 +408,7 @@ def pairs(t: Any) -> Steps:
         found = list(items(t))
     elif kinds.is_of_lua(t):
         found = t.items()
-    elif isinstance(t, Original):
+    elif isinstance(t, (Original, Package)):
         found = original_entries(t)
     elif isinstance(t, type):
         names = [(METAMETHODS.get(name, name), name) for name in vars(t)]

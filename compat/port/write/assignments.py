@@ -318,8 +318,8 @@ def store_code(target: s.Index, value: Code, draft: Draft, may_be_nil: bool = Fa
         return
     shape = kind.shape
     is_leap = shape is not None and s.constant(target.key) in shape.leaps - {1}
-    falls = shape is not None and "from its end" in shape.uses
-    pads = ", pads=True" if falls or is_leap else ""
+    is_late = shape is not None and shape.uses & {"from its end", "begun late"}
+    pads = ", pads=True" if is_late or is_leap else ""
     if kind.only(Kind.TABLE) and shape is not None and shape.is_list:
         key = target.key
         written = draft.types.facts.get((draft.file.path, key.start, -key.end))

@@ -350,6 +350,8 @@ def _of_table(
     is_told = (shape.made and shape.keys) or was_seen or "sparse" in shape.uses
     if shape.is_list or (key_kind.is_number and not is_told):  # list or dict, nobody knows
         return None
+    if not is_prefix and key_kind.atoms & {Kind.TABLE, Kind.OPTIONS}:  # no keys of a dict
+        return None
     key, name = draft.value(node.key), s.constant(node.key)
     certain = isinstance(name, str) and name in shape.always and "deleted" not in shape.uses
     # Keys that are data may be others in another run.

@@ -899,3 +899,15 @@ local function told(k)
   if v == 'w' then print('w') else print('else ' .. tostring(v)) end
 end
 told('x') told('y')
+-- # a function of the program's or one of math's, and all of math's
+local env = {sq = function(v) return v * v end, x = 3}
+local function use(name, n)
+  local args = {}
+  for i = n, 1, -1 do args[i] = i + 1 end
+  return (env[name] or math[name])(unpack(args))
+end
+print(use('sq', 1), use('max', 3), use('sq', 2))
+local names = {}
+for k, f in pairs(math) do if type(f) == 'function' and #k == 3 and k ~= 'pow' then names[#names + 1] = k end end
+table.sort(names)
+print(table.concat(names, ' '))

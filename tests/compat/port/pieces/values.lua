@@ -2313,3 +2313,56 @@ local function get(t, k)
   return x
 end
 print(get({a = 1}, 'a'), get({}, 'b'), #log)
+-- # lists that loops begin to fill behind their first entry
+torch.manualSeed(2)
+local function crossed(a, b, i, j)
+  local child, used = {}, {}
+  for k = i, j do child[k] = a[k] used[a[k]] = true end
+  local at = 1
+  for _, v in ipairs(b) do
+    if not used[v] then
+      while child[at] do at = at + 1 end
+      child[at] = v
+    end
+  end
+  return child
+end
+local function rest(a, i, j)
+  local child = {}
+  for k = i, j do child[k] = a[k] end
+  for k = 1, #a do if k < i or k > j then child[k] = -a[k] end end
+  return child
+end
+print(table.concat(crossed({1, 2, 3, 4, 5}, {5, 4, 3, 2, 1}, 2, 3), ' '), table.concat(rest({1, 2, 3, 4}, 3, 4), ' '))
+local s = {}
+for i = 2, 4 do s[i] = 'v' .. i end
+s[1] = 'first'
+for i, v in ipairs(s) do io.write(i, v, ' ') end print(#s)
+-- # sums of tensors of two types
+torch.setdefaulttensortype('torch.FloatTensor')
+local function total(t) return ('%.4f'):format(t:sum()) end
+torch.manualSeed(3)
+print(total(torch.rand(5000)), total(torch.rand(100):double()), total(torch.LongTensor{3, 4}))
+torch.setdefaulttensortype('torch.DoubleTensor')
+-- # what a confusion matrix gives
+require 'optim'
+local c = optim.ConfusionMatrix(2)
+c:add(1, 1) c:add(2, 1) c:add(2, 2)
+print(c:farFrr())
+local frr, far = c:farFrr()
+print(frr[1], far[2], select('#', c:farFrr()))
+-- # a table is no key of a plain table
+local special = {quote = function(x) return x[2] end}
+local function eval(x, env)
+  if type(x) == 'number' then return x end
+  if type(x) == 'string' then return env[x] end
+  local s = special[x[1]]
+  if s then return s(x) end
+  local f, args = eval(x[1], env), {}
+  for i = 2, #x do args[i - 1] = eval(x[i], env) end
+  return f(unpack(args))
+end
+local env = {add = function(a, b) return a + b end, get = function(x) return env.add end, x = 4}
+print(eval({'add', 1, 'x'}, env), eval({'quote', 'y'}, env))
+env.make = function() return env.add end
+print(eval({{'make'}, 3, 'x'}, env))
