@@ -160,14 +160,24 @@ def _last_word(node: s.Node) -> str:
 
 def tested_calls(block: s.Block) -> Iterator[s.Call]:
     """Yield the calls ``net:get(i)`` and ``net:parameters()`` that are conditions: there may be
-    none.
+    none. Where the default for parameters is an empty table, Python's empty list does.
     """
     asked = [*_conditions(block)]
+    defaulted = _with_empty_default(block)
     names = {node.variable for node in asked if isinstance(node, s.Name)}
     asked += [value for variable, value in sources(block) if variable in names]
     for node in asked:
-        if isinstance(node, s.Call) and node.method in ("get", "parameters"):
+        if isinstance(node, s.Call) and (
+            node.method == "get" or (node.method == "parameters" and node not in defaulted)
+        ):
             yield node
+
+
+def _with_empty_default(block: s.Block) -> set[s.Node]:
+    """Return what stands before ``or {}``."""
+    found = (node for node in s.walk(block) if isinstance(node, s.Binary))
+    tables = ((node.left, node.right) for node in found if node.operator == "or")
+    return {left for left, right in tables if isinstance(right, s.Table) and not right.fields}
 
 
 def passed_past(block: s.Block) -> Iterator[s.Node]:

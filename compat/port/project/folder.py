@@ -11,6 +11,7 @@ import itertools
 import json
 import mimetypes
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Mapping
@@ -23,6 +24,7 @@ from compat.port.project.following import Program
 from compat.port.project.modules import place
 from compat.port.project.pages import pyproject, readme
 from compat.port.read.syntax import PortError
+from compat.port.write.file import of_lua
 from compat.terminal import printable
 
 MANIFEST = "port.json"
@@ -194,8 +196,17 @@ def _program_texts(made: Made) -> dict[str, str]:
     texts = {(folder / "__init__.py").as_posix(): "" for folder in sorted(folders)}
     texts = {name: text for name, text in texts.items() if name not in map(str, names)}
     if any("shared." in one.text or one.in_lua or one.functions for one in made.files):
-        texts["shared.py"] = _SHARED
+        texts["shared.py"] = _shared(made)
     return texts
+
+
+def _shared(made: Made) -> str:
+    """Return the module of the global variables, which has Lua's functions at first."""
+    names = {n for one in made.files for n in re.findall(r"\bshared\.(\w+)", one.text)}
+    functions = ((name, of_lua(name.removesuffix("_"))) for name in sorted(names))
+    first = "".join(f"{name} = {function}\n" for name, function in functions if function)
+    brought = f"\n\nfrom compat.port import lua\n\n{first}\n" if first else "\n\n"
+    return _SHARED.replace("\n\n", brought, 1)
 
 
 def manifest(root: Path) -> dict[str, Any] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from compat.port.know.scopes import FunctionScope, Variable
 from compat.port.know.shapes import own_returns
+from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.polish.docstrings import header
 from compat.port.polish.rules import polished
 from compat.port.read import syntax as s
@@ -61,7 +62,7 @@ def _body(block: s.Block, draft: Draft) -> None:
 
 
 def _first_values(draft: Draft) -> None:
-    """Global variables that are read before the file sets them are nil until then."""
+    """Global variables that are read before the file sets them are nil until then, or Lua's."""
     late = [
         v
         for v in draft.file.scopes.written_globals
@@ -74,10 +75,17 @@ def _first_values(draft: Draft) -> None:
     draft.lacking |= {v for v in late if any(where is own for _, where in v.writes)}
     names = {global_name(v) for v in late}
     if names:
-        begun = names & {"arg"}  # what the command line has given
-        for name in sorted(begun):
-            draft.page.write(f"{name} = sys.argv[1:]")
-        draft.page.write_rows("", sorted(names - begun), " = ", " = None")
+        begun = {"arg": "sys.argv[1:]"} if "arg" in names else {}  # what the command line has given
+        begun |= {global_name(v): function for v in late if (function := of_lua(v.id))}
+        for name, value in sorted(begun.items()):
+            draft.page.write(f"{name} = {value}")
+        draft.page.write_rows("", sorted(names - begun.keys()), " = ", " = None")
+
+
+def of_lua(name: str) -> str | None:
+    """Return the function of Lua's that a global variable has at first: ``print``."""
+    rule = FUNCTIONS.all(name)[-1:]
+    return rule[0].function if rule else None
 
 
 def _is_set_first(variable: Variable, draft: Draft) -> bool:
@@ -86,6 +94,8 @@ def _is_set_first(variable: Variable, draft: Draft) -> bool:
     writes = [name.line for name, where in variable.writes if where is own]
     reads = [_first_run(name.line, where, draft, {variable}) for name, where in variable.reads]
     functions = [line for line in writes if line in _defined(variable, draft)]
+    if of_lua(variable.id):  # it is there before
+        functions = []
     return bool(writes) and (bool(functions) or min(reads, default=NEVER) > min(writes))
 
 

@@ -911,3 +911,22 @@ local names = {}
 for k, f in pairs(math) do if type(f) == 'function' and #k == 3 and k ~= 'pow' then names[#names + 1] = k end end
 table.sort(names)
 print(table.concat(names, ' '))
+-- # functions of Lua's that the program replaces
+do
+  local logged, first = {}, print
+  print = function(...)
+    local parts = {}
+    for i = 1, select('#', ...) do parts[i] = tostring((select(i, ...))) end
+    logged[#logged + 1] = table.concat(parts, ' ')
+    first(#logged, ...)
+  end
+  print('hello', 1, nil)
+  local function inside() print('inside') end
+  inside()
+  _G.print = first
+  print(logged[1], #logged)
+end
+plain = tostring
+tostring = function(x) if type(x) == 'table' then return 'T' .. #x end return plain(x) end
+print(tostring{1, 2}, tostring(3))
+tostring = plain

@@ -1320,3 +1320,21 @@ end
 setup()
 grads:fill(0.0007)
 print(string.format('%.8f', grads:norm()))
+-- # an empty table where a layer has no parameters
+require 'nn'
+function nn.Module:countParameters()
+  local n = 0
+  for _, p in ipairs(self:parameters() or {}) do n = n + p:nElement() end
+  return n
+end
+print(nn.Linear(2, 2):countParameters(), nn.ReLU():countParameters())
+local function count(m)
+  local ps = m:parameters() or {}
+  local p, g = m:parameters()
+  g = g or {}
+  return #ps + #g, m:parameters() and #m:parameters() or 'none'
+end
+print(count(nn.Linear(2, 2))) print(count(nn.ReLU()))
+local net = nn.Sequential():add(nn.ReLU()):add(nn.Linear(1, 2))
+for i = 1, 2 do for j in ipairs(net:get(i):parameters() or {}) do io.write(i, j, ' ') end end print()
+nn.Module.countParameters = nil

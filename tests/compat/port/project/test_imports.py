@@ -186,3 +186,16 @@ def test_global_variables_of_all_files_are_gone_through(
     )
     operations = "function twice_opr(x) return 2 * x end\nfunction half_opr(x) return x / 2 end"
     agree({"main.lua": main, "operations.lua": operations}, "", run)
+
+
+def test_a_function_of_lua_s_that_one_file_replaces_is_replaced_in_all(
+    agree: Callable[..., Path],
+) -> None:
+    work = "return function(n) print('working', n) return n * 2 end\n"
+    log = """
+    local old, lines = print, {}
+    function print(...) lines[#lines + 1] = select('#', ...) old('>', ...) end
+    function unlog() print = old return #lines end
+    """
+    main = "require 'log'\nprint(require 'work'(3))\nprint(unlog(), 'end')\nprint 'plain'\n"
+    agree({"main.lua": main, "log.lua": log, "work.lua": work})
