@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from compat.port.know.scopes import Variable
@@ -19,17 +20,29 @@ def appended(block: s.Block) -> Iterator[s.Name]:
             yield from _filling(loop.body, counter, empty)
 
 
-def begun_late(block: s.Block) -> Iterator[s.Name]:
-    """Yield the keys under which a loop that does not begin at 1 puts entries into a new table."""
+def begun_late(block: s.Block) -> Iterator[s.Node]:
+    """Yield the keys under which a loop puts entries into a new table, not the first one first:
+    ``for i = 2, n do t[i] = …``, ``for i = 1, n do t[i], t[i + n] = …``.
+    """
     for loop, empty in _loops(block):
-        if not isinstance(loop, s.ForRange) or s.constant(loop.first) == 1:
+        if not isinstance(loop, s.ForRange):
             continue
-        for node in s.walk(loop.body):
-            for target in node.targets if isinstance(node, s.Assign) else ():
-                if isinstance(target, s.Index) and place_of(target.object) in empty:
-                    key = target.key
-                    if isinstance(key, s.Name) and key.variable is loop.name.variable:
-                        yield key
+        nodes = (node for node in s.walk(loop.body) if isinstance(node, s.Assign))
+        for target in itertools.chain.from_iterable(node.targets for node in nodes):
+            if not isinstance(target, s.Index) or place_of(target.object) not in empty:
+                continue
+            if _is_late(target.key, loop):
+                yield target.key
+
+
+def _is_late(key: s.Node, loop: s.ForRange) -> bool:
+    more: object = 0
+    if isinstance(key, s.Binary) and key.operator == "+":
+        more, key = s.constant(key.right), key.left
+    first = s.constant(loop.first)
+    if not isinstance(key, s.Name) or key.variable is not loop.name.variable:
+        return False
+    return not isinstance(first, int) or not isinstance(more, int) or first + more != 1
 
 
 def _loops(block: s.Block) -> Iterator[tuple[s.ForRange | s.ForEach, set[object]]]:

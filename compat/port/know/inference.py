@@ -188,7 +188,7 @@ class Inference:
         self.nil_at_times: set[s.Vararg] = set()  # ``...`` that a function gives nil for
         self.returns: list[tuple[Signature, set[int]]] = []  # of the functions around
         self.appended: set[s.Name] = set()  # keys that a loop fills a new table with
-        self.begun_late: set[s.Name] = set()  # the same, by a loop that does not begin at 1
+        self.begun_late: set[s.Node] = set()  # the same, not the first one first
         self.given_owner: set[object] = set()  # f of ``x.f(x, …)``
         self.own_methods: dict[object, list[s.Function]] = {}  # in tables and classes, by name
         self.firsts: dict[Variable, int] = {}  # the least that loops count

@@ -325,6 +325,7 @@ def store_code(target: s.Index, value: Code, draft: Draft, may_be_nil: bool = Fa
         written = draft.types.facts.get((draft.file.path, key.start, -key.end))
         appends = is_same(next_of(key), target.object)
         is_filled = key in draft.types.appended and "filled" in shape.uses and not written
+        is_filled = is_filled and not is_late
         was_added = written == ["append"] and not may_be_nil
         if appends or is_filled or was_added:
             append = f"lua.insert({owner}, " if appends and may_be_nil else f"{owner.atom}.append("

@@ -2366,3 +2366,24 @@ local env = {add = function(a, b) return a + b end, get = function(x) return env
 print(eval({'add', 1, 'x'}, env), eval({'quote', 'y'}, env))
 env.make = function() return env.add end
 print(eval({{'make'}, 3, 'x'}, env))
+-- # a loop that fills both halves of a list
+local function parts(x)
+  local n = #x
+  if n == 1 then return {x[1]} end
+  local even, odd, r = {}, {}, {}
+  for i = 1, n, 2 do even[#even + 1] = x[i] odd[#odd + 1] = x[i + 1] end
+  even, odd = parts(even), parts(odd)
+  for k = 1, n / 2 do
+    r[k] = even[k] + odd[k]
+    r[k + n / 2] = even[k] - odd[k]
+  end
+  return r
+end
+for i, v in ipairs(parts{1, 2, 3, 4, 5, 6, 7, 9}) do io.write(v, ' ') end print()
+local later = {}
+for i = 1, 3 do later[i + 1] = i * 2 end
+later[1] = 'first'
+print(#later, table.concat(later, ' '))
+local plain = {}
+for i = 0, 2 do plain[i + 1] = i end
+for i, v in ipairs(plain) do io.write(v, ' ') end print(#plain)
