@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import io
-import keyword
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
+
+from compat.lua_tables import field
 
 Value = bool | float | str | list[Any] | dict[Any, Any]
 
@@ -18,15 +19,14 @@ class Options(dict[str, Any]):
     """Parsed options: ``opt["learningRate"]``, or ``opt.learningRate`` as in Lua."""
 
     def __getattr__(self, name: str) -> Any:
-        if keyword.iskeyword(name[:-1]) and name.endswith("_"):
-            name = name[:-1]
+        key = name if name in self else field(name)
         try:
-            return self[name]
+            return self[key]
         except KeyError:
-            raise AttributeError(f"there is no option {name!r}, only {list(self)}") from None
+            raise AttributeError(f"there is no option {key!r}, only {list(self)}") from None
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self[name] = value
+        self[name if name in self else field(name)] = value
 
 
 def now() -> str:

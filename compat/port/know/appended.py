@@ -36,13 +36,28 @@ def begun_late(block: s.Block) -> Iterator[s.Node]:
 
 
 def _is_late(key: s.Node, loop: s.ForRange) -> bool:
+    """Return whether a key that goes with a loop's number does not begin at 1, or leaves out some:
+    ``i + n``, ``i - 1``. What takes a variable off begins at 1, mostly.
+    """
     more: object = 0
-    if isinstance(key, s.Binary) and key.operator == "+":
-        more, key = s.constant(key.right), key.left
-    first = s.constant(loop.first)
-    if not isinstance(key, s.Name) or key.variable is not loop.name.variable:
+    if isinstance(key, s.Binary) and key.operator in ("+", "-"):
+        sides = [key.left, key.right]
+        if key.operator == "+" and not _is_number_of(loop, key.left):
+            sides.reverse()
+        more, sign, key = s.constant(sides[1]), 1 if key.operator == "+" else -1, sides[0]
+        if isinstance(more, int):
+            more *= sign
+        elif sign < 0:
+            return False
+    if not _is_number_of(loop, key):
         return False
-    return not isinstance(first, int) or not isinstance(more, int) or first + more != 1
+    first, step = s.constant(loop.first), s.constant(loop.step) if loop.step else 1
+    leaps = isinstance(step, int) and step > 1
+    return leaps or not isinstance(first, int) or not isinstance(more, int) or first + more != 1
+
+
+def _is_number_of(loop: s.ForRange, node: s.Node) -> bool:
+    return isinstance(node, s.Name) and node.variable is loop.name.variable
 
 
 def _loops(block: s.Block) -> Iterator[tuple[s.ForRange | s.ForEach, set[object]]]:

@@ -133,7 +133,10 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             ends = given.last_of(arguments[0])
             known.join(known.type(chain_root(node)), ends)
             return [owner.joined(ends)]
-        return given.module_method(owner, node.method, arguments)
+        found = given.module_method(owner, node.method, arguments)
+        if node.method == "parameters" and node in known.conditions and found:
+            found[0] = found[0].joined(Type(Kind.NIL))
+        return found
     if owner.only(Kind.SIZES) or owner.only(Kind.STORAGE):
         items = list_of(Type(Kind.INT if owner.only(Kind.SIZES) else Kind.NUMBER))
         given_by = {"totable": items, "size": Type(Kind.INT)}

@@ -168,6 +168,7 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
             table.uses.add("from its end")
         if key in known.begun_late:
             table.uses.add("begun late")
+            known.join(table.items, Type(Kind.NIL))
         left = getattr(key, "left", None)  # of t - 1, which is 0 at last
         is_low = isinstance(key, s.Name) or getattr(left, "variable", None) in known.falling
         if is_low and may_be_outside(known, key):

@@ -45,6 +45,7 @@ from compat.port.know.shapes import (
     tested_later,
 )
 from compat.port.know.types import Kind, Signature, Table, Type
+from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.read import syntax as s
 
 _ROUNDS = 12
@@ -254,6 +255,8 @@ class Inference:
         """Take what single places of a file say by their form."""
         for variable, value in sources(block):
             self.sources.setdefault(variable, []).append(value)
+            if isinstance(value, s.Name) and value.variable.writes and FUNCTIONS.all(value.id):
+                self.of(value.variable).join(_lua_s_function())  # local old = print
         self.orders |= set(orders(block, self))
         for call in calls_in(block):
             path = self.dotted(call.function)
@@ -305,3 +308,10 @@ class Inference:
             classes.lists_of_layers(self)
             if not self.changed:
                 break
+
+
+def _lua_s_function() -> Type:
+    """Return the type of a function that gives any number of anything."""
+    result = Type()
+    result.open = True
+    return Type(Kind.FUNCTION, function=Signature(results=[result], by_node={None: {-1}}))

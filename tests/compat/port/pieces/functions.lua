@@ -930,3 +930,17 @@ plain = tostring
 tostring = function(x) if type(x) == 'table' then return 'T' .. #x end return plain(x) end
 print(tostring{1, 2}, tostring(3))
 tostring = plain
+-- # functions of Lua's that are kept and replaced
+local old = tonumber
+tonumber = function(x) return old(x) or -1 end
+print(tonumber('x'), tonumber('3'))
+tonumber = old
+local osel = select
+select = function(n, ...) if n == 'n' then return osel('#', ...) end return osel(n, ...) end
+print(select('n', 1, 2), select('#', 1), select(2, 'a', 'b'))
+select = osel
+local p = print
+print = function(...) p('>', ...) end
+print(1, 2)
+print = p
+print(3)

@@ -1338,3 +1338,16 @@ print(count(nn.Linear(2, 2))) print(count(nn.ReLU()))
 local net = nn.Sequential():add(nn.ReLU()):add(nn.Linear(1, 2))
 for i = 1, 2 do for j in ipairs(net:get(i):parameters() or {}) do io.write(i, j, ' ') end end print()
 nn.Module.countParameters = nil
+-- # defaults for the parameters of a layer that has none; options named by words of Python's
+require 'nn'
+local ps = nn.Tanh():parameters() or {0}
+print(#ps)
+local none = {1, 2}
+local qs = nn.Tanh():parameters() or none
+print(#qs)
+for i, p in ipairs(nn.Tanh():parameters() or {torch.zeros(3)}) do print(i, p:size(1)) end
+for i, p in ipairs(nn.Linear(2, 2):parameters() or {}) do print(i, p:size(1)) end
+local cmd = torch.CmdLine() cmd:option('-lambda', 0.5, 'x') cmd:option('-from', 1, 'z')
+local opt = cmd:parse({'-lambda', '2'})
+opt.lambda = opt.lambda + 1  opt.pass = 3
+print(opt.lambda, opt.pass)   opt.from = nil  print(opt.from)

@@ -2387,3 +2387,35 @@ print(#later, table.concat(later, ' '))
 local plain = {}
 for i = 0, 2 do plain[i + 1] = i end
 for i, v in ipairs(plain) do io.write(v, ' ') end print(#plain)
+-- # loops over lists whose first entry is missing
+local words = {}
+for i = 2, 4 do words[i] = 'w' .. i end
+local function all(t) for i, v in pairs(t) do io.write(i, '=', v, ' ') end print() end
+all({'a', 'b'}) all(words)
+local function part(a,i,j) local r = {} for k = i,j do r[k] = a[k] end return r end
+for i,v in ipairs(part({1,2,3},2,3)) do print('never',i,v) end
+local n = 0
+for i, v in pairs(part({1,2,3},2,3)) do n = n + v end
+print(n)
+local m = {}
+for i = 1, 3 do m[i] = {} for j = i, 3 do m[i][j] = i * j end end
+n = 0
+for i, row in ipairs(m) do for j, v in pairs(row) do n = n + v end end
+print(n)
+local function slice(t, a, b) local r = {} for i = a, b do r[i - a + 1] = t[i] end return r end
+print(slice({}, 1, 0)[1])
+-- # lists whose entries come in another order, or with leaps at first
+local n, t = 3, {}
+for i = 1, n do t[n + i] = i t[i] = -i end
+print(table.concat(t, ' '))
+local u = {}
+for i = 3, 6 do u[i - 1] = i end
+u[1] = 0
+print(#u, table.concat(u, ' '))
+local v = {}
+for i = 1, 7, 2 do v[i] = i end
+for i = 2, 6, 2 do v[i] = i end
+print(table.concat(v, ' '))
+local off, batch = 4, {}
+for i = off + 1, off + 3 do batch[i - off] = i end
+for i, x in ipairs(batch) do io.write(i, ':', x, ' ') end print()
