@@ -134,7 +134,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             known.join(known.type(chain_root(node)), ends)
             return [owner.joined(ends)]
         found = given.module_method(owner, node.method, arguments)
-        if node.method == "parameters" and node in known.conditions and found:
+        is_nil_at_times = node.method == "parameters" and node in known.conditions
+        if is_nil_at_times and node in known.defaulted and found:
             found[0] = found[0].joined(Type(Kind.NIL))
         return found
     if owner.only(Kind.SIZES) or owner.only(Kind.STORAGE):

@@ -32,6 +32,7 @@ from compat.port.know.scopes import Variable
 from compat.port.know.shapes import calls as calls_in
 from compat.port.know.shapes import (
     compared,
+    defaulted,
     followed,
     functions_in,
     given_names,
@@ -202,6 +203,7 @@ class Inference:
         self.given: dict[s.Node, s.Node] = {}  # values that variables without one got before
         self.present: set[s.Name] = set()  # variables behind tests of whether they are there
         self.conditions: set[s.Node] = set()  # entries that may be missing
+        self.defaulted: set[s.Node] = set()  # what stands before ``or``
         self.compared: set[s.Node] = set()  # with ==, where it may be missing, too
         self.passed_past: set[s.Node] = set()  # keys that may be past the end
         self.last_added: set[s.Call] = set()  # the last modules of nets
@@ -279,6 +281,7 @@ class Inference:
         self.present |= present(block)
         self.given |= given(block)
         self.compared |= compared(block)
+        self.defaulted |= {left for left, _ in defaulted(block)}
         self.conditions |= {*tested(block), *tested_later(block), *tested_calls(block)}
         for name, function in functions_in(block):
             self.own_methods.setdefault(name, []).append(function)

@@ -163,21 +163,24 @@ def tested_calls(block: s.Block) -> Iterator[s.Call]:
     none. Where the default for parameters is an empty table, Python's empty list does.
     """
     asked = [*_conditions(block)]
-    defaulted = _with_empty_default(block)
+    empty = {left for left, right in defaulted(block) if _is_empty(right)}
     names = {node.variable for node in asked if isinstance(node, s.Name)}
     asked += [value for variable, value in sources(block) if variable in names]
     for node in asked:
         if isinstance(node, s.Call) and (
-            node.method == "get" or (node.method == "parameters" and node not in defaulted)
+            node.method == "get" or (node.method == "parameters" and node not in empty)
         ):
             yield node
 
 
-def _with_empty_default(block: s.Block) -> set[s.Node]:
-    """Return what stands before ``or {}``."""
+def defaulted(block: s.Block) -> Iterator[tuple[s.Node, s.Node]]:
+    """Yield the sides of ``x or y``."""
     found = (node for node in s.walk(block) if isinstance(node, s.Binary))
-    tables = ((node.left, node.right) for node in found if node.operator == "or")
-    return {left for left, right in tables if isinstance(right, s.Table) and not right.fields}
+    return ((node.left, node.right) for node in found if node.operator == "or")
+
+
+def _is_empty(node: s.Node) -> bool:
+    return isinstance(node, s.Table) and not node.fields
 
 
 def passed_past(block: s.Block) -> Iterator[s.Node]:
