@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from compat.lua_tables import field
+from compat.lua_tables import key_of
 
 Value = bool | float | str | list[Any] | dict[Any, Any]
 
@@ -19,14 +19,14 @@ class Options(dict[str, Any]):
     """Parsed options: ``opt["learningRate"]``, or ``opt.learningRate`` as in Lua."""
 
     def __getattr__(self, name: str) -> Any:
-        key = name if name in self else field(name)
+        key = key_of(self, name)
         try:
             return self[key]
         except KeyError:
             raise AttributeError(f"there is no option {key!r}, only {list(self)}") from None
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self[name if name in self else field(name)] = value
+        self[key_of(self, name)] = value
 
 
 def now() -> str:

@@ -49,6 +49,11 @@ def field(name: str) -> str:
     return name[:-1] if keyword.iskeyword(name[:-1]) else name
 
 
+def key_of(entries: Mapping[Any, Any], name: str) -> str:
+    """Return the key that an attribute stands for: the name itself, or the field that it is for."""
+    return name if name in entries else field(name)
+
+
 class Table(dict[Any, Any]):
     """A Lua table whose keys are not 1…n: a dict whose entries are also attributes.
 
@@ -67,7 +72,7 @@ class Table(dict[Any, Any]):
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
-        key = name if name in self else field(name)
+        key = key_of(self, name)
         if key in self and not _is_special(key):
             return self[key]
         known = ", ".join(str(key) for key in list(self)[:12])
@@ -76,11 +81,11 @@ class Table(dict[Any, Any]):
     def __setattr__(self, name: str, value: Any) -> None:
         if hasattr(type(self), name) or _is_special(name):
             raise AttributeError(f"{name} is a name of Python's; write table[{name!r}] = …")
-        self[name if name in self else field(name)] = value
+        self[key_of(self, name)] = value
 
     def __delattr__(self, name: str) -> None:
         self.__getattr__(name)
-        del self[name if name in self else field(name)]
+        del self[key_of(self, name)]
 
     def __dir__(self) -> Iterable[str]:
         return [*super().__dir__(), *(key for key in self if isinstance(key, str))]

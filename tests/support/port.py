@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from compat.port.know.files import File
     from compat.port.know.trace import Facts
 
 
@@ -36,26 +37,29 @@ class Outcome:
         return self.lua != self.python
 
 
-def draft_of(source: bytes, path: str = "piece.lua", has_run: bool = False) -> str:
-    """The draft of one file as it is written, before ruff lays it out; behind a run of the file."""
+def draft_of(source: bytes) -> str:
+    """The draft of one file as it is written, before ruff lays it out."""
+    return _drafted(_read(source, "piece.lua"), {})
+
+
+def _read(source: bytes, path: str) -> File:
     from compat.port.forms import write_in_fewer_forms
-    from compat.port.know.attempts import attempts
     from compat.port.know.files import File
-    from compat.port.know.inference import Inference
-    from compat.port.know.naming import name_variables
     from compat.port.know.scopes import Scopes
-    from compat.port.know.trace import traced
     from compat.port.read.parser import parse
-    from compat.port.write.draft import Draft
-    from compat.port.write.file import written
 
     block = parse(source, path)
     write_in_fewer_forms([block], [path], [{}])
-    file = File(path, "piece", block, Scopes(block, {}), source, is_script=True)
-    facts: Facts = {}
-    if has_run:
-        facts, problem, _ = traced([file], [])
-        assert problem is not None or facts or b"local " not in source, "the run told nothing"
+    return File(path, "piece", block, Scopes(block, {}), source, is_script=True)
+
+
+def _drafted(file: File, facts: Facts) -> str:
+    from compat.port.know.attempts import attempts
+    from compat.port.know.inference import Inference
+    from compat.port.know.naming import name_variables
+    from compat.port.write.draft import Draft
+    from compat.port.write.file import written
+
     draft = Draft(file, Inference([file], facts).infer(), set())
     name_variables(file, draft.types, set())
     draft.in_lua = dict.fromkeys(attempts(file, draft.types), "")
@@ -63,11 +67,21 @@ def draft_of(source: bytes, path: str = "piece.lua", has_run: bool = False) -> s
 
 
 class SideBySide:
-    """Runs pieces; all share one Lua, whose global variables each leaves as they were."""
+    """Runs pieces; all share one Lua, whose global variables each leaves as they were.
 
-    def __init__(self) -> None:
+    Args:
+        file: where pieces are kept for a run each, which their drafts come behind; else they come
+            from the code alone. Runs are started by ``forked_python``, in all of this process.
+    """
+
+    def __init__(self, file: Path | None = None) -> None:
         from compat.lua import Runtime
 
+        self.file = file
+        if file is not None:
+            from support.forked_python import forked_python
+
+            sys.executable = forked_python()
         self.runtime = Runtime()
         for package in ("torch", "nn", "optim"):
             self.runtime.require(package)
@@ -96,23 +110,18 @@ class SideBySide:
             end
         """)
 
-    def __call__(self, source: str, file: Path | None = None) -> Outcome:
-        """Run a piece both ways. The output of one that fails ends where it fails, in both.
-
-        Args:
-            file: where to keep the piece for a run that the draft comes behind; else it has none.
-        """
+    def __call__(self, source: str) -> Outcome:
+        """Run a piece both ways. The output of one that fails ends where it fails, in both."""
         from compat import torch as torch7
         from compat.port.lua.errors import _tree
 
-        if file is None:
+        if self.file is None:
             draft = draft_of(source.encode())
-        else:
-            file.write_text(source)
-            draft = draft_of(source.encode(), str(file), has_run=True)
         torch7.setdefaulttensortype("torch.DoubleTensor")
         letters, lua_problem = self.run_lua(source.encode())
         printed = letters.encode("latin-1").decode("utf-8", "surrogateescape")
+        if self.file is not None:
+            draft = self._draft_behind_a_run(source, self.file, lua_problem is not None)
         torch7.setdefaulttensortype("torch.DoubleTensor")
         out = io.StringIO()
         problem: str | None = None
@@ -135,6 +144,16 @@ class SideBySide:
             python += f"\n(Python: {problem}; Lua: {lua_problem})"
         return Outcome(printed, python, draft, problem or lua_problem)
 
+    def _draft_behind_a_run(self, source: str, file: Path, fails: bool) -> str:
+        from compat.port.know.trace import traced
+
+        file.write_text(source)
+        read = _read(source.encode(), str(file))
+        facts, problem, _ = traced([read], [])
+        assert fails or problem is None, f"{problem}\n{source}"
+        assert fails or facts or "local " not in source, "the run told nothing"
+        return _drafted(read, facts)
+
 
 def main() -> None:
     """Show what differs in files of Lua, of pieces behind lines ``-- # name``; with ``--run`` their
@@ -144,17 +163,15 @@ def main() -> None:
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--run", action="store_true")
     given = parser.parse_args()
-    run = SideBySide()
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "piece.lua") if given.run else None
-        if given.run:
-            from support.forked_python import forked_python
-
-            sys.executable = forked_python()
+        run = SideBySide(Path(folder, "piece.lua") if given.run else None)
+        # A run of its own has not the packages that the others' Lua has.
+        head = "require 'torch' require 'nn' require 'optim'" if given.run else "require 'torch'"
         for path in given.paths:
-            for piece in ("\n" + path.read_text()).split("\n-- # ")[1:]:
+            first, *others = ("\n" + path.read_text()).split("\n-- # ")
+            for piece in [f"\n{first}"] * bool(first.strip()) + others:
                 name, _, text = piece.partition("\n")
-                made = run("require 'torch'\n" + text, file)
+                made = run(f"{head}\n{text}")
                 if made.differs:
                     word = "marked" if made.is_marked else "UNMARKED"
                     print(f"=== {path.name}: {name}: {word}")

@@ -257,8 +257,9 @@ class Inference:
         """Take what single places of a file say by their form."""
         for variable, value in sources(block):
             self.sources.setdefault(variable, []).append(value)
-            if isinstance(value, s.Name) and value.variable.writes and FUNCTIONS.all(value.id):
-                self.of(value.variable).join(_lua_s_function())  # local old = print
+            kept = value.variable if isinstance(value, s.Name) else None  # local old = print
+            if kept is not None and kept.is_global and kept.writes and FUNCTIONS.all(kept.id):
+                self.of(kept).join(_lua_s_function())
         self.orders |= set(orders(block, self))
         for call in calls_in(block):
             path = self.dotted(call.function)

@@ -332,9 +332,8 @@ def _required(known: Inference, node: s.Call) -> Type:
     values = [f.value for f in known.files_like(node) if f is not known.file]
     kinds = {frozenset(value.atoms) for value in values}
     classes = [value.klass for value in values if value.only(Kind.CLASS)]
-    if any(
-        klass and klass.is_torch for klass in classes
-    ):  # one class or another, and no object of what it is used as
+    is_of_torch = any(klass and klass.is_torch for klass in classes)
+    if is_of_torch:  # one class or another, and no object of what it is used as
         for value in values:
             if value.only(Kind.CLASS):
                 found.join(value)

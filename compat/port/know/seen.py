@@ -134,9 +134,8 @@ def believed(known: Inference, own: Type, facts: list[str]) -> Type:
             both.atoms.discard(Kind.TABLE)
         both.atoms |= own.atoms & _NO_PLAIN_TABLES
     if own.atoms & {Kind.OBJECT, Kind.CLASS}:
-        both.atoms = (both.atoms - {Kind.MODULE, Kind.LUA, Kind.OBJECT}) | (
-            own.atoms & {Kind.OBJECT, Kind.CLASS}
-        )
+        kept = own.atoms & {Kind.OBJECT, Kind.CLASS, *(both.atoms & {Kind.MODULE})}
+        both.atoms = (both.atoms - {Kind.MODULE, Kind.LUA, Kind.OBJECT}) | kept
     if own.dtypes == {"Long"} and both.dtypes == {"Double"}:
         both.dtypes = own.dtypes  # a permutation of indices
     if own.atoms == {Kind.MASK} and both.atoms == {Kind.TENSOR}:

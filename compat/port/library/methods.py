@@ -99,9 +99,9 @@ def method(node: s.Call, draft: Draft) -> Code:
         is_own = is_own or len({signature.count for signature in known}) > 1
         count = theirs if count is None and is_own else count
         count = None if count == -1 else count
-        is_tested = name == "parameters" and count == 2 and node in draft.types.conditions
+        is_tested = name == "parameters" and count in (None, 2) and node in draft.types.conditions
         if is_tested and (kind.may(Kind.MODULE) or not known):
-            made = code.call("lua.parameters", owner)
+            return Code(code.call("lua.parameters", owner).text, spread=2)
         return Code(made.text, spread=count if count is not None or is_own else 1)
     if kind.only(Kind.STORAGE) and name in ("size", "fill", "totable") and len(node.arguments) < 2:
         return code.call(f"{owner.atom}.{name}", *draft.arguments(node))

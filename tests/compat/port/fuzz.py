@@ -39,9 +39,8 @@ def main() -> None:
     parser.add_argument("--run", action="store_true", help="drafts behind a run of the program")
     given = parser.parse_args()
     folder = tempfile.TemporaryDirectory()
-    file = Path(folder.name, "piece.lua") if given.run else None
     kind = Wide if given.wide else Program
-    run = SideBySide()
+    run = SideBySide(Path(folder.name, "piece.lua") if given.run else None)
     warnings.simplefilter("ignore", SyntaxWarning)  # 1 is None
     reasons: Counter[str] = Counter()
     counts = dict.fromkeys(("same", "same behind a mark", "marked", "unmarked", "no draft"), 0)
@@ -50,7 +49,7 @@ def main() -> None:
         if given.show:
             print(text)
         try:
-            made = run(text, file)
+            made = run(text)
         except PortError as error:
             counts["no draft"] += 1
             print(f"=== {number}: {error}")

@@ -327,7 +327,7 @@ print(torch.type(o), o.x, o:hello())
 local L, parent = torch.class('nn.FromFactory', 'nn.Module')
 function L:__init(x) parent.__init(self); self.x = x end
 local p = torch.factory('nn.FromFactory')()
-print(torch.type(p), torch.type(torch.factory(torch.type(p))()))
+print(torch.type(p), p.x, torch.type(torch.factory(torch.type(p))()))
 print(torch.factory('nn.Linear')().weight, torch.factory('no.Such'))
 -- # classes of torch by keys have a constructor, and derive from torch's own
 local Kept = torch.class('KeptByKey')
@@ -859,7 +859,7 @@ print(e:hook(3), e.verbose, e.loadSize[3])
 local argcheck = require 'argcheck'
 local check = argcheck{
    pack = true,
-   {name = 'paths', type = 'table', check = function(t) return #t > 0 end},
+   {name = 'paths', type = 'table', check = function(t) return t[1] ~= nil end},
    {name = 'sampleSize', type = 'table'},
    {name = 'verbose', type = 'boolean', default = false},
    {name = 'loadSize', type = 'table', opt = true},

@@ -256,7 +256,7 @@ print(maybe(true)) print(maybe(false)) print(#{maybe(true)}, #{maybe()})
 local co = coroutine.wrap(function() return quiet(1) end) print(co())
 local function vararg(...) return ... end
 print(vararg()) print(#{vararg()}, (vararg())) print(vararg(pass(1))) print(vararg(1, pass(1)), 2)
-local function collect() return collectgarbage() and none(1) end print(collect())
+local function collect() return collectgarbage('step') and none(1) end print(collect())
 local function w() return io.write('') and nil end print(w())
 -- # coroutines that are resumed while they run
 local co
@@ -944,3 +944,9 @@ print = function(...) p('>', ...) end
 print(1, 2)
 print = p
 print(3)
+-- # local variables that are called like functions of Lua's
+local type, next = 'name', {3, 4}
+local kind, after = type, next
+type = kind .. '!'
+next = {5}
+print(kind:upper(), #after, after[1] + 1, type, next[1])

@@ -619,7 +619,7 @@ local function memoize(f)
    end
 end
 local n = 0
-local f = memoize(function(a, b) n = n + 1 return type(a) == 'table' and #a or a + b end)
+local f = memoize(function(a, b) n = n + 1 return type(a) == 'table' and #a or a, b end)
 local t = {1, 2}
 print(f(1, 2), f(1, 2), n)
 print(f(t), f(t), f({}), n)
