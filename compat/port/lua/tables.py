@@ -320,13 +320,14 @@ def index(t: Any, key: Any) -> Any:
     return t[key] if hasattr(t, "__getitem__") else vars(t).get(key)
 
 
+_GAP = 1_000_000  # entries: a list that would begin with more that are not there is no list
 _ASSIGN = "function(x, key, value) x[key] = value end"
 
 
-def put(t: Any, key: Any, value: Any, pads: bool = False) -> None:
+def put(t: Any, key: Any, value: Any) -> None:
     """``t[key] = value``, with Lua's key.
 
-    ``pads``: a list is not filled from its beginning; what is not there yet is None.
+    A list can be filled in any order: what is not there yet is None.
     """
     if isinstance(t, Table):
         handler = None if t.metatable is None else rawget(t.metatable, "__newindex")
@@ -344,15 +345,15 @@ def put(t: Any, key: Any, value: Any, pads: bool = False) -> None:
         if isinstance(t, MixedTable) and (place is None or place > len(t)):
             rawset(t.others, key, value)
             return
-        if pads and place is not None:
-            t.extend([None] * (place - len(t)))
         if value is None and (place is None or place >= len(t)):
             return
-        if place is None or place > len(t) or (value is None and place < len(t) - 1):
+        is_far = place is None or place > len(t) + _GAP
+        if is_far or (value is None and place < len(t) - 1):
             raise IndexError(
                 f"the key is {tostring(key)}; a list of {len(t)} entries takes 1 to {len(t) + 1}: "
                 "make this table a dict"
             )
+        t.extend([None] * (place - len(t)))
         if value is None:
             del t[place:]
         elif place == len(t):

@@ -317,25 +317,22 @@ def store_code(target: s.Index, value: Code, draft: Draft, may_be_nil: bool = Fa
         renew(target.object, code.call("lua.resized", owner, draft.value(target.key), value), draft)
         return
     shape = kind.shape
-    is_leap = shape is not None and s.constant(target.key) in shape.leaps - {1}
-    is_late = shape is not None and shape.uses & {"from its end", "begun late"}
-    pads = ", pads=True" if is_late or is_leap else ""
     if kind.only(Kind.TABLE) and shape is not None and shape.is_list:
         key = target.key
         written = draft.types.facts.get((draft.file.path, key.start, -key.end))
         appends = is_same(next_of(key), target.object)
         is_filled = key in draft.types.appended and "filled" in shape.uses and not written
-        is_filled = is_filled and not is_late
+        is_filled &= not shape.uses & {"from its end", "begun late"}
         was_added = written == ["append"] and not may_be_nil
         if appends or is_filled or was_added:
             append = f"lua.insert({owner}, " if appends and may_be_nil else f"{owner.atom}.append("
             draft.page.write(f"{append}{value})")
             return
-        draft.page.write(f"lua.put({owner}, {draft.value(key)}, {value}{pads})")
+        draft.page.write(f"lua.put({owner}, {draft.value(key)}, {value})")
         return
     if not kind.atoms:
         draft.unknown(target.object, "indices")
-    draft.page.write(f"lua.put({owner}, {draft.value(target.key)}, {value}{pads})")
+    draft.page.write(f"lua.put({owner}, {draft.value(target.key)}, {value})")
 
 
 def _delete(target: s.Index, draft: Draft) -> bool:

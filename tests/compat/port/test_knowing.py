@@ -283,9 +283,3 @@ def test_a_length_that_a_nil_may_end_is_marked(draft: Callable[[str], str]) -> N
     assert "# port: Lua's # may end at a nil in a table" in made
     assert "# port" not in draft("local function f(...) local t = {...} return #t end\nprint(f(1))")
     assert "# port: Lua's # may end" in draft("local t = {1, nil, 3}\nprint(#t)")
-
-
-def test_an_entry_behind_the_end_is_not_put_at_the_end(draft: Callable[[str], str]) -> None:
-    lua = "local t = {'a'}\nlocal function put(i, v) table.insert(t, i, v) end\nput(3, 'x')"
-    with pytest.raises(IndexError, match="the key is 3"):
-        exec(f"from compat.port import lua\n{draft(lua)}", {})

@@ -2419,3 +2419,45 @@ print(table.concat(v, ' '))
 local off, batch = 4, {}
 for i = off + 1, off + 3 do batch[i - off] = i end
 for i, x in ipairs(batch) do io.write(i, ':', x, ' ') end print()
+-- # lists filled in any order
+local function reversed(t)
+   local r = {}
+   for i = 1, #t do r[#t - i + 1] = t[i] end
+   return r
+end
+print(table.concat(reversed({1, 2, 3, 4}), ' '))
+local n = 4
+local r = {}
+for i = 1, n do r[n - i + 1] = i * i end
+print(#r, table.concat(r, ' '))
+local e = {}
+for i = 1, n do e[2 * i] = -i end
+for i = 1, n do e[2 * i - 1] = i end
+print(table.concat(e, ' '))
+local rot, k = {}, 2
+for i = 1, n do rot[(i + k) % n + 1] = r[i] end
+for i, v in ipairs(rot) do io.write(i, ':', v, ' ') end
+print()
+local m = {}
+for i = 1, 2 do for j = 1, 3 do m[(j - 1) * 2 + i] = i * 10 + j end end
+print(#m, table.concat(m, ','))
+local function fill(t, from, to) for i = to, from, -1 do t[i] = i end end
+local f = {}
+fill(f, 1, 5)
+print(#f, f[1], f[5])
+local w, i = {}, 6
+while i >= 1 do w[i] = 'w' .. i; i = i - 1 end
+print(table.concat(w, ' '))
+local function insert(t, i, v) table.insert(t, i, v) end
+local far = {'a'}
+insert(far, 3, 'x')
+print(far[3], far[2])
+local u = {}
+for i = 1, 5 do if i > 1 then u[i] = i end end
+print(u[1], u[2], #u)
+for i = 2, 5 do io.write(u[i], ' ') end
+print()
+local perm = torch.LongTensor{3, 1, 2}
+local p = {}
+for i = 1, perm:size(1) do p[perm[i]] = i end
+print(table.concat(p, ' '))
