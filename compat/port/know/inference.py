@@ -181,6 +181,7 @@ class Inference:
         self.made_names = {s.constant(field.key) for table in made for field in table.fields}
         self.tests: dict[s.Name, list[Test]] = {}
         self.lengths: dict[s.Name, int] = {}
+        self.ranks: dict[s.Name, int] = {}
         self.behind_tests: dict[s.Node, Kind] = {}
         self.guessed: set[Type] = set()
         self.guessed_nodes: dict[s.Node, Type] = {}
@@ -269,9 +270,10 @@ class Inference:
                 self.given_owner.add(s.constant(called.key))
             if path == "torch.setdefaulttensortype" and call.arguments:
                 self.may_be_float |= s.constant(call.arguments[0]) != "torch.DoubleTensor"
-        tests, lengths = narrowed(block)
+        tests, lengths, ranks = narrowed(block)
         self.tests |= tests
         self.lengths |= lengths
+        self.ranks |= ranks
         self.behind_tests |= behind_tests(block)
         self.appended |= set(appended(block))
         self.begun_late |= set(begun_late(block))

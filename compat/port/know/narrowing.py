@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from compat.port.know.scopes import Variable
@@ -73,25 +73,30 @@ def behind_tests(block: s.Block) -> dict[s.Node, Kind]:
     return found
 
 
-def narrowed(block: s.Block) -> tuple[dict[s.Name, list[Test]], dict[s.Name, int]]:
-    """Return the places that a variable is read at behind tests: what they leave, and how long it
-    is.
+def narrowed(
+    block: s.Block,
+) -> tuple[dict[s.Name, list[Test]], dict[s.Name, int], dict[s.Name, int]]:
+    """Return the places that a variable is read at behind tests: what they leave, how long it is,
+    and how many dimensions it has.
     """
     tests: dict[s.Name, list[Test]] = {}
     lengths: dict[s.Name, int] = {}
+    ranks: dict[s.Name, int] = {}
     for condition, part in _guarded(block):
         for node in _true(condition):
             if (found := _answered(node)) is not None:
                 for read in _reads(found[0].variable, part):
                     tests.setdefault(read, []).append(found[1])
-            elif (measured := _measured(node)) is not None:
+            elif (measured := _measured(node, length_of)) is not None:
                 lengths |= dict.fromkeys(_reads(measured[0].variable, part), measured[1])
+            elif (measured := _measured(node, _of_rank)) is not None:
+                ranks |= dict.fromkeys(_unchanged(measured[0].variable, part), measured[1])
     for inner in (n for n in s.walk(block) if isinstance(n, s.Block)):
         for position, node in enumerate(inner.statements, 1):
             for name, test in _settled(node):
                 for read in _reads(name.variable, s.Block(inner.statements[position:])):
                     tests.setdefault(read, []).append(test)
-    return tests, lengths
+    return tests, lengths, ranks
 
 
 def _answered(node: s.Node) -> tuple[s.Name, Test] | None:
@@ -176,11 +181,31 @@ def _later(target: s.Name, block: s.Block, position: int) -> Iterator[s.Name]:
         yield from reads & inside
 
 
-def _measured(node: s.Node) -> tuple[s.Name, int] | None:
-    """``#x == 3``."""
+def _of_rank(node: s.Node) -> s.Node | None:
+    """Return ``x`` of ``x:dim()`` and ``#x:size()``."""
+    sizes = length_of(node)
+    names = ("dim", "nDimension") if sizes is None else ("size",)
+    call = sizes or node
+    is_rank = isinstance(call, s.Call) and call.method in names and not call.arguments
+    return call.function if is_rank and isinstance(call, s.Call) else None
+
+
+def _unchanged(variable: Variable, part: s.Node) -> list[s.Name]:
+    """Return where a part of the source reads a tensor before it gets other dimensions."""
+    changes = [
+        n.start
+        for n in s.walk(part)
+        if isinstance(n, s.Call) and str(n.method).startswith(("resize", "set"))
+        and getattr(n.function, "variable", None) is variable
+    ]  # fmt: skip
+    return [read for read in _reads(variable, part) if read.start < min(changes, default=1 << 60)]
+
+
+def _measured(node: s.Node, asked: Callable[[s.Node], s.Node | None]) -> tuple[s.Name, int] | None:
+    """Return the variable and the number of ``#x == 3``."""
     if not isinstance(node, s.Binary) or node.operator != "==":
         return None
-    subject, number = length_of(node.left), s.constant(node.right)
+    subject, number = asked(node.left), s.constant(node.right)
     return (subject, number) if isinstance(subject, s.Name) and isinstance(number, int) else None
 
 

@@ -172,7 +172,10 @@ def _name(known: Inference, node: s.Name) -> Type:
     if own.lacking and (node in known.present or _is_set_again(node)):
         own = own.joined(Type())
         own.lacking = False
-    return known.tested(node, own) if node in known.tests else own
+    own = known.tested(node, own) if node in known.tests else own
+    rank = known.ranks.get(node)
+    is_tensor = Kind.TENSOR in own.atoms or not (own.atoms or "dim" in known.own_methods)
+    return tensor(own.dtypes, [rank]) if rank is not None and is_tensor else own
 
 
 def _is_set_again(node: s.Name) -> bool:

@@ -347,8 +347,7 @@ def put(t: Any, key: Any, value: Any) -> None:
             return
         if value is None and (place is None or place >= len(t)):
             return
-        is_far = place is None or place > len(t) + _GAP
-        if is_far or (value is None and place < len(t) - 1):
+        if place is None or place > len(t) + _GAP or (value is None and place < len(t) - 1):
             raise IndexError(
                 f"the key is {tostring(key)}; a list of {len(t)} entries takes 1 to {len(t) + 1}: "
                 "make this table a dict"

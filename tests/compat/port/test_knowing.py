@@ -283,3 +283,12 @@ def test_a_length_that_a_nil_may_end_is_marked(draft: Callable[[str], str]) -> N
     assert "# port: Lua's # may end at a nil in a table" in made
     assert "# port" not in draft("local function f(...) local t = {...} return #t end\nprint(f(1))")
     assert "# port: Lua's # may end" in draft("local t = {1, nil, 3}\nprint(#t)")
+
+
+def test_a_test_tells_how_many_dimensions_a_tensor_has(draft: Callable[[str], str]) -> None:
+    first = "local function f(x) {} local a = x[1] return a end\nreturn f"
+    for test in ("assert(x:dim() == 1)", "if #x:size() ~= 1 then error('no vector') end"):
+        made = draft(first.format(test))
+        assert "x[0].item()" in made and "# port" not in made
+    made = draft(first.format("assert(x:nDimension() == 1) x:resize(2, 2)"))
+    assert "lua.item(x[0])" in made  # which has others by now

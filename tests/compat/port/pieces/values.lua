@@ -2461,3 +2461,36 @@ local perm = torch.LongTensor{3, 1, 2}
 local p = {}
 for i = 1, perm:size(1) do p[perm[i]] = i end
 print(table.concat(p, ' '))
+-- # tensors whose dimensions a test tells
+local function total(x)
+   if x:dim() == 1 then
+      local s = 0
+      for i = 1, x:size(1) do s = s + x[i] end
+      return s
+   elseif x:nDimension() == 2 then
+      local s = 0
+      for i = 1, x:size(1) do s = s + total(x[i]) end
+      return s
+   end
+   assert(x:dim() == 3)
+   local first = x[1]
+   return first[1][1]
+end
+M = {total = total}
+function M.first(x)
+   assert(x:dim() == 1, 'a vector')
+   local a = x[1]
+   return a == 0 and 'zero' or a
+end
+local function flat(x)
+   if #x:size() == 2 then
+      io.write(x[1]:sum(), ' ')
+      x:resize(x:nElement())
+      print(x[1])
+   end
+   if x:dim() == 1 then
+      for i = 1, 2 do print(x[1]) x = x:view(1, -1):t() end
+   end
+end
+flat(torch.ones(2, 2))
+print(M.first(torch.zeros(2)), M.total(torch.ones(2, 2, 2)), M.total(torch.ones(3, 2)))
