@@ -6,6 +6,7 @@ has, in the files beside this one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from compat.port.know import (
@@ -188,6 +189,7 @@ class Inference:
         self.orders: set[s.Call] = set()
         self.told: set[causes.Cause] = {causes.OF_PACKAGE}
         self.sources: dict[Variable, list[s.Node]] = {}
+        self.inserts: Counter[Variable] = Counter()  # the places where it gets one entry more
         self.nil_at_times: set[s.Vararg] = set()  # ``...`` that a function gives nil for
         self.returns: list[tuple[Signature, set[int]]] = []  # of the functions around
         self.appended: set[s.Name] = set()  # keys that a loop fills a new table with
@@ -265,6 +267,8 @@ class Inference:
         for call in calls_in(block):
             path = self.dotted(call.function)
             self.loads_files |= path == "torch.load" or call.method == "readObject"
+            if path == "table.insert" and isinstance(call.arguments[0], s.Name):
+                self.inserts[call.arguments[0].variable] += 1
             called, first = call.function, [s.describe(node) for node in call.arguments[:1]]
             if isinstance(called, s.Index) and first == [s.describe(called.object)]:
                 self.given_owner.add(s.constant(called.key))

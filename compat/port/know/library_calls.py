@@ -20,7 +20,7 @@ from compat.port.know.types import (
     tensor,
 )
 from compat.port.library import function_results, tensors
-from compat.port.library.results import has_size_1
+from compat.port.library.results import gives_tensor, has_size_1
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -284,6 +284,8 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
     made = function_results.function(path, node, arguments)
     if made and has_size_1(path, node):
         made[0].thin = True
+    if made and path == "nn.gModule" and (ending := _ending(known, node.arguments[-1])):
+        made[0].classes = {f"nn.gModule of {ending}"}
     if made and path == "tonumber":
         made[0].zero = True
     if made and not known.is_settled and not all(kind.atoms for kind in arguments):
@@ -291,6 +293,22 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         if path in ("math.max", "math.min"):
             return [Type()]  # of ints it is one
     return made
+
+
+def _ending(known: Inference, outputs: s.Node) -> str:
+    """Return whether a net of nngraph gives ``lists``, or what ``one`` layer of tensors does."""
+    sources = known.sources.get(outputs.variable, []) if isinstance(outputs, s.Name) else [outputs]
+    if len(sources) != 1 or not isinstance(sources[0], s.Table):
+        return ""
+    values = [field.value for field in sources[0].fields]
+    count = len(values) + (known.inserts[outputs.variable] if isinstance(outputs, s.Name) else 0)
+    if count != 1 or not values:
+        return "lists" if count > 1 else ""
+    last = values[0]
+    sources = known.sources.get(last.variable, []) if isinstance(last, s.Name) else [last]
+    layers = [known.type(node.function) for node in sources if isinstance(node, s.Call)]
+    is_one = len(layers) == len(sources) and all(map(gives_tensor, layers))
+    return "one" if layers and is_one else ""
 
 
 def _call_back(known: Inference, path: str, node: s.Call, arguments: list[Type]) -> None:

@@ -53,6 +53,7 @@ _OF_LISTS = {
     *("nn.FlattenTable", "nn.ZipTable", "nn.ZipTableOneToMany", "nn.CAddTensorTable"),
     *("nn.Repeater", "nn.RecurrentAttention", "nn.ParallelCriterion", "nn.MarginRankingCriterion"),
     *("nn.CosineEmbeddingCriterion", "nn.L1HingeEmbeddingCriterion", "nn.ReverseTable"),
+    "nn.gModule of lists",
 }
 _OF_TABLES = {
     *(*_ALIKE, *_OF_LISTS),
@@ -328,9 +329,14 @@ def _like(given: Type) -> Type | None:
     return made
 
 
+def gives_tensor(owner: Type) -> bool:
+    """Return whether a pass through a net gives a tensor, whatever it is given."""
+    return bool(owner.classes) and not owner.classes & _OF_TABLES
+
+
 def _result(owner: Type) -> Type:
     """Return the type of what a pass through a net gives."""
-    made = tensor() if owner.classes and not owner.classes & _OF_TABLES else Type()
+    made = tensor() if gives_tensor(owner) else Type()
     if owner.classes and owner.classes <= _OF_LISTS:
         made = list_of(Type())
     made.buffer = True

@@ -287,8 +287,20 @@ def test_a_length_that_a_nil_may_end_is_marked(draft: Callable[[str], str]) -> N
 
 def test_a_test_tells_how_many_dimensions_a_tensor_has(draft: Callable[[str], str]) -> None:
     first = "local function f(x) {} local a = x[1] return a end\nreturn f"
-    for test in ("assert(x:dim() == 1)", "if #x:size() ~= 1 then error('no vector') end"):
+    for test in ("assert(x:dim() == 1)", "if x:dim() ~= 1 then error('no vector') end"):
         made = draft(first.format(test))
         assert "x[0].item()" in made and "# port" not in made
     made = draft(first.format("assert(x:nDimension() == 1) x:resize(2, 2)"))
     assert "lua.item(x[0])" in made  # which has others by now
+
+
+def test_the_outputs_of_a_graph_tell_what_it_gives(draft: Callable[[str], str]) -> None:
+    first = "require 'nngraph'\nlocal x = nn.Identity()()\nlocal y = nn.Tanh()(x)\n"
+    last = "\nlocal out = net:forward(torch.ones(2))\nfor n = 1, 2 do print(out[n]:sum()) end"
+    listed = draft(f"{first}local net = nn.gModule({{x}}, {{y, x}}){last}")
+    assert "out[n].sum()" in listed and "# port" not in listed
+    assert "what out is" in draft(f"{first}local net = nn.gModule({{x}}, {{x}}){last}")
+    grown = "local outs = {} table.insert(outs, y) x = y table.insert(outs, x) "
+    assert "out[n].sum()" in draft(f"{first}{grown}local net = nn.gModule({{x}}, outs){last}")
+    last = last.replace("[n]:sum()", "[n]")
+    assert "lua.item(out[n])" in draft(f"{first}local net = nn.gModule({{x}}, {{y}}){last}")
