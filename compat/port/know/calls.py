@@ -45,6 +45,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
     arguments = [known.type(a) for a in node.arguments]
     all_given = _with_rest(known, node, arguments)
     owner = None if node.method is None else known.owner_of_method(node)  # once: it may be a chain
+    if node in known.deep_copies:
+        return [known.type(known.deep_copies[node])]
     if node.arguments and is_open(node.arguments[-1]) and known.takes_all(node, owner):
         known.spread_out(node.arguments[-1])
     _note_spread(known, node, owner)
@@ -84,7 +86,11 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             known.guessed -= {known.of(f.parameters[0].variable) for f in nodes if f.parameters}
         names = [s.constant(argument) for argument in node.arguments]
         given_to = _given(known, node, callee.signature, all_given)
-        return known.call(callee.signature, given_to, names)
+        made = known.call(callee.signature, given_to, names)
+        if callee.signature is not None and callee.signature.root().makes_tensors:
+            rule = given.method_rule(".new", arguments)
+            return made if rule is None else given.rule_types(rule, made[:1], arguments)
+        return made
     if _is_of_lua(owner):
         return [of_lua(FROM_LUA)]
     if owner.shape is None and owner.only(Kind.MODULE):
@@ -133,6 +139,9 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             ends = given.last_of(arguments[0])
             known.join(known.type(chain_root(node)), ends)
             return [owner.joined(ends)]
+        is_loss = len(arguments) == 2 and not is_open(node.arguments[-1])
+        if is_loss and node.method == "forward" and "forward" not in known.own_methods:
+            return [Type(Kind.FLOAT), Type(Kind.FLOAT)]  # a layer takes one argument
         found = given.module_method(owner, node.method, arguments)
         is_nil_at_times = node.method == "parameters" and node in known.conditions
         if is_nil_at_times and node in known.defaulted and found:

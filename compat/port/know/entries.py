@@ -281,7 +281,8 @@ def _index(known: Inference, node: s.Index) -> Type:
     if is_constructor or is_type or (owner.is_tensor and name == "new"):
         made = owner.without(Kind.NIL) if is_constructor else tensor(owner.dtypes)
         made = tensor(["Long", "Default"]) if is_type else made  # of any type
-        return Type(Kind.FUNCTION, function=Signature(results=[made], by_node={None: {1}}))
+        new = Signature(results=[made], by_node={None: {1}}, makes_tensors=not is_constructor)
+        return Type(Kind.FUNCTION, function=new)
     if owner.is_tensor:
         element = _element(owner, node.key, key.present, known)
         if not element.atoms and node in known.followed:

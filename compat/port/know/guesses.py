@@ -30,7 +30,16 @@ def guess(known: Inference) -> bool:
 
 def _take(known: Inference, unknown: Type, guess: Type) -> None:
     unknown.join(guess)
+    if "loaded" not in unknown.classes:
+        unknown.dims.discard(-1)  # what else is guessed may yet tell how many
     known.guessed.add(unknown)
+
+
+def end(known: Inference) -> None:
+    """Take the dimensions of tensors for open where not all sources of these tell them."""
+    for kind in (kind for kind in known.guessed if kind.is_tensor):
+        if kind.open or not kind.dims:
+            kind.dims.add(-1)
 
 
 def _seen(known: Inference, _things: Things) -> bool:

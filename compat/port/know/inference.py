@@ -33,6 +33,7 @@ from compat.port.know.scopes import Variable
 from compat.port.know.shapes import calls as calls_in
 from compat.port.know.shapes import (
     compared,
+    deep_copies,
     defaulted,
     followed,
     functions_in,
@@ -207,6 +208,7 @@ class Inference:
         self.present: set[s.Name] = set()  # variables behind tests of whether they are there
         self.conditions: set[s.Node] = set()  # entries that may be missing
         self.defaulted: set[s.Node] = set()  # what stands before ``or``
+        self.deep_copies: dict[s.Node, s.Node] = {}
         self.compared: set[s.Node] = set()  # with ==, where it may be missing, too
         self.passed_past: set[s.Node] = set()  # keys that may be past the end
         self.last_added: set[s.Call] = set()  # the last modules of nets
@@ -239,6 +241,8 @@ class Inference:
                 break
             self._settle()
         self.is_settled = True
+        self._settle()
+        guesses.end(self)
         self._settle()
         return self
 
@@ -288,6 +292,7 @@ class Inference:
         self.present |= present(block)
         self.given |= given(block)
         self.compared |= compared(block)
+        self.deep_copies |= deep_copies(block)
         self.defaulted |= {left for left, _ in defaulted(block)}
         self.conditions |= {*tested(block), *tested_later(block), *tested_calls(block)}
         for name, function in functions_in(block):

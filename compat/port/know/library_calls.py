@@ -40,6 +40,8 @@ def reshaped(known: Inference, node: s.Node, new: Type) -> None:
         own = waiting.pop()
         if Kind.TENSOR in own.atoms:
             done.add(own)
+            if not own.dims:  # what it had before is not known
+                own.dims.add(-1)
             known.changed |= own.join(new)
             waiting |= own.parts - done
 
@@ -205,10 +207,6 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         return [of_lua(FROM_LUA)]  # and so is what it gives
     if path == "ffi.load":
         return [of_lua()]
-    if path == "torch.deserialize" and len(node.arguments) == 1:  # a deep copy
-        inner = node.arguments[0]
-        if isinstance(inner, s.Call) and known.dotted(inner.function) == "torch.serialize":
-            return [known.type(inner.arguments[0]) if inner.arguments else Type()]
     if path == "torch.setmetatable" and node.arguments:
         if isinstance(node.arguments[0], s.Name):
             known.join(known.of(node.arguments[0].variable), Type(Kind.MODULE))

@@ -173,6 +173,19 @@ def tested_calls(block: s.Block) -> Iterator[s.Call]:
             yield node
 
 
+def deep_copies(block: s.Block) -> Iterator[tuple[s.Node, s.Node]]:
+    """Yield the calls that read the only thing that the same function puts into memory, and it."""
+    for part in (node for node in s.walk(block) if isinstance(node, (s.Block, s.Function))):
+        found = list(calls(part))
+        paths = [s.describe(call.function) for call in found]
+        method = {"writeObject": "readObject"} if "torch.MemoryFile" in paths else {}
+        words = {"torch.serialize": "torch.deserialize", **method}
+        named = [(call.method or path, call) for call, path in zip(found, paths, strict=True)]
+        put = [call.arguments[0] for word, call in named if word in words and call.arguments]
+        if len(put) == 1:
+            yield from ((call, put[0]) for word, call in named if word in words.values())
+
+
 def defaulted(block: s.Block) -> Iterator[tuple[s.Node, s.Node]]:
     """Yield the sides of ``x or y``."""
     found = (node for node in s.walk(block) if isinstance(node, s.Binary))

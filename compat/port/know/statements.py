@@ -289,7 +289,7 @@ def loop_types(known: Inference, node: s.ForEach) -> list[Type]:
                     value.join(any_entry(part))
             if shape.names:
                 key.join(Type(Kind.STRING))
-            if "next" in shape.keys:
+            if shape.keys & {"next", "list"} or "append" in shape.uses:
                 key.join(Type(Kind.INT))
             return [key, value]
         if path == "string.gmatch" or call.method == "gmatch":

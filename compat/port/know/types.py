@@ -420,6 +420,7 @@ class Signature(_Merging):
     escapes: bool = False
     is_hook: bool = False  # called by nn, with all the arguments that it has for such a method
     is_tried: bool = False  # called by pcall, which gives on what it gives
+    makes_tensors: bool = False  # ``x.new`` of a tensor
     is_job: bool = False  # called when a thread has done its work, in any order
     gets_nil: bool = False  # for ``...``, at times
     spreads: bool = False  # whether somebody takes all results, however many there are
@@ -438,6 +439,7 @@ class Signature(_Merging):
         a.by_node |= {node: a.by_node.get(node, set()) | b.by_node[node] for node in b.by_node}
         a.nodes += b.nodes
         a.calls |= b.calls
+        a.makes_tensors &= b.makes_tensors
         for flag in ("escapes", "gets_nil", "is_hook", "is_job", "is_tried", "spreads"):
             setattr(a, flag, getattr(a, flag) or getattr(b, flag))
         for i, kind in enumerate(b.parameters):

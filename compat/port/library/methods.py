@@ -181,7 +181,8 @@ def _is_of_lua_alone(kind: Type, name: str, draft: Draft) -> bool:
     if not kind.classes:
         is_known = packages.is_field(name) or results.is_of_module(name)
         return not is_known and name not in draft.types.own_methods
-    entries = [entry for typename in kind.classes for entry in registry.provide(typename)]
+    names = {typename.split()[0] for typename in kind.classes}  # of "nn.gModule of lists"
+    entries = [entry for typename in names for entry in registry.provide(typename)]
     classes = [entry.cls for entry in entries if entry.cls is not None]
     return bool(classes) and not any(hasattr(cls, method_name(name)) for cls in classes)
 

@@ -292,6 +292,9 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
     if rules := _METHODS.all(name):
         rule = _METHODS.find(name, "".join(map(kind_of, arguments))) or rules[-1]
         return rule_types(rule, [owner], [])
+    if name in ("forward", "updateOutput") and len(arguments) == 1:  # a criterion takes the target
+        owner = owner.without()
+        owner.classes = {one for one in owner.classes if not one.endswith("Criterion")}
     known = next(iter(owner.classes)) if len(owner.classes) == 1 else ""
     if gives_total(owner, name):
         return [Type(Kind.FLOAT), Type(Kind.FLOAT)]
@@ -331,7 +334,7 @@ def _like(given: Type) -> Type | None:
 
 def gives_tensor(owner: Type) -> bool:
     """Return whether a pass through a net gives a tensor, whatever it is given."""
-    return bool(owner.classes) and not owner.classes & _OF_TABLES
+    return bool(owner.classes - {"loaded"}) and not owner.classes & _OF_TABLES
 
 
 def _result(owner: Type) -> Type:

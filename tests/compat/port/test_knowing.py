@@ -304,3 +304,24 @@ def test_the_outputs_of_a_graph_tell_what_it_gives(draft: Callable[[str], str]) 
     assert "out[n].sum()" in draft(f"{first}{grown}local net = nn.gModule({{x}}, outs){last}")
     last = last.replace("[n]:sum()", "[n]")
     assert "lua.item(out[n])" in draft(f"{first}local net = nn.gModule({{x}}, {{y}}){last}")
+
+
+def test_what_is_known_of_copies_criterions_and_new_tensors(draft: Callable[[str], str]) -> None:
+    loss = "local f = torch.load('f') local loss = 0 loss = loss + f.crit:forward(f.x, f.y) "
+    assert "loss += f" in draft(loss + "print(loss)")
+    read = "local f = torch.MemoryFile() f:writeObject(x) local y = f:readObject() "
+    made = draft(f"local function copy(x) {read} return y end\nprint(#copy({{1, 2}}))")
+    assert "len(copy_([1, 2]))" in made
+    made = draft("local Tensor = torch.ones(2).new\nlocal x = Tensor(3):fill(1)\nprint(x[1] + 1)")
+    assert "x[0].item() + 1" in made
+    net = "local net = torch.load('f').net local x = net:forward(torch.ones(2)) "
+    made = draft(f"{net} for i = 1, 2 do print(x[i]:sum()) end print(x[#x]:sum())")
+    assert "x[-1].sum()" in made and "# port" not in made
+
+
+def test_a_guess_leaves_open_how_many_dimensions_a_tensor_has(draft: Callable[[str], str]) -> None:
+    rows = "local function rows(x) x = x:transpose(1, 2) return x[1] + 1 end\n"
+    assert "return x[0] + 1" in draft(f"{rows}return rows(torch.load('f').x:view(2, -1))")
+    assert "lua.item(x[0])" in draft(f"{rows}return rows(torch.load('f').x)")
+    first = "local x = torch.load('f').x local a = x[1] "
+    assert "lua.item(x[0])" in draft(f"{first}x = x:view(-1)\nreturn a, x[1], x:size(1)")

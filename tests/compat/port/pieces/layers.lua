@@ -1351,3 +1351,44 @@ local cmd = torch.CmdLine() cmd:option('-lambda', 0.5, 'x') cmd:option('-from', 
 local opt = cmd:parse({'-lambda', '2'})
 opt.lambda = opt.lambda + 1  opt.pass = 3
 print(opt.lambda, opt.pass)   opt.from = nil  print(opt.from)
+-- # nets that are copied through memory, criterions under names, and functions that make tensors
+require 'nn'
+local function copies(net, n)
+   local made, memory = {}, torch.MemoryFile('w'):binary()
+   memory:writeObject(net)
+   for t = 1, n do
+      local reader = torch.MemoryFile(memory:storage(), 'r'):binary()
+      made[t] = reader:readObject()
+      reader:close()
+   end
+   memory:close()
+   return made
+end
+local protos = {net = nn.Sequential():add(nn.ConcatTable():add(nn.Tanh()):add(nn.Identity())), criterion = nn.MSECriterion()}
+local clones = {}
+for name, proto in pairs(protos) do clones[name] = copies(proto, 2) end
+local function prepare(x) x = x:transpose(1, 2):contiguous() return x end
+local loss, state, x = 0, {[0] = {torch.zeros(2)}}, prepare(torch.range(1, 6):view(3, 2))
+for t = 1, 2 do
+   local out = clones.net[t]:forward(x[t])
+   state[t] = {}
+   for i = 1, 2 do table.insert(state[t], out[i]) end
+   loss = loss + clones.criterion[t]:forward(out[1], out[#out])
+end
+print(('%.4f'):format(loss / 2), #state[2], state[2][2][3])
+local function flat(parameters)
+   local Tensor, n = parameters[1].new, 0
+   for _, p in ipairs(parameters) do n = n + p:nElement() end
+   local all = Tensor(n):fill(1)
+   local sums = all:float():cumsum(1)
+   return sums[2] + sums[n - 1]
+end
+print(flat(nn.Linear(2, 2):parameters()))
+local function doubled(list)
+   local made = {}
+   for k, v in pairs(list) do made[k] = v * 2 end
+   return made
+end
+local given = {}
+table.insert(given, torch.ones(2))
+print(doubled(given)[1][2], #doubled(given))
