@@ -17,13 +17,14 @@ from compat.port.know.scopes import Variable
 from compat.port.know.shapes import is_name, length_of
 from compat.port.know.types import Kind, Table, Type, tensor
 from compat.port.library import function_results, results, tensors
+from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
     from compat.port.know.inference import Inference
 
 _WITH_FIELDS = (Kind.TABLE, Kind.OPTIONS, Kind.OBJECT, Kind.CLASS, Kind.MODULE, Kind.PACKAGE)
-_WITH_ENTRIES = (Kind.TABLE, Kind.TENSOR, Kind.STORAGE, Kind.SIZES, Kind.OBJECT, Kind.POINTER)
+_WITH_ENTRIES = (Kind.TABLE, Kind.TENSOR, Kind.STORAGE, Kind.SIZES, Kind.POINTER)
 _LETTERS = {"t": Kind.TENSOR, "n": Kind.NUMBER, "s": Kind.STRING, "l": Kind.TABLE}
 TOLD = {Kind.TENSOR, Kind.NUMBER, Kind.STRING, Kind.TABLE, Kind.MODULE, Kind.OBJECT}
 PASSES = {"forward", "backward", "updateOutput", "updateGradInput", "accGradParameters"}
@@ -221,7 +222,9 @@ def _of_index(known: Inference, node: s.Index) -> Iterator[tuple[s.Node, Type]]:
         if len(node.key.fields) > 1:
             yield _entry_of(node.object), tensor()
     elif known.owner(node.key).is_number:
-        yield node.object, Type(*_WITH_ENTRIES, Kind.MODULE)
+        numbered = (k.instance.keys - {"name"} for k in known.classes.values())
+        objects = [Kind.OBJECT] if any(numbered) else []
+        yield node.object, Type(*_WITH_ENTRIES, *objects)
     if known.owner(node.object).only(Kind.TABLE) and isinstance(node.key, s.Index):
         yield node.key, Type(Kind.NUMBER, Kind.STRING)
 
@@ -232,7 +235,7 @@ def _of_method(known: Inference, node: s.Call) -> Iterator[tuple[s.Node, Type]]:
     if told is not None:
         yield node.function, told
     elif node.method in tensors.names() or results.is_method(node.method):
-        yield node.function, Type(*_WITH_FIELDS, *_WITH_ENTRIES, Kind.STRING, Kind.FILE)
+        yield node.function, Type(*_holders(known, node.method))
     elif node.method in known.own_methods and f"string.{node.method}" not in known.replaced:
         yield node.function, Type(*_WITH_FIELDS)
     if node.method in ("resizeAs", "expandAs", "viewAs") and len(node.arguments) == 1:
@@ -248,6 +251,22 @@ def _of_method(known: Inference, node: s.Call) -> Iterator[tuple[s.Node, Type]]:
     for part, left in _of_arguments(known, node, node.method):
         if is_tensor or isinstance(part, s.Index):
             yield part, left
+
+
+def _holders(known: Inference, method: str) -> Iterator[Kind]:
+    """Yield what may have a method that something of Torch7's has."""
+    yield from (Kind.TENSOR, Kind.STORAGE, Kind.SIZES, Kind.POINTER, Kind.FILE)
+    if f"string.{method}" in FUNCTIONS.names():
+        yield Kind.STRING
+    if results.is_of_module(method):
+        yield Kind.MODULE
+    classes = known.classes.values()
+    of_classes = {k.methods[method].function for k in classes if method in k.methods}
+    own = set(known.own_methods.get(method, ()))
+    if own & of_classes:
+        yield from (Kind.OBJECT, Kind.CLASS)
+    if own - of_classes:
+        yield from _WITH_FIELDS
 
 
 def _of_arguments(

@@ -283,15 +283,19 @@ def _entries(known: Inference, things: Things) -> bool:
     return found
 
 
-def _namesakes(known: Inference, _things: Things) -> bool:
-    """Take parameters that no call gives for what all other variables of their name are."""
+def _namesakes(known: Inference, things: Things) -> bool:
+    """Take parameters that no call gives for what all other variables of their name are, of those
+    that have the same fields.
+    """
     alike: dict[str, list[Type]] = {}
     for variable, kind in known.variables.items():
         if kind.is_known and len(kind.atoms - {Kind.NIL}) == 1:
             alike.setdefault(variable.id, []).append(kind)
     found = False
     for variable, kind in list(known.variables.items()):
+        fields = things.get(kind, Thing(kind)).fields
         others = alike.get(variable.id, [])
+        others = [one for one in others if one.shape is None or fields <= _filled(one.shape)]
         if kind.atoms or not variable.is_parameter or not others:
             continue
         atoms = {frozenset(other.atoms - {Kind.NIL}) for other in others}

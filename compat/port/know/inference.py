@@ -236,15 +236,19 @@ class Inference:
         self._settle()
         self.is_told = True
         self._settle()
-        for _ in range(_GUESSES):
-            if not guesses.guess(self):
-                break
-            self._settle()
+        self._guess()
         self.is_settled = True
         self._settle()
         guesses.end(self)
         self._settle()
+        self._guess()
         return self
+
+    def _guess(self) -> None:
+        for _ in range(_GUESSES):
+            if not guesses.guess(self):
+                break
+            self._settle()
 
     def _each_file(self) -> Iterator[File]:
         for file in self.files:

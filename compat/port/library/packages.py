@@ -17,6 +17,7 @@ from compat.port.write.code import Code
 from compat.port.write.draft import Draft
 from compat.port.write.heads import IMPORTS
 from compat.port.write.python_names import is_metamethod, method_name
+from compat.tensor_types import CPU_TYPES, CUDA_TYPES
 
 # What is no function; functions are in the table.
 _VALUES = {
@@ -67,7 +68,7 @@ def value(path: str, draft: Draft) -> Code:
         return Code(method)
     if path.startswith("sys.COLORS."):
         return Code(f"lua.COLORS.{name.removeprefix('COLORS.')}")
-    if head == "torch" and name in tensors.FUNCTIONS.names():
+    if head == "torch" and (name in tensors.FUNCTIONS.names() or path in CPU_TYPES | CUDA_TYPES):
         return Code(f"lua.torch.{name}")
     if head == "torch" and has("torch", name):
         return Code(f"torch7.{name}")
@@ -192,6 +193,7 @@ def is_field(name: str) -> bool:
 
 def has_field(name: str, classes: set[str]) -> bool:
     """Return whether all objects of these classes have a field or method of this name."""
-    known = [cls for cls in classes if "." in cls and found(*cls.split(".", 1)) is not None]
-    is_any = name in _fields("nn.Module") or (bool(classes) and len(known) == len(classes))
+    names = {cls.split()[0] for cls in classes}  # of "nn.gModule of lists"
+    known = [name for name in names if "." in name and found(*name.split(".", 1)) is not None]
+    is_any = name in _fields("nn.Module") or (bool(names) and len(known) == len(names))
     return is_any and all(name in _fields(cls) for cls in known)

@@ -241,6 +241,8 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
         found[0].dims = cat_dims(s.constant(node.arguments[-1]), [owner, *arguments[:1]])
     if node.method == "type" and s.names_tensor(node.arguments[0] if node.arguments else None):
         return [tensor(["Long", "Default"], owner.dims)]  # of any type
+    if node.method == "squeeze" and owner.thin and owner.dims == {2}:
+        found[0].dims = {1}  # of a row or column, such as x:sum(2)
     found[0].thin |= has_size_1(node.method, node)
     if node.method == "split" and node.arguments[1:] and s.constant(node.arguments[0]) in (None, 1):
         made = found[0].table

@@ -325,3 +325,30 @@ def test_a_guess_leaves_open_how_many_dimensions_a_tensor_has(draft: Callable[[s
     assert "lua.item(x[0])" in draft(f"{rows}return rows(torch.load('f').x)")
     first = "local x = torch.load('f').x local a = x[1] "
     assert "lua.item(x[0])" in draft(f"{first}x = x:view(-1)\nreturn a, x[1], x:size(1)")
+
+
+def test_what_methods_and_numbers_leave(draft: Callable[[str], str]) -> None:
+    own = "local Data = torch.class('Data')\nfunction Data:size(kind, list) return 3 end\n"
+    made = draft(f"{own}return function(x) for i = 1, x:size(1) do x[i]:fill(i) end end")
+    assert "range(1, x.size(0) + 1):" in made and "# port" not in made
+    held = "local f = {x = function(self, n) end, f = 2}\nfunction f:size(n) return n end\n"
+    assert "for i in lua.range" in draft(
+        f"{held}return function(x) for i = 1, x:size(1) do end end"
+    )
+
+
+def test_a_parameter_is_what_has_its_fields_of_all_of_its_name(
+    draft: Callable[[str], str],
+) -> None:
+    first = (
+        "local function first(opt) return opt.rate * 2 end\n"
+        "local function second(opt) return #opt.words end\n"
+        "print(first{rate = 2}, second{words = {'a'}})\n"
+    )
+    assert 'opt["rate"]' in draft(f"{first}return function(opt) return opt.rate end")
+    assert "lua.index(opt" in draft(f"{first}return function(opt) return opt.other end")
+
+
+def test_a_row_that_is_squeezed_has_one_dimension(draft: Callable[[str], str]) -> None:
+    made = draft("local x = torch.ones(3, 3):sum(2):squeeze()\nfor i = 1, 3 do print(x[i]) end")
+    assert "x[i].item()" in made and "# port" not in made
