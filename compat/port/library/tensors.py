@@ -177,7 +177,7 @@ sin|cos|tan|neg|sign|log1p|trunc|frac|rsqrt t torch.{name}({1}) -> t1
 sqrt|exp|log|sin|cos|tan|tanh|acos|asin|atan n math.{name}({1}) -> n
 ceil|floor n         math.{name}({1}) -> i
 abs n                abs({1}) -> n
-round|sigmoid n      lua.torch.{name}({1}) -> n
+round|sigmoid n      torch7.{name}({1}) -> n
 pow nn               lua.pow({1}, {2}) -> n
 acos|asin|atan|cosh|sinh t torch.{name}({1}) -> t1
 cinv t               torch.reciprocal({1}) -> t1
