@@ -103,6 +103,9 @@ def results(known: Inference, node: s.Call) -> list[Type]:
     if owner.is_tensor or owner.only(Kind.MASK):
         arguments = _with_sizes(known, node, arguments)
         found = given.tensor_method(owner, node, arguments)
+        is_told = known.is_settled or all(kind.atoms for kind in arguments)
+        if not is_told and found[0] is not owner:
+            found[0].dims.discard(-1)
         taken = {"apply": 1, "map": 2, "map2": 3}.get(node.method)
         if taken and arguments and arguments[-1].signature is not None:
             arguments[-1].signature.calls.add(taken)
@@ -112,7 +115,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         if tensors.gives_itself(node.method) and found:
             found[0].parts |= owner.sources
         is_out = rule is not None and "out={0}" in rule.text and rule.result != "="
-        if not known.is_settled and not all(kind.atoms for kind in arguments):
+        if not is_told:
             pass  # parameters are known when their calls have been seen
         elif is_out or node.method in ("resize", "resizeAs", "set"):
             new = tensor(found[0].dtypes, found[0].dims) if is_out else found[0]
@@ -264,10 +267,13 @@ def _note_spread(known: Inference, node: s.Call, owner: Type | None) -> None:
 def _with_sizes(known: Inference, node: s.Call, arguments: list[Type]) -> list[Type]:
     """Return the arguments, of which the last may stand for several sizes: ``unpack(sizes)``."""
     last = node.arguments[-1] if node.arguments else None
-    if last is None or not (is_open(last) and arguments[-1].is_number) or known.count(last) == 1:
+    may_be_sizes = last is not None and is_open(last) and not arguments[-1].atoms - NUMBERS
+    if last is None or not may_be_sizes or known.count(last) == 1:
         return arguments
     count = known.count(last)
-    all_sizes = known.all_results(last)[:count] if count else [Type()]
+    any_number = Type()
+    any_number.open = True
+    all_sizes = known.all_results(last)[:count] if count else [any_number]
     return [*arguments[:-1], *all_sizes]
 
 

@@ -466,10 +466,11 @@ def _element(owner: Type, key: s.Node, kind: Type, known: Inference) -> Type:
         taken = sum(1 for f in key.fields if known.owner(f.value).is_number)
         if taken == len(key.fields) and -1 in owner.ranks:
             return Type()
-        dims = {d - taken if d >= 0 else -1 for d in owner.ranks}
+        ranks = [d for d in owner.ranks if d < 0 or d >= len(key.fields)]  # else it is an error
+        dims = {d - taken if d >= 0 else -1 for d in ranks}
         if dims == {0}:
             return Type(Kind.FLOAT)
-        return tensor(owner.dtypes, dims) if 0 not in dims else Type()
+        return tensor(owner.dtypes, dims) if dims and 0 not in dims else Type()
     if kind.only(Kind.TENSOR, Kind.MASK):
         return tensor(owner.dtypes, [1])
     if kind.is_number:

@@ -119,6 +119,7 @@ class Inference:
     of_tensors = values.of_tensors
     owner_of_method = values.owner_of_method
     told_by = values.told_by
+    is_of_layers = values.is_of_layers
     original = values.original
     operator_of = values.operator_of
     is_layer = values.is_layer

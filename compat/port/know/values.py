@@ -145,6 +145,13 @@ def told_by(known: Inference, node: s.Call) -> Type | None:
     return results.owner_of(node.method, [known.type(a) for a in node.arguments])
 
 
+def is_of_layers(known: Inference, method: str) -> bool:
+    """Return whether no class or table of the program but layers has a method of this name."""
+    layers = (k for k in known.classes.values() if k.is_layer(known.classes))
+    theirs = {k.methods[method].function for k in layers if method in k.methods}
+    return theirs.issuperset(known.own_methods.get(method, ()))
+
+
 @expression(s.Constant)
 def _constant(_known: Inference, node: s.Constant) -> Type:
     return constant(node.value)

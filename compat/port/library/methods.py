@@ -132,14 +132,11 @@ def method(node: s.Call, draft: Draft) -> Code:
         return code.single(
             f"{owner.atom}.{attribute(name)}", every, arguments, draft.types.count(node)
         )
-    if not kind.atoms:
-        draft.unknown(node.function, "calls")
     guess = results.owner_of(name, [draft.types.type(a) for a in node.arguments])
-    if (
-        guess is not None
-        and guess.only(Kind.MODULE)
-        and not kind.atoms - {Kind.MODULE, Kind.OBJECT, Kind.NIL}
-    ):
+    is_module = guess is not None and guess.only(Kind.MODULE)
+    if not (kind.atoms or (is_module and draft.types.is_of_layers(name))):
+        draft.unknown(node.function, "calls")
+    if is_module and not kind.atoms - {Kind.MODULE, Kind.OBJECT, Kind.NIL}:
         arguments = _for_nets(node, draft.arguments(node), draft)
         made = code.call(f"{owner.atom}.{method_name(name)}", *arguments)
         count = draft.types.count(node)

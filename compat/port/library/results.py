@@ -201,8 +201,9 @@ def type_named(word: str, operands: list[Type], is_method: bool) -> Type:
         made.thin = first.thin
     elif word == "t*":
         numbers = operands[1:] if is_method else operands
-        count = sum(1 for o in numbers if o.present.is_number)
-        return tensor(dtypes, [count if count and count == len(numbers) else -1])
+        is_told = all(o.present.is_number or not (o.atoms or o.open) for o in numbers)
+        is_told &= len(numbers) > 1 or any(o.atoms for o in numbers)
+        return tensor(dtypes, [len(numbers) if numbers and is_told else -1])
     elif word[:1] == "t" and word[1:].isdigit():
         other = operands[int(word[1:]) - (0 if is_method else 1)]
         made = tensor(other.dtypes, other.dims)

@@ -352,3 +352,20 @@ def test_a_parameter_is_what_has_its_fields_of_all_of_its_name(
 def test_a_row_that_is_squeezed_has_one_dimension(draft: Callable[[str], str]) -> None:
     made = draft("local x = torch.ones(3, 3):sum(2):squeeze()\nfor i = 1, 3 do print(x[i]) end")
     assert "x[i].item()" in made and "# port" not in made
+
+
+def test_sizes_and_ranges_tell_dimensions(draft: Callable[[str], str]) -> None:
+    view = "return function(x, n, m) local y = x:view(#n, -1, #m) return y[1][2] end"
+    assert "return y[0][1]" in draft(view)
+    assert "lua.item(y[0][1])" in draft(view.replace("-1, #m", "unpack(m)"))
+    column = (
+        "return function(x) if x.n then x = torch.ones(2) end local y = x[{{}, 1}] return y end"
+    )
+    assert "y = x[:, 0]" in draft(column) or "return x[:, 0]" in draft(column)
+
+
+def test_a_method_that_layers_alone_have_needs_no_mark(draft: Callable[[str], str]) -> None:
+    layer = "local L = torch.class('nn.L', 'nn.Module')\nfunction L:clearState() return self end\n"
+    assert "# port" not in draft(f"{layer}return function(make) return make():clearState() end")
+    own = layer.replace("'nn.L', 'nn.Module'", "'L'")
+    assert "# port" in draft(f"{own}return function(make) return make():clearState() end")

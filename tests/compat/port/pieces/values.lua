@@ -2494,3 +2494,16 @@ local function flat(x)
 end
 flat(torch.ones(2, 2))
 print(M.first(torch.zeros(2)), M.total(torch.ones(2, 2, 2)), M.total(torch.ones(3, 2)))
+-- # sizes that several numbers tell
+local sizes = {3, 4}
+local x = torch.range(1, 24)
+local y = x:view(2, unpack(sizes))
+print(y[1]:size(1))
+local function f(N, T) local v = x:view(N, -1, T) return v[1][2] end
+print(f(2, 3):size(1), f(2, 3)[1])
+local function g(...) local v = x:view(...) return v[1] end
+print(g(2, 3, 4):dim(), g(24))
+local z = torch.zeros(2, unpack(sizes))
+print(z[1][1]:size(1))
+local function h(...) local v = x:view(2, ...) return v[1] end
+print(h(3, 4):dim())
