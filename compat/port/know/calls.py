@@ -333,7 +333,7 @@ def methods(known: Inference, owner: Type, name: str) -> list[tuple[Type, Signat
         if define is not None and define not in found:
             own = known.class_type(klass) if Kind.CLASS in owner.atoms else klass.object
             found[define] = own, known.signature(define.function).root()
-    if len(found) == 1:
+    if len(found) == 1 and not known.classes_of_others(owner):
         return [(owner, signature) for _, signature in found.values()]
     return list(found.values())
 

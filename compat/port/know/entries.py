@@ -343,6 +343,8 @@ def _index(known: Inference, node: s.Index) -> Type:
 
 def _buffer(parent: str, name: str) -> Type:
     """Return what ``output`` or ``gradInput`` of a class that derives from one of nn's is."""
+    if name == "output" and parent.endswith("Criterion"):
+        return Type(Kind.FLOAT)
     made = getattr(nn, parent.removeprefix("nn."), None)
     return list_of(Type()) if name in getattr(made, "table_fields", ()) else tensor()
 

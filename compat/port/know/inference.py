@@ -93,6 +93,7 @@ class Inference:
     class_named = names.class_named
     is_never_loaded = names.is_never_loaded
     classes_of = names.classes_of
+    classes_of_others = names.classes_of_others
     class_type = names.class_type
     of = names.of
     file_of = names.file_of

@@ -210,6 +210,13 @@ def classes_of(known: Inference, kind: Type) -> list[Class]:
     return [own, *others]
 
 
+def classes_of_others(known: Inference, kind: Type) -> set[str]:
+    """Return the names of the classes that a value may be an object of and the program does not
+    make.
+    """
+    return kind.classes - {klass.name for klass in known.classes.values()}
+
+
 def of(known: Inference, variable: Variable) -> Type:
     """Return the type of a variable."""
     return known.variables.setdefault(variable, Type())

@@ -73,7 +73,7 @@ def method(node: s.Call, draft: Draft) -> Code:
         count = draft.types.count(node)
         known = draft.types.called(node) if klass is not None or kind.only(Kind.OBJECT) else []
         arguments = fitting(node, known, draft, own=1)
-        if Kind.MODULE in kind.atoms or kind.classes - draft.types.classes.keys():
+        if Kind.MODULE in kind.atoms or draft.types.classes_of_others(kind):
             arguments = _for_nets(node, arguments, draft)
         itself = klass if kind.only(Kind.CLASS) else None
         if getattr(getattr(node.function, "variable", None), "is_class", False) and kind.shape:
@@ -159,7 +159,7 @@ def _for_nets(node: s.Call, arguments: list[Code], draft: Draft) -> list[Code]:
     if node.method not in PASSES:
         return arguments
     owner, given = draft.types.owner_of_method(node), node.arguments
-    is_layer = bool(owner.classes) and not owner.classes & draft.types.classes.keys()
+    is_layer = bool(owner.classes) and draft.types.classes_of_others(owner) == owner.classes
     if is_layer and not any(name.endswith("Criterion") for name in owner.classes):
         most = _TAKE.get(str(node.method), 3)
         more = given[most:]

@@ -1403,3 +1403,20 @@ function C.__index(self, k)
 end
 local c = C.new()
 print(c[1], c[2])
+
+-- # methods with the names of a layer's, of a table that is a class
+require 'nn'
+local Model = {}
+Model.__index = Model
+local function new()
+  local self = setmetatable({}, Model)
+  self.net, self.loss = nn.Linear(2, 2), nn.MSECriterion()
+  self.net.weight:fill(1)
+  self.net.bias:zero()
+  return self
+end
+function Model:forward(x, y) return self.loss:forward(self.net:forward(x), y) end
+function Model:updateGradInput(x, y, scale, more) return scale + more end
+local m = new()
+local x, y = torch.ones(2), torch.zeros(2)
+print(m:forward(x, y), m:updateGradInput(x, y, 1, 2))
