@@ -96,6 +96,8 @@ def lambda_of(node: s.Function, draft: Draft) -> Code | None:
     signature = draft.types.signature(node).root()
     if not node.body.statements:
         nothing = "()" if signature.may_give_nothing else "None"
+        if (signature.count or 0) > 1:
+            nothing = f"({', '.join(['None'] * (signature.count or 0))})"
         return Code(f"lambda{_lambda_parameters(node, draft)}: {nothing}", code.LAMBDA)
     only = node.body.statements[0]
     if only.before or only.after:

@@ -950,3 +950,27 @@ local kind, after = type, next
 type = kind .. '!'
 next = {5}
 print(kind:upper(), #after, after[1] + 1, type, next[1])
+
+-- # functions of a list that give two results, or do nothing
+local line = 1
+local rules = {
+  {'^%s+', function() end},
+  {'^\n', function() line = line + 1 end},
+  {'^%d+', function(s) return 'number', tonumber(s) end},
+  {'^%a+', function(s) return 'word', s end},
+}
+local function read(text)
+  local at = 1
+  while at <= #text do
+    for _, rule in ipairs(rules) do
+      local s, e = text:find(rule[1], at)
+      if s then
+        local kind, value = rule[2](text:sub(s, e))
+        if kind then print(kind, value) end
+        at = e + 1
+        break
+      end
+    end
+  end
+end
+read('a 12\n b')
