@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import functools
 import importlib
+import inspect
 import keyword
 import re
 from typing import Any
@@ -177,10 +178,28 @@ def _fields(*names: str) -> set[str]:
     for cls in bases - {object}:
         told = vars(cls).get("__annotations__")
         known.update(vars(cls), told if isinstance(told, dict) else ())
-        codes = (getattr(f, "__code__", None) for f in vars(cls).values())
-        steps = (step for code in codes if code is not None for step in dis.get_instructions(code))
-        known.update(step.argval for step in steps if step.opname == "STORE_ATTR")
+        for method in vars(cls).values():
+            known |= _set_by(method)
     return known
+
+
+def _set_by(function: Any) -> set[str]:
+    """Return the names of fields that a function sets."""
+    code = getattr(function, "__code__", None)
+    steps = () if code is None else dis.get_instructions(code)
+    return {step.argval for step in steps if step.opname == "STORE_ATTR"}
+
+
+def begins_with(typename: str, name: str) -> bool:
+    """Return whether objects of a class of compat's have a field from the beginning."""
+    cls = found(*typename.split(".", 1)) if "." in typename else None
+    if name == "train" and cls is not None:  # in Lua nil until the net is told, but for some
+        return "train" in _set_by(inspect.unwrap(cls.__init__))
+    return hasattr(cls, name) or any(
+        name in vars(base).get("__annotations__", ())
+        or name in _set_by(inspect.unwrap(base.__init__))
+        for base in getattr(cls, "__mro__", ())
+    )
 
 
 def is_field(name: str) -> bool:

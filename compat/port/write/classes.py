@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from compat.lua_tables import attribute
 from compat.port.know.files import Class
@@ -162,8 +161,6 @@ def _missing_at_first(klass: Class, draft: Draft) -> set[str]:
     parent = klass.top(draft.types.classes).parent
     if parent is None:
         return set()
-    package, _, name = parent.partition(".")
-    above = packages.found(package, name) if packages.has(package, name) else None
     inherited = {
         field
         for base in klass.bases(draft.types.classes)
@@ -176,7 +173,7 @@ def _missing_at_first(klass: Class, draft: Draft) -> set[str]:
         if isinstance(index.key, s.Constant)
         and is_name(index.key.value)
         and (draft.types.class_of(index.object) is klass or _is_of(index.object, klass, draft))
-        and not _has_field(above, str(index.key.value))
+        and not packages.begins_with(parent, str(index.key.value))
         and index.key.value not in klass.methods
         and index.key.value not in inherited
         and not draft.types.is_constructor(index)
@@ -290,13 +287,3 @@ def _method(method: str, define: s.Define, klass: Class, draft: Draft) -> None:
         define_function(name, function, draft)
     else:
         define_function(name, function, draft, "staticmethod")
-
-
-def _has_field(cls: Any, name: str) -> bool:
-    """Return whether objects of a class, if one is known, have a field of that name from the
-    beginning.
-    """
-    if name == "train" and cls is not None:  # in Lua nil until the net is told, but for some
-        return "train" in cls.__init__.__code__.co_names
-    told = (name in vars(base).get("__annotations__", ()) for base in getattr(cls, "__mro__", ()))
-    return hasattr(cls, name) or any(told)

@@ -146,8 +146,11 @@ def _has_lines(text: str) -> bool:
     return text.count("\n") > 1 and is_plain and '"""' not in text and not text.endswith('"')
 
 
+_PLAIN = ("", "s")  # formats of what an f-string shows as it is
+
+
 def f_string(pieces: list[str | tuple[str, str]]) -> Code:
-    """Return an f-string of texts, and of expressions with their formats.
+    """Return an f-string of texts, and of expressions with their formats, "s" of what is a text.
 
     Before Python 3.12 an expression in it has neither its quotes nor backslashes: where one needs
     them, the parts are added up.
@@ -169,7 +172,7 @@ def f_string(pieces: list[str | tuple[str, str]]) -> Code:
         elif isinstance(piece, tuple):
             text = next(single)
             text = f" {text}" if text.startswith("{") else text
-            body += f"{{{text}:{piece[1]}}}" if piece[1] else f"{{{text}}}"
+            body += f"{{{text}}}" if piece[1] in _PLAIN else f"{{{text}:{piece[1]}}}"
         else:
             # With both kinds of quotes in it, repr takes single ones.
             plain = piece if is_long else repr("'\"" + piece)[4:-1].replace("\\'", "'")
@@ -183,7 +186,7 @@ def f_string(pieces: list[str | tuple[str, str]]) -> Code:
 
 def _is_f_string(piece: str | tuple[str, str]) -> bool:
     """Return whether a part is an f-string itself, whose text can be part of another's."""
-    text = piece[0] if isinstance(piece, tuple) and not piece[1] else ""
+    text = piece[0] if isinstance(piece, tuple) and piece[1] in _PLAIN else ""
     is_one = text.startswith('f"') and text.endswith('"') and '"' not in text[2:-1]
     return is_one and isinstance(ast.parse(text, mode="eval").body, ast.JoinedStr)
 
@@ -199,16 +202,22 @@ def _sum(pieces: list[str | tuple[str, str]]) -> Code:
         if isinstance(piece, str):
             if piece:
                 parts.append(quoted(piece))
-        elif piece[1]:
-            parts.append(f'format({piece[0]}, "{piece[1]}")')
+        elif piece[1] in _PLAIN:
+            tree = ast.parse(f"({piece[0]})", mode="eval").body
+            is_text, is_one = piece[1] or _gives_text(tree), isinstance(tree, _TERMS)
+            own = piece[0] if is_one else f"({piece[0]})"
+            parts.append(own if is_text else f"str({piece[0]})")
         else:
-            parts.append(piece[0] if _gives_text(piece[0]) else f"str({piece[0]})")
+            parts.append(f'format({piece[0]}, "{piece[1]}")')
     return Code(" + ".join(parts), ADD)
 
 
-def _gives_text(expression: str) -> bool:
+# What can stand beside a plus.
+_TERMS = (ast.Attribute, ast.BinOp, ast.Call, ast.Constant, ast.JoinedStr, ast.Name, ast.Subscript)
+
+
+def _gives_text(tree: ast.expr) -> bool:
     """Return whether an expression is a string, or a call that makes one."""
-    tree = ast.parse(f"({expression})", mode="eval").body
     if isinstance(tree, ast.Call):
         return ast.unparse(tree.func) in ("lua.tostring", "lua.text")
     is_text = isinstance(tree, ast.Constant) and isinstance(tree.value, str)

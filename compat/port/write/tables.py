@@ -293,12 +293,14 @@ def may_lack(node: s.Node, draft: Draft) -> bool:
     if klass is not None and is_layer and klass.sets_first(name, draft.types.classes):
         return False
     classes = draft.types.classes_of(kind)
-    theirs = kind.classes - draft.types.classes.keys()
+    theirs = draft.types.classes_of_others(kind)
     if classes and not theirs and all(one.method(name, draft.types.classes) for one in classes):
         return False
     is_layer = is_layer or kind.only(Kind.MODULE, Kind.NIL)
     line = [] if klass is None else [*klass.line(draft.types.classes)]
     if any(name in draft.missing.get(own, ()) for own in line):
+        return False
+    if line and not theirs and packages.begins_with(line[-1].parent or "", name):
         return False
     of_package = {line[-1].parent or "", *theirs} if line else kind.classes
     return is_layer and not packages.has_field(attribute(name), of_package)

@@ -71,7 +71,7 @@ def _shown(node: s.Node, function: str, draft: Draft) -> tuple[str, str]:
     if may_be_nil(node, made, draft) or may_be_sizes(node, draft):
         return f"{function}({text})", ""
     if is_text_of_itself(node, draft):
-        return text, ""
+        return text, "s" if kind.is_string else ""
     if kind.is_number:
         return text, ".14g"
     return f"{function}({text})", ""

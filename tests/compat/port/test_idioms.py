@@ -789,3 +789,48 @@ def test_what_may_be_nil_is_a_number_where_torch_takes_one(draft: Callable[[str]
         """
     )
     assert "torch.zeros(n, 2).view(2, n)" in text
+
+
+def test_a_criterion_of_the_program_gives_a_number(draft: Callable[[str], str]) -> None:
+    text = draft(
+        """
+        require 'nn'
+        local Cost, parent = torch.class('nn.PortCost', 'nn.Criterion')
+        function Cost:__init(limit) parent.__init(self) self.limit = limit or 1 end
+        function Cost:updateOutput(x, y)
+          self.output = (x - y):sum()
+          if self.limit > 2 then self.output = self.output / x:nElement() end
+          return self.output
+        end
+        function Cost:updateGradInput(x, y) return x:clone():clamp(-self.limit, self.limit) end
+        local kinds = {own = nn.PortCost, mean = nn.MSECriterion}
+        local any = kinds[arg[1] or 'own']()
+        local cost = nn.PortCost()
+        any:updateGradInput(torch.ones(2), torch.ones(2))
+        print(cost:forward(torch.ones(2), torch.zeros(2)) + 1)
+        """
+    )
+    assert "self.output /= x.numel()" in text and "lua.add" not in text
+    assert "clamp_(-self.limit, self.limit)" in text  # every object of the class has one
+
+
+def test_a_layer_has_what_the_constructor_above_sets(draft: Callable[[str], str]) -> None:
+    text = draft(
+        """
+        require 'nn'
+        local Skip = torch.class('nn.PortSkip', 'nn.Decorator')
+        function Skip:updateOutput(x)
+          self.output = self.modules[1]:forward(x) + x
+          return self.output
+        end
+        """
+    )
+    assert "modules = None" not in text and "self.modules[0].forward(x)" in text
+
+
+def test_texts_are_put_together_as_they_are(draft: Callable[[str], str]) -> None:
+    text = draft(
+        "local t, n = {'a', 'b'}, arg[1]\n"
+        "print('{' .. table.concat(t, ',\\n') .. (n and '\"' .. n or '') .. '}')"
+    )
+    assert 'print("{" + ",\\n".join(t) + (' in text
