@@ -142,9 +142,10 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             ends = given.last_of(arguments[0])
             known.join(known.type(chain_root(node)), ends)
             return [owner.joined(ends)]
-        is_loss = len(arguments) == 2 and not is_open(node.arguments[-1])
-        if is_loss and node.method == "forward" and "forward" not in known.own_methods:
-            return [Type(Kind.FLOAT), Type(Kind.FLOAT)]  # a layer takes one argument
+        if node.method == "forward" and len(node.arguments) == 1:
+            only = node.arguments[0]
+            is_one = not is_open(only) or known.count(only) == 1
+            owner = given.less_criterions(owner) if is_one else owner
         found = given.module_method(owner, node.method, arguments)
         is_nil_at_times = node.method == "parameters" and node in known.conditions
         if is_nil_at_times and node in known.defaulted and found:

@@ -159,8 +159,9 @@ def _for_nets(node: s.Call, arguments: list[Code], draft: Draft) -> list[Code]:
     if node.method not in PASSES:
         return arguments
     owner, given = draft.types.owner_of_method(node), node.arguments
-    is_layer = bool(owner.classes) and draft.types.classes_of_others(owner) == owner.classes
-    if is_layer and not any(name.endswith("Criterion") for name in owner.classes):
+    names = owner.classes
+    is_layer = bool(names) and draft.types.classes_of_others(owner) == names
+    if is_layer and all("." in name and not name.endswith("Criterion") for name in names):
         most = _TAKE.get(str(node.method), 3)
         more = given[most:]
         given = given[:most] if all(isinstance(a, (s.Name, s.Constant)) for a in more) else given

@@ -295,13 +295,10 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
     if rules := _METHODS.all(name):
         rule = _METHODS.find(name, "".join(map(kind_of, arguments))) or rules[-1]
         return rule_types(rule, [owner], [])
-    if name in ("forward", "updateOutput") and len(arguments) == 1:  # a criterion takes the target
-        owner = owner.without()
-        owner.classes = {one for one in owner.classes if not one.endswith("Criterion")}
-    known = next(iter(owner.classes)) if len(owner.classes) == 1 else ""
     if gives_total(owner, name):
         return [Type(Kind.FLOAT), Type(Kind.FLOAT)]
-    if name in ("forward", "updateOutput") and known.endswith("Criterion"):
+    is_loss = owner.classes and all(known.endswith("Criterion") for known in owner.classes)
+    if name in ("forward", "updateOutput") and (is_loss or len(arguments) == 2):  # a net takes one
         return [Type(Kind.FLOAT)]
     if name in ("backward", "updateGradInput") and arguments:
         return [_result(owner) if (made := _like(arguments[0])) is None else made]
@@ -313,6 +310,13 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
             made.table.items.thin = made.thin
         return [made]
     return [Type()]
+
+
+def less_criterions(owner: Type) -> Type:
+    """Return what a net may be that is given no target."""
+    left = owner.without()
+    left.classes = {known for known in owner.classes if not known.endswith("Criterion")}
+    return left
 
 
 def last_of(added: Type) -> Type:

@@ -105,8 +105,16 @@ def class_statement(node: s.Statement, klass: Class, draft: Draft) -> None:
     if klass.holder is not None:
         plain = klass.name.rpartition(".")[2]
         store_code(s.Index(klass.holder, s.Constant(plain)), Code(name), draft)
+    elif klass.name.startswith("nn.") and _may_be_looked_up(draft):
+        draft.page.write(f"nn.{attribute(klass.name[3:])} = {name}")
     if klass.variable is not None and klass.variable.is_global and klass.variable in draft.shared:
         draft.page.write(f"shared.{name} = {name}")
+
+
+def _may_be_looked_up(draft: Draft) -> bool:
+    """Return whether the program takes a class of ``nn``'s by a computed name, ``nn[name]``."""
+    nodes = (node for file in draft.types.files for node in s.walk(file.block))
+    return any(draft.types.class_of_nn(node) == "nn.?" for node in nodes)
 
 
 def _constants(made: s.Statement, klass: Class, draft: Draft) -> dict[str, s.Assign]:

@@ -834,3 +834,19 @@ def test_texts_are_put_together_as_they_are(draft: Callable[[str], str]) -> None
         "print('{' .. table.concat(t, ',\\n') .. (n and '\"' .. n or '') .. '}')"
     )
     assert 'print("{" + ",\\n".join(t) + (' in text
+
+
+def test_a_loss_of_one_of_several_criterions_is_a_number(draft: Callable[[str], str]) -> None:
+    text = draft(
+        """
+        require 'nn'
+        local kinds = {mean = nn.MSECriterion, sum = nn.AbsCriterion}
+        local loss = kinds[arg[1] or 'sum']()
+        local x, y = torch.ones(2), torch.zeros(2)
+        local function f(x) return loss:forward(x, y), x end
+        local before = f(x)
+        local after = f(x * 3)
+        print(after - before)
+        """
+    )
+    assert "# port" not in text and "after - before" in text

@@ -1392,3 +1392,29 @@ end
 local given = {}
 table.insert(given, torch.ones(2))
 print(doubled(given)[1][2], #doubled(given))
+
+-- # a criterion of a file gets its target, in a program with a layer of its own
+require 'nn'
+local Gate, parent = torch.class('nn.FileGate', 'nn.Module')
+function Gate:__init() parent.__init(self) end
+function Gate:forward(x, mask)
+  self.output = torch.cmul(x, mask)
+  return self.output
+end
+local name = os.tmpname()
+torch.save(name, {gate = nn.FileGate(), loss = nn.MSECriterion()})
+local loaded = torch.load(name)
+os.remove(name)
+local x, y = torch.ones(2, 3), torch.zeros(2, 3)
+local out = loaded.gate:forward(x, x)
+print(out:size(2), loaded.loss:forward(out, y) + 1)
+
+-- # a layer of the program's under a computed name
+require 'nn'
+local Twice, parent = torch.class('nn.NamedTwice', 'nn.Module')
+function Twice:updateOutput(x) self.output = x * 2 return self.output end
+local parts = {}
+for i, name in ipairs{'NamedTwice', 'Tanh'} do parts[name] = nn[name]() end
+print(torch.type(parts.NamedTwice), parts.NamedTwice:forward(torch.ones(2)):sum())
+local name = os.getenv('THAT_NOBODY_SETS') or 'NamedTwice'
+print(nn[name]():forward(torch.ones(3)):sum())
