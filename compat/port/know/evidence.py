@@ -115,8 +115,8 @@ def things(known: Inference) -> Things:
 def _given(known: Inference) -> Iterator[tuple[s.Node, s.Name]]:
     """Yield the entries of tensors that functions of the program are given, and the parameters.
 
-    Those of a function that asks what it was given, or gives it to itself, may be numbers and
-    tensors.
+    Those of a function that asks what it was given, if only of another parameter, or gives it to
+    itself, may be numbers and tensors.
     """
     for node in nodes(known):
         called = known.type(node.function) if isinstance(node, s.Call) and not node.method else None
@@ -127,15 +127,15 @@ def _given(known: Inference) -> Iterator[tuple[s.Node, s.Name]]:
         for part, parameter in zip(node.arguments, parameters, strict=False):
             if is_entry(known, part):
                 inside = [n for n in s.walk(functions[0]) if isinstance(n, s.Call)]
-                if node not in inside and not any(_is_asked_for(parameter, n) for n in inside):
+                if node not in inside and not any(_asks(parameters, n) for n in inside):
                     yield part, parameter
 
 
-def _is_asked_for(parameter: s.Name, call: s.Call) -> bool:
-    """Return whether a call asks what a parameter is."""
+def _asks(parameters: list[s.Name], call: s.Call) -> bool:
+    """Return whether a call asks what one of the parameters is."""
     first = call.arguments[0] if call.arguments else None
-    is_its = isinstance(first, s.Name) and first.variable is parameter.variable
-    return is_its and s.describe(call.function) in _ASKING
+    is_one = isinstance(first, s.Name) and first.variable in [p.variable for p in parameters]
+    return is_one and s.describe(call.function) in _ASKING
 
 
 def _list() -> Type:
@@ -247,9 +247,11 @@ def _of_method(known: Inference, node: s.Call) -> Iterator[tuple[s.Node, Type]]:
         yield from ((part, Type(Kind.TENSOR, Kind.TABLE)) for part in node.arguments
                     if isinstance(part, s.Index))  # fmt: skip
         return
-    is_tensor = known.owner_of_method(node).is_tensor
+    owner = known.owner_of_method(node)
+    if owner.atoms and Kind.TENSOR not in owner.atoms:
+        return  # the method is another's of the name
     for part, left in _of_arguments(known, node, node.method):
-        if is_tensor or isinstance(part, s.Index):
+        if owner.is_tensor or isinstance(part, s.Index):
             yield part, left
 
 

@@ -168,7 +168,8 @@ def fit(made: Code, node: s.Node, like: s.Node, draft: Draft, is_copy: bool = Fa
     is_odd = own.thin != other.thin and (own.thin or own.ranks <= {1, -1})
     is_odd |= own.ranks == {1} and max(other.ranks, default=1) > 1
     if is_copy:  # what is copied is repeated, where it goes is not
-        is_odd = own.ranks == {1} if other.buffer else other.thin != own.thin
+        is_slice = isinstance(like, s.Call) and results.has_size_1(str(like.method), like)
+        is_odd = own.ranks == {1} or is_slice if other.buffer else other.thin != own.thin
     # A layer's weights have two dimensions or more, but for those of few.
     is_weight = isinstance(like, s.Index) and s.constant(like.key) in ("weight", "gradWeight")
     is_odd |= is_weight and own.ranks == {-1} and other.ranks == {1}

@@ -1418,3 +1418,19 @@ for i, name in ipairs{'NamedTwice', 'Tanh'} do parts[name] = nn[name]() end
 print(torch.type(parts.NamedTwice), parts.NamedTwice:forward(torch.ones(2)):sum())
 local name = os.getenv('THAT_NOBODY_SETS') or 'NamedTwice'
 print(nn[name]():forward(torch.ones(3)):sum())
+
+-- # what a net gives, copied into a slice of size 1
+require 'nn'
+local core = nn.Sequential():add(nn.Linear(3, 3)):add(nn.ConcatTable():add(nn.Tanh()):add(nn.Sigmoid()))
+core:get(1).weight:fill(0)
+core:get(1).bias:fill(0)
+local out = torch.zeros(2, 2, 3)
+local function steps(x)
+  for t = 1, 2 do
+    local y = core:forward(x)
+    out:narrow(2, t, 1):copy(y[2])
+    out:narrow(2, t, 1):add(1)
+  end
+end
+steps(torch.ones(2, 3))
+print(out)

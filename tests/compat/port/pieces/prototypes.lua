@@ -848,3 +848,18 @@ print(torch.ones(3):len(), ('ab'):len(), cmd:parse({}).n, torch.ones(1):option(4
 -- one that is asked for by a computed name, too
 function torch.DoubleTensor:halved() return self / 2 end
 for _, name in ipairs{'halved'} do print(torch.ones(1)[name](torch.ones(2)), torch.ones(1):halved()) end
+
+-- # an entry given to a method that is called like one of tensors, and asks for another argument
+local Counts = {}
+Counts.__index = Counts
+function Counts:add(given, target)
+  if type(given) == 'number' then self.mat[target][given] = self.mat[target][given] + 1
+  else self.mat[target[1]][given[1]] = 7 end
+end
+local counts = setmetatable({mat = torch.zeros(2, 2)}, Counts)
+local function count(sample, classes)
+  local _, best = sample[2]:max(1)
+  counts:add(classes[1], best[1])
+end
+count({torch.ones(2, 2, 2), torch.Tensor{3, 4}}, torch.Tensor{1})
+print(counts.mat)
