@@ -9,17 +9,8 @@ from compat.port.know import library_calls
 from compat.port.know.files import Class
 from compat.port.know.scopes import RUN
 from compat.port.know.shapes import chain_root, is_open, is_self
-from compat.port.know.types import (
-    FROM_LUA,
-    NUMBERS,
-    OF_LUA,
-    Kind,
-    Signature,
-    Type,
-    list_of,
-    of_lua,
-    tensor,
-)
+from compat.port.know.structures import Signature, list_of
+from compat.port.know.types import FROM_LUA, NUMBERS, OF_LUA, Kind, Type, of_lua, tensor
 from compat.port.know.values import event_of
 from compat.port.library import results as given
 from compat.port.library import tensors

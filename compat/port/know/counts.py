@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from compat.port.know.calls import by_name, called_event
 from compat.port.know.scopes import RUN
 from compat.port.know.shapes import is_open
-from compat.port.know.types import Kind, Signature
+from compat.port.know.structures import Signature
+from compat.port.know.types import Kind
 from compat.port.library import function_results, results
 from compat.port.read import syntax as s
 

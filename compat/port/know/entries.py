@@ -10,17 +10,8 @@ from compat.port.know.files import GETTER, Class
 from compat.port.know.registry import expression
 from compat.port.know.scopes import FunctionScope
 from compat.port.know.shapes import counts_up, is_open, next_of
-from compat.port.know.types import (
-    FROM_LUA,
-    NUMBERS,
-    OF_LUA,
-    Kind,
-    Signature,
-    Table,
-    Type,
-    list_of,
-    tensor,
-)
+from compat.port.know.structures import Signature, Table, list_of
+from compat.port.know.types import FROM_LUA, NUMBERS, OF_LUA, Kind, Type, tensor
 from compat.port.library import function_results, results
 from compat.port.read import syntax as s
 

@@ -15,7 +15,8 @@ from compat.port.know.file_names import required
 from compat.port.know.library_calls import OF_LISTS
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import is_name, length_of
-from compat.port.know.types import Kind, Table, Type, tensor
+from compat.port.know.structures import Table
+from compat.port.know.types import Kind, Type, tensor
 from compat.port.library import function_results, results, tensors
 from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.read import syntax as s

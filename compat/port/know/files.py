@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from compat.port.know.scopes import Scopes, Variable
 from compat.port.know.shapes import set_names
-from compat.port.know.types import Kind, Signature, Table, Type
+from compat.port.know.structures import Signature, Table
+from compat.port.know.types import Kind, Type
 from compat.port.read import syntax as s
 
 GETTER = "__getitem__"  # the method that gives what no field or method is called

@@ -10,7 +10,8 @@ from compat.port.know.evidence import TOLD, Thing, Things, is_entry, key, nodes,
 from compat.port.know.prototypes import names
 from compat.port.know.registry import TYPES
 from compat.port.know.scopes import Variable
-from compat.port.know.types import Kind, Table, Type, tensor
+from compat.port.know.structures import Table
+from compat.port.know.types import Kind, Type, tensor
 from compat.port.library import results
 from compat.port.read import syntax as s
 

@@ -47,7 +47,8 @@ from compat.port.know.shapes import (
     tested_calls,
     tested_later,
 )
-from compat.port.know.types import Kind, Signature, Table, Type
+from compat.port.know.structures import Signature, Table
+from compat.port.know.types import Kind, Type
 from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.read import syntax as s
 

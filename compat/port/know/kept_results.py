@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from compat.port.know.files import File
 from compat.port.know.inference import Inference
 from compat.port.know.scopes import FunctionScope, Variable
-from compat.port.know.types import Kind, Table, Type
+from compat.port.know.structures import Table
+from compat.port.know.types import Kind, Type
 from compat.port.read import syntax as s
 
 FORWARD = frozenset({"forward", "updateOutput"})

@@ -9,16 +9,8 @@ from compat.port.know.files import Class
 from compat.port.know.lapp import declared, known_text
 from compat.port.know.scopes import KNOWN, LOADERS, RUN
 from compat.port.know.shapes import calls, captures, is_open, is_self
-from compat.port.know.types import (
-    FROM_LUA,
-    Kind,
-    Signature,
-    Table,
-    Type,
-    list_of,
-    of_lua,
-    tensor,
-)
+from compat.port.know.structures import Signature, Table, list_of
+from compat.port.know.types import FROM_LUA, Kind, Type, of_lua, tensor
 from compat.port.library import function_results, tensors
 from compat.port.library.results import gives_tensor, has_size_1
 from compat.port.read import syntax as s

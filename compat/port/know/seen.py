@@ -8,7 +8,8 @@ from compat.port.know.files import Class
 from compat.port.know.narrowing import Test
 from compat.port.know.narrowing import tested as test_of
 from compat.port.know.registry import TYPES
-from compat.port.know.types import Kind, Table, Type, tensor
+from compat.port.know.structures import Table
+from compat.port.know.types import Kind, Type, tensor
 from compat.port.read import syntax as s
 from compat.t7.objects import registry
 

@@ -10,7 +10,8 @@ from compat.port.know.entries import any_entry
 from compat.port.know.prototypes import copies
 from compat.port.know.registry import EFFECTS, statement
 from compat.port.know.shapes import captures, is_open, is_self, may_end
-from compat.port.know.types import FROM_LUA, Kind, Origin, Signature, Type, of_lua, tensor
+from compat.port.know.structures import Origin, Signature
+from compat.port.know.types import FROM_LUA, Kind, Type, of_lua, tensor
 from compat.port.library.results import METHODS, read_kinds
 from compat.port.read import syntax as s
 

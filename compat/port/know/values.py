@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from compat.port.know.registry import TYPES, expression
 from compat.port.know.scopes import PACKAGES
 from compat.port.know.shapes import constant
-from compat.port.know.types import FROM_LUA, NUMBERS, Kind, Signature, Type, of_lua, tensor
+from compat.port.know.structures import Signature
+from compat.port.know.types import FROM_LUA, NUMBERS, Kind, Type, of_lua, tensor
 from compat.port.library import function_results, results, tensors
 from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.read import syntax as s

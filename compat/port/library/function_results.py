@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from compat.port.know.shapes import captures
-from compat.port.know.types import Kind, Table, Type, list_of, tensor
+from compat.port.know.structures import Table, list_of
+from compat.port.know.types import Kind, Type, tensor
 from compat.port.library import tensors
 from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.library.results import (

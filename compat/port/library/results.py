@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-from compat.port.know.types import Kind, Table, Type, list_of, tensor
+from compat.port.know.structures import Table, list_of
+from compat.port.know.types import Kind, Type, tensor
 from compat.port.library import tensors
 from compat.port.library.table import Rule, Rules
 from compat.port.read import syntax as s

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.port.know.types import Signature
+from compat.port.know.structures import Signature
 from compat.port.read import syntax as s
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from compat.port.know.cuts import cut
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import captures, first_labels
-from compat.port.know.types import Kind, Table
+from compat.port.know.structures import Table
+from compat.port.know.types import Kind
 from compat.port.library import strings
 from compat.port.read import syntax as s
 from compat.port.read.syntax import PortError

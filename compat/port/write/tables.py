@@ -13,7 +13,8 @@ from compat.port.know.shapes import (
     length_of,
     set_names,
 )
-from compat.port.know.types import NUMBERS, Kind, Table, Type
+from compat.port.know.structures import Table
+from compat.port.know.types import NUMBERS, Kind, Type
 from compat.port.library import packages
 from compat.port.library.results import METHODS
 from compat.port.read import syntax as s

@@ -242,7 +242,8 @@ def test_an_option_that_a_function_looks_up_has_its_own_type(draft: Callable[[st
 
 
 def test_a_table_of_a_net_beside_a_dict_of_the_program_is_not_known() -> None:
-    from compat.port.know.types import Kind, Table, Type
+    from compat.port.know.structures import Table
+    from compat.port.know.types import Kind, Type
 
     table = Type(Kind.TABLE, table=Table(keys={"other"}))
     assert table.shape is not None and table.shape.is_dict and table.is_known
