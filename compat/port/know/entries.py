@@ -140,7 +140,7 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
         known.join(table.name(key.value), value)
         if table.klass is not None and table is not table.klass.members.root():
             _inherit(known, table.klass, key.value)
-    elif not isinstance(key, s.Table):  # of a tensor; in a table nobody could ask for it
+    else:
         kind = known.type(key).present  # Lua takes no nil for a key
         if _is_next(known, key, table):
             table.uses.add("append")

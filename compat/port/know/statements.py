@@ -250,6 +250,9 @@ def _assign(known: Inference, target: s.Node, kind: Type) -> None:
         return
     assert isinstance(target, s.Index)
     owner = known.type(target.object)
+    is_of_tables = known.is_settled and owner.present.only(Kind.TABLE)
+    if isinstance(target.key, s.Table) and not is_of_tables:
+        return  # a part of a tensor
     if owner.shape is not None:
         known.store(owner.shape, target.key, kind)
     elif owner.present.only(Kind.MODULE) and isinstance(name := s.constant(target.key), str):

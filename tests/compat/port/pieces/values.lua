@@ -2507,3 +2507,23 @@ local z = torch.zeros(2, unpack(sizes))
 print(z[1][1]:size(1))
 local function h(...) local v = x:view(2, ...) return v[1] end
 print(h(3, 4):dim())
+
+-- # keys that are tables made at their place
+local letters = {'a', 'b', 'c'}
+local function pairs_of(distance)
+  local found = {}
+  for i = 1, #letters - 1 do
+    for j = i + 1, #letters do
+      if j - i == distance then found[{letters[i], letters[j]}] = i * 10 + j end
+    end
+  end
+  return found
+end
+local sum = 0
+for pair, value in pairs(pairs_of(1)) do sum = sum + value * #pair end
+print(sum, pairs_of(2)[{'a', 'c'}])
+local given = {[{1, 2}] = 3}
+for key, value in pairs(given) do print(key[2], value) end
+local grid = torch.zeros(2, 2)
+grid[{1, 2}] = 5
+print(grid)
