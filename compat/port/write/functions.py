@@ -21,7 +21,8 @@ from compat.port.write.python_names import python_name
 # How many arguments nn gives methods, self among them.
 _GIVEN = {
     **dict.fromkeys(("accGradParameters", "backward", "accUpdateGradParameters"), 4),
-    **{"updateOutput": 2, "updateGradInput": 3, "type": 3},
+    **dict.fromkeys(("forward", "reset", "updateOutput", "updateParameters"), 2),
+    **dict.fromkeys(("type", "updateGradInput"), 3),
 }
 _SCALED = ("accGradParameters", "backward")  # whose last argument may be a scale, in nn 1
 _LONGEST = 72  # of what a lambda computes

@@ -1434,3 +1434,25 @@ local function steps(x)
 end
 steps(torch.ones(2, 3))
 print(out)
+-- # methods of layers that take less than containers give them
+require 'nn'
+local Plain, parent = torch.class('nn.TakesLess', 'nn.Module')
+function Plain:__init(n)
+  parent.__init(self)
+  self.weight, self.gradWeight = torch.ones(n), torch.zeros(n)
+end
+function Plain:reset()
+  self.weight:fill(1)
+  return self
+end
+function Plain:updateParameters() self.weight:add(-1, self.gradWeight) end
+function Plain:updateOutput(x)
+  self.output = torch.cmul(x, self.weight)
+  return self.output
+end
+local net = nn.Sequential():add(nn.TakesLess(2)):add(nn.TakesLess(2))
+net:get(1).gradWeight:fill(2)
+net:updateParameters(0.5)
+print(net:forward(torch.ones(2)):sum())
+net:reset(0.1)
+print(net:forward(torch.ones(2)):sum(), net:get(1).weight:sum())
