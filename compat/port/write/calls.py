@@ -126,6 +126,8 @@ def _is_of_others(node: s.Node, draft: Draft) -> bool:
     """
     if not isinstance(node, s.Index):
         return False
+    if draft.types.dotted(node.object) == "_G":
+        return True
     owner = draft.types.type(node.object)
     return not owner.is_known or (owner.shape is not None and not owner.shape.root().made)
 

@@ -974,3 +974,8 @@ local function read(text)
   end
 end
 read('a 12\n b')
+
+-- # functions by computed names in _G take what they take
+function makeA() return 'A' end
+function makeB(x) return 'B' .. tostring(x) end
+for _, k in ipairs{'A', 'B'} do print(_G['make' .. k](1)) end
