@@ -100,7 +100,9 @@ def things(known: Inference) -> Things:
         if node in known.behind_tests:
             thing(node).tested.add(known.behind_tests[node])
         for part, left in _asked(known, node):
-            if known.dotted(part) is None and part not in known.behind_tests:
+            is_of_rank = isinstance(part, s.Index) and part.object in known.ranks
+            is_tested = part in known.behind_tests or is_of_rank
+            if known.dotted(part) is None and not is_tested:
                 thing(part).left.setdefault(part, []).append(left)
         for part in _measured(known, node):  # a container has a length, too
             is_passed = isinstance(part, s.Name) and part.variable in layers
