@@ -12,8 +12,8 @@ from compat.port.know.shapes import chain_root, is_open, is_self
 from compat.port.know.structures import Signature, list_of
 from compat.port.know.types import FROM_LUA, NUMBERS, OF_LUA, Kind, Type, of_lua, tensor
 from compat.port.know.values import event_of
+from compat.port.library import nets, tensors
 from compat.port.library import results as given
-from compat.port.library import tensors
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -130,14 +130,17 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             known.join(arguments[0].signature.parameter(0), Type(Kind.MODULE))
             arguments[0].signature.calls.add(1)
         if node in known.last_added and arguments and "nn.Sequential" in owner.classes:
-            ends = given.last_of(arguments[0])
+            ends = nets.last_of(arguments[0])
             known.join(known.type(chain_root(node)), ends)
             return [owner.joined(ends)]
         if node.method == "forward" and len(node.arguments) == 1:
             only = node.arguments[0]
             is_one = not is_open(only) or known.count(only) == 1
-            owner = given.less_criterions(owner) if is_one else owner
+            owner = nets.less_criterions(owner) if is_one else owner
         found = given.module_method(owner, node.method, arguments)
+        is_output = node.method in ("forward", "updateOutput") and found[0].is_tensor
+        if is_output and known.keeps_ranks(owner) and arguments[0].is_tensor:
+            found[0].dims = {*arguments[0].dims}
         is_nil_at_times = node.method == "parameters" and node in known.conditions
         if is_nil_at_times and node in known.defaulted and found:
             found[0] = found[0].joined(Type(Kind.NIL))

@@ -49,6 +49,7 @@ from compat.port.know.shapes import (
 )
 from compat.port.know.structures import Signature, Table
 from compat.port.know.types import Kind, Type
+from compat.port.library import nets
 from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.read import syntax as s
 
@@ -122,6 +123,7 @@ class Inference:
     owner_of_method = values.owner_of_method
     told_by = values.told_by
     is_of_layers = values.is_of_layers
+    keeps_ranks = values.keeps_ranks
     original = values.original
     operator_of = values.operator_of
     is_layer = values.is_layer
@@ -179,7 +181,7 @@ class Inference:
         self.is_told = False  # all that the code says of itself
         self.loads_by_name = any(map(loads_by_name, (f.block for f in files)))
         self.of_no_name = of_no_name(files)
-        self.loads_files = self.may_be_float = False
+        self.loads_files = self.may_be_float = self.makes_other_ranks = False
         self.set_somewhere = {name for f in files for name in set_names(f.block)}
         self.given_names = {name for f in files for name in given_names(f.block)}
         made = (node for f in files for node in s.walk(f.block) if isinstance(node, s.Table))
@@ -278,6 +280,9 @@ class Inference:
         for call in calls_in(block):
             path = self.dotted(call.function)
             self.loads_files |= path == "torch.load" or call.method == "readObject"
+            path_of_nn = path if path is not None else self.class_of_nn(call.function)
+            if path_of_nn is not None and path_of_nn.startswith(("nn.", "cudnn.")):
+                self.makes_other_ranks |= not nets.keeps_ranks(path_of_nn)
             if path == "table.insert" and isinstance(call.arguments[0], s.Name):
                 self.inserts[call.arguments[0].variable] += 1
             called, first = call.function, [s.describe(node) for node in call.arguments[:1]]

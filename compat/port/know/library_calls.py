@@ -12,7 +12,8 @@ from compat.port.know.shapes import calls, captures, is_open, is_self
 from compat.port.know.structures import Signature, Table, list_of
 from compat.port.know.types import FROM_LUA, Kind, Type, of_lua, tensor
 from compat.port.library import function_results, tensors
-from compat.port.library.results import gives_tensor, has_size_1
+from compat.port.library.nets import gives_tensor
+from compat.port.library.results import has_size_1
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:

@@ -153,6 +153,15 @@ def is_of_layers(known: Inference, method: str) -> bool:
     return theirs.issuperset(known.own_methods.get(method, ()))
 
 
+def keeps_ranks(known: Inference, net: Type) -> bool:
+    """Return whether a net gives tensors of as many dimensions as it is given: it is made here, and
+    so do all layers that the program makes.
+    """
+    own = any(klass.is_layer(known.classes) for klass in known.classes.values())
+    is_made_here = bool(net.classes) and "loaded" not in net.classes
+    return is_made_here and not (own or known.makes_other_ranks)
+
+
 @expression(s.Constant)
 def _constant(_known: Inference, node: s.Constant) -> Type:
     return constant(node.value)

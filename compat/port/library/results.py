@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 
-from compat.port.know.structures import Table, list_of
+from compat.port.know.structures import Table
 from compat.port.know.types import Kind, Type, tensor
-from compat.port.library import tensors
+from compat.port.library import nets, tensors
 from compat.port.library.table import Rule, Rules
 from compat.port.read import syntax as s
 
@@ -47,21 +47,6 @@ SILENT = {
     *("insert", "remove"),
 }
 _ELSEWHERE = {"cl"}  # what moves tensors to devices that are not here
-# What gives what it is given, what gives tables, and what may give them.
-_ALIKE = {"nn.Identity", "nn.PrintSize"}
-_OF_LISTS = {
-    *("nn.ConcatTable", "nn.ParallelTable", "nn.MapTable", "nn.NarrowTable", "nn.SplitTable"),
-    *("nn.FlattenTable", "nn.ZipTable", "nn.ZipTableOneToMany", "nn.CAddTensorTable"),
-    *("nn.Repeater", "nn.RecurrentAttention", "nn.ParallelCriterion", "nn.MarginRankingCriterion"),
-    *("nn.CosineEmbeddingCriterion", "nn.L1HingeEmbeddingCriterion", "nn.ReverseTable"),
-    "nn.gModule of lists",
-}
-_OF_TABLES = {
-    *(*_ALIKE, *_OF_LISTS),
-    *("nn.gModule", "nn.Recurrence", "nn.Recursor", "nn.NCEModule", "nn.SelectTable"),
-    *("nn.Sequencer", "nn.BiSequencer", "nn.BiSequencerLM", "nn.MaskZero", "nn.TrimZero"),
-    *("nn.NaN", "nn.Profile", "nn.DontCast", "nn.GPU", "nn.Decorator", "nn.Serial"),
-}
 
 
 def owner_of_field(name: object) -> Type | None:
@@ -243,8 +228,10 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
         found[0].dims = cat_dims(s.constant(node.arguments[-1]), [owner, *arguments[:1]])
     if node.method == "type" and s.names_tensor(node.arguments[0] if node.arguments else None):
         return [tensor(["Long", "Default"], owner.dims)]  # of any type
-    if node.method == "squeeze" and owner.thin and owner.dims == {2}:
-        found[0].dims = {1}  # of a row or column, such as x:sum(2)
+    inner = node.function
+    is_line = isinstance(inner, s.Call) and inner.method in _REDUCING and len(inner.arguments) == 1
+    if node.method == "squeeze" and is_line and owner.dims == {2}:
+        found[0].dims = {1}  # of x:sum(2)
     found[0].thin |= has_size_1(node.method, node)
     if node.method == "split" and node.arguments[1:] and s.constant(node.arguments[0]) in (None, 1):
         made = found[0].table
@@ -270,6 +257,9 @@ def cat_dims(last: object, given: list[Type]) -> set[int]:
 def part_of(kind: Type) -> Type:
     """Return the type of the entries of a list, or the type itself."""
     return kind if kind.shape is None else kind.shape.items
+
+
+_REDUCING = {"sum", "mean", "max", "min", "std", "var", "prod"}
 
 
 def has_size_1(name: str, node: s.Call) -> bool:
@@ -301,57 +291,9 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
     is_loss = owner.classes and all(known.endswith("Criterion") for known in owner.classes)
     if name in ("forward", "updateOutput") and (is_loss or len(arguments) == 2):  # a net takes one
         return [Type(Kind.FLOAT)]
-    if name in ("backward", "updateGradInput") and arguments:
-        return [_result(owner) if (made := _like(arguments[0])) is None else made]
     if name in ("forward", "backward", "updateOutput", "updateGradInput"):
-        is_alike = arguments and owner.classes and owner.classes <= _ALIKE
-        made = (_like(arguments[0]) if is_alike else None) or _result(owner)
-        made.thin = name in ("forward", "updateOutput")
-        if made.table is not None:
-            made.table.items.thin = made.thin
-        return [made]
+        return [nets.passed(owner, name, arguments)]
     return [Type()]
-
-
-def less_criterions(owner: Type) -> Type:
-    """Return what a net may be that is given no target."""
-    left = owner.without()
-    left.classes = {known for known in owner.classes if not known.endswith("Criterion")}
-    return left
-
-
-def last_of(added: Type) -> Type:
-    """Return what a net may be, too, that ends in this module: it gives what the module does."""
-    made = Type(Kind.MODULE)
-    made.classes = added.classes & _OF_TABLES
-    return made
-
-
-def _like(given: Type) -> Type | None:
-    """Return the gradient of an input: a tensor for a tensor, a list for a table."""
-    made = None
-    if given.is_tensor:
-        made = tensor(given.dtypes)
-    elif given.only(Kind.TABLE) and given.shape is not None:
-        items = tensor() if given.shape.items.is_tensor else Type()
-        made = list_of(items)
-    if made is not None:
-        made.buffer = True
-    return made
-
-
-def gives_tensor(owner: Type) -> bool:
-    """Return whether a pass through a net gives a tensor, whatever it is given."""
-    return bool(owner.classes - {"loaded"}) and not owner.classes & _OF_TABLES
-
-
-def _result(owner: Type) -> Type:
-    """Return the type of what a pass through a net gives."""
-    made = tensor() if gives_tensor(owner) else Type()
-    if owner.classes and owner.classes <= _OF_LISTS:
-        made = list_of(Type())
-    made.buffer = True
-    return made
 
 
 # Their ``forward`` gives the total weight of the targets after the loss.
@@ -384,7 +326,7 @@ def of_object(owner: Type, count: int) -> list[Type]:
         return [type_named("node", [], False)]
     if not owner.classes:
         return [Type()]
-    return [Type(Kind.FLOAT), _result(owner)]
+    return [Type(Kind.FLOAT), nets.result(owner)]
 
 
 def count_of_object(owner: Type, count: int) -> int | None:
@@ -414,7 +356,7 @@ def field(owner: Type, name: str) -> Type:
     if name in _SIZES:
         return Type(Kind.NUMBER, *(() if owner.classes else (Kind.NIL,)))  # not all layers have it
     if name in ("output", "gradInput"):
-        return _result(owner)
+        return nets.result(owner)
     if owner.classes and owner.classes <= _NODES and name in ("data", "annotations"):
         made = Type(Kind.MODULE)
         made.classes = {"annotations"}

@@ -370,3 +370,13 @@ def test_a_method_that_layers_alone_have_needs_no_mark(draft: Callable[[str], st
     assert "# port" not in draft(f"{layer}return function(make) return make():clearState() end")
     own = layer.replace("'nn.L', 'nn.Module'", "'L'")
     assert "# port" in draft(f"{own}return function(make) return make():clearState() end")
+
+
+def test_nets_give_as_many_dimensions_where_all_layers_do(draft: Callable[[str], str]) -> None:
+    net = "local net = nn.Sequential():add(nn.Linear(2, 3)):add({})\nlocal y = net:forward({})\n"
+    rest = "for i = 1, 3 do print(y[i]) end"
+    made = draft(net.format("nn.Tanh()", "torch.ones(2)") + rest)
+    assert "y[i].item()" in made and "# port" not in made
+    assert "lua.item(y[i])" in draft(net.format("nn.View(3)", "torch.ones(2)") + rest)
+    loaded = "local net = torch.load('net')\nlocal y = net:forward(torch.ones(2))\n"
+    assert "lua.item(y[i])" in draft(loaded + rest)

@@ -2527,3 +2527,11 @@ for key, value in pairs(given) do print(key[2], value) end
 local grid = torch.zeros(2, 2)
 grid[{1, 2}] = 5
 print(grid)
+-- # entries behind a test of the dimensions
+local function total(x)
+   local sum = 0
+   for i = 1, x:size(1) do sum = sum + x[i] end
+   if x:dim() == 1 then print(x[1]) elseif x:dim() == 2 then print(x[1][1], x[1]:sum()) end
+   return sum
+end
+print(total(torch.range(1, 3)), total(torch.ones(2, 2)):sum())
