@@ -225,7 +225,7 @@ def _of_index(known: Inference, node: s.Index) -> Iterator[tuple[s.Node, Type]]:
         if len(node.key.fields) > 1:
             yield _entry_of(node.object), tensor()
     elif known.owner(node.key).is_number:
-        numbered = (k.instance.keys - {"name"} for k in known.classes.values())
+        numbered = (k.instance.keys - {"name", "empty"} for k in known.classes.values())
         objects = [Kind.OBJECT] if any(numbered) else []
         yield node.object, Type(*_WITH_ENTRIES, *objects)
     if known.owner(node.object).only(Kind.TABLE) and isinstance(node.key, s.Index):

@@ -280,11 +280,12 @@ class Inference:
         for call in calls_in(block):
             path = self.dotted(call.function)
             self.loads_files |= path == "torch.load" or call.method == "readObject"
-            path_of_nn = path if path is not None else self.class_of_nn(call.function)
-            if path_of_nn is not None and path_of_nn.startswith(("nn.", "cudnn.")):
-                self.makes_other_ranks |= not nets.keeps_ranks(path_of_nn)
-            if path == "table.insert" and isinstance(call.arguments[0], s.Name):
-                self.inserts[call.arguments[0].variable] += 1
+            of_nn = str(path or self.class_of_nn(call.function))
+            if of_nn.startswith(("nn.", "cudnn.")):
+                self.makes_other_ranks |= not nets.keeps_ranks(of_nn)
+            given_to = call.arguments[0] if call.arguments else None
+            if path == "table.insert" and isinstance(given_to, s.Name):
+                self.inserts[given_to.variable] += 1
             called, first = call.function, [s.describe(node) for node in call.arguments[:1]]
             if isinstance(called, s.Index) and first == [s.describe(called.object)]:
                 self.given_owner.add(s.constant(called.key))
