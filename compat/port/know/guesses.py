@@ -38,8 +38,9 @@ def _take(known: Inference, unknown: Type, guess: Type) -> None:
 
 def end(known: Inference) -> None:
     """Take the dimensions of tensors for open where not all sources of these tell them."""
-    for kind in (kind for kind in known.guessed if kind.is_tensor):
-        if kind.open or not kind.dims:
+    for kind in {*known.guessed, *known.variables.values()}:
+        is_told = kind.dims or kind not in known.guessed
+        if Kind.TENSOR in kind.atoms and (kind.open or "loaded" in kind.classes or not is_told):
             kind.dims.add(-1)
 
 

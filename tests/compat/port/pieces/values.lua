@@ -2535,3 +2535,16 @@ local function total(x)
    return sum
 end
 print(total(torch.range(1, 3)), total(torch.ones(2, 2)):sum())
+-- # a loaded tensor that gets other dimensions at times
+local function rows(x, is_flat)
+   local sum = 0
+   for i = 1, x:size(1) do sum = sum + x[i]:sum() end
+   if is_flat then x = x:contiguous():view(4) end
+   return sum, x
+end
+local name = os.tmpname()
+torch.save(name, {square = torch.range(1, 4):view(2, 2)})
+local data = torch.load(name)
+os.remove(name)
+local sum, flat = rows(data.square, true)
+print(sum, flat:dim(), flat[4])
