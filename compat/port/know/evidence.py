@@ -251,8 +251,11 @@ def _of_method(known: Inference, node: s.Call) -> Iterator[tuple[s.Node, Type]]:
                     if isinstance(part, s.Index))  # fmt: skip
         return
     owner = known.owner_of_method(node)
-    if owner.atoms and Kind.TENSOR not in owner.atoms:
-        return  # the method is another's of the name
+    if owner.atoms and Kind.TENSOR not in owner.atoms:  # the method is another's of the name
+        row = node.arguments[0] if len(node.arguments) == 2 and node.method == "add" else None
+        if isinstance(row, s.Index) and owner.only(Kind.MODULE) and known.owner(row.object).buffer:
+            yield row, tensor()  # what a net gives for one input, to a confusion matrix
+        return
     for part, left in _of_arguments(known, node, node.method):
         if owner.is_tensor or isinstance(part, s.Index):
             yield part, left

@@ -380,3 +380,11 @@ def test_nets_give_as_many_dimensions_where_all_layers_do(draft: Callable[[str],
     assert "lua.item(y[i])" in draft(net.format("nn.View(3)", "torch.ones(2)") + rest)
     loaded = "local net = torch.load('net')\nlocal y = net:forward(torch.ones(2))\n"
     assert "lua.index(y, i)" in draft(loaded + rest)
+
+
+def test_a_confusion_matrix_is_given_rows_of_what_a_net_gives(draft: Callable[[str], str]) -> None:
+    first = "local c = optim.ConfusionMatrix(3)\nlocal net = nn.Sequential():add(nn.View(2, 3))\n"
+    made = draft(f"{first}local y = net:forward(torch.ones(6))\nfor i = 1, 2 do c:add(y[i], i) end")
+    assert "c.add(y[i - 1], i)" in made and "# port" not in made
+    other = "for i = 1, 2 do c:add(y[i], i) end"
+    assert "lua.item(y[i - 1])" in draft(f"{first}return function(y, n) y = y:view(n) {other} end")
