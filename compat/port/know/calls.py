@@ -138,8 +138,12 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             is_one = not is_open(only) or known.count(only) == 1
             owner = nets.less_criterions(owner) if is_one else owner
         found = given.module_method(owner, node.method, arguments)
+        if owner.classes & known.classes.keys():  # or an object of the program's
+            methods = known.methods(owner, node.method)
+            theirs = [known.call(signature, [whose, *all_given]) for whose, signature in methods]
+            found = joined([found, *theirs])
         is_output = node.method in ("forward", "updateOutput") and found[0].is_tensor
-        if is_output and known.keeps_ranks(owner) and arguments[0].is_tensor:
+        if is_output and arguments and arguments[0].is_tensor and known.keeps_ranks(owner):
             found[0].dims = {*arguments[0].dims}
         is_nil_at_times = node.method == "parameters" and node in known.conditions
         if is_nil_at_times and node in known.defaulted and found:

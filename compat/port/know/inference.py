@@ -280,9 +280,6 @@ class Inference:
         for call in calls_in(block):
             path = self.dotted(call.function)
             self.loads_files |= path == "torch.load" or call.method == "readObject"
-            of_nn = str(path or self.class_of_nn(call.function))
-            if of_nn.startswith(("nn.", "cudnn.")):
-                self.makes_other_ranks |= not nets.keeps_ranks(of_nn)
             given_to = call.arguments[0] if call.arguments else None
             if path == "table.insert" and isinstance(given_to, s.Name):
                 self.inserts[given_to.variable] += 1
@@ -311,6 +308,9 @@ class Inference:
         for name, function in functions_in(block):
             self.own_methods.setdefault(name, []).append(function)
         for node in s.walk(block):
+            if isinstance(node, s.Index):
+                is_of_nn = self.dotted(node.object) in ("nn", "cudnn")
+                self.makes_other_ranks |= not nets.keeps_ranks(s.constant(node.key), is_of_nn)
             if isinstance(node, s.ForRange):
                 least = node.last if s.is_negative(node.step) else node.first
                 if s.is_negative(least) or isinstance(s.constant(least), int):

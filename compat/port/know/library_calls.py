@@ -293,7 +293,8 @@ def _ending(known: Inference, outputs: s.Node) -> str:
         return ""
     values = [field.value for field in sources[0].fields]
     count = len(values) + (known.inserts[outputs.variable] if isinstance(outputs, s.Name) else 0)
-    if count != 1 or not values:
+    uses = len(outputs.variable.reads) if isinstance(outputs, s.Name) else 1
+    if count != 1 or not values or uses > 1:
         return "lists" if count > 1 else ""
     last = values[0]
     sources = known.sources.get(last.variable, []) if isinstance(last, s.Name) else [last]

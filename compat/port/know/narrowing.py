@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from compat.port.know.scopes import Variable
@@ -190,15 +190,38 @@ def _of_rank(node: s.Node) -> s.Node | None:
     return call.function if is_rank and isinstance(call, s.Call) else None
 
 
+# Methods that leave a tensor its dimensions, with tensors among two or more arguments, too.
+_LEAVING = {
+    *("add", "addcmul", "addcdiv", "narrow", "select", "sub", "transpose", "permute", "unfold"),
+    *("view", "reshape", "expand", "repeatTensor", "index", "gather", "scatter", "sort", "topk"),
+    *("indexFill", "indexCopy", "indexAdd", "maskedFill", "uniform", "normal", "clamp", "size"),
+}
+_READING = {"print", "type", "tostring", "assert"}
+
+
 def _unchanged(variable: Variable, part: s.Node) -> list[s.Name]:
-    """Return where a part of the source reads a tensor before it gets other dimensions."""
-    changes = [
-        n.start
-        for n in s.walk(part)
-        if isinstance(n, s.Call) and str(n.method).startswith(("resize", "set"))
-        and getattr(n.function, "variable", None) is variable
-    ]  # fmt: skip
-    return [read for read in _reads(variable, part) if read.start < min(changes, default=1 << 60)]
+    """Return where a part of the source reads a tensor before it may get other dimensions: it has
+    another name, or is where a function or method puts its result. A function inside may do so at
+    any time.
+    """
+    if any(scope is not variable.scope for _, scope in [*variable.reads, *variable.writes]):
+        return []
+
+    def is_it(node: s.Node | None) -> bool:
+        return isinstance(node, s.Name) and node.variable is variable
+
+    def changes(call: s.Call) -> bool:
+        count, method = len(call.arguments), call.method
+        if method is not None:
+            is_result = count > 1 and method not in _LEAVING
+            return is_it(call.function) and (method.startswith(("resize", "set")) or is_result)
+        path = s.describe(call.function)
+        is_read = path.startswith("torch.") and (count == 1 or not is_it(call.arguments[0]))
+        return any(map(is_it, call.arguments)) and not (is_read or path in _READING)
+
+    found = [n for n in s.walk(part) if any(is_it(value) for _, value in s.assigned(n))]
+    found += [n for n in s.walk(part) if isinstance(n, s.Call) and changes(n)]
+    return _reads(variable, part, found)
 
 
 def _measured(node: s.Node, asked: Callable[[s.Node], s.Node | None]) -> tuple[s.Name, int] | None:
@@ -290,12 +313,15 @@ def _true(node: s.Node, is_true: bool = True) -> Iterator[s.Node]:
 _OPPOSITES = {"==": "~=", "~=": "=="}
 
 
-def _reads(variable: Variable, part: s.Node) -> list[s.Name]:
-    """Return where a part of the source reads a variable before it, or a loop there, sets it."""
+def _reads(variable: Variable, part: s.Node, changes: Sequence[s.Node] = ()) -> list[s.Name]:
+    """Return where a part of the source reads a variable before it, or a loop there, sets it, or
+    changes it.
+    """
     inside = set(s.walk(part))
     assigned = {name: n.end for n in inside if isinstance(n, s.Assign) for name in n.targets}
     writes = [name for name, _ in variable.writes if name in inside]
-    end = min((assigned.get(name, name.start) for name in writes), default=1 << 60)
+    ends = [assigned.get(name, name.start) for name in writes]
+    end = min([*ends, *(node.end for node in changes)], default=1 << 60)
     loops = (n for n in inside if isinstance(n, s.LOOPS))
     end = min((loop.start for loop in loops if loop.start < end <= loop.end), default=end)
     return [n for n, _ in variable.reads if n in inside and n.start < end]

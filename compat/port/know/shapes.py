@@ -174,16 +174,28 @@ def tested_calls(block: s.Block) -> Iterator[s.Call]:
 
 
 def deep_copies(block: s.Block) -> Iterator[tuple[s.Node, s.Node]]:
-    """Yield the calls that read the only thing that the same function puts into memory, and it."""
+    """Yield the calls that read what the same function puts into memory, and that."""
+    texts: dict[object, list[s.Node]] = {}
+    for variable, value in sources(block):
+        texts.setdefault(variable, []).append(value)
     for part in (node for node in s.walk(block) if isinstance(node, (s.Block, s.Function))):
         found = list(calls(part))
-        paths = [s.describe(call.function) for call in found]
-        method = {"writeObject": "readObject"} if "torch.MemoryFile" in paths else {}
-        words = {"torch.serialize": "torch.deserialize", **method}
-        named = [(call.method or path, call) for call, path in zip(found, paths, strict=True)]
-        put = [call.arguments[0] for word, call in named if word in words and call.arguments]
-        if len(put) == 1:
-            yield from ((call, put[0]) for word, call in named if word in words.values())
+        if "torch.MemoryFile" in map(_function_of, found):
+            put = [call.arguments[0] for call in found if call.method == "writeObject"]
+            read = [call for call in found if call.method == "readObject"]
+            if len(put) == 1 and "torch.DiskFile" not in map(_function_of, found):
+                yield from ((call, put[0]) for call in read)
+    for call in calls(block):
+        text = call.arguments[0] if call.arguments else None
+        made = texts.get(text.variable, []) if isinstance(text, s.Name) else [text]
+        inner = made[0] if len(made) == 1 else None
+        is_copy = isinstance(inner, s.Call) and _function_of(inner) == "torch.serialize"
+        if isinstance(inner, s.Call) and is_copy and _function_of(call) == "torch.deserialize":
+            yield call, inner.arguments[0]
+
+
+def _function_of(call: s.Call) -> str:
+    return s.describe(call.function) if call.method is None else ""
 
 
 def defaulted(block: s.Block) -> Iterator[tuple[s.Node, s.Node]]:

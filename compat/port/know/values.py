@@ -154,12 +154,11 @@ def is_of_layers(known: Inference, method: str) -> bool:
 
 
 def keeps_ranks(known: Inference, net: Type) -> bool:
-    """Return whether a net gives tensors of as many dimensions as it is given: it is made here, and
-    so do all layers that the program makes.
+    """Return whether a net gives tensors of as many dimensions as it is given, as do all layers
+    that the program has, which loads none.
     """
     own = any(klass.is_layer(known.classes) for klass in known.classes.values())
-    is_made_here = bool(net.classes) and "loaded" not in net.classes
-    return is_made_here and not (own or known.makes_other_ranks)
+    return bool(net.classes) and not (own or known.loads_files or known.makes_other_ranks)
 
 
 @expression(s.Constant)
@@ -191,8 +190,12 @@ def _name(known: Inference, node: s.Name) -> Type:
         own.lacking = False
     own = known.tested(node, own) if node in known.tests else own
     rank = known.ranks.get(node)
-    is_tensor = Kind.TENSOR in own.atoms or not (own.atoms or "dim" in known.own_methods)
-    return tensor(own.dtypes, [rank]) if rank is not None and is_tensor else own
+    is_tensor = Kind.TENSOR in own.atoms or not own.atoms
+    if rank is None or not is_tensor or known.own_methods.keys() & {"dim", "nDimension"}:
+        return own
+    made = own.without(*own.atoms - {Kind.TENSOR}) if own.atoms else tensor()
+    made.dims = {rank}
+    return made
 
 
 def _is_set_again(node: s.Name) -> bool:

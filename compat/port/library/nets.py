@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compat import nn
 from compat.port.know.structures import list_of
 from compat.port.know.types import Kind, Type, tensor
 
@@ -45,12 +46,14 @@ _KEEPING_RANKS = {
 }
 
 
-def keeps_ranks(path: str) -> bool:
-    """Return whether what a function or class of ``nn`` makes leaves nets to give tensors of as
-    many dimensions as they are given.
+def keeps_ranks(name: object, is_of_nn: bool) -> bool:
+    """Return whether an entry, ``nn.Tanh`` or ``layers.Tanh``, leaves nets to give tensors of as
+    many dimensions as they are given; ``name``: None of a computed one.
     """
-    name = path.partition(".")[2]
-    return name in _KEEPING_RANKS or name.endswith("Criterion") or not name[:1].isupper()
+    if not isinstance(name, str):
+        return not is_of_nn
+    is_layer = name[:1].isupper() and hasattr(nn, name)
+    return name in _KEEPING_RANKS or name.endswith("Criterion") or not is_layer
 
 
 def passed(owner: Type, method: str, arguments: list[Type]) -> Type:

@@ -1474,3 +1474,23 @@ print(df[1][1], df[2][3])
 local dx = net:backward(x, df)
 print(dx[1]:size(1), ('%.4f'):format(dx[2][1]))
 for i = 1, 3 do io.write(('%.3f '):format(one[i])) end print()
+-- # nets of layers that are chosen
+require 'nn'
+local is_fast = os.getenv("NO_SUCH_NAME")
+local backend = is_fast and cudnn or nn
+local net = nn.Sequential():add(nn.Identity()):add(backend.View(2, 2))
+local out = net:forward(torch.range(1, 4))
+for i = 1, 2 do print(out[i]:sum()) end
+local made = nn.Sequential()
+for _, k in ipairs{'Tanh', 'Reshape'} do made:add(nn[k](2, 2)) end
+print(made:forward(torch.zeros(4))[1]:size(1))
+-- # own criterions that give tensors, among others
+require 'nn'
+local PC = torch.class('nn.PerPair', 'nn.Criterion')
+function PC:updateOutput(x, y) self.output = torch.abs(x - y):sum(2) return self.output end
+function PC:updateGradInput(x, y) return torch.sign(x - y) end
+local list = {nn.PerPair(), nn.MSECriterion()}
+for _, k in ipairs(list) do
+   local o = k:forward(torch.ones(2, 3), torch.zeros(2, 3))
+   print(torch.type(o), type(o) == 'number' and o or o:sum())
+end

@@ -2548,3 +2548,45 @@ local data = torch.load(name)
 os.remove(name)
 local sum, flat = rows(data.square, true)
 print(sum, flat:dim(), flat[4])
+-- # what is put into text and read elsewhere
+local function pack(x) return torch.serialize(x) end
+local function unpacked(s) return torch.deserialize(s) end
+local a = unpacked(pack({1, 2, 3}))
+print(a[3])
+local b = unpacked(pack({a = torch.ones(2)}))
+print(b.a:sum())
+local s = torch.serialize({4, 5})
+local c = torch.deserialize(s)
+print(#c, c[2] + 1)
+-- # tensors that change their dimensions behind a test
+local function aliased(x)
+   if x:dim() == 1 then
+      local y = x
+      y:resize(2, 2)
+      print(x[1]:sum())
+   end
+end
+aliased(torch.range(1, 4))
+local function looped(x)
+   if x:dim() == 1 then for i = 1, 2 do print(i == 1 and x[1] or x[1]:sum()) x:resize(2, 2) end end
+end
+looped(torch.range(1, 4))
+local function grow(t) t:resize(2, 2) end
+local function given(x)
+   if x:dim() == 1 then grow(x) local s = x[1] return s end
+   return x
+end
+print(given(torch.range(1, 4)):sum())
+local function result(x)
+   if x:dim() == 1 then torch.add(x, torch.ones(2, 2), 3) local s = x[1] return s end
+   return x
+end
+print(result(torch.range(1, 4)):sum())
+local function later(x)
+   if x:dim() ~= 1 then return x[1]:sum() end
+   local function first() return x[1] end
+   local a = first()
+   x = x:view(1, -1)
+   return a, first()
+end
+print(later(torch.range(1, 4)), (select(2, later(torch.range(1, 4)))):sum())
