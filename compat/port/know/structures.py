@@ -1,4 +1,4 @@
-"""What is known of tables and functions that meet in one variable."""
+"""The facts about tables and functions that meet in one variable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a pass through a net gives: a tensor, of as many dimensions, or a list."""
+"""The results of passes through nets: tensors, of as many dimensions or not, and lists."""
 
 from __future__ import annotations
 
