@@ -31,7 +31,7 @@ def guess(known: Inference) -> bool:
 
 def _take(known: Inference, unknown: Type, guess: Type) -> None:
     unknown.join(guess)
-    if "loaded" not in unknown.classes:
+    if not (known.is_settled or "loaded" in unknown.classes):
         unknown.dims.discard(-1)  # what else is guessed may yet tell how many
     known.guessed.add(unknown)
 

@@ -280,6 +280,7 @@ class Inference:
         for call in calls_in(block):
             path = self.dotted(call.function)
             self.loads_files |= path == "torch.load" or call.method == "readObject"
+            self.makes_other_ranks |= path == "loadcaffe.load"
             given_to = call.arguments[0] if call.arguments else None
             if path == "table.insert" and isinstance(given_to, s.Name):
                 self.inserts[given_to.variable] += 1

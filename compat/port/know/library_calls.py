@@ -275,8 +275,9 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
     made = function_results.function(path, node, arguments)
     if made and has_size_1(path, node):
         made[0].thin = True
-    if made and path == "nn.gModule" and (ending := _ending(known, node.arguments[-1])):
-        made[0].classes = {f"nn.gModule of {ending}"}
+    if made and path == "nn.gModule" and len(node.arguments) == 2:
+        ending = _ending(known, node.arguments[-1])
+        made[0].classes = {f"nn.gModule of {ending}"} if ending else made[0].classes
     if made and path == "tonumber":
         made[0].zero = True
     if made and not known.is_settled and not all(kind.atoms for kind in arguments):

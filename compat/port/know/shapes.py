@@ -181,17 +181,17 @@ def deep_copies(block: s.Block) -> Iterator[tuple[s.Node, s.Node]]:
     for part in (node for node in s.walk(block) if isinstance(node, (s.Block, s.Function))):
         found = list(calls(part))
         if "torch.MemoryFile" in map(_function_of, found):
-            put = [call.arguments[0] for call in found if call.method == "writeObject"]
+            put = [call.arguments for call in found if call.method == "writeObject"]
             read = [call for call in found if call.method == "readObject"]
             if len(put) == 1 and "torch.DiskFile" not in map(_function_of, found):
-                yield from ((call, put[0]) for call in read)
+                yield from ((call, what) for call in read for what in put[0][:1])
     for call in calls(block):
         text = call.arguments[0] if call.arguments else None
         made = texts.get(text.variable, []) if isinstance(text, s.Name) else [text]
         inner = made[0] if len(made) == 1 else None
         is_copy = isinstance(inner, s.Call) and _function_of(inner) == "torch.serialize"
         if isinstance(inner, s.Call) and is_copy and _function_of(call) == "torch.deserialize":
-            yield call, inner.arguments[0]
+            yield from ((call, what) for what in inner.arguments[:1])
 
 
 def _function_of(call: s.Call) -> str:

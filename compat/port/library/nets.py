@@ -52,7 +52,7 @@ def keeps_ranks(name: object, is_of_nn: bool) -> bool:
     """
     if not isinstance(name, str):
         return not is_of_nn
-    is_layer = name[:1].isupper() and hasattr(nn, name)
+    is_layer = name[:1].isupper() and (is_of_nn or hasattr(nn, name))
     return name in _KEEPING_RANKS or name.endswith("Criterion") or not is_layer
 
 

@@ -378,6 +378,8 @@ def test_nets_give_as_many_dimensions_where_all_layers_do(draft: Callable[[str],
     made = draft(net.format("nn.Tanh()", "torch.ones(2)") + rest)
     assert "y[i].item()" in made and "# port" not in made
     assert "lua.item(y[i])" in draft(net.format("nn.View(3)", "torch.ones(2)") + rest)
+    for other in ("nn.SomeOther()", "loadcaffe.load('a', 'b', 'nn')"):
+        assert "lua.item(y[i])" in draft(net.format(other, "torch.ones(2)") + rest)
     loaded = "local net = torch.load('net')\nlocal y = net:forward(torch.ones(2))\n"
     assert "lua.index(y, i)" in draft(loaded + rest)
 
@@ -388,3 +390,9 @@ def test_a_confusion_matrix_is_given_rows_of_what_a_net_gives(draft: Callable[[s
     assert "c.add(y[i - 1], i)" in made and "# port" not in made
     other = "for i = 1, 2 do c:add(y[i], i) end"
     assert "lua.item(y[i - 1])" in draft(f"{first}return function(y, n) y = y:view(n) {other} end")
+
+
+def test_copies_and_graphs_of_nothing_stop_no_file(draft: Callable[[str], str]) -> None:
+    read = "local f = torch.MemoryFile() f:writeObject() return f:readObject()"
+    for lua in (read, "return torch.deserialize(torch.serialize())", "return nn.gModule()"):
+        assert "def made(" in draft(f"local function made() print(1) {lua} end\nreturn made")
