@@ -63,7 +63,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         if event is not None and callee.signature is None:
             return known.call(event, [callee, *all_given])
         if Kind.CLASS in callee.atoms and (classes := known.classes_of(callee)):
-            return joined([construct(known, klass, all_given) for klass in classes])
+            return joined(known, [construct(known, klass, all_given) for klass in classes])
         if known.makes_node(callee):
             return given.of_object(callee, len(arguments))
         klass = known.seen_class(known.facts.get((known.file.path, node.start, node.end), []))
@@ -141,7 +141,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         if owner.classes & known.classes.keys():  # or an object of the program's
             methods = known.methods(owner, node.method)
             theirs = [known.call(signature, [whose, *all_given]) for whose, signature in methods]
-            found = joined([found, *theirs])
+            found = joined(known, [found, *theirs])
         is_output = node.method in ("forward", "updateOutput") and found[0].is_tensor
         if is_output and arguments and arguments[0].is_tensor and known.keeps_ranks(owner):
             found[0].dims = {*arguments[0].dims}
@@ -163,7 +163,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         is_any = bool(node.arguments) and isinstance(node.arguments[-1], s.Vararg)
         count = len(node.arguments) + 1 - is_any
         _note_shorter(known, node.method, count, known.classes_of(owner))
-        return joined([known.call(own, [whose, *all_given]) for whose, own in methods])
+        return joined(known, [known.call(own, [whose, *all_given]) for whose, own in methods])
     if owner.shape is not None:
         kind = known.entry(owner, owner.shape, s.Constant(node.method))
         if known.is_layer(owner) and not kind.atoms:  # a method of nn.Module's
@@ -302,7 +302,7 @@ def _note_job(known: Inference, arguments: list[Type], all_given: list[Type]) ->
             known.call(functions[1][1], given_on)
 
 
-def joined(found: list[list[Type]]) -> list[Type]:
+def joined(known: Inference, found: list[list[Type]]) -> list[Type]:
     """Return the results of a call that may mean several functions."""
     if len(found) == 1:
         return found[0]
@@ -310,7 +310,7 @@ def joined(found: list[list[Type]]) -> list[Type]:
     for results in found:
         for i, kind in enumerate(joined):
             kind.join(results[i] if i < len(results) else Type(Kind.NIL))
-            kind.open |= i < len(results) and not results[i].atoms
+            kind.open |= known.is_settled and i < len(results) and not results[i].atoms
     return joined
 
 
@@ -400,7 +400,7 @@ def call(
         return [Type()]
     signature = signature.root()
     if signature.choices:
-        return joined([known.call(one, arguments) for one in signature.choices])
+        return joined(known, [known.call(one, arguments) for one in signature.choices])
     signature.calls.add(len(arguments))
     if signature.taken is not None:
         library_calls.take(known, signature.taken, arguments)

@@ -300,7 +300,7 @@ def _index(known: Inference, node: s.Index) -> Type:
         if klass is not None and isinstance(name, str):
             define = klass.method(name, known.classes)
             if define is not None:
-                made = Type(Kind.FUNCTION, function=known.signature(define.function))
+                made = Type(Kind.FUNCTION, function=_any_method(known, owner, node, name))
                 put = shape.names.get(name, made)  # into an object, under a method's name
                 return made.joined(put) if put.atoms - {Kind.FUNCTION} else made
             if shape is not klass.members.root():
@@ -365,6 +365,17 @@ def entry(known: Inference, owner: Type, shape: Table, key: s.Node) -> Type:
     elif other.shape is not None and other.shape is not shape:
         joined.join(known.entry(other, other.shape, key))
     return joined
+
+
+def _any_method(known: Inference, owner: Type, node: s.Index, name: str) -> Signature:
+    """Return a method of a class, or any of its namesakes where it may be one class or another."""
+    defines = [k.method(name, known.classes) for k in known.classes_of(owner)]
+    own = list(dict.fromkeys(known.signature(d.function) for d in defines if d is not None))
+    if len(own) == 1:
+        return own[0]
+    made = known.originals.setdefault(node, Signature())
+    made.choose(own)
+    return made
 
 
 def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:

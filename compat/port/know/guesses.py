@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from compat.port.know import saved
 from compat.port.know.evidence import TOLD, Thing, Things, is_entry, key, nodes, passed, things
 from compat.port.know.prototypes import names
 from compat.port.know.registry import TYPES
@@ -110,6 +111,13 @@ def is_lua_s(known: Inference, name: str) -> bool:
     return not results.is_method(name) and name not in known.own_methods
 
 
+def _saved(known: Inference, things: Things) -> bool:
+    """Take what is loaded for what the program saves."""
+    before = len(known.saved)
+    known.saved |= dict(saved.loads(known, things)) if known.loads_files else {}
+    return len(known.saved) > before
+
+
 def _loaded(known: Inference, things: Things) -> bool:
     """Take what is loaded from files, and read by name, for tables; not what has the fields of an
     object of the program that a file can hold.
@@ -129,6 +137,10 @@ def _loaded(known: Inference, things: Things) -> bool:
         names = things[kind].fields if kind in things else set()
         if names and any(names <= has for has in ours):
             continue
+        added = kind.shape.items.shape if kind.shape is not None else None
+        if added is not None and added.made and "loaded" not in added.uses:
+            added.unify(Table(uses={"loaded"}))  # those that were there may have less
+            found = True
         if not kind.atoms and known.type(node.key).is_string:  # by a number it may be a tensor
             tables[kind] = Table(uses={"loaded"})
             _take(known, kind, Type(Kind.TABLE, table=tables[kind]))
@@ -348,6 +360,6 @@ def _expressions(known: Inference, things: Things) -> bool:
 
 
 _STEPS: tuple[Callable[[Inference, Things], bool], ...] = (
-    _objects, _seen, _said, _given, _layers, _left, _loaded, _alike, _entries, _namesakes, _keys,
-    _expressions,
+    _objects, _seen, _said, _saved, _given, _layers, _left, _loaded, _alike, _entries, _namesakes,
+    _keys, _expressions,
 )  # fmt: skip

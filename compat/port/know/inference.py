@@ -19,6 +19,7 @@ from compat.port.know import (
     library_calls,
     names,
     prototypes,
+    saved,
     seen,
     statements,
     values,
@@ -54,7 +55,7 @@ from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.read import syntax as s
 
 _ROUNDS = 12
-_GUESSES = 8
+_GUESSES = 16
 
 
 class Inference:
@@ -213,6 +214,8 @@ class Inference:
         self.present: set[s.Name] = set()  # variables behind tests of whether they are there
         self.conditions: set[s.Node] = set()  # entries that may be missing
         self.defaulted: set[s.Node] = set()  # what stands before ``or``
+        self.saved: dict[s.Node, list[saved.Saved]] = {}  # what loads give back
+        self.loaded_tables: dict[Table, Table] = {}  # by the tables that are saved
         self.deep_copies: dict[s.Node, s.Node] = {}
         self.compared: set[s.Node] = set()  # with ==, where it may be missing, too
         self.passed_past: set[s.Node] = set()  # keys that may be past the end

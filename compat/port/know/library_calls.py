@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compat.port.know import saved
 from compat.port.know.file_names import required
 from compat.port.know.files import Class
 from compat.port.know.lapp import declared, known_text
@@ -161,12 +162,15 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
     if path == "setmetatable" and len(node.arguments) == 2:
         klass = known.class_of(node.arguments[1])
         target = arguments[0]
-        if klass is not None and target.shape is not None:
+        if klass is not None and (target.shape is not None or target.classes == {"loaded"}):
             first = node.arguments[0]
             values = known.sources.get(first.variable, []) if isinstance(first, s.Name) else [first]
             parts = [first, *(v.left for v in values if isinstance(v, s.Binary))]  # x or {}
             known.become |= {n.variable: klass for n in parts if isinstance(n, s.Name)}
-            known.make_object(target.shape, klass)
+            if target.shape is not None:
+                known.make_object(target.shape, klass)
+            elif isinstance(first, s.Name):
+                known.join(known.of(first.variable), klass.object)
             return [klass.object]
         known.given_metatables[node] = target
         if target.shape is not None:
@@ -272,6 +276,8 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         last = arguments[-1].signature if len(arguments) > 1 else None
         given = Type() if last is None else last.result(0)
         return [Type(Kind.MODULE), list_of(list_of(given))]
+    if node in known.saved:
+        return [saved.result(known, known.saved[node])]
     made = function_results.function(path, node, arguments)
     if made and has_size_1(path, node):
         made[0].thin = True

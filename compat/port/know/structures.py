@@ -59,10 +59,11 @@ class Table(_Merging):
         plain = a if a.klass is None else b
         if (a.klass is None) != (b.klass is None) and (a.is_list or b.is_list or plain.made):
             return
+        are_told = all(table.made or "loaded" in table.uses for table in (a, b))
         b.into = a
         a.keys |= b.keys
         a.uses |= b.uses
-        a.always = a.always & b.always if a.made and b.made else a.always | b.always
+        a.always = a.always & b.always if are_told else a.always | b.always
         a.at_times |= b.at_times
         a.made += b.made
         a.constants |= b.constants

@@ -74,7 +74,8 @@ def indexed(known: Inference, node: s.Index) -> Type:
     name = s.constant(node.key)
     is_field = isinstance(name, str) and not results.is_method(name)
     bare = {*_BARE, *[Kind.TENSOR] * is_field}
-    if is_field or known.type(node.key).is_number:  # of a text that gives nil
+    is_of_no_text = isinstance(name, str) and _is_of_no_text(known, name)
+    if is_of_no_text or known.type(node.key).is_number:  # of a text that gives nil
         bare.add(Kind.STRING)
     return kind.less(_BARE if node in known.conditions or node in known.compared else bare)
 

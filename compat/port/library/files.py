@@ -12,6 +12,7 @@ from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
 from compat.port.write.imports import imported
+from compat.port.write.names import class_name
 
 
 def require(node: s.Call, draft: Draft) -> Code | None:
@@ -39,7 +40,9 @@ def load(node: s.Call, draft: Draft) -> Code | None:
     made = code.call("t7.load", draft.value(node.arguments[0]), "plain=True")
     given = [kind.shape for kind in draft.types.given_metatables.values()]
     is_given = any(shape is None or "loaded" in shape.uses for shape in given)
-    targets = (target for target, value in sources(draft.file.block) if value is node)
+    targets = [target for target, value in sources(draft.file.block) if value is node]
+    for klass in filter(None, map(draft.types.become.get, targets)):  # as setmetatable says later
+        return code.call("lua.instance", made, class_name(klass, draft))
     is_given = is_given or any(_has_own_meta(draft.types.of(v), set()) for v in targets)
     return code.call("lua.with_metatables", made) if is_given else made
 
@@ -47,7 +50,7 @@ def load(node: s.Call, draft: Draft) -> Code | None:
 def _has_own_meta(kind: Type, seen: set[int]) -> bool:
     """Return whether there are tables among a value that the program makes as ``lua.Table``s."""
     shape = kind.shape
-    if shape is None or id(shape) in seen:
+    if shape is None or id(shape) in seen or shape.klass is not None:  # objects know
         return False
     seen.add(id(shape))
     parts = [shape.items, *shape.names.values()]
@@ -92,11 +95,17 @@ def setmetatable(node: s.Call, draft: Draft) -> Code | None:
         shape = draft.types.type(node.arguments[0]).shape
         if shape is not None and shape.klass not in (None, klass):  # made by a class above it
             return None
-        return draft.value(node.arguments[0])
+        made = draft.value(node.arguments[0])
+        is_loaded = _is_loaded(node.arguments[0], draft)
+        return code.call("lua.instance", made, class_name(klass, draft)) if is_loaded else made
     found = node.arguments[1] if len(node.arguments) > 1 else None
     if isinstance(found, s.Call) and draft.types.dotted(found.function) == "torch.getmetatable":
         return code.call("lua.instance", *map(draft.value, [node.arguments[0], *found.arguments]))
     return None
+
+
+def _is_loaded(node: s.Node, draft: Draft) -> bool:
+    return isinstance(node, s.Call) and draft.types.dotted(node.function) == "torch.load"
 
 
 def basename(node: s.Call, draft: Draft) -> Code | None:

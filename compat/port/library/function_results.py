@@ -184,7 +184,9 @@ def _torch(name: str, arguments: list[Type]) -> list[Type]:
             depth, shape = 1, arguments[0].shape
             while shape is not None and shape.items.only(Kind.TABLE):
                 depth, shape = depth + 1, shape.items.shape
-            dims = [depth] if shape is not None and shape.items.is_number else [-1]
+            is_told = shape is None or shape.items.atoms or shape.items.open
+            dims = [-1] if is_told else []
+            dims = [depth] if shape is not None and shape.items.is_number else dims
         return [tensor([kind] if kind else ["Default"], dims)]
     if name == "LongStorage" and all(a.only(Kind.TABLE) or a.is_number for a in arguments):
         return [Type(Kind.SIZES)]

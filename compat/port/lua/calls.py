@@ -38,10 +38,12 @@ from compat.port.write.python_names import module_name
 from compat.t7.objects import registry
 
 
-def instance(fields: dict[Any, Any], typename: str) -> Any:
-    """``torch.setmetatable(fields, typename)``: the object that a table of its fields becomes."""
-    if typename in script_classes:
-        own = _empty(script_classes[typename])
+def instance(fields: dict[Any, Any], typename: str | type) -> Any:
+    """``torch.setmetatable(fields, typename)``, or ``setmetatable(fields, C)`` of a class: the
+    object that a table of its fields becomes.
+    """
+    if isinstance(typename, type) or typename in script_classes:
+        own = _empty(typename if isinstance(typename, type) else script_classes[typename])
         own.__dict__.update(fields)
         return own
     entry = registry.chosen(registry.provide(typename), fields)

@@ -67,6 +67,10 @@ class Object(metaclass=ObjectClass):
             warnings.warn(f"{name}: {', '.join(left_out)}: functions are not saved", stacklevel=2)
         return {field(name): value for name, value in entries if name not in left_out}
 
+    def t7_object(self) -> dict[str, Any]:
+        """Return what is saved of an object of no class of ``torch.class``: a table."""
+        return self.t7_fields()
+
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Have the fields of a file."""
         from compat.port.lua.tables import Table

@@ -107,6 +107,10 @@ class Storage:
         found: list[float] = self.tensor.tolist()
         return found
 
+    def t7_object(self) -> Any:
+        """Return what is saved: the storage that files have."""
+        return t7.Storage(self.tensor)
+
 
 @functools.cache
 def draft_runtime() -> Any:

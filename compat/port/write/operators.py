@@ -312,9 +312,9 @@ def logic(node: s.Binary, draft: Draft) -> Code:
     left, right = draft.value(node.left), draft.value(node.right)
     if is_past and isinstance(node.left, s.Index):
         left = index(node.left, draft, is_test=True)
-    simple = isinstance(node.left, (s.Name, s.Constant)) or (
-        isinstance(node.left, s.Index) and isinstance(node.left.object, s.Name)
-    )
+    is_field = isinstance(node.left, s.Index) and isinstance(node.left.object, s.Name)
+    simple = isinstance(node.left, (s.Name, s.Constant)) or is_field
+    simple = simple and not left.text.startswith("lua.")
     # A run that has seen no nil does not say that there is none: a default stays.
     if not kind.may(Kind.NIL, Kind.BOOLEAN) and _is_certain(node.left, draft):
         if node.operator == "or":

@@ -363,3 +363,144 @@ torch.save(name, s)
 local back = torch.load(name)
 print(#back.items, back.seen.two, back.kind)
 os.remove(name)
+
+-- # a checkpoint that the program saves and loads
+local opt = {size = 4, rate = 0.5, name = 'abc', gpu = false}
+local dir = os.tmpname()
+local function vocab(text)
+  local v, inv = {}, {}
+  for c in text:gmatch('.') do
+    if not v[c] then inv[#inv + 1] = c; v[c] = #inv end
+  end
+  return v, inv
+end
+local v, inv = vocab('hello world')
+local checkpoint = {opt = opt, vocab = v, inv = inv, losses = {}, epoch = 3, best = 0.25,
+  sizes = {[2] = 'b', [1] = 'a', [3] = 'c'}, net = nn.Sequential():add(nn.Linear(2, 2)), x = torch.range(1, 3), flags = {true, false}}
+local path = dir .. string.format('ck_%s.t7', opt.name)
+torch.save(path, checkpoint)
+local c = torch.load(path)
+print(c.opt.size + 1, c.opt.rate, c.opt.name .. '!', c.opt.gpu)
+local n = 0
+for k, i in pairs(c.vocab) do n = n + i end
+print(n, c.vocab.h, c.vocab['o'], c.vocab.z)
+print(#c.inv, c.inv[1], c.inv[#c.inv], c.inv[99])
+c.losses[#c.losses + 1] = 0.5
+table.insert(c.losses, 0.25)
+print(#c.losses, c.losses[2])
+print(c.epoch / 2, c.best * 2, c.sizes[1], c.sizes[3], #c.sizes)
+print(c.net:get(1).weight:size(1), c.x[2], c.x:sum(), c.flags[2], c.missing)
+for i, f in ipairs(c.flags) do print(i, f) end
+for i = 1, #c.inv do io.write(c.inv[i], ' ') end print()
+print(c.losses == checkpoint.losses)
+os.remove(path) os.remove(dir)
+
+-- # objects, nets, tensors and lists in files of computed names
+local dir = os.tmpname()
+local Point = {}
+Point.__index = Point
+function Point.new(x, y) return setmetatable({x = x, y = y}, Point) end
+function Point:norm() return math.sqrt(self.x ^ 2 + self.y ^ 2) end
+torch.class('SavedBox')
+function SavedBox:__init(w) self.w = w; self.items = {} end
+function SavedBox:add(i) table.insert(self.items, i) return self end
+local f = dir .. 'obj_s2.t7'
+torch.save(f, {p = Point.new(3, 4), b = SavedBox(2):add('x')})
+local o = torch.load(f)
+print(o.p.x, o.p.y, o.p.norm == nil, o.b.w, #o.b.items, o.b:add('y').items[2])
+local function put(name, x) torch.save(dir .. name .. '.t7', x) end
+local function get(name) return torch.load(dir .. name .. '.t7') end
+put('s2_a', torch.range(1, 3)); put('s2_b', {1, 2, 'x'}); put('s2_c', nn.Tanh())
+print(get('s2_a'):sum(), get('s2_b')[3], #get('s2_b'), torch.type(get('s2_c')))
+local t = get('s2_a'); print(t[2] * 2)
+torch.save(f, {torch.ones(2), torch.zeros(2, 2)})
+local l = torch.load(f)
+for i, x in ipairs(l) do print(i, x:dim(), x:nElement()) end
+print(l[1][1] + 1, l[2][1][2])
+torch.save(f, 5) print(torch.load(f) + 1)
+torch.save(f, 'text') print(torch.load(f):upper())
+for _, n in ipairs{'s2_a', 's2_b', 's2_c'} do os.remove(dir .. n .. '.t7') end
+os.remove(f) os.remove(dir)
+
+-- # what is loaded gets entries with more fields
+local dir = os.tmpname()
+local state = {loss = 1.5, step = 0, hist = {{epoch = 1, acc = 0.5}, {epoch = 2, acc = 1}}, best = nil, map = {a = {1, 2}, b = {3}}}
+local function save(name, s) torch.save(dir .. name .. '_state.t7', s) end
+save('q', state)
+state.loss = state.loss * 2
+state.step = state.step + 1
+save('q', state)
+local function get(p) return torch.load(p) end
+local r = get(dir .. 'q' .. '_state.t7')
+print(r.loss, r.step, r.best, r.loss / 2)
+for i, h in ipairs(r.hist) do print(i, h.epoch, h.acc, h.note) end
+table.insert(r.hist, {epoch = 3, acc = 0.75, note = 'ok'})
+print(#r.hist, r.hist[3].note, r.hist[3].acc)
+local keys = {}
+for k, l in pairs(r.map) do table.insert(keys, k .. #l) end
+table.sort(keys) print(table.concat(keys, ','))
+if r.best then print('best') else print('none') end
+r.best = r.loss
+print(r.best, string.format('%.2f %d', r.loss, r.step))
+for i = 1, r.step do print('step', i) end
+local x = torch.zeros(r.step + 1) print(x:size(1))
+os.remove(dir .. 'q_state.t7') os.remove(dir)
+
+-- # a table of a file that becomes an object
+local f = os.tmpname()
+local SavedPoint = {}
+SavedPoint.__index = SavedPoint
+function SavedPoint.new(x, y) return setmetatable({x = x, y = y}, SavedPoint) end
+function SavedPoint:norm() return math.sqrt(self.x ^ 2 + self.y ^ 2) end
+torch.save(f, SavedPoint.new(3, 4))
+local p = torch.load(f)
+print(p.x, p.y)
+setmetatable(p, SavedPoint)
+print(p:norm())
+local q = setmetatable(torch.load(f), SavedPoint)
+print(q:norm(), q.x)
+os.remove(f)
+
+-- # records, tables by number, options and tensors of files
+local path = os.tmpname()
+local function store(p, what) torch.save(p, what) end
+local data = {}
+for i = 1, 3 do data[i] = {x = torch.Tensor{i, i + 1}, y = i % 2 == 0 and 'even' or 'odd', tags = {}} end
+store(path, data)
+local back = torch.load(path)
+for i, d in ipairs(back) do print(i, d.x[1], d.x:sum(), d.y, #d.tags, d.z) end
+back[2].tags[1] = 'a'
+back[#back + 1] = {x = torch.ones(2), y = 'new', tags = {'b', 'c'}, z = 1}
+store(path, back)
+back = torch.load(path)
+print(#back, back[4].z, back[2].tags[1], #back[4].tags, back[1].z)
+-- a dict by numbers, with holes and without
+local seen = {}
+for _, w in ipairs{3, 1, 2} do seen[w] = (seen[w] or 0) + w end
+torch.save(path, {seen = seen, holes = {[2] = 'x', [5] = 'y'}, mixed = {1, 2, n = 2}})
+local s = torch.load(path)
+local sum = 0
+for k, v in pairs(s.seen) do sum = sum + k * v end
+print(sum, s.seen[3], s.holes[5], s.holes[1], s.mixed.n, s.mixed[2], #s.mixed)
+for k, v in pairs(s.holes) do sum = sum + k end
+print(sum)
+-- options that change after loading
+torch.save(path, {opt = {lr = 0.1, layers = 2, decay = 1}})
+local o = torch.load(path).opt
+o.lr = o.lr / 10
+o.layers = o.layers * 1.5
+print(o.lr, o.layers, o.decay / 4, o.momentum or 'none')
+for k, v in pairs{'lr', 'layers'} do print(k, o[v]) end
+-- masks, sizes, storages, strings of bytes
+local m = torch.range(1, 4):gt(2)
+torch.save(path, {m = m, bytes = 'a\0b'})
+local b = torch.load(path)
+print(b.m:sum(), b.m[3], #b.bytes, torch.type(b.m))
+print(torch.range(1, 4)[b.m]:sum())
+-- a net and its copy
+local net = nn.Sequential():add(nn.Linear(2, 3)):add(nn.Tanh())
+torch.save(path, {net = net, best = net:clone()})
+local c = torch.load(path)
+print(#c.net.modules, c.net:forward(torch.ones(2)):size(1), c.best:get(1).weight:size(2), c.net:parameters()[1]:dim())
+print((c.net:get(1).weight - net:get(1).weight):abs():sum())
+os.remove(path)
