@@ -75,13 +75,6 @@ class Thing:
 Things = dict[object, Thing]
 
 
-def nodes(known: Inference) -> Iterator[s.Node]:
-    """Yield all nodes of the program; ``known.file`` is the file that each stands in."""
-    for file in known.files:
-        known.file = file
-        yield from s.walk(file.block)
-
-
 def things(known: Inference) -> Things:
     """Return the things of a program, and what their places leave them."""
     found: Things = {}
@@ -90,13 +83,13 @@ def things(known: Inference) -> Things:
         own = None if _is_fixed(node) else known.stored(node)
         return found.setdefault(key(known, node), Thing(own))
 
-    for node in nodes(known):
+    for node in known.nodes():
         if isinstance(node, s.Call) and node.method is not None:
             thing(node.function).methods.add(node.method)
         elif isinstance(node, s.Index) and is_name(name := s.constant(node.key)):
             thing(node.object).fields.add(name)
     layers = {variable for given, _ in passed(known) for variable in given}
-    for node in nodes(known):
+    for node in known.nodes():
         if node in known.behind_tests:
             thing(node).tested.add(known.behind_tests[node])
         for part, left in _asked(known, node):
@@ -121,7 +114,7 @@ def _given(known: Inference) -> Iterator[tuple[s.Node, s.Name]]:
     Those of a function that asks what it was given, if only of another parameter, or gives it to
     itself, may be numbers and tensors.
     """
-    for node in nodes(known):
+    for node in known.nodes():
         called = known.type(node.function) if isinstance(node, s.Call) and not node.method else None
         if not isinstance(node, s.Call) or called is None or called.signature is None:
             continue

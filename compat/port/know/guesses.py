@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from compat.port.know import saved
-from compat.port.know.evidence import TOLD, Thing, Things, is_entry, key, nodes, passed, things
+from compat.port.know.evidence import TOLD, Thing, Things, is_entry, key, passed, things
 from compat.port.know.prototypes import names
 from compat.port.know.registry import TYPES
 from compat.port.know.scopes import Variable
@@ -49,7 +49,7 @@ def _seen(known: Inference, _things: Things) -> bool:
     """Take variables and fields for what a run saw of them elsewhere."""
     unknown: dict[Type, Type] = {}
     forms: dict[Type, set[bool]] = {}  # whether its tables are lists
-    for node in nodes(known) if known.facts else ():
+    for node in known.nodes() if known.facts else ():
         facts = known.facts.get((known.file.path, node.start, node.end))
         own = known.stored(node) if facts else None
         if facts is None or own is None or own.atoms or TYPES[type(node)](known, node).atoms:
@@ -128,7 +128,7 @@ def _loaded(known: Inference, things: Things) -> bool:
     tables: dict[Type, Table] = {}
     entries: set[Type] = set()  # their methods, if they have any, tell first what they are
     eithers = _eithers(known)
-    for node in nodes(known):
+    for node in known.nodes():
         if not isinstance(node, s.Index):
             continue
         kind = known.stored(node.object)
@@ -162,7 +162,7 @@ def _loaded(known: Inference, things: Things) -> bool:
 def _said(known: Inference, _things: Things) -> bool:
     """Take parameters for what rules of argcheck's say."""
     found = False
-    functions = (node for node in nodes(known) if isinstance(node, s.Function) and node.types)
+    functions = (node for node in known.nodes() if isinstance(node, s.Function) and node.types)
     for parameter, word in [(p, f.types.get(p.id)) for f in functions for p in f.parameters]:
         own = known.of(parameter.variable)
         kind = _named(known, (word or "").rstrip("?"))
@@ -262,7 +262,7 @@ def _holders(known: Inference) -> list[tuple[Type, set[str]]]:
         found.append((klass.object, names | _filled(klass.instance)))
         if not klass.is_torch:
             found.append((known.class_type(klass), names | _filled(klass.members)))
-    shapes = [n.shape.root() for n in nodes(known) if isinstance(n, s.Table) and n.shape]
+    shapes = [n.shape.root() for n in known.nodes() if isinstance(n, s.Table) and n.shape]
     for table in {id(shape): shape for shape in shapes}.values():
         if table.klass is None and table.is_dict:
             found.append((Type(Kind.TABLE, table=table), _filled(table)))
@@ -282,7 +282,7 @@ def _entries(known: Inference, things: Things) -> bool:
     """Take the entries of a tensor for numbers, or for tensors; not of one that has one dimension
     at some places, and more at others.
     """
-    unknown = [n for n in nodes(known) if is_entry(known, n) and not known.type(n).atoms]
+    unknown = [n for n in known.nodes() if is_entry(known, n) and not known.type(n).atoms]
     found = False
     for node in unknown:
         assert isinstance(node, s.Index)
@@ -336,7 +336,7 @@ def _namesakes(known: Inference, things: Things) -> bool:
 def _keys(known: Inference, things: Things) -> bool:
     """Have tables take keys that can only be tables, which Python's dict does not."""
     found = False
-    for node in nodes(known):
+    for node in known.nodes():
         own = known.owner(node.object).shape if isinstance(node, s.Index) else None
         if own is None or not isinstance(node, s.Index) or known.type(node.key).atoms:
             continue
@@ -351,7 +351,7 @@ def _expressions(known: Inference, things: Things) -> bool:
     """Take an entry of what nobody knows, or what a call gives, for what its place leaves."""
     kinds = {n: t.kind(n) for t in things.values() if t.own is None for n in t.left}
     found = False
-    for node in nodes(known):
+    for node in known.nodes():
         kind = kinds.get(node)
         if kind is not None and node not in known.guessed_nodes and not known.type(node).atoms:
             known.guessed_nodes[node] = kind

@@ -6,6 +6,7 @@ has, in the files beside this one.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
@@ -251,6 +252,16 @@ class Inference:
         self._settle()
         self._guess()
         return self
+
+    @functools.cached_property
+    def _trees(self) -> list[list[s.Node]]:
+        return [[*s.walk(file.block)] for file in self.files]
+
+    def nodes(self) -> Iterator[s.Node]:
+        """Yield all nodes of the program; ``file`` is the file that each stands in."""
+        for file, nodes in zip(self.files, self._trees, strict=True):
+            self.file = file
+            yield from nodes
 
     def _guess(self) -> None:
         for _ in range(_GUESSES):

@@ -50,9 +50,9 @@ def loads(known: Inference, things: Things) -> Iterator[tuple[s.Node, list[Saved
 
 
 def _calls(known: Inference) -> Iterator[tuple[File, s.Call]]:
-    for file in known.files:
-        known.file = file
-        yield from ((file, node) for node in s.walk(file.block) if isinstance(node, s.Call))
+    for node in known.nodes():
+        if isinstance(node, s.Call):
+            yield known.file, node
 
 
 def _fields(known: Inference, file: File, node: s.Node) -> set[str]:

@@ -118,8 +118,8 @@ def owner_of_method(known: Inference, node: s.Call) -> Type:
 
 def _is_of_no_text(known: Inference, method: str) -> bool:
     """Return whether texts have no such method."""
-    names = {f"string.{method}", f"stringx.{method}"}
-    return not names & (FUNCTIONS.names() | known.replaced.keys())
+    names = (f"string.{method}", f"stringx.{method}")
+    return not any(name in FUNCTIONS.names() or name in known.replaced for name in names)
 
 
 def _lacks(kind: Type, method: str) -> bool:

@@ -422,12 +422,14 @@ SEVERAL = {
 
 def is_method(name: str) -> bool:
     """Return whether something of Lua's or Torch7's has a method of this name."""
-    return name in tensors.names() | METHODS | _ONLY_STRINGS | _BOTH | _METHODS.names()
+    return any(
+        name in own for own in (tensors.names(), METHODS, _ONLY_STRINGS, _BOTH, _METHODS.names())
+    )
 
 
 def is_of_module(name: str) -> bool:
     """Return whether objects of compat's have a method or field of this name."""
-    return name in METHODS | _OWN_FIELDS | _METHODS.names()
+    return name in METHODS or name in _OWN_FIELDS or name in _METHODS.names()
 
 
 def has_method(kind: Type, method: str) -> bool:

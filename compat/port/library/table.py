@@ -22,7 +22,7 @@ A line is ``name kinds text & all ! statement -> results``; all but the name may
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, KeysView
 from dataclasses import dataclass
 
 _LINE = re.compile(r"(\S+)(?: +([tnisblLINSfyzx*|()-]+))?(?: +(.+))?$")
@@ -69,9 +69,9 @@ class Rules:
             for rule in _read(line.strip(), default):
                 self._rules.setdefault(rule.name, []).append(rule)
 
-    def names(self) -> set[str]:
+    def names(self) -> KeysView[str]:
         """Return the names that there are rules for."""
-        return set(self._rules)
+        return self._rules.keys()
 
     def all(self, name: str) -> list[Rule]:
         """Return the rules of a name; the last is the most general one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import KeysView
 
 from compat.port.library.table import Rule, Rules
 
@@ -299,7 +300,7 @@ FLOATING_ONLY = {
 }
 
 
-def names() -> set[str]:
+def names() -> KeysView[str]:
     """Return the methods that there are rules for."""
     return METHODS.names()
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 
@@ -25,18 +27,33 @@ class Node:
     def children(self) -> list[Node]:
         """Return the nodes directly below."""
         found: list[Node] = []
-        names: tuple[str, ...] = self.__match_args__  # not those of Node itself
-        for name in names:
-            _collect(getattr(self, name), found)
+        kind: Any = type(self)
+        for name in _places(kind):
+            value = getattr(self, name)
+            if isinstance(value, Node):
+                found.append(value)
+            elif value is not None:
+                _collect(value, found)
         return found
 
 
-def _collect(value: Any, found: list[Node]) -> None:
-    if isinstance(value, Node):
-        found.append(value)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            _collect(item, found)
+@functools.cache
+def _places(kind: Any) -> list[str]:
+    """Return the fields that may hold nodes, none of ``Node`` itself."""
+    return [f.name for f in fields(kind) if f.name in kind.__match_args__ and _holds(str(f.type))]
+
+
+def _holds(annotation: str) -> bool:
+    """Return whether such a field is one of the tree: its shape or variable is not."""
+    return any(word in globals() for word in re.findall(r"[A-Z]\w+", annotation) if word != "Any")
+
+
+def _collect(values: Any, found: list[Node]) -> None:
+    for value in values:
+        if isinstance(value, Node):
+            found.append(value)
+        elif isinstance(value, tuple):  # a clause
+            _collect(filter(None, value), found)
 
 
 def walk(node: Node) -> Iterator[Node]:
