@@ -101,15 +101,16 @@ def things(known: Inference) -> Things:
             is_passed = isinstance(part, s.Name) and part.variable in layers
             if not thing(part).methods and (is_passed or not _is_of_lua(known, part)):
                 thing(part).left.setdefault(part, []).append(_list())
-    for part, parameter in _given(known):
-        taken = found.get(known.of(parameter.variable))
+    for part, given_to in (*_given(known), *_put(known)):
+        taken = found.get(given_to)
         if taken is not None and taken.left and (kinds := taken.kinds(TOLD)):
             thing(part).left.setdefault(part, []).append(Type(*kinds))
     return found
 
 
-def _given(known: Inference) -> Iterator[tuple[s.Node, s.Name]]:
-    """Yield the entries of tensors that functions of the program are given, and the parameters.
+def _given(known: Inference) -> Iterator[tuple[s.Node, Type]]:
+    """Yield the entries of tensors that functions of the program are given, and the types of the
+    parameters.
 
     Those of a function that asks what it was given, if only of another parameter, or gives it to
     itself, may be numbers and tensors.
@@ -124,7 +125,23 @@ def _given(known: Inference) -> Iterator[tuple[s.Node, s.Name]]:
             if is_entry(known, part):
                 inside = [n for n in s.walk(functions[0]) if isinstance(n, s.Call)]
                 if node not in inside and not any(_asks(parameters, n) for n in inside):
-                    yield part, parameter
+                    yield part, known.of(parameter.variable)
+
+
+def _put(known: Inference) -> Iterator[tuple[s.Node, Type]]:
+    """Yield what nobody knows that is put into fields of new tables, and variables that get
+    nothing else, and the types of these.
+    """
+    for node in known.nodes():
+        if isinstance(node, s.Table) and node.shape is not None:
+            for field in node.fields:
+                if isinstance(name := s.constant(field.key), str) and isinstance(
+                    field.value, s.Name
+                ):
+                    yield field.value, node.shape.name(name)
+    for variable, values in known.sources.items():
+        if len(values) == 1 and is_entry(known, values[0]):
+            yield values[0], known.of(variable)
 
 
 def _asks(parameters: list[s.Name], call: s.Call) -> bool:
@@ -344,6 +361,10 @@ def _numbers(known: Inference, node: s.Node) -> Iterator[s.Node]:
     elif isinstance(node, s.Binary) and node.operator == "*":
         if _is_of_entries(known, node.left) and _is_of_entries(known, node.right):
             yield from (node.left, node.right)
+    elif isinstance(node, s.Assign):
+        for target, value in s.assigned(node):
+            if isinstance(target, s.Index) and known.type(target.object).ranks == {1}:
+                yield from [value] if is_entry(known, target) else []
     elif isinstance(node, s.Call) and node.method == "format":
         yield from _formatted([node.function, *node.arguments])
     elif isinstance(node, s.Call) and node.method is None:
