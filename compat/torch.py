@@ -144,49 +144,52 @@ __all__ = [
 _type = type
 
 
-def load(filename: str | os.PathLike[str], mode: str = "auto", referenced: bool = True) -> Any:
+def load(filename: str | os.PathLike[str], mode: str | None = None, referenced: bool = True) -> Any:
     """Read a ``.t7`` file; see ``compat.t7.load``.
 
     Args:
         filename: the file.
-        mode: ``"binary"``, ``"ascii"`` or ``"auto"``.
+        mode: ``"binary"`` or ``"ascii"``; None finds out.
         referenced: whether the file marks objects that occur several times.
     """
-    return t7.load(filename, format=mode, referenced=referenced)
+    return t7.load(filename, format=mode or "auto", referenced=referenced)
 
 
 def save(
-    filename: str | os.PathLike[str], object: Any, mode: str = "binary", referenced: bool = True
+    filename: str | os.PathLike[str],
+    object: Any,
+    mode: str | None = None,
+    referenced: bool = True,
 ) -> None:
-    """Write a ``.t7`` file; ``mode`` is ``binary`` or ``ascii``. See ``compat.t7.save``.
+    """Write a ``.t7`` file; see ``compat.t7.save``.
 
     Args:
         filename: the file, which is replaced as a whole once it is written.
         object: what to write.
-        mode: ``binary`` or ``ascii``.
+        mode: ``"binary"``, as with None, or ``"ascii"``.
         referenced: False writes shared objects anew in each place, as Torch7 does then.
     """
-    t7.save(filename, object, format=mode, referenced=referenced)
+    t7.save(filename, object, format=mode or "binary", referenced=referenced)
 
 
-def serialize(object: Any, mode: str = "binary") -> bytes:
+def serialize(object: Any, mode: str | None = None) -> bytes:
     """Return the bytes that ``save`` writes.
 
     Args:
         object: what to write.
-        mode: ``binary`` or ``ascii``.
+        mode: ``"binary"``, as with None, or ``"ascii"``.
     """
-    return t7.dumps(object, format=mode)
+    return t7.dumps(object, format=mode or "binary")
 
 
-def deserialize(data: bytes, mode: str = "auto") -> Any:
+def deserialize(data: bytes, mode: str | None = None) -> Any:
     """Return the object from the bytes of ``serialize``.
 
     Args:
         data: bytes.
-        mode: ``binary`` or ``ascii``.
+        mode: ``"binary"`` or ``"ascii"``; None finds out.
     """
-    return t7.loads(data, format=mode)
+    return t7.loads(data, format=mode or "auto")
 
 
 def typename(object: Any) -> str | None:

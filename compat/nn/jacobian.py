@@ -54,7 +54,7 @@ class Jacobian:
         for gradOutput in cls._units(module, input):
             module.zeroGradParameters()
             gradInput = module.updateGradInput(input, gradOutput)
-            module.accGradParameters(input, gradOutput, 1)
+            module.accGradParameters(input, gradOutput)
             gradient = cls._varied(gradInput) if param is None else dparam
             columns.append(gradient.reshape(-1).clone())
         return torch.stack(columns, 1)

@@ -32,6 +32,8 @@ class _Naming:
         own = file.scopes.written_globals - set(shared)
         everywhere = [file.scopes.file, *file.scopes.of_function.values()]
         self._taken = {v.id for scope in everywhere for v in (*scope.variables, *scope.used)}
+        open_ = [one for one in everywhere if one.node is not None and one.node.is_vararg]
+        self._beside_args = {v for scope in open_ for v in (*scope.variables, *scope.used)}
         if not any(_FINDERS & one.scopes.globals.keys() for one in types.files):
             for variable in sorted(own, key=lambda variable: variable.id):
                 variable.python = self._preferred(variable)
@@ -42,9 +44,7 @@ class _Naming:
         outer = {v.python: v for v in scope.used if v not in self._shared}
         given: list[Variable] = []
         for chain in _chains(scope.variables):
-            plain = python_name(self._preferred(chain[0]))
-            if plain == "args" and scope.node is not None and scope.node.is_vararg:
-                plain = "args_"  # the function's own are *args
+            plain = python_name(self._preferred(chain[-1]))
             if plain == "_" and any(variable.reads for variable in chain):
                 plain = "__"  # _ is what nobody reads
             name, number = plain, 1
@@ -66,6 +66,8 @@ class _Naming:
         or is a class's.
         """
         name = variable.id
+        if name == "args" and variable in self._beside_args:
+            return "args_"  # *args are the arguments of a function that sees it
         is_word = len(name) >= _SHORTEST and name.lstrip("_")[:1].islower()
         if not is_word or name in _TORCH7 or variable in self._classes:
             return name

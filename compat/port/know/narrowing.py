@@ -216,7 +216,8 @@ def _unchanged(variable: Variable, part: s.Node) -> list[s.Name]:
             is_result = count > 1 and method not in _LEAVING
             return is_it(call.function) and (method.startswith(("resize", "set")) or is_result)
         path = s.describe(call.function)
-        is_read = path.startswith("torch.") and (count == 1 or not is_it(call.arguments[0]))
+        is_result = count > 1 and is_it(call.arguments[0])
+        is_read = path.startswith("torch.") and not is_result
         return any(map(is_it, call.arguments)) and not (is_read or path in _READING)
 
     found = [n for n in s.walk(part) if any(is_it(value) for _, value in s.assigned(n))]

@@ -94,12 +94,11 @@ def put(target: str, value: Code, draft: Draft, node: s.Node) -> None:
     inner = target.replace('"', "'")
     is_more = match or value.text.startswith(f'f"{{{inner}}}')
     kind = draft.types.type(node) if is_more else Type()  # of an entry, asked for it is read
-    if match and (kind.is_number or kind.is_string):
-        tree = _tree(value.text)
-        if isinstance(tree, ast.BinOp) and ast.dump(tree.left) == ast.dump(_tree(target)):
-            draft.page.write(f"{target} {match[1]}= {match[2]}")
-            return
-    if kind.is_string and value.text.startswith(f'f"{{{inner}}}'):
+    tree = _tree(value.text) if kind.is_number or kind.is_string else None
+    if match and isinstance(tree, ast.BinOp) and ast.dump(tree.left) == ast.dump(_tree(target)):
+        draft.page.write(f"{target} {match[1]}= {match[2]}")
+        return
+    if kind.is_string and not match and isinstance(tree, ast.JoinedStr):
         draft.page.write(f'{target} += f"{value.text[len(target) + 4 :]}')
         return
     if value.text == target:

@@ -979,3 +979,16 @@ read('a 12\n b')
 function makeA() return 'A' end
 function makeB(x) return 'B' .. tostring(x) end
 for _, k in ipairs{'A', 'B'} do print(_G['make' .. k](1)) end
+
+-- # variables called args beside those of a function
+local args = {7, 8, 9}
+local function f(...) print(#args, ...) end
+f(1)
+local args = {1}
+local function g(args) return function(...) return #args, ... end end
+print(#args, g({1, 2})('a', 'b'))
+local function h(...)
+  args = {...}
+  return function() return unpack(args) end
+end
+print(h(4, 5)())

@@ -2590,3 +2590,32 @@ local function later(x)
    return a, first()
 end
 print(later(torch.range(1, 4)), (select(2, later(torch.range(1, 4)))):sum())
+
+-- # a name with an ending on one condition
+local function named(name, kind)
+  name = kind == 'ascii' and name .. '.txt' or name
+  return name
+end
+print(named('a', 'ascii'), named('b'), named('c', 'binary'))
+
+-- # files whose mode is nil
+local function saved(x, mode)
+  local name = os.tmpname()
+  torch.save(name, x, mode)
+  local y = torch.load(name, mode)
+  os.remove(name)
+  return y, torch.deserialize(torch.serialize(x, mode), mode)
+end
+print(saved(torch.ones(2)))
+print(saved(torch.ones(2), 'ascii'))
+
+-- # an empty tensor where dimensions are tested
+local function emptied(x)
+  if x:dim() == 2 then
+    local y = torch.Tensor()
+    return {y, x:size(2), x:sum(1)}
+  end
+  return {x, x:size(1)}
+end
+local made = emptied(torch.ones(2, 3))
+print(made[1]:dim(), made[2], made[3], emptied(torch.ones(4))[2])
