@@ -228,7 +228,9 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         more.lacking = True  # it may be longer or shorter
         return _unpacked(known, shape) or [shape.items, *[more] * 15]  # as many as anybody takes
     if path in ("table.remove", "unpack", "table.unpack") and arguments:
-        return [shape.items if shape is not None else Type()]
+        entry = Type() if shape is None else shape.items
+        entry.buffer |= arguments[0].buffer
+        return [entry, *[entry] * (15 if entry.buffer and shape is None else 0)]
     if path in LOADERS:
         file = known.file_of(node)
         several = file.gives.results[1:] if file and path in RUN else []

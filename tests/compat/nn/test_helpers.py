@@ -166,6 +166,26 @@ def test_the_jacobian_of_a_linear_layer_is_its_weight() -> None:
     torch.testing.assert_close(nn.Jacobian.forward(module, input), module.weight.t())
 
 
+def test_the_jacobian_of_what_is_no_module_takes_the_two_arguments_of_torch7() -> None:
+    class Doubled:
+        def forward(self, input: torch.Tensor) -> torch.Tensor:
+            self.output = input * 2
+            return self.output
+
+        updateOutput = forward
+
+        def updateGradInput(self, input: torch.Tensor, gradOutput: torch.Tensor) -> torch.Tensor:
+            return gradOutput * 2
+
+        def accGradParameters(self, input: torch.Tensor, gradOutput: torch.Tensor) -> None:
+            pass
+
+        def zeroGradParameters(self) -> None:
+            pass
+
+    assert nn.Jacobian.testJacobian(Doubled(), torch.randn(3)) < 1e-6  # type: ignore[arg-type]
+
+
 def test_files_and_updates_are_tested() -> None:
     module, input = nn.Linear(4, 3), torch.randn(2, 4)
     assert nn.Jacobian.testIO(module, input) == (0, 0)

@@ -327,6 +327,21 @@ def test_states_in_a_table_that_the_next_step_overwrites_are_marked(
     assert ("# port: h is used after a pass that overwrites it" in made) is is_marked
 
 
+def test_a_state_among_results_that_are_unpacked_is_marked(draft: Callable[[str], str]) -> None:
+    made = draft("""
+        local net, first = torch.load('net.t7'), torch.zeros(2)
+        local rnn = nn.Sequential():add(net)
+        local function step(x)
+          local h = {[0] = first}
+          for t = 1, 3 do h[t], last = unpack(rnn:forward{x, h[t - 1]}) end
+          rnn:backward({x, h[2]}, last)
+          first = h[#h]
+        end
+        step(torch.ones(2))
+    """)
+    assert "# port: first is used after a pass that overwrites it" in made
+
+
 GATHERED = """
     local net, criterion = nn.Linear(2, 2), nn.MSECriterion()
     local nets, results = {net, net:clone()}, {}
