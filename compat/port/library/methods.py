@@ -7,6 +7,7 @@ from dataclasses import replace
 from compat.lua_tables import attribute
 from compat.port.know.evidence import PASSES
 from compat.port.know.guesses import is_lua_s
+from compat.port.know.kept_results import BACKWARD
 from compat.port.know.shapes import is_maker
 from compat.port.know.types import Kind, Type
 from compat.port.library import packages, results, rules, tensors
@@ -16,7 +17,7 @@ from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.arguments import fitting
 from compat.port.write.code import Code
-from compat.port.write.draft import Draft
+from compat.port.write.draft import NONE, Draft
 from compat.port.write.operators import dimensions
 from compat.port.write.places import place, stop
 from compat.port.write.python_names import method_name
@@ -75,6 +76,8 @@ def method(node: s.Call, draft: Draft) -> Code:
         arguments = fitting(node, known, draft, own=1)
         if Kind.MODULE in kind.atoms or draft.types.classes_of_others(kind):
             arguments = _for_nets(node, arguments, draft)
+        if _lacks_gradient(node, kind, draft) and not known:
+            arguments = [*arguments, NONE]
         itself = klass if kind.only(Kind.CLASS) else None
         if getattr(getattr(node.function, "variable", None), "is_class", False) and kind.shape:
             itself = kind.shape.klass
@@ -169,6 +172,15 @@ def _for_nets(node: s.Call, arguments: list[Code], draft: Draft) -> list[Code]:
         code.call("lua.lists", made) if results.has_numbered(draft.types.type(a), set()) else made
         for a, made in zip(given, arguments, strict=False)
     ]
+
+
+def _lacks_gradient(node: s.Call, kind: Type, draft: Draft) -> bool:
+    """Return whether a layer is given an input alone where it takes the gradient, too."""
+    if node.method not in BACKWARD or len(node.arguments) != 1 or draft.is_open(node.arguments):
+        return False
+    top = kind.klass and kind.klass.top(draft.types.classes).parent
+    names = [*kind.classes, top or ""]
+    return draft.types.is_layer(kind) and not any(name.endswith("Criterion") for name in names)
 
 
 _TAKE = {"forward": 1, "updateOutput": 1, "updateGradInput": 2}

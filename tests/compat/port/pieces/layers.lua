@@ -1494,3 +1494,18 @@ for _, k in ipairs(list) do
    local o = k:forward(torch.ones(2, 3), torch.zeros(2, 3))
    print(torch.type(o), type(o) == 'number' and o or o:sum())
 end
+
+-- # a layer without a gradient of its output
+require 'nn'
+local Own, parent = torch.class('nn.Own', 'nn.Module')
+function Own:__init() parent.__init(self) self.weight, self.gradWeight = torch.ones(2), torch.zeros(2) end
+function Own:accGradParameters(input, gradOutput, scale)
+  self.gradWeight:add(input)
+  if gradOutput then self.gradWeight:add(gradOutput) end
+end
+local own = nn.Own()
+print(own:backward(torch.ones(2)))
+own:accGradParameters(torch.ones(2))
+print(own.gradWeight, own.gradInput)
+own:updateParameters(0.5)
+print(own.weight)
