@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from compat.port.forms.checked_functions import use_called
 from compat.port.forms.filled_tables import fill_tables
 from compat.port.forms.getters import name_getters
+from compat.port.forms.later_functions import leave_out_functions
 from compat.port.forms.metatables import use_own_metatables
 from compat.port.forms.renewed import renew
 from compat.port.forms.required_values import require_values
@@ -28,6 +29,7 @@ def write_in_fewer_forms(
     """
     for block in blocks:
         run_files(block)
+        leave_out_functions(block)
         name_getters(block)
         require_values(block)
         renew(block)

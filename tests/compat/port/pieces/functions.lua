@@ -992,3 +992,16 @@ local function h(...)
   return function() return unpack(args) end
 end
 print(h(4, 5)())
+
+-- # functions of a later Lua that a program brings along
+table.pack = table.pack or function(...) return {n = select('#', ...), ...} end
+if not table.unpack then table.unpack = unpack end
+local function sum(...)
+  local arg = table.pack(...)
+  if arg.n == 1 then return arg[1] end
+  local s = 0
+  for i, v in ipairs(arg) do s = s + v end
+  return s, arg['n'], #arg
+end
+print(sum(4), sum(1, 2, 3))
+print(table.unpack({1, 2}))
