@@ -68,7 +68,16 @@ from compat.port.lua.numbers import (
     tonumber,
 )
 from compat.port.lua.objects import Object
-from compat.port.lua.originals import attributes, date, lapp, random, randomseed, time, tmpname
+from compat.port.lua.originals import (
+    attributes,
+    date,
+    draw_for_nn,
+    lapp,
+    random,
+    randomseed,
+    time,
+    tmpname,
+)
 from compat.port.lua.pools import threads
 from compat.port.lua.printing import print
 from compat.port.lua.runtime import Storage, library, package, torch

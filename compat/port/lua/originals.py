@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Callable
 from typing import Any
 
+from compat import torch as torch7
 from compat.cmdline import Options
 from compat.lua_tables import Table
 from compat.port.lua.runtime import called, function_of
@@ -40,3 +42,10 @@ def tensor_text(value: Any) -> str:
 def lapp(text: str) -> Options:
     """``lapp``: the options that the text of their help declares, from the command line."""
     return Options(_original("require('pl.lapp')")(text, sys.argv[1:]))
+
+
+@functools.cache
+def draw_for_nn() -> None:
+    """Draw the four random numbers that ``require 'nn'`` draws in Lua, the first time."""
+    for _ in range(4):
+        torch7.random()

@@ -86,7 +86,8 @@ class Draft:
         self.klass: Class | None = None
         self.asked: s.Node | None = None
         self.result_count = 0
-        self.gives_any = self.is_prefix = self.is_seeded = self.has_nn = False
+        self.gives_any = self.is_prefix = False
+        self.is_seeded = self.has_nn = self.may_have_nn = False
         self.missing: dict[Class, set[str]] = {}  # fields that classes of the file begin as None
         self.modules: set[str] = set()
         self.taken = _names(file) - {v.python for v in types.aliases}

@@ -70,12 +70,18 @@ def _write_behind(text: str, draft: Draft) -> None:
 
 def first_nn(name: str | None, draft: Draft) -> None:
     """``require 'nn'`` draws four random numbers in Lua, which counts after a seed."""
-    if name in _BRING_NN and not draft.has_nn:
-        draft.has_nn = draft.is_seeded or not draft.page.indent  # if opt.gpu then require 'cunn'
-        if draft.is_seeded:
-            draft.page.write("for _ in range(4):  # as require 'nn' does in Lua")
-            with draft.page.indented():
-                draft.page.write("torch7.random()")
+    if name not in _BRING_NN or draft.has_nn:
+        return
+    draft.has_nn = not draft.page.indent  # if opt.gpu then require 'cunn'
+    if not draft.is_seeded:
+        return
+    if draft.has_nn and not draft.may_have_nn:
+        draft.page.write("for _ in range(4):  # as require 'nn' does in Lua")
+        with draft.page.indented():
+            draft.page.write("torch7.random()")
+    else:
+        draft.page.write("lua.draw_for_nn()")
+        draft.may_have_nn = True
 
 
 def _nn_of(file: File, draft: Draft, seen: set[File]) -> str | None:

@@ -406,6 +406,19 @@ def test_what_a_file_brings_draws_behind_the_seed_though_a_branch_would_have(
     assert "torch7.random()" in (made / "main.py").read_text()
 
 
+def test_what_a_branch_may_have_brought_draws_once(agree: Callable[..., Path]) -> None:
+    main = """
+        torch.manualSeed(1)
+        if arg[1] == 'cuda' then require 'cunn' end
+        local function make(n) require 'nn' return nn.Linear(n, 2) end
+        print(make(3).weight, torch.uniform(), make(2).weight)
+        require 'nn'
+        print(torch.uniform())
+    """
+    made = agree({"main.lua": main})
+    assert (made / "main.py").read_text().count("lua.draw_for_nn()") == 3
+
+
 def test_files_that_do_something_are_loaded_in_their_order(agree: Callable[..., Path]) -> None:
     part = "print('%s')\nreturn {name = '%s'}"
     main = (
