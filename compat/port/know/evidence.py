@@ -103,7 +103,7 @@ def things(known: Inference) -> Things:
                 thing(part).left.setdefault(part, []).append(_list())
     for part, given_to in (*_given(known), *_put(known)):
         taken = found.get(given_to)
-        if taken is not None and taken.left and (kinds := taken.kinds(TOLD)):
+        if taken is not None and not taken.tested and taken.left and (kinds := taken.kinds(TOLD)):
             thing(part).left.setdefault(part, []).append(Type(*kinds))
     return found
 

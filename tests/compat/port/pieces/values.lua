@@ -2619,3 +2619,49 @@ local function emptied(x)
 end
 local made = emptied(torch.ones(2, 3))
 print(made[1]:dim(), made[2], made[3], emptied(torch.ones(4))[2])
+
+-- # records of entries of tensors, by what becomes of them
+local function make(data, labels, i)
+  local label = labels[i]
+  local row = data[i]
+  return {input = row, target = label, index = i}
+end
+local function batch(data, labels, n)
+  local input, target = torch.Tensor(n, 2), torch.IntTensor(n)
+  for i = 1, n do
+    local s = make(data, labels, i)
+    input[i]:copy(s.input)
+    target[i] = s.target
+  end
+  return input, target
+end
+local f = os.tmpname()
+torch.save(f, {data = torch.range(1, 6):view(3, 2), labels = torch.Tensor{3, 1, 2}, wide = torch.Tensor{{3}, {1}, {2}}})
+local function load(name) return torch.load(name) end
+local d = load(f)
+local x, y = batch(d.data, d.labels, 3)
+print(x:sum(), y:sum(), y[1])
+local x, y = batch(d.data, d.wide, 3)
+print(x:sum(), y:sum(), y[1])
+-- the same names, one a tensor, one a number
+local function pair(v) return {v = v} end
+local function use(p)
+  if torch.isTensor(p.v) then return p.v:sum() end
+  return p.v + 1
+end
+print(use(pair(d.data[1])), use(pair(d.labels[1])))
+local a = d.data[2]
+local b = a[1]
+print(string.format('%d %s', b, tostring(b)))
+local seq = {}
+for i = 1, 3 do
+  local w = d.labels[i]
+  seq[#seq + 1] = {word = w, next = w % 3 + 1}
+end
+local words = {'a', 'b', 'c'}
+for i, s in ipairs(seq) do print(i, words[s.word], words[s.next]) end
+local t = torch.zeros(3)
+t[1] = d.wide[2]
+t[2] = d.labels[1]
+print(t[1], t[2])
+os.remove(f)
