@@ -220,6 +220,18 @@ class gModule(Relaying):
         return nodes
 
     @property
+    def innode(self) -> Node:
+        """The first of ``forwardnodes``, which gets the input."""
+        node: Node = self.graph_with_results()["innode"]
+        return node
+
+    @property
+    def outnode(self) -> Node:
+        """The node of the way back that gives the output; ``children`` are the outputs' nodes."""
+        node: Node = self.graph_with_results()["outnode"]
+        return node
+
+    @property
     def fg(self) -> Graph:
         """The graph of ``forwardnodes``, for ``graph.dot``."""
         graph: Graph = self.graph_with_results()["fg"]

@@ -8,6 +8,7 @@ from compat.port.forms.checked_functions import use_called
 from compat.port.forms.filled_tables import fill_tables
 from compat.port.forms.getters import name_getters
 from compat.port.forms.later_functions import leave_out_functions
+from compat.port.forms.loops import use_pairs
 from compat.port.forms.metatables import use_own_metatables
 from compat.port.forms.renewed import renew
 from compat.port.forms.required_values import require_values
@@ -30,6 +31,7 @@ def write_in_fewer_forms(
     for block in blocks:
         run_files(block)
         leave_out_functions(block)
+        use_pairs(block)
         name_getters(block)
         require_values(block)
         renew(block)

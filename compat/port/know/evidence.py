@@ -224,12 +224,8 @@ def _of_index(known: Inference, node: s.Index) -> Iterator[tuple[s.Node, Type]]:
         is_of_tables = name == "modules" and name in known.made_names  # what programs save of nets
         layer = None if is_of_tables else results.owner_of_field(name)
         yield node.object, layer or Type(*_WITH_FIELDS, *kinds)
-        if (
-            name == "new"
-            and isinstance(owner := node.object, s.Name)
-            and owner.variable.is_parameter
-        ):
-            yield owner, tensor()
+        if name == "new" and _is_of_parameter(known, node.object):
+            yield node.object, tensor()
     elif isinstance(node.key, s.Table):
         yield node.object, tensor()  # a table has nothing under one that is made here
         if len(node.key.fields) > 1:
@@ -240,6 +236,13 @@ def _of_index(known: Inference, node: s.Index) -> Iterator[tuple[s.Node, Type]]:
         yield node.object, Type(*_WITH_ENTRIES, *objects)
     if known.owner(node.object).only(Kind.TABLE) and isinstance(node.key, s.Index):
         yield node.key, Type(Kind.NUMBER, Kind.STRING)
+
+
+def _is_of_parameter(known: Inference, node: s.Node) -> bool:
+    """Return whether an expression is a parameter, or its entry under a number."""
+    while isinstance(node, s.Index) and known.owner(node.key).is_number:
+        node = node.object
+    return isinstance(node, s.Name) and node.variable.is_parameter
 
 
 def _of_method(known: Inference, node: s.Call) -> Iterator[tuple[s.Node, Type]]:

@@ -256,7 +256,9 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         rest = arguments[1:] if path == "pcall" else []
         arguments[0].signature.is_tried = True
         tried = known.call(arguments[0].signature, rest)
-        return [Type(Kind.BOOLEAN), Type(), *tried[1:]]  # or the error
+        error = Type()
+        error.open = True
+        return [Type(Kind.BOOLEAN), tried[0].joined(error) if tried else error, *tried[1:]]
     _call_back(known, path, node, arguments)
     for kind in arguments:
         if kind.signature is not None and not kind.signature.escapes:

@@ -35,7 +35,7 @@ annotate|setNumInputDims|ceil|floor|sharedClone|threads|fastMode|setTarget -> =
 _FIELDS = Rules("""
 weight|bias|gradWeight|gradBias|running_mean|running_var -> t
 modules|children|criterions -> list of m; train|inplace -> b
-forwardnodes|backwardnodes -> list of node
+forwardnodes|backwardnodes -> list of node; innode|outnode -> node
 real|user|sys|totalValid|averageValid|p -> n
 """)
 _SIZES = {

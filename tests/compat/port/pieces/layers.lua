@@ -1509,3 +1509,31 @@ own:accGradParameters(torch.ones(2))
 print(own.gradWeight, own.gradInput)
 own:updateParameters(0.5)
 print(own.weight)
+-- # the ends of a graph
+require 'nngraph'
+local a, b = nn.Identity()(), nn.Identity()()
+local h = nn.CAddTable(){nn.Linear(2, 3)(a), nn.Linear(2, 3)(b)}
+local net = nn.gModule({a, b}, {nn.Tanh()(h), nn.ReLU()(h)})
+print(#net.outnode.children, #net.innode.children, torch.type(net.outnode))
+for i, node in ipairs(net.outnode.children) do
+   print(i, torch.type(node.data.module), #node.children)
+end
+-- # a layer that makes tensors like those in its input
+require 'nn'
+local Two, parent = torch.class('nn.LikeItsInputs', 'nn.Module')
+function Two:__init() parent.__init(self) self.gradInput = {} end
+function Two:updateOutput(input)
+   self.output:resizeAs(input[2]):copy(input[2]):add(input[1])
+   return self.output
+end
+function Two:updateGradInput(input, gradOutput)
+   for i = 1, 2 do
+      self.gradInput[i] = self.gradInput[i] or input[i].new()
+      self.gradInput[i]:resizeAs(gradOutput):copy(gradOutput):mul(i)
+   end
+   return self.gradInput
+end
+local two, x = nn.LikeItsInputs(), {torch.ones(2), torch.zeros(2)}
+print(two:forward(x)[1])
+local g = two:backward(x, torch.ones(2))
+print(g[1][1], g[2][2])

@@ -2665,3 +2665,41 @@ t[1] = d.wide[2]
 t[2] = d.labels[1]
 print(t[1], t[2])
 os.remove(f)
+-- # a reader of lists and names that pcall calls
+local function read(s, pos)
+   local c = s:sub(pos, pos)
+   pos = pos + 1
+   if c == '{' then
+      local names, value = {}
+      while s:sub(pos, pos) ~= '}' do
+         local name = s:sub(pos, pos)
+         value, pos = read(s, pos + 1)
+         names[name] = value
+      end
+      return names, pos + 1
+   elseif c == '[' then
+      local list, value = {}
+      while s:sub(pos, pos) ~= ']' do
+         value, pos = read(s, pos)
+         list[#list + 1] = value
+      end
+      return list, pos + 1
+   end
+   return tonumber(c), pos
+end
+local function parse(s)
+   local ok, value = pcall(read, s, 1)
+   if not ok then return nil, value end
+   return value
+end
+local made = parse('{a[123]b5}')
+print(made.a[2] + 1, made.b, #made.a)
+-- # next in loops
+local t = {a = 1, b = 2, 3}
+local n, keys = 0, {}
+for k, v in next, t do n = n + v; keys[#keys + 1] = tostring(k) end
+table.sort(keys)
+print(n, table.concat(keys, ' '))
+local twice = {}
+for k in next, {1, 2, 3}, nil do twice[#twice + 1] = k * 2 end
+print(table.concat(twice, ','), next({}))
