@@ -57,7 +57,7 @@ def believed_type(known: Inference, node: s.Node) -> Type:
         if not own.atoms & {Kind.CLASS, Kind.OBJECT}:
             is_class = shape is klass.members.root() and shape is not klass.instance.root()
             own.atoms.add(Kind.CLASS if is_class else Kind.OBJECT)
-    if shape is not None and "options" in shape.uses and Kind.TABLE in own.atoms:
+    if own.only(Kind.TABLE, Kind.NIL) and shape is not None and shape.is_options:
         own = own.without(Kind.TABLE)
         own.atoms.add(Kind.OPTIONS)
     return own

@@ -2703,3 +2703,20 @@ print(n, table.concat(keys, ' '))
 local twice = {}
 for k in next, {1, 2, 3}, nil do twice[#twice + 1] = k * 2 end
 print(table.concat(twice, ','), next({}))
+-- # options of a command line, and tables with the same names
+local cmd = torch.CmdLine()
+cmd:option('-rate', 0.1)
+cmd:option('-name', 'x')
+local function shown(options)
+   if options.name == 'y' then options.rate = 2 end
+   return options.rate, options.name
+end
+local options = cmd:parse({})
+print(shown(options))
+print(shown({rate = 3, name = 'z'}))
+for _, others in ipairs{{rate = 1}, {name = 'y'}} do
+   local copy = {}
+   for k, v in pairs(options) do copy[k] = v end
+   for k, v in pairs(others) do copy[k] = v end
+   print(shown(copy))
+end
