@@ -10,7 +10,7 @@ from compat.port.know import saved
 from compat.port.know.evidence import TOLD, Thing, Things, is_entry, key, passed, things
 from compat.port.know.prototypes import names
 from compat.port.know.registry import TYPES
-from compat.port.know.scopes import Variable
+from compat.port.know.scopes import RUN, Variable
 from compat.port.know.structures import Table
 from compat.port.know.types import Kind, Type, tensor
 from compat.port.library import results
@@ -188,6 +188,17 @@ def _eithers(known: Inference) -> set[Type]:
     return {own for own in map(known.of, known.either) if "loaded" in own.classes}
 
 
+def _of_other_files(known: Inference) -> set[Type]:
+    """Return the types of what files give that are no part of the program."""
+    return {
+        known.of(variable)
+        for variable, values in known.sources.items()
+        if any(
+            isinstance(value, s.Call) and known.dotted(value.function) in RUN for value in values
+        )
+    }
+
+
 def _layers(known: Inference, things: Things) -> bool:
     """Take what layers of the script's are given for tensors, or tables where they have fields.
 
@@ -233,12 +244,12 @@ def _alike(known: Inference, things: Things) -> bool:
     """Take variables and fields for what alone has all the fields and methods that they have."""
     holders = _holders(known)
     found: dict[Type, Type] = {}
-    eithers = _eithers(known)
+    others = _eithers(known) | _of_other_files(known)
     for thing in things.values():
         own, names = thing.own, thing.fields | thing.methods
         if own is None or own.atoms - {Kind.NIL} or own.is_of_lua or own.is_given_by_lua:
             continue
-        if len(names) < _FEWEST or all(map(results.is_of_module, names)) or own in eithers:
+        if len(names) < _FEWEST or all(map(results.is_of_module, names)) or own in others:
             continue
         like = [kind for kind, has in holders if names <= has]
         atoms = {atom for kind in like for atom in kind.atoms}

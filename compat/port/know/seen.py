@@ -146,6 +146,7 @@ def believed(known: Inference, own: Type, facts: list[str]) -> Type:
     is_plain = own.shape is not None and own.shape.klass is None
     if Kind.OBJECT in both.atoms and is_plain and not own.classes:
         both.atoms = (both.atoms - {Kind.OBJECT}) | {Kind.TABLE}
+        both.open = own.open and Kind.OPTIONS in own.atoms  # the options, or what asks them
     if Kind.SIZES in both.atoms and Kind.STORAGE in own.atoms:
         both.atoms = (both.atoms - {Kind.SIZES}) | {Kind.STORAGE}
     if Kind.LUA in both.atoms and own.atoms & {Kind.FILE, Kind.MODULE, Kind.POINTER}:

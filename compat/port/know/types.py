@@ -86,6 +86,8 @@ class Type:
                 self.table = other.table
             elif self.table.is_options == other.table.is_options:
                 self.table.unify(other.table)
+            else:
+                self.open |= self.has_meta or other.has_meta
         if other.function is not None:
             if self.function is None:
                 self.function = other.function

@@ -2720,3 +2720,26 @@ for _, others in ipairs{{rate = 1}, {name = 'y'}} do
    for k, v in pairs(others) do copy[k] = v end
    print(shown(copy))
 end
+-- # options of a command line, and a table that asks them
+local cmd = torch.CmdLine()
+cmd:option('-rate', 0.1)
+cmd:option('-name', 'x')
+local function shown(options) return options.rate * 2, options.name, options.extra end
+local options = cmd:parse({})
+print(shown(options))
+local over = setmetatable({name = 'y', extra = 1}, {__index = options})
+print(shown(over))
+over.rate = 5
+print(shown(over))
+-- # what a file gives that the program writes
+local name = os.tmpname()
+local function write(o)
+   local f, parts = io.open(name, 'w'), {}
+   for i = 1, o.by:size(1) do parts[i] = tostring(o.by[i]) end
+   f:write('return {by = {' .. table.concat(parts, ',') .. '}, note = "' .. o.note .. '"}\n')
+   f:close()
+end
+write({by = torch.ones(2), note = 'a'})
+local back = dofile(name)
+os.remove(name)
+print(back.note, #back.by, back.by[1] + 1)
