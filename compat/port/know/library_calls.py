@@ -256,9 +256,11 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         rest = arguments[1:] if path == "pcall" else []
         arguments[0].signature.is_tried = True
         tried = known.call(arguments[0].signature, rest)
-        error = Type()
-        error.open = True
-        return [Type(Kind.BOOLEAN), tried[0].joined(error) if tried else error, *tried[1:]]
+        result = Type()  # or the error
+        if tried and Kind.TABLE in tried[0].atoms and tried[0].klass is None:
+            result.open = True
+            result.join(tried[0])
+        return [Type(Kind.BOOLEAN), result, *tried[1:]]
     _call_back(known, path, node, arguments)
     for kind in arguments:
         if kind.signature is not None and not kind.signature.escapes:

@@ -12,6 +12,7 @@ from compat.port.know.types import Kind, Type
 from compat.port.read import syntax as s
 
 _OF_ANYTHING = {"print", "tostring", "type"}
+_DRAWN = {"math.random", "torch.random"}
 
 
 def is_maker(define: s.Define) -> bool:
@@ -257,7 +258,14 @@ def _is_free(node: s.Index, ends: dict[Variable, str]) -> bool:
 
 
 def _loop_ends(block: s.Block) -> Iterator[tuple[Variable, str]]:
-    """Yield the variables of loops, and the tables with which they end, where the text shows it."""
+    """Yield the variables of loops, and of ``i = math.random(#t)``, and the tables with which they
+    end, where the text shows it.
+    """
+    for variable, value in sources(block):
+        is_drawn = isinstance(value, s.Call) and s.describe(value.function) in _DRAWN
+        last = value.arguments[-1] if isinstance(value, s.Call) and value.arguments else None
+        if is_drawn and len(variable.writes) == 1 and (measured := length_of(last)):
+            yield variable, s.describe(measured)
     for node in s.walk(block):
         if isinstance(node, s.ForRange):
             measured = length_of(node.last)

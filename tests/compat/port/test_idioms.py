@@ -21,6 +21,10 @@ IDIOMS = [
         "  image = image or require 'image'\n  return image.hflip(x)\nend",
         "def flip(x):\n    return image.hflip(x)",
     ),
+    (
+        "local t = {1, 2}\nlocal function pick()\n  local i = math.random(#t)\n  return t[i]\nend",
+        "t = [1, 2]\n\n\ndef pick():\n    i = lua.random(len(t))\n    return t[i - 1]",
+    ),
     ("local t = {10, 20}\nprint(t[1], #t)", 't = [10, 20]\nprint(f"{t[0]}\\t{len(t)}")'),
     ("local opt = {lr = 0.1}\nopt.lr = 2", 'opt = {"lr": 0.1}\nopt["lr"] = 2'),
     ("local t = {}\nt[#t + 1] = 'a'\ntable.insert(t, 'b')", 't = ["a", "b"]'),
