@@ -39,6 +39,16 @@ PIECES = {
         local z = torch.Tensor():set(torch.range(1, 6):storage(), 2, size, stride)
         print(z:sum(), z:size(1))
     """,
+    "the ends of a graph": """
+        require 'nngraph'
+        local a, b = nn.Identity()(), nn.Identity()()
+        local h = nn.CAddTable(){nn.Linear(2, 3)(a), nn.Linear(2, 3)(b)}
+        local net = nn.gModule({a, b}, {nn.Tanh()(h), nn.ReLU()(h)})
+        print(#net.outnode.children, #net.innode.children, torch.type(net.outnode))
+        for i, node in ipairs(net.outnode.children) do
+          print(i, torch.type(node.data.module), #node.children)
+        end
+    """,
     "entries of a node of nngraph": """
         require 'nngraph'
         e = nn.Identity()()
