@@ -286,7 +286,7 @@ def _index(known: Inference, node: s.Index) -> Type:
     if owner.only(Kind.STORAGE, Kind.POINTER):
         return Type(Kind.NUMBER)
     if owner.only(Kind.MODULE) and isinstance(name, str):
-        found = results.field(owner, name)
+        found = _given_field(known, node, owner, name)
         is_open = not (found.atoms or found.buffer)
         if is_open and known.own_fields.name(name).atoms - {Kind.NIL}:
             found.join(known.own_fields.name(name))
@@ -308,7 +308,7 @@ def _index(known: Inference, node: s.Index) -> Type:
         if shape.klass is None:
             return known.entry(owner, shape, node.key)
         if name in results.BY_STEP and shape.klass.is_layer(known.classes):
-            return results.field(Type(Kind.MODULE), str(name))
+            return _given_field(known, node, Type(Kind.MODULE), str(name))
         if isinstance(name, str):
             kind = _field(known, owner, shape, name)
             if not kind.atoms and klass is not None and klass.parent and klass.is_torch:
@@ -330,6 +330,14 @@ def _index(known: Inference, node: s.Index) -> Type:
     entry.open = Kind.LUA in owner.atoms  # tds' containers may hold others
     entry.classes = {FROM_LUA} if entry.open else owner.classes & {FROM_LUA}
     return entry
+
+
+def _given_field(known: Inference, node: s.Node, owner: Type, name: str) -> Type:
+    """Return a field of an object of compat's; its tables are those that were put things into."""
+    found = results.field(owner, name)
+    if found.table is not None:
+        found.table = known.given_tables.setdefault(node, found.table)
+    return found
 
 
 def _buffer(parent: str, name: str) -> Type:

@@ -216,6 +216,7 @@ class Inference:
         self.conditions: set[s.Node] = set()  # entries that may be missing
         self.defaulted: set[s.Node] = set()  # what stands before ``or``
         self.saved: dict[s.Node, list[saved.Saved]] = {}  # what loads give back
+        self.given_tables: dict[s.Node, Table] = {}  # of fields of compat's
         self.loaded_tables: dict[Table, Table] = {}  # by the tables that are saved
         self.deep_copies: dict[s.Node, s.Node] = {}
         self.compared: set[s.Node] = set()  # with ==, where it may be missing, too
