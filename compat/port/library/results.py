@@ -182,7 +182,7 @@ def type_named(word: str, operands: list[Type], is_method: bool) -> Type:
         made = tensor(dtypes, {3 - d if d in (1, 2) else -1 for d in ranks})
     elif word in ("t-", "t+"):
         step = -1 if word == "t-" else 1
-        dims = {d + step if d > 0 else -1 for d in ranks}
+        dims = {d + step if 0 < d < _MOST_RANKS else -1 for d in ranks}
         made = Type() if dims & {0} and dims != {0} else _sized(first.dtypes, dims)
         made.thin = first.thin
     elif word == "t*":
@@ -346,6 +346,7 @@ def module_count(name: str) -> int | None:
 
 # What recurrent modules hold under the numbers of steps, here too.
 BY_STEP = {"outputs", "cells", "gradCells", "_gradOutputs", "sharedClones"}
+_MOST_RANKS = 9  # a loop may add dimensions, of which then any number is known
 _NODES = {"nngraph.Node", "graph.Node", "annotations"}
 
 
