@@ -1,4 +1,4 @@
-"""What is loaded from the files that the program itself saves."""
+"""The contents of the files that the program itself saves, where it loads them."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def result(known: Inference, values: list[Saved]) -> Type:
     made, file, kinds = Type(), known.file, []
     made.classes = {"loaded"}
     for known.file, value in values:
-        kinds.append(loaded(known, known.type(value)))
+        kinds.append(_loaded(known, known.type(value), set()))
     known.file = file
     forms = {(*kind.atoms, kind.shape and kind.shape.is_list) for kind in kinds if kind.atoms}
     for kind in kinds if len(forms) == 1 else ():
@@ -133,7 +133,7 @@ def result(known: Inference, values: list[Saved]) -> Type:
     return made
 
 
-def loaded(known: Inference, kind: Type) -> Type:
+def _loaded(known: Inference, kind: Type, done: set[Table]) -> Type:
     """Return what is loaded where this is saved: options and objects of no class are tables."""
     if not kind.atoms or kind.open or kind.atoms - _KEPT - _PLAIN - {Kind.FLOAT, Kind.NUMBER}:
         return Type()
@@ -152,21 +152,25 @@ def loaded(known: Inference, kind: Type) -> Type:
     if shape.is_own_meta or (is_numbered and not shape.key.is_string):
         return Type()  # what counts from 1 is loaded as a list
     made.atoms.add(Kind.TABLE)
-    made.table = _table(known, shape)
+    made.table = _table(known, shape, done)
     return made
 
 
-def _table(known: Inference, saved: Table) -> Table:
+def _table(known: Inference, saved: Table, done: set[Table]) -> Table:
     """Return the tables that are loaded where these are saved."""
+    if "loaded" in saved.uses:
+        return saved
     made = known.loaded_tables.get(saved)
     if made is None:
         made = known.loaded_tables[saved] = Table(uses={"loaded"})
         made.keys.add("list" if saved.is_list else "name")
-    if "dynamic" in saved.uses:
-        made.root().uses.add("dynamic")
-    for name, kind in list(saved.names.items()):
-        known.join(made.name(name), loaded(known, kind))
-    if saved.items.atoms or saved.items.open:  # of fields alone there are no others
-        known.join(made.root().items, loaded(known, saved.items))
-        known.join(made.root().key, saved.key)
+    if saved not in done:  # it may hold itself
+        done.add(saved)
+        if "dynamic" in saved.uses:
+            made.root().uses.add("dynamic")
+        for name, kind in list(saved.names.items()):
+            known.join(made.name(name), _loaded(known, kind, done))
+        if saved.items.atoms or saved.items.open:  # of fields alone there are no others
+            known.join(made.root().items, _loaded(known, saved.items, done))
+            known.join(made.root().key, saved.key)
     return made.root()

@@ -251,13 +251,25 @@ def test_a_table_of_a_net_beside_a_dict_of_the_program_is_not_known() -> None:
     assert not table.is_known
 
 
-def test_inference_ends_where_nothing_is_new() -> None:
+@pytest.mark.parametrize(
+    "lua",
+    [
+        "local x = torch.ones(2)\nlocal y = x.new(3, 4):fill(x.new(2):sum())\nprint(y)",
+        "local net = torch.load('f').net:get(1)\nlocal m = nn.LSTM(2, 2)\nm.cells[1] = net.output\n"
+        "print(m.cells[1], nn.Sequential().modules[1])",
+        "local x = torch.ones(2)\nfor i = 1, 3 do x = nn.utils.addSingletonDimension(x, 1)\n"
+        "x = x:unfold(1, 1, 1) end\nprint(x)",
+        "local f = os.tmpname()\nlocal t = {n = 1}\nfor i = 1, 2 do torch.save(f, t)\n"
+        "local u = torch.load(f) u.next = t t = u end\nprint(t.next.n)",
+    ],
+)
+def test_inference_ends_where_nothing_is_new(lua: str) -> None:
     from compat.port.know.files import File
     from compat.port.know.inference import Inference
     from compat.port.know.scopes import Scopes
     from compat.port.read.parser import parse
 
-    source = b"local x = torch.ones(2)\nlocal y = x.new(3, 4):fill(x.new(2):sum())\nprint(y)"
+    source = lua.encode()
     block = parse(source, "piece.lua")
     file = File("piece.lua", "piece", block, Scopes(block, {}), source, is_script=True)
     assert not Inference([file], {}).infer().changed
@@ -396,3 +408,21 @@ def test_copies_and_graphs_of_nothing_stop_no_file(draft: Callable[[str], str]) 
     read = "local f = torch.MemoryFile() f:writeObject() return f:readObject()"
     for lua in (read, "return torch.deserialize(torch.serialize())", "return nn.gModule()"):
         assert "def made(" in draft(f"local function made() print(1) {lua} end\nreturn made")
+
+
+def test_what_is_saved_tells_what_is_loaded(draft: Callable[[str], str]) -> None:
+    save = (
+        "local opt = {size = 3, rate = 0.5}\ntorch.save(dir .. '/net.t7', {opt = opt, n = {'a'}})\n"
+    )
+    use = "print(c.opt.size * 2, #c.n)\nfor i = 1, c.opt.size do print(c.n[i]:upper()) end"
+    made = draft(f"local dir = 'd'\n{save}local c = torch.load(paths.concat('d', 'net.t7'))\n{use}")
+    assert "len(c['n'])" in made and "# port" not in made and "lua." not in made
+    # by the fields that are read where nothing of the name is written
+    by_fields = f"local dir = 'd'\n{save}local c = torch.load(arg[1])\n{use}"
+    assert "len(c['n'])" in draft(by_fields)
+    # another file's are not known
+    other = draft(f"local dir = 'd'\n{save}local c = torch.load(dir .. '/data.t7')\n{use}")
+    assert "lua.length(c['n'])" in other or "lua.text(lua.length" in other
+    # nor are they where two forms are saved under one name
+    more = "torch.save('net.t7', {1, 2})\nlocal c = torch.load('net.t7')"
+    assert "lua.length" in draft(f"local dir = 'd'\n{save}{more}\n{use}")
