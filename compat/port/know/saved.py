@@ -23,7 +23,6 @@ _KEPT = {Kind.BOOLEAN, Kind.INT, Kind.STRING, Kind.TENSOR, Kind.MODULE, Kind.OBJ
 _PLAIN = {Kind.TABLE, Kind.OPTIONS}
 _JOINING = {"paths.concat", "path.join", "pl.path.join"}
 
-
 Saved = tuple[File, s.Node]  # an expression for what is saved, and where it stands
 
 
@@ -124,7 +123,8 @@ def result(known: Inference, values: list[Saved]) -> Type:
     for known.file, value in values:
         kinds.append(_loaded(known, known.type(value), set()))
     known.file = file
-    forms = {(*kind.atoms, kind.shape and kind.shape.is_list) for kind in kinds if kind.atoms}
+    told = [kind for kind in kinds if kind.atoms]
+    forms = {(frozenset(kind.atoms), bool(kind.shape and kind.shape.is_list)) for kind in told}
     for kind in kinds if len(forms) == 1 else ():
         made.open |= known.is_settled and not kind.atoms
         made.join(kind)
