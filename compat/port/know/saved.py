@@ -121,7 +121,11 @@ def result(known: Inference, values: list[Saved]) -> Type:
     made, file, kinds = Type(), known.file, []
     made.classes = {"loaded"}
     for known.file, value in values:
-        kinds.append(_loaded(known, known.type(value), set()))
+        given = known.type(value)
+        kinds.append(_loaded(known, given, set()))
+        if given.atoms and not kinds[-1].atoms:  # as a list or a dict, which is not told
+            known.file = file
+            return made
     known.file = file
     told = [kind for kind in kinds if kind.atoms]
     forms = {(frozenset(kind.atoms), bool(kind.shape and kind.shape.is_list)) for kind in told}
@@ -163,7 +167,8 @@ def _table(known: Inference, saved: Table, done: set[Table]) -> Table:
     made = known.loaded_tables.get(saved)
     if made is None:
         made = known.loaded_tables[saved] = Table(uses={"loaded"})
-        made.keys.add("list" if saved.is_list else "name")
+    if saved.is_list or saved.keys - {"empty"}:  # else what is loaded tells
+        made.root().keys.add("list" if saved.is_list else "name")
     if saved not in done:  # it may hold itself
         done.add(saved)
         if "dynamic" in saved.uses:

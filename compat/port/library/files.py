@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from compat.lua import finding
 from compat.port.know.shapes import sources
@@ -41,10 +42,27 @@ def load(node: s.Call, draft: Draft) -> Code | None:
     given = [kind.shape for kind in draft.types.given_metatables.values()]
     is_given = any(shape is None or "loaded" in shape.uses for shape in given)
     targets = [target for target, value in sources(draft.file.block) if value is node]
-    for klass in filter(None, map(draft.types.become.get, targets)):  # as setmetatable says later
+    klass = next(filter(None, map(draft.types.become.get, targets)), None)
+    if klass is not None:  # as setmetatable says later
         return code.call("lua.instance", made, class_name(klass, draft))
+    seen: set[int] = set()
+    grown = [p for one in (kind, *map(draft.types.of, targets)) for p in _grown(one, "", seen)]
+    if grown:
+        made = code.call("lua.lists_in", made, *map(code.string, grown))
     is_given = is_given or any(_has_own_meta(draft.types.of(v), set()) for v in targets)
     return code.call("lua.with_metatables", made) if is_given else made
+
+
+def _grown(kind: Type, path: str, seen: set[int]) -> Iterator[str]:
+    """Yield the paths of lists that get more entries; an empty table of a file is a dict."""
+    shape = kind.shape
+    if shape is None or id(shape) in seen or shape.klass is not None:
+        return
+    seen.add(id(shape))
+    if shape.is_list and (shape.keys & {"int", "next"} or "append" in shape.uses):
+        yield path
+    for name, inner in shape.names.items():
+        yield from _grown(inner, f"{path}.{name}" if path else name, seen)
 
 
 def _has_own_meta(kind: Type, seen: set[int]) -> bool:

@@ -106,6 +106,7 @@ from compat.port.lua.tables import (
     iterate,
     joined,
     length,
+    lists_in,
     next,
     pairs,
     put,

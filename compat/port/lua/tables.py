@@ -228,6 +228,21 @@ def with_metatables(value: Any, made: dict[int, Any] | None = None) -> Any:
     return kept
 
 
+def lists_in(value: Any, *paths: str) -> Any:
+    """Return what was loaded with lists under these names, which an empty table is not."""
+    for path in paths:
+        if not path:
+            value = value or []
+            continue
+        *names, last = path.split(".")
+        holder = value
+        for name in names:
+            holder = holder.get(name) if isinstance(holder, dict) else None
+        if isinstance(holder, dict) and isinstance(holder.get(last), dict):
+            holder[last] = holder[last] or []
+    return value
+
+
 def without_functions(t: Any) -> Any:
     """Return a table as it is saved: with all but its functions, which a file of Python's cannot
     have.

@@ -2743,3 +2743,15 @@ write({by = torch.ones(2), note = 'a'})
 local back = dofile(name)
 os.remove(name)
 print(back.note, #back.by, back.by[1] + 1)
+-- # tables under the same file name, of which one counts from 1
+local name = os.tmpname()
+local count = {}
+for _, x in ipairs{3, 1, 3, 2, 3} do count[x] = (count[x] or 0) + 1 end
+torch.save(name, count)
+local back = torch.load(name)
+back[4] = (back[4] or 0) + 1
+print(#back, back[4], back[3])
+torch.save(name, {size = 2, words = {the = 1}})
+local v = torch.load(name)
+print(v.size + 1, v.words.the, v.words.dog)
+os.remove(name)
