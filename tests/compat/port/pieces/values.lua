@@ -2744,14 +2744,27 @@ local back = dofile(name)
 os.remove(name)
 print(back.note, #back.by, back.by[1] + 1)
 -- # tables under the same file name, of which one counts from 1
-local name = os.tmpname()
+local f = os.tmpname()
 local count = {}
 for _, x in ipairs{3, 1, 3, 2, 3} do count[x] = (count[x] or 0) + 1 end
-torch.save(name, count)
-local back = torch.load(name)
-back[4] = (back[4] or 0) + 1
-print(#back, back[4], back[3])
-torch.save(name, {size = 2, words = {the = 1}})
-local v = torch.load(name)
-print(v.size + 1, v.words.the, v.words.dog)
-os.remove(name)
+torch.save(f, count)
+local c = torch.load(f)
+for i = 1, 4 do print(i, c[i]) end
+c[4] = (c[4] or 0) + 1
+print(#c, c[4])
+local vocab = {the = 1, cat = 2}
+local inv = {}
+for w, i in pairs(vocab) do inv[i] = w end
+torch.save(f, {vocab = vocab, inv = inv, size = 2})
+local v = torch.load(f)
+print(v.inv[v.vocab.cat], v.vocab['dog'], v.inv[v.size])
+v.vocab.dog = v.size + 1
+v.inv[v.vocab.dog] = 'dog'
+print(#v.inv, table.concat(v.inv, ' '))
+local x = torch.Tensor(v.size):fill(v.vocab.dog)
+print(x:sum(), v.inv[x[1]])
+torch.save(f, v.size / 4)
+print(torch.load(f) * 2)
+local id = torch.IntTensor{v.vocab.the}[1]
+print(v.inv[id])
+os.remove(f)
