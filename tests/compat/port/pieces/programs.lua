@@ -504,3 +504,28 @@ local c = torch.load(path)
 print(#c.net.modules, c.net:forward(torch.ones(2)):size(1), c.best:get(1).weight:size(2), c.net:parameters()[1]:dim())
 print((c.net:get(1).weight - net:get(1).weight):abs():sum())
 os.remove(path)
+
+-- # empty lists that are saved, and filled when they are loaded
+local name = os.tmpname()
+local log = {train = {}, test = {}, steps = 0}
+torch.save(name, log)
+for run = 1, 2 do
+  local l = torch.load(name)
+  for e = 1, 2 do
+    l.steps = l.steps + 1
+    l.train[#l.train + 1] = {epoch = e, loss = 1 / e}
+    table.insert(l.test, l.steps * 2)
+  end
+  torch.save(name, l)
+end
+local l = torch.load(name)
+for i, r in ipairs(l.train) do print(i, r.epoch, r.loss) end
+print(table.concat(l.test, ' '), l.steps, #l.train)
+print(l.test[1], l.test[#l.test], l.test[9], l.train[7])
+local half = l.steps / 2
+print(half, l.train[half].loss, ('%d of %s'):format(l.steps, l.steps))
+local t = {}
+t[l.steps] = 'x'
+print(t[4])
+for i = 1, l.steps do io.write(i, ' ') end print()
+os.remove(name)
