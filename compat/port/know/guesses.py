@@ -125,6 +125,7 @@ def _loaded(known: Inference, things: Things) -> bool:
     found = False
     classes = {k.instance.root() for k in known.classes.values() if k.is_torch}
     ours = [has for kind, has in _holders(known) if kind.shape in classes]
+    methods = {name for k in known.classes.values() if k.is_torch for name in k.methods}
     tables: dict[Type, Table] = {}
     entries: set[Type] = set()  # their methods, if they have any, tell first what they are
     eithers = _eithers(known)
@@ -136,6 +137,8 @@ def _loaded(known: Inference, things: Things) -> bool:
             continue
         names = things[kind].fields if kind in things else set()
         if names and any(names <= has for has in ours):
+            continue
+        if kind in things and things[kind].methods & methods:  # a file's tables have none
             continue
         added = kind.shape.items.shape if kind.shape is not None else None
         if added is not None and added.made and "loaded" not in added.uses:

@@ -152,6 +152,11 @@ class Table(_Merging):
         return bool(keys & {"next", "list"} or is_used_so)
 
     @property
+    def is_grown(self) -> bool:
+        """Whether it is a list that gets more entries."""
+        return self.is_list and bool(self.keys & {"int", "next"} or "append" in self.uses)
+
+    @property
     def is_dict(self) -> bool:
         """Whether a dict of Python holds it."""
         return not self.is_list and self.klass is None

@@ -59,7 +59,7 @@ def _grown(kind: Type, path: str, seen: set[int]) -> Iterator[str]:
     if shape is None or id(shape) in seen or shape.klass is not None:
         return
     seen.add(id(shape))
-    if shape.is_list and (shape.keys & {"int", "next"} or "append" in shape.uses):
+    if shape.is_grown:
         yield path
     for name, inner in shape.names.items():
         yield from _grown(inner, f"{path}.{name}" if path else name, seen)

@@ -30,6 +30,7 @@ class Object(metaclass=ObjectClass):
 
     typename: str
     dict_fields: tuple[str, ...] = ()  # tables by number that are dicts, in files lists
+    list_fields: tuple[str, ...] = ()  # lists, of which files do not tell empty ones from dicts
     lua_tables: tuple[str, ...] = ()  # fields that are a lua.Table, in files dicts or lists
     size_fields = parameter_names = ()  # what compat asks of classes
     metatable: ClassVar[dict[str, Any]]  # of the class: how it is called
@@ -76,6 +77,7 @@ class Object(metaclass=ObjectClass):
         from compat.port.lua.tables import Table
 
         restored = {**fields, **by_number(fields, self.dict_fields)}
+        restored |= {name: [] for name in self.list_fields if fields.get(name) == {}}
         vars(self).update((attribute(name), value) for name, value in restored.items())
         for name in filter(fields.get, self.lua_tables):
             setattr(self, attribute(name), Table(dict(items(fields[name]))))

@@ -141,8 +141,8 @@ def _constants(made: s.Statement, klass: Class, draft: Draft) -> dict[str, s.Ass
 
 
 def _fields_in_files(klass: Class, draft: Draft) -> dict[str, set[str]]:
-    """Return fields that are dicts with numbers for keys, and those that are a ``lua.Table``, of a
-    class that may be loaded from files.
+    """Return fields that are dicts with numbers for keys, lists that may be empty, and those that
+    are a ``lua.Table``, of a class that may be loaded from files.
     """
     if not klass.is_torch or not draft.types.loads_files:
         return {}
@@ -155,10 +155,13 @@ def _fields_in_files(klass: Class, draft: Draft) -> dict[str, set[str]]:
             continue
         kind = draft.types.type(node)
         shape = kind.shape if kind.only(Kind.TABLE, Kind.NIL) else None
-        if shape is not None and shape.is_own_meta and not klass.is_layer(draft.types.classes):
+        is_layer = klass.is_layer(draft.types.classes)
+        if shape is not None and shape.is_own_meta and not is_layer:
             found.setdefault("lua_tables", set()).add(str(node.key.value))
         elif shape is not None and shape.is_dict and shape.keys & {"int", "list", "other"}:
             found.setdefault("dict_fields", set()).add(str(node.key.value))
+        elif shape is not None and shape.is_grown and not is_layer:
+            found.setdefault("list_fields", set()).add(str(node.key.value))
     return found
 
 

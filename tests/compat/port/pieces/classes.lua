@@ -1420,3 +1420,16 @@ function Model:updateGradInput(x, y, scale, more) return scale + more end
 local m = new()
 local x, y = torch.ones(2), torch.zeros(2)
 print(m:forward(x, y), m:updateGradInput(x, y, 1, 2))
+
+-- # an object with an empty list, saved and loaded
+torch.class('SavedSet')
+function SavedSet:__init(n) self.n = n; self.items = {} end
+function SavedSet:add(x) table.insert(self.items, x) self.n = self.n + 1 return self end
+function SavedSet:size() return #self.items end
+local f = os.tmpname()
+torch.save(f, SavedSet(0))
+local s = torch.load(f)
+print(torch.type(s), s:size(), s.n, #s.items)
+s:add('x'):add(2)
+print(s:size(), s.items[2], s.n)
+os.remove(f)
