@@ -192,6 +192,7 @@ local ce = nn.CrossEntropyCriterion()
 print(ce:forward(x, y))
 local pc = nn.ParallelCriterion():add(nn.MSECriterion()):add(crit)
 print(pc:forward({x, x}, {x, y}))
+
 -- # new of a class that torch.class made
 do
    local counter, parent = torch.class('CounterMadeByNew')
@@ -284,12 +285,14 @@ local c = _G.Container{Name = 'x', Source = {torch.ones(3), torch.zeros(2)}}
 print(c.Name, c.data:size(1), c.labels:size(1), #c.Source)
 c:clear()
 print(#c.Source, next(c.Source))
+
 -- # a tester that goes through functions in a plain table
 local tests = {}
 local tester = torch.Tester()
 function tests.Sum() tester:eq(1 + 1, 2, 'a sum') tester:asserteq(3, 3, 'the same') end
 tester:add(tests)
 tester:run()
+
 -- # a class in a table in a table, which a computed name asks for
 gp = {models = {}}
 do
@@ -300,6 +303,7 @@ do
 end
 for kind in pairs(gp.models) do print(gp.models[kind](3):get()) end
 print(gp.models.regressor(4, 2):get())
+
 -- # an object of a file, called with fewer arguments
 local M = torch.class('Mean')
 function M:__call__(hyp, x, z) return hyp + x + (z or 0) end
@@ -308,6 +312,7 @@ local path = os.tmpname()
 torch.save(path, {Mean()})
 for i, o in ipairs(torch.load(path)) do print(use(o, 1, 2), o(1, 2, 3)) end
 os.remove(path)
+
 -- # a function of a class, called by its base class
 zoo = {}
 local Base = torch.class('zoo.Base')
@@ -329,6 +334,7 @@ function L:__init(x) parent.__init(self); self.x = x end
 local p = torch.factory('nn.FromFactory')()
 print(torch.type(p), p.x, torch.type(torch.factory(torch.type(p))()))
 print(torch.factory('nn.Linear')().weight, torch.factory('no.Such'))
+
 -- # classes of torch by keys have a constructor, and derive from torch's own
 local Kept = torch.class('KeptByKey')
 function Kept:__init(n) self.n = n end
@@ -341,6 +347,7 @@ function Cmd:option(key, default) parent.option(self, key, default, key .. ' of 
 local cmd = OwnCmdLine('own')
 cmd:option('-lr', 0.1)
 print(cmd:parse({'-lr', '3'}).lr, cmd.name, torch.type(cmd))
+
 -- # classes of package class
 local class = require 'class'
 local A = class('PackageA')
@@ -353,6 +360,7 @@ local b = B(4)
 print(b:get(), b.tag, class.type(b), B.new(1).n, class.type(1), b.static)
 local C = class('PackageC', 'PackageA')
 print(C(4).n, class.istype(b, 'PackageA'), class.istype(3, 'number'), class.istype(A(1), 'PackageB'))
+
 -- # objects that are lists, with functions of tables
 local List = {}
 List.__index = List
@@ -364,12 +372,14 @@ function List:map(f) local r = List() for i, v in ipairs(self) do r[i] = f(v) en
 local l = List{3}:push(1):push('x'):first(0)
 print(#l, l:pop(), l:pop(1), #l, l[1], l[2], l[3])
 print(table.concat(l:map(function(v) return v * 2 end), ','), List():pop())
+
 -- # a field of a module that is asked for before it is there
 local util = {}
 function util.scaled(x) return x * (util.scale or 1) end
 print(util.scaled(2))
 util.scale = 3
 print(util.scaled(2))
+
 -- # methods of objects that pcall calls
 local C = {}
 C.__index = C
@@ -379,6 +389,7 @@ local c = C.new()
 print(pcall(c.add, c, 1), c.n)
 print(pcall(C.add, c, -1))
 print(pcall(c.add, c, 5))
+
 -- # functions in fields of an object, called with it or given it; entries under names
 local A = torch.class('Actor')
 function A:__init(o)
@@ -393,6 +404,7 @@ function A.sleep(self) return 'sleep' .. self.size[2] end
 local a = Actor{ranges = {size = torch.Tensor{3, 4}}}
 print(a.found, a.shoot(a, 5), a:rest(), a.made.shoot(a, 1))
 print(Actor{ranges = {size = torch.Tensor{1, 2}}, shoot = function(self, n) return n + self.size[2] end}.found)
+
 -- # a function in a field that is called both ways; a method that is, too
 local A = torch.class('Both')
 function A:__init() self.v = 1 end
@@ -400,6 +412,7 @@ function A:go(n) return self.v + n end
 local a = Both()
 a.cb = function(self, n) return self.v + (n or 10) end
 print(a:cb(), a.cb(a), a:cb(3), a.cb(a, 4), a:go(1), a.go(a, 2))
+
 -- # classes made of tables that have fields
 local Account = {balance = 0, log = {}, limit = 10 * 3,
   describe = function(self) return 'account ' .. self.balance end,
@@ -423,6 +436,7 @@ local function build()
   return T
 end
 print(build().new(4):get())
+
 -- # classes with fields that derive, and functions in fields
 local Base = {log = {}, kind = 'base', count = 0}
 Base.__index = Base
@@ -446,6 +460,7 @@ print(U.funcs.each(3), U.version, #U.names, U.names[2], U.alias(2))
 print(U.new(3):value(), U.funcs.twice(1))
 for k, f in pairs(U.funcs) do U[k] = f end
 print(U.twice(5))
+
 -- # a logger's class, which is called
 local Logger = {
   -- what is shown
@@ -470,6 +485,7 @@ Vec.__index = Vec
 Vec.__add = function(a, b) return Vec.new(a.x + b.x) end
 function Vec.new(x) return setmetatable({x = x}, Vec) end
 print((Vec.new(1) + Vec.new(2)).x, Vec.new(1).__type)
+
 -- # objects that get copies of a table's functions
 local data = {}
 local result = {}
@@ -602,6 +618,7 @@ function Box.new(n) return setmetatable({n = n}, Box) end
 function Box:get() return self.n end
 local function describe(x) return x.name or x.n or 'nothing' end
 print(describe(Box.new(3)), describe({}), describe({name = 'n'}), Box.new(4):get())
+
 -- # fields of a class in their order, and nil in its objects
 local lr = 0.5
 local S = {momentum = 0.9, lr = 1, n = 4}
@@ -623,6 +640,7 @@ local U = {area = 1}
 U.__index = U
 function U:area() return 2 end
 print(setmetatable({}, U):area(), type(U.area))
+
 -- # objects with copies of functions that somebody looks at
 local Stack = {}
 function Stack:push(x) self.items[#self.items + 1] = x return self end
@@ -637,6 +655,7 @@ local names = {}
 for k in pairs(s) do names[#names + 1] = k end
 table.sort(names)
 print(table.concat(names, ','), rawget(s, 'push') ~= nil, getmetatable(s))
+
 -- # tables that become objects of a class: what is given, or a new one
 local Q = {}
 Q.__index = Q
@@ -650,6 +669,7 @@ function P.new(o) local o = o or {} o.y = 2 return setmetatable(o, P) end
 function P:sum() return self.x + self.y end
 local given = {x = 5}
 print(P.new():sum(), P.new(given):sum(), given.y, P.new{x = 3}:sum())
+
 -- # a field of a class that is set to nil: the one above is seen
 local Base = {} Base.__index = Base
 Base.kind = 'base'
@@ -663,17 +683,20 @@ local d = Derived.new()
 print(d:say())
 Derived.kind = nil
 print(d:say(), Derived.kind)
+
 -- # an object as an iterator
 local Iter = {} Iter.__index = Iter
 Iter.__call = function(self) self.i = self.i + 1 if self.i <= self.n then return self.i end end
 function Iter.new(n) return setmetatable({i = 0, n = n}, Iter) end
 for i in Iter.new(3) do print(i) end
+
 -- # a field of a class that is read before it is set
 local C = {} C.__index = C
 function C.new() if C.count == nil then C.count = 0 end C.count = C.count + 1 return setmetatable({}, C) end
 print(C.count)
 C.new() C.new()
 print(C.count)
+
 -- # fields of a class that nobody set, shown
 local C = {} C.__index = C
 function C:show() return 'x' .. tostring(self.label) end
@@ -682,6 +705,7 @@ print(string.format('%s', tostring(C.label)))
 print(setmetatable({}, C):show())
 C.label = 'l'
 print(C.label)
+
 -- # methods that a loop puts into a class under computed names
 local Api = {}
 Api.__index = Api
@@ -694,6 +718,7 @@ local api = Api.new('x')
 print(api:get('/a'), api:post('/b', 'data'), api:fetch('/c'))
 local call = api.get
 print(call(api, '/d'))
+
 -- # an object that is called gives as many values as its method
 local Pages = {}
 Pages.__index = Pages
@@ -707,6 +732,7 @@ for p, at in Pages.new({'x', 'y'}) do print(p, at) end
 local p = Pages.new({'z'})
 print(p())
 print(p())
+
 -- # a method that a function is given, beside one of its name
 local Shape = {registry = {}}
 Shape.__index = Shape
@@ -723,6 +749,7 @@ for _, name in ipairs{'square', 'blob'} do
   local ok, o = pcall(make, name, 2)
   print(ok, ok and string.format('%d', o:area()) or o:match('unknown.*'))
 end
+
 -- # operators of a class on what is one of its objects, or a number or text
 local M = {} M.__index = M
 M.__add = function(a, b) return (type(a) == 'table' and a.v or a) + (type(b) == 'table' and b.v or b) end
@@ -758,6 +785,7 @@ local B = torch.class('M.ReturningMore', 'M.Returning', M)
 function B:__init(n) if n == 0 then self.z = 1 return end M.Returning.__init(self, n) end
 local function maker() return A.__init end
 print(M.Returning(2).n, M.Returning(1).m, M.ReturningMore(3).n, M.ReturningMore(0).z, type(maker()))
+
 -- # makers that are given their class
 local Base = {} Base.__index = Base
 function Base.new(cls, ...) local o = setmetatable({}, cls) o:init(...) return o end
@@ -839,6 +867,7 @@ Own.double = Own.two
 print(Own.double(3))
 function Own.double(n) return n * 20 end
 print(Own.double(3), Own.two(3))
+
 -- # fields of objects with methods from elsewhere, and entries copied by a loop
 local D = torch.class('HookedLoader')
 function D:__init(args)
@@ -855,6 +884,7 @@ d.hook = function(self, x) return self.sampleSize[1] + x end
 print(d:hook(3), d.loadSize[2])
 local e = HookedLoader{paths = {'a'}, sampleSize = {3, 4, 5}, hook = function(self, x) return #self.paths + x end}
 print(e:hook(3), e.verbose, e.loadSize[3])
+
 -- # functions that argcheck makes
 local argcheck = require 'argcheck'
 local check = argcheck{
@@ -1021,6 +1051,7 @@ function Derived:new(o) local self = Base.new(Derived, o); self.extra = true; re
 local d = Derived:new{n = 5}
 d:on('x')
 print(d.ev.x, d.n, d.extra)
+
 -- # a method called of a table that is no object
 local Plain = {}
 Plain.__index = Plain
@@ -1064,6 +1095,7 @@ for k, v in pairs(c) do ks[#ks + 1] = k .. '=' .. v end
 table.sort(ks) print(table.concat(ks, ' '))
 local d = torch.deserialize(torch.serialize(c))
 print(d._a_, d.__a, d._a, d.a_, c['_a_'], c['__' .. 'a'])
+
 -- # Torch7's own events of classes
 local P = torch.class('HookedPoint')
 function P:__init(x, y) self.x, self.y = x, y end
@@ -1094,6 +1126,7 @@ mixin(Layer_, {
   info = function(self, pre) return (pre or '') .. torch.type(self) .. ':' .. self.calls end,
 })
 print(chain[1]:info('> '), chain[1]:reset():info())
+
 -- # fields like __name and __size_, and variables like __cache in methods
 local __cache = {}
 __rate = 4
@@ -1181,6 +1214,7 @@ for k, v in pairs(cmd.options) do table.insert(names, k .. v.type) end
 table.sort(names)
 print(table.concat(names, ' '))
 print(cmd:parse({'-n', '7'}).n)
+
 -- # a tester's assert, whose name is a word of Python's
 local tests, tester = torch.TestSuite(), torch.Tester()
 function tests.sums() tester:assert(1 + 1 == 2, 'a sum') tester:assertTensorEq(torch.ones(2), torch.ones(2), 0, 'ones') end
@@ -1295,6 +1329,7 @@ print(n:both{x = 3, config = {a = 2}})
 print(join('a'), join('a', 'b'), join{left = 'c', right = 'd'})
 print(M.twice({n = 3}), M.twice({n = 3}, 5))
 print(M.pick('x'), M.pick(1), M.pick(1, 'y'))
+
 -- # __tostring__ called without an object, of what nobody knows
 local A = torch.class('Told')
 function A:__init(n) self.n = n end
@@ -1311,6 +1346,7 @@ for k, v in pairs(all) do
   init(v[2], 7)
   print(v[2].n)
 end
+
 -- # datasets: a function for entries, by torch.class and by a metatable of one table
 local PieceRows = torch.class('PieceRows')
 function PieceRows:__init(n)
@@ -1355,6 +1391,7 @@ for i = 1, rows:size() do
   local x, n, name = d[1], d[2], d[3]
   print(x:sum(), n + 1, name, #d)
 end
+
 -- # a metatable of one table that is returned, beside one that other keys are put into
 local function squares(n)
   local o = {n = n}
@@ -1368,6 +1405,7 @@ function c:get(k) return self[k] end
 setmetatable(c, {__index = function(t, k) return 'no ' .. tostring(k) end})
 c[3] = 'three'
 print(c:get(3), c[4], c:get('count'), c:get('x'))
+
 -- # a data set from a file, which has the fields of the file's table
 local path = os.tmpname()
 torch.save(path, {data = torch.range(1, 6):view(3, 2), labels = torch.Tensor{2, 1, 2}})
@@ -1394,6 +1432,7 @@ for i = 1, d:size() do
   print(e[1]:sum(), e[2][1], e[2][2])
 end
 os.remove(path)
+
 -- # an own entry before what a class gives for entries
 local C = torch.class('GetC')
 function C:__init() self.rows = {10, 20}; self[1] = 'own' end

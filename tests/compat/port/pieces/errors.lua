@@ -26,6 +26,7 @@ t(function() assert(false, 'why') end)
 t(function() local x = q or error('none') end)
 t(error, 'x')
 print(pcall(error))
+
 -- # a position before the text of an error, none before its value
 local ok, e = pcall(function() error('x') end)
 print(ok, (e:gsub('%w+%.?%w*:%d+:', 'place:')))
@@ -35,6 +36,7 @@ print(v.code)
 local co = coroutine.create(function() local z; z() end)
 local good, why = coroutine.resume(co)
 print(good, (why:gsub('^[%w_.]+:%d+: ', '')))
+
 -- # errors of nets
 require 'nn'
 local net = nn.Sequential():add(nn.Linear(2, 3)):add(nn.Linear(4, 1))
@@ -42,6 +44,7 @@ local ok, e = pcall(function() return net:forward(torch.ones(2)) end)
 print(ok, e:match('In 2 module of nn.Sequential'), e:match('size mismatch, [^\n]*'))
 print((select(2, pcall(net.insert, net, nn.Tanh(), 9)):gsub('^.*: ', '')))
 print(pcall(torch.load, 'there_is_none.t7'))
+
 -- # what Torch7 refuses and PyTorch does not
 local v, m = torch.Tensor{1, 2, 3}, torch.ones(2, 2)
 for _, i in ipairs{3, 0, 4} do print(i, (pcall(function() return v[i] end))) end
@@ -103,6 +106,7 @@ local function count(n) if n == 0 then return 0 end return 1 + count(n - 1) end
 local function endless() return 1 + endless() end
 local ok, e = pcall(endless)
 print(deep(6000), count(5000), ok, e:match('stack overflow'))
+
 -- # what is computed of entries that are missing
 local h = {}
 local k, s = 7, 'name'

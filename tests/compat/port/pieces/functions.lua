@@ -205,6 +205,7 @@ file:close()
 io.output(io.stdout)
 for line in io.lines(name) do print(line) end
 os.remove(name)
+
 -- # a function that gives nothing stops no loop over a table
 table.foreach({3, 1}, function(i, v) io.write(i, '->', v, ' ') end)
 print(table.foreach({7, 8}, function(i, v) if v == 8 then return i end end))
@@ -258,6 +259,7 @@ local function vararg(...) return ... end
 print(vararg()) print(#{vararg()}, (vararg())) print(vararg(pass(1))) print(vararg(1, pass(1)), 2)
 local function collect() return collectgarbage('step') and none(1) end print(collect())
 local function w() return io.write('') and nil end print(w())
+
 -- # coroutines that are resumed while they run
 local co
 co = coroutine.create(function() print(coroutine.resume(co)) print(coroutine.status(co)) coroutine.yield(1) end)
@@ -271,6 +273,7 @@ outer = coroutine.create(function()
 end)
 coroutine.resume(outer)
 print(coroutine.status(outer), coroutine.resume(outer))
+
 -- # functions of Lua's with more than they take
 local function map(f, t) local r = {} for i, v in ipairs(t) do r[i] = f(v, i) end return unpack(r) end
 print(map(math.floor, {1.5, 2.5}), map(string.len, {'a', 'bc'}))
@@ -280,11 +283,13 @@ local chosen = {floor = math.floor, len = string.len}
 for _, name in ipairs{'floor'} do print(chosen[name](2.5, 1)) end
 local function call(f, ...) return f(...) end
 print(call(math.floor, 2.5, 9), call(math.max, 1, 5))
+
 -- # functions that are given less, by pcall and coroutines
 local function nothing() end
 print(pcall(function(a) return a == nil end, nothing()))
 print(coroutine.wrap(function(a, b) return a, b end)(1))
 print(coroutine.resume(coroutine.create(function(a) return a end), 1, 2))
+
 -- # nil at the end of what a function is given
 local function count(...) local a = {...} if #a == 1 then return 'one' end return #a end
 local function last(...) local a = {...} a[#a + 1] = 'end' return a[#a - 1], #{...} end
@@ -384,6 +389,7 @@ function twice(n) return (select(2, status(n))) end
 for e = 1, 2 do print(status(e), twice(e)) end
 lastThing = 'set'
 print(status(1), twice(2))
+
 -- # a metatable of the globals
 setmetatable(_G, {__newindex = function(t, k, v) rawset(t, k, v) end})
 set_later = 2
@@ -406,6 +412,7 @@ function setAll() setLater = 'later'; setCount = 3 end
 print(setLater, setCount)
 setAll()
 print(setLater, setCount)
+
 -- # results that are arguments
 local function id(x) return x end
 local a, b = id(3), id('text')
@@ -473,6 +480,7 @@ local vs = made(tds)
 put(vs, "a")
 put(vs, 'b')
 print(#vs[1], vs[1][1], vs[2][3])
+
 -- # functions of argcheck's in one variable that give different numbers of values
 local argcheck = require 'argcheck'
 local check = argcheck{{name = 'x', type = 'number', default = 3}}
@@ -731,6 +739,7 @@ a.extra = 'e'
 print(a.extra, a.none == nil, rawget(a, 'extra'))
 local s = make(3):slice(2):map(tostring):join(',')
 print(s, s:upper())
+
 -- # functions of argcheck's under several names, and of one name with other arguments
 local argcheck = require 'argcheck'
 local pair = argcheck{
@@ -899,6 +908,7 @@ local function told(k)
   if v == 'w' then print('w') else print('else ' .. tostring(v)) end
 end
 told('x') told('y')
+
 -- # a function of the program's or one of math's, and all of math's
 local env = {sq = function(v) return v * v end, x = 3}
 local function use(name, n)
@@ -911,6 +921,7 @@ local names = {}
 for k, f in pairs(math) do if type(f) == 'function' and #k == 3 and k ~= 'pow' then names[#names + 1] = k end end
 table.sort(names)
 print(table.concat(names, ' '))
+
 -- # functions of Lua's that the program replaces
 do
   local logged, first = {}, print
@@ -930,6 +941,7 @@ plain = tostring
 tostring = function(x) if type(x) == 'table' then return 'T' .. #x end return plain(x) end
 print(tostring{1, 2}, tostring(3))
 tostring = plain
+
 -- # functions of Lua's that are kept and replaced
 local old = tonumber
 tonumber = function(x) return old(x) or -1 end
@@ -944,6 +956,7 @@ print = function(...) p('>', ...) end
 print(1, 2)
 print = p
 print(3)
+
 -- # local variables that are called like functions of Lua's
 local type, next = 'name', {3, 4}
 local kind, after = type, next

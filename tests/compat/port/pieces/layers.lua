@@ -211,6 +211,7 @@ local function g(v) return 0 end
 local function pl(v, l) return v end
 local found, h = optim.FistaLS(function(v) return f(v) end, g, pl, x, {maxiter = 2, L = 1})
 print(torch.type(found), type(h), #h > 0)
+
 -- # nets that give tables
 require 'rnn'
 local net = nn.Sequential():add(nn.Linear(2,2)):add(nn.ConcatTable():add(nn.Tanh()):add(nn.ReLU()))
@@ -295,6 +296,7 @@ print(m:forward(torch.ones(2)), m:extra(3))
 local function through(net) return net.gradInput and net:extra(1) end
 print(through(m))
 print(nn.Sequential():add(m):clone():forward(torch.ones(2)))
+
 -- # an object of the script's is saved with its nets
 require 'nn'
 torch.class('SavedTrainer')
@@ -352,6 +354,7 @@ function layer:__init() parent.__init(self) self.output = {} end
 function layer:updateOutput(x) self.output[1], self.output[2] = x, x * 2 return self.output end
 local outputs = nn.TwoOutputs():forward(torch.ones(2))
 print(several:forward(outputs, inputs), #several:backward(outputs, inputs), several.gradInput[2]:sum())
+
 -- # names that a program gives some layers
 require 'nn'
 local net = nn.Sequential():add(nn.Tanh()):add(nn.ReLU())
@@ -403,6 +406,7 @@ local y = torch.ones(6, 2)
 m:forward(y)
 print(m:backward(y, torch.ones(6, 3)):sum(), m.gradWeight:sum())
 print(m:backward(x, g):sum(), m.gradInput:dim(), m.gradWeight:sum())
+
 -- # classes from a table, or by their names, with more than they take
 local layers = {nn.Tanh, nn.Linear}
 for i = 1, #layers do print(torch.type(layers[i](2, 2))) end
@@ -505,6 +509,7 @@ print(u.cell:parameters()[1]:sum(), #u.cell:parameters())
 local crit = {nn.MSECriterion(), nn.AbsCriterion()}
 local h, y = u:forward(torch.ones(2), torch.zeros(2))
 for t = 1, 2 do print(crit[t]:forward(h, y) + 1) end
+
 -- # modules past the end of a net
 local net = nn.Sequential():add(nn.Tanh()):add(nn.Sigmoid())
 local i = 1
@@ -512,6 +517,7 @@ while net:get(i) do i = i + 1 end
 local last = net:get(7)
 if not last then last = net:get(2) end
 print(i, net:get(3) == nil, torch.type(last))
+
 -- # tables of a net's inputs that are filled in any order
 require 'nn'
 local at, n = {}, 0
@@ -582,6 +588,7 @@ for t = 1, 2 do
   local g = net:backward({torch.ones(2), state[t - 1]}, made)
   print(state[t][1][1], state[t][2][1], g[1][1], g[2][1][1], g[2][2][1], other[1][0][1])
 end
+
 -- # a field that a function sets of one of two layers
 require 'nn'
 local L, parent = torch.class('OfTwo', 'nn.Module')
@@ -701,6 +708,7 @@ opt[key] = nil
 print(opt.lr, opt.name)
 for k, v in pairs(opt) do if v then opt[k] = nil end end
 print(opt.name)
+
 -- # a layer of tables that shortens its list of gradients
 require 'nn'
 local Sum, parent = torch.class('nn.SumOfAll', 'nn.Module')
@@ -885,6 +893,7 @@ for k, v in pairs(p) do t[#t + 1] = k .. v end
 table.sort(t) print(table.concat(t, ' '), rawget(p, '__a'))
 local q = torch.deserialize(torch.serialize(p))
 print(q.__a, q['while'], q.b)
+
 -- # what the program puts into a net is of the type that it has there
 local function make()
   local sizes, layers, net = {3, 2}, {}, nn.Sequential()
@@ -917,6 +926,7 @@ end
 local confusion = optim.ConfusionMatrix(names)
 confusion:add(torch.Tensor{1, 2}, 2)
 print(confusion, first > 0)
+
 -- # methods of nets that give nothing
 require 'nn'
 local m = nn.Sequential():add(nn.Tanh()):add(nn.Linear(2, 2)):add(nn.Tanh())
@@ -940,6 +950,7 @@ local table, linear = nn.LookupTable(4, 2), nn.Linear(2, 3)
 table.weight:copy(torch.range(1, 8))
 nn.Sequential():add(linear):get(1).weight:copy(torch.range(1, 6):mul(2))
 print(table.weight, linear.weight)
+
 -- # sizes of layers: those that some have, and those that are computed
 require 'nn'
 local net = nn.Sequential():add(nn.SpatialConvolution(1, 2, 3, 3)):add(nn.Linear(2, 3)):add(nn.SpatialMaxPooling(2, 2))
@@ -1061,6 +1072,7 @@ print(c:forward(torch.ones(2):float()), c)
 require 'nn'
 local x, y = torch.log(torch.Tensor{{0.5, 0.25, 0.25}, {0.125, 0.75, 0.125}}), torch.Tensor{1, 2}
 print(nn.ClassNLLCriterion(torch.Tensor{1, 2, 3}, false):forward(x, y))
+
 -- # tables that layers pass on
 require 'nn'
 require 'dpnn'
@@ -1114,6 +1126,7 @@ local pkg = opt.backend == 'cudnn' and cudnn or nn
 print(torch.type(pkg.ReLU()))
 local function build(conf) return conf.lib.Linear(2, 2) end
 print(torch.type(build{lib = nn}))
+
 -- # adding nil to a container
 require 'nn'
 print(#nn.ConcatTable():add(nil).modules, #nn.Container():add(nn.Identity()):add(nil).modules)
@@ -1155,6 +1168,7 @@ for _, name in ipairs{'a', 'b'} do
   print(net:forward(torch.ones(1)):sum() > 0)
 end
 print(desc.a.x:sum(), desc.b[1].x:sum())
+
 -- # sizes that a layer keeps and changes
 require 'nn'
 local Joined, parent = torch.class('nn.Joined', 'nn.Module')
@@ -1309,6 +1323,7 @@ print(crit:forward(torch.ones(2), torch.zeros(2)))
 local lin = nn.Linear(2, 1)
 lin.weight:fill(1) lin.bias:zero()
 print(lin:updateGradInput(torch.ones(1, 2), torch.ones(1, 1), 5))
+
 -- # the norm of gradients of a net that a function made single
 require 'nn'
 local flat, grads
@@ -1320,6 +1335,7 @@ end
 setup()
 grads:fill(0.0007)
 print(string.format('%.8f', grads:norm()))
+
 -- # an empty table where a layer has no parameters
 require 'nn'
 function nn.Module:countParameters()
@@ -1338,6 +1354,7 @@ print(count(nn.Linear(2, 2))) print(count(nn.ReLU()))
 local net = nn.Sequential():add(nn.ReLU()):add(nn.Linear(1, 2))
 for i = 1, 2 do for j in ipairs(net:get(i):parameters() or {}) do io.write(i, j, ' ') end end print()
 nn.Module.countParameters = nil
+
 -- # defaults for the parameters of a layer that has none; options named by words of Python's
 require 'nn'
 local ps = nn.Tanh():parameters() or {0}
@@ -1351,6 +1368,7 @@ local cmd = torch.CmdLine() cmd:option('-lambda', 0.5, 'x') cmd:option('-from', 
 local opt = cmd:parse({'-lambda', '2'})
 opt.lambda = opt.lambda + 1  opt.pass = 3
 print(opt.lambda, opt.pass)   opt.from = nil  print(opt.from)
+
 -- # nets that are copied through memory, criterions under names, and functions that make tensors
 require 'nn'
 local function copies(net, n)
@@ -1434,6 +1452,7 @@ local function steps(x)
 end
 steps(torch.ones(2, 3))
 print(out)
+
 -- # methods of layers that take less than containers give them
 require 'nn'
 local Plain, parent = torch.class('nn.TakesLess', 'nn.Module')
@@ -1456,6 +1475,7 @@ net:updateParameters(0.5)
 print(net:forward(torch.ones(2)):sum())
 net:reset(0.1)
 print(net:forward(torch.ones(2)):sum(), net:get(1).weight:sum())
+
 -- # what nets give that keep the dimensions
 require 'nn'
 torch.manualSeed(1)
@@ -1474,6 +1494,7 @@ print(df[1][1], df[2][3])
 local dx = net:backward(x, df)
 print(dx[1]:size(1), ('%.4f'):format(dx[2][1]))
 for i = 1, 3 do io.write(('%.3f '):format(one[i])) end print()
+
 -- # nets of layers that are chosen
 require 'nn'
 local is_fast = os.getenv("NO_SUCH_NAME")
@@ -1484,6 +1505,7 @@ for i = 1, 2 do print(out[i]:sum()) end
 local made = nn.Sequential()
 for _, k in ipairs{'Tanh', 'Reshape'} do made:add(nn[k](2, 2)) end
 print(made:forward(torch.zeros(4))[1]:size(1))
+
 -- # own criterions that give tensors, among others
 require 'nn'
 local PC = torch.class('nn.PerPair', 'nn.Criterion')
@@ -1509,15 +1531,7 @@ own:accGradParameters(torch.ones(2))
 print(own.gradWeight, own.gradInput)
 own:updateParameters(0.5)
 print(own.weight)
--- # the ends of a graph
-require 'nngraph'
-local a, b = nn.Identity()(), nn.Identity()()
-local h = nn.CAddTable(){nn.Linear(2, 3)(a), nn.Linear(2, 3)(b)}
-local net = nn.gModule({a, b}, {nn.Tanh()(h), nn.ReLU()(h)})
-print(#net.outnode.children, #net.innode.children, torch.type(net.outnode))
-for i, node in ipairs(net.outnode.children) do
-   print(i, torch.type(node.data.module), #node.children)
-end
+
 -- # a layer that makes tensors like those in its input
 require 'nn'
 local Two, parent = torch.class('nn.LikeItsInputs', 'nn.Module')

@@ -9,6 +9,7 @@ Account.__index = Account
 function Account:new(o) o = o or {} setmetatable(o, self) return o end
 function Account:f() return self.n or 0 end
 print(Account:new{n = 4}:f(), Account:new():f())
+
 -- # objects that are classes of others
 local Base = {}
 function Base:extend(t) t = t or {} self.__index = self return setmetatable(t, self) end
@@ -20,6 +21,7 @@ local P3 = Point:extend{z = 1}
 function P3:init(x, y, z) Point.init(self, x, y) self.z = z or self.z end
 local p = Point:new(1, 2):add(Point:new(3))
 print(p.x, p.y, P3:new(5).z, P3:new(1, 2, 3).z, P3:new().x, P3:new(1):add(p).x)
+
 -- # the first of the results of a method that gives one or two
 local L = {}
 L.__index = L
@@ -31,6 +33,7 @@ local l = L(2)
 local first = l:reset():next()
 print(first, l:next())
 print(l:next())
+
 -- # an entry that is tested once it is in a variable
 local t, i = {'a', 'b'}, 1
 while true do
@@ -43,6 +46,7 @@ print()
 local function stateless(list, k) k = k + 1 local v = list[k] if v then return k, v end end
 for k, v in stateless, {'x', 'y'}, 0 do io.write(k, v, ';') end
 print()
+
 -- # the methods that pairs finds in a class
 local C = {}
 C.__index = C
@@ -53,14 +57,17 @@ local names = {}
 for k, v in pairs(C) do if type(v) == 'function' then names[#names + 1] = k end end
 table.sort(names)
 print(table.concat(names, ','), tostring(C.new()))
+
 -- # strings that look like comments
 print('--[[ x', '--[==[', "]]", #'--[[') -- [[ no
 --[==[ long
 comment ]==] print('after')
+
 -- # functions that are given more than they name
 local x = torch.Tensor{1, 2}
 print(pcall(x.apply, x, function() return 7 end))
 print(x:map(torch.Tensor{3, 4}, function(a) return a end)[1])
+
 -- # a table that is the object of its own methods, called by name
 local log = {}
 function log.add(self, t) for k, v in pairs(t) do self[k] = (self[k] or 0) + v end return self end
@@ -68,6 +75,7 @@ function log.show(x) print('show', x) end
 log:add{loss = 1}:add{loss = 5, acc = 1}
 log.show(log.loss)
 print(log.loss, log.acc)
+
 -- # methods that are called of the class itself
 local R = {}
 R.__index = R
@@ -76,6 +84,7 @@ function R:new(x) local o = setmetatable({}, self) o.x = x self.made = self.made
 function R:count() return self.made end
 local r1, r2 = R:new(3), R:new(4)
 print(R:count(), r1.x, r2:count(), R.made)
+
 -- # methods in the __index of another table
 local methods = {}
 local mt = {}
@@ -84,6 +93,7 @@ function methods:len() return #self.items end
 function methods:push(v) self.items[#self.items + 1] = v return self end
 local function stack() return setmetatable({items = {}}, mt) end
 print(stack():push(1):push(2):len())
+
 -- # classes that a function makes
 local function class(parent)
    local c = {}
@@ -100,6 +110,7 @@ local Square = class(Shape)
 function Square:init(s) Shape.init(self, 'square') self.s = s end
 function Square:area() return self.s * self.s end
 for _, s in ipairs{Square(2), Shape('thing')} do print(s:describe()) end
+
 -- # a maker that a class inherits makes objects of that class
 local Base = {}
 Base.__index = Base
@@ -114,6 +125,7 @@ function Derived:kind() return 'derived ' .. Base.kind(self) end
 local b, d = Base:new(3), Derived:new(4)
 print(b:get(), d:get(), b:kind(), d:kind(), Base.made)
 print(getmetatable(d) == Derived, getmetatable(b) == Base)
+
 -- # methods of a class itself that ask for fields before they are set
 local C = {}
 C.__index = C
@@ -126,6 +138,7 @@ S.__index = S
 function S:instance() if not S._inst then S._inst = setmetatable({n = 0}, self) end return S._inst end
 function S:inc() self.n = self.n + 1 return self.n end
 print(S:instance():inc(), S:instance():inc(), S:instance() == S:instance())
+
 -- # makers that are called by other makers and as functions
 local Base = {}
 Base.__index = Base
@@ -157,6 +170,7 @@ local H = setmetatable({}, {__index = G})
 H.__index = H
 H.n = 10
 print(G:new(1).id, H:new(2).id, G:new(3).id, G.n, H.n, getmetatable(H:new(1)) == H)
+
 -- # a parent and a call in one metatable
 local Animal = {} Animal.__index = Animal
 setmetatable(Animal, {__call = function(cls, ...) local o = setmetatable({}, cls) o:init(...) return o end})
@@ -169,6 +183,7 @@ function Dog:learn(t) table.insert(self.tricks, t) return self end
 function Dog:speak() return Animal.speak(self) .. '!' end
 local a, d = Animal('cat', 'meow'), Dog('rex')
 print(a:speak(), d:speak(), #d:learn('sit'):learn('roll').tricks, getmetatable(d) == Dog)
+
 -- # a method that is called of the class itself calls others
 local Shape = {}
 Shape.__index = Shape
@@ -194,6 +209,7 @@ print(Shape.count, a.count, rawget(a, 'count'), Shape.last, b.last)
 a:note(b)
 a:register(b)
 print(Shape.count, a.count, rawget(a, 'count'))
+
 -- # a class whose metatable has more than a parent
 local Animal = {}
 Animal.__index = Animal
@@ -209,6 +225,7 @@ print(a:say(), tostring(Animal), Animal.foo)
 print(a.bar)
 Animal.x = 3
 print(a.x, Animal.x)
+
 -- # a metatable whose __index is a function that looks into it
 local Vec = {}
 Vec.__index = function(t, k)
@@ -233,6 +250,7 @@ v.x = 6
 v.name = 'p'
 print(v[1], v.name, tostring(v + Vec.new(1, 1)), v == Vec.new(6, 4), v ~= Vec.new(6, 4))
 print(tostring(-v), v .. v, v .. 'a', v(10), v < Vec.new(1, 1), v > Vec.new(1, 1))
+
 -- # a class whose parent is a table of functions, and what a class's metatable is
 local Mixin = {hello = function(self) return 'hello ' .. self.n end}
 local Third = {}
@@ -246,6 +264,7 @@ function A:f() return 'A' end
 local B = setmetatable({}, A) B.__index = B
 function B.new() return setmetatable({}, B) end
 print(B.new():f(), getmetatable(B) == A, getmetatable(B).__index == A, getmetatable(A))
+
 -- # a table that makes classes, in a variable called cls
 local Object = {}
 Object.__index = Object
@@ -271,6 +290,7 @@ local Rect = Point:extend()
 function Rect:new(x, y, w) Rect.super.new(self, x, y) self.w = w or 0 end
 local p, r = Point(1, 2), Rect(1, 2, 3)
 print(tostring(p), tostring(r), r.w, r:is(Point), p:is(Rect), r:is(Object), getmetatable(r) == Rect)
+
 -- # a class whose maker has a variable called cls
 local C = {}
 C.__index = C
@@ -278,6 +298,7 @@ function C:new(x) local cls = {x} local o = setmetatable({x = x}, self) o.n = #c
 local D = setmetatable({}, {__index = C})
 D.__index = D
 print(C:new(3).x, D:new(4).n, getmetatable(D:new(4)) == D)
+
 -- # a table that is a metatable and has no methods
 local function make(name)
   local dict = {}
@@ -294,6 +315,7 @@ function tests.only() end
 local tester = torch.Tester()
 tester:add(tests)
 tester:run()
+
 -- # queues, sets with operators, events and ordered maps
 -- queue, stack, set, ordered map, events
 local Queue = {}
@@ -338,6 +360,7 @@ function OrderedMap:each() local i = 0 return function() i = i + 1 local k = sel
 local m = OrderedMap()
 m.z = 1 m.a = 2 m.z = 3
 for k, v in m:each() do io.write(k, '=', v, ' ') end print(m.z, m.nothing)
+
 -- # a class that derives from another and is called, with a method __init that its maker calls
 local Base = {}
 Base.__index = Base
@@ -349,6 +372,7 @@ Layer.__index = Layer
 function Layer:__init(name, n) Base.__init(self, name) self.n = n or 1 end
 function Layer:size() return self.n end
 print(Layer('a', 3):size(), Layer('b'):size(), Base('c').name)
+
 -- # what may be an object of a class or the class itself, whose method is called
 local C = {}
 C.__index = C
@@ -356,12 +380,14 @@ function C:new(n) local o = {} setmetatable(o, C) o:set(n) return o end
 function C:set(n) self.n = n end
 local function make(x, n) return x:new(n) end
 print(make(C, 1).n, make(C:new(2), 3).n)
+
 -- # an operand that fails where the one before it is nil
 local function larger(a, b) return (a and b and b >= a) and 'larger' or 'no' end
 local t = {f = function(a, b) return a and b and b >= a end}
 print(larger(1, 2), larger(nil, nil), larger(2, nil), t.f(nil, nil), t.f(1, nil))
 local function field(o) return o and o.inner and o.inner.x end
 print(field(nil), field({}), field({inner = {x = 2}}))
+
 -- # functions in what nobody knows that take fewer arguments than they are given
 local actions = {}
 function actions.set(r, k) r[k] = true end
@@ -370,6 +396,7 @@ local act = coroutine.wrap(function(some)
   while true do local r = {} some.action(r, 'x', 'v', 'w') some = coroutine.yield(r.x) end
 end)
 print(act{action = actions['set']}, act{action = actions['put']})
+
 -- # metamethods whose first parameter is called _
 local function class(name, super)
    local dict = {}
@@ -383,6 +410,7 @@ local A = class('A')
 function A:first() return self[1] end
 local B = class('B', A)
 print(A(3):first(), B.first == A.first, B.name, B(4)[1], A.nothing)
+
 -- # a metatable that reads and writes by functions, which know few names
 local Meta = {}
 function Meta.__call(self, ...) return self:make(...) end
@@ -402,6 +430,7 @@ local C = new('a')
 function C:f(x) return x * 2 end
 print(type(C), getmetatable(C).is_class, C('b'), C:f(4), pcall(function() return C.other end) == false)
 print(C.f == rawget(C, 'methods').f, rawget(C, 'f'))
+
 -- # a table that passed a function before it is a class
 local registry = {}
 local function register(name, class) registry[name] = class return class end
@@ -414,6 +443,7 @@ Half.__index = Half
 function Half.new(o) return setmetatable(Plain.new(o), Half) end
 function Half:step(x) return Plain.step(self, x) / 2 end
 for _, name in ipairs{'plain', 'half'} do print(name, registry[name].new({rate = 2}):step(10)) end
+
 -- # fields that a metatable reads and puts elsewhere
 local function with_properties()
   local C = {getters = {}, setters = {}}
@@ -429,6 +459,7 @@ local d = Degrees.new(100)
 print(d.f, d._c)
 d.f = 32
 print(d.f, d._c)
+
 -- # a class library whose function is called through its metatable
 local function new(class)
   class = class or {}
@@ -494,6 +525,7 @@ function E.new() return setmetatable({}, E) end
 local d = D.new()
 d:on('a', E.new().double)
 print(d:fire('a', 4), d:fire('b'))
+
 -- # a table of functions that are copied into tables
 local Emitter = {}
 Emitter.__index = Emitter
@@ -793,6 +825,7 @@ print(torch.ones(2):rescaled(), torch.ones(3):rescaled(3):sum())
 function torch.FloatTensor:kind() return 'float' end
 function torch.DoubleTensor:kind() return 'double' end
 print(x:kind(), torch.ones(1):kind())
+
 -- # a table or a text, of which the table is copied with its metatable
 local function norm(t)
   if type(t) == 'table' then

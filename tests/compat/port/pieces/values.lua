@@ -260,6 +260,7 @@ _ = 5
 print(_)
 local function g(_) _ = _ or 7; return _ end
 print(g(), g(2), _)
+
 -- # a comment of one line with brackets
 local t = {
    ----[[
@@ -273,11 +274,13 @@ print(1)
 --]]
 ---[[ print(2)
 print(3)
+
 -- # functions of Torch7's that take sizes
 local a = torch.range(1, 4)
 print(torch.repeatTensor(a, 2, 1))
 print(torch.view(a, 2, 2))
 print(torch.reshape(a, 4, 1))
+
 -- # a criterion that is called
 require 'nn'
 local crit
@@ -476,6 +479,7 @@ print(b:dim(), b[1])
 local function best(x) return x:topk(2, 1, true) end
 local top, at = best(torch.Tensor{0.25, 4, 1, 8, 2})
 print(top, at)
+
 -- # nil in brackets is nil
 local none = {}
 none[10] = 2
@@ -485,6 +489,7 @@ for k in pairs(none) do print(k) end
 -- # sizes that may be texts
 local function given(...) return (select(2, ...)) end
 print(torch.zeros(given(1, '3'), 2):size(1))
+
 -- # entries of different kinds, in a file too
 require 'torch'
 local path = os.tmpname()
@@ -494,9 +499,11 @@ os.remove(path)
 print(#back.meta, back.meta[3].three, back.meta[2]:upper(), back.x:sum())
 local u = {1, 'two', {three = 3}, torch.ones(2)}
 print(u[3].three, u[2]:upper(), u[4]:size(1))
+
 -- # a choice between texts among parts that no f-string takes
 local names = {'a', 'b'}
 for i, name in ipairs(names) do io.write(name, '=', i, i < #names and ' ' or '\n') end
+
 -- # a loop's number that is a key of what may lack it
 local function total(...)
    local n, t, s = select('#', ...), {...}, 0
@@ -510,6 +517,7 @@ for i = 1, 2 do grad[{i, targets[i]}] = i * 0 - 1 end
 local function mark(x, t) for b = 1, x:size(1) do x[{b, t[b]}] = 5 end end
 mark(grad, targets)
 print(grad)
+
 -- # tables and other things as keys
 local seen = {}
 local a, b = {1, 2}, {1, 2}
@@ -557,6 +565,7 @@ local x, y = torch.ones(2), torch.ones(2)
 local names = {}
 names[x] = 'x' names[y] = 'y'
 print(names[x], names[y], names[torch.ones(2)])
+
 -- # the step of an iterator, called by hand
 local step = ('one two'):gmatch('%a+')
 print(type(step), step(), step(), step())
@@ -580,6 +589,7 @@ for v in each({4, 5}) do print(v) end
 local words = {}
 for w, num in ('a=1, b=2'):gmatch('(%w+)=(%w+)') do words[#words + 1] = w .. num end
 print(table.concat(words, ';'))
+
 -- # functions under computed keys
 local encode
 local function encode_nothing(v) return 'null' end
@@ -600,9 +610,11 @@ print(pcall(encode, print) == false)
 local handlers = {a = function(x) return x + 1 end, b = function(x) end, c = function(x) return x, 2 end}
 for _, k in ipairs{'a', 'b', 'c'} do print(k, handlers[k](7)) end
 for _, k in ipairs{'a', 'b', 'c'} do local v = handlers[k](7) print(v) end
+
 -- # text of JSON, with Lua's numbers and no blanks
 local cjson = require 'cjson'
 print(cjson.encode({1, 2.5, 4 / 2, 'x', true, {}}), cjson.encode('a"b'), cjson.encode({1, 2}), #cjson.encode({a = 1}))
+
 -- # any arguments as a key
 local function memoize(f)
    local cache = {}
@@ -623,6 +635,7 @@ local f = memoize(function(a, b) n = n + 1 return type(a) == 'table' and #a or a
 local t = {1, 2}
 print(f(1, 2), f(1, 2), n)
 print(f(t), f(t), f({}), n)
+
 -- # packages that are tried
 local ok, bit = pcall(require, 'bit')
 print(ok, bit.band(7, 3))
@@ -632,6 +645,7 @@ local ok2, n = pcall(require, 'nothere')
 print(ok2, type(n))
 local ok4, ffi = pcall(require, 'ffi')
 print(ok4, type(ffi))
+
 -- # a class that is called through a metatable, with a maker that names it
 local Finder = {}
 Finder.__index = Finder
@@ -650,6 +664,7 @@ print(F(3, 'x').mode, Finder:new(4, 'y').grid, F(5).grid)
 local function first(x) local sizes = x:size() return sizes:totable()[1], sizes:size() end
 local call = loadstring('return function(a, b) return a(b) end')()
 print(call(first, torch.ones(4, 5)))
+
 -- # tensors of texts that are numbers
 require 'torch'
 local words = {}
@@ -730,6 +745,7 @@ local sum, y = 0, torch.Tensor(100):copy(x)
 for i = 1, x:size(1) do sum = sum + x[i] end
 print(sum == x:sum(), y:sum())
 torch.setdefaulttensortype('torch.DoubleTensor')
+
 -- # lists past their ends, and with nil at them
 local function f() return nil end
 local t = {f()}
@@ -776,6 +792,7 @@ local a, b = torch.Tensor{3, 3}, torch.Tensor{5, 4}
 print(torch.cmul(a, b - a):sum(), torch.cmul(a, (1 - a)):sum(), torch.cdiv(a + b, b - a):sum())
 print(torch.csub(a, b - a):sum(), torch.mul(a - b, 2):sum(), torch.add(a, b - a):sum())
 print(torch.cdiv(a, torch.cdiv(b, a)):sum(), torch.cmul(torch.cmul(a, b), -a):sum())
+
 -- # sizes in fields that change
 require 'torch'
 local layer = {}
@@ -786,6 +803,7 @@ local function resize(x)
 end
 resize(torch.ones(2, 3))
 print(torch.ones(layer.size), torch.zeros(layer.other):sum(), layer.size[1])
+
 -- # rows of tables that loops fill
 local n = 3
 local m = {}
@@ -814,6 +832,7 @@ local nilrow = {}
 for i = 1, 2 do nilrow[i] = {} for j = 1, 3 do nilrow[i][j] = j < 3 and j or nil end end
 print(#nilrow[1], nilrow[1][3])
 print(torch.Tensor(m):sum(), torch.Tensor(m):size(2))
+
 -- # nil in the middle of a list
 local d = {1, 2, 3, 4}
 d[2] = nil
@@ -825,6 +844,7 @@ local f = {1, 2, 3}
 f[#f] = nil
 for i = #f, 1, -1 do f[i] = nil end
 print(#f)
+
 -- # parts of texts at a pattern, names of files behind a slash
 require 'xlua'
 for _, t in ipairs{{'a b  c ', '%s+'}, {'a,b,,c,', ','}, {',a', ','}, {'', ','}, {'a||b', '|*|'}, {'a.b', '%.'}} do
@@ -836,6 +856,7 @@ print(l * 2, e + 1)
 for _, name in ipairs{'a/', 'a/b', '/a', './a', './a/b/', 'a/./b/c', '.', 'a.t7', ''} do
    print(paths.basename(name), paths.dirname(name))
 end
+
 -- # true and 1 are two keys
 local t = {'one', [true] = 'yes', [false] = 'no', [0] = 'zero'}
 t[true] = nil
@@ -843,9 +864,11 @@ print(t[1], t[true], t[false], t[0])
 local seen = {}
 local function mark(k) if seen[k] then return false end seen[k] = true return true end
 print(mark(1), mark(true), mark(1.0), mark('1'), mark(0), mark(false))
+
 -- # a key that is nil or no number
 local t, key = {}, nil
 print((pcall(function() t[key] = 1 end)), t[key], (pcall(rawset, t, 0 / 0, 1)), next(t))
+
 -- # entries that a function may not give
 local function maybe(x) if x > 1 then return x end end
 local t = {a = 1, b = maybe(0), c = maybe(2)}
@@ -853,6 +876,7 @@ t.d = maybe(0)
 local n = 0
 for _ in pairs(t) do n = n + 1 end
 print(n)
+
 -- # what comes from a table that is empty, as text
 local q = {}
 local v = table.remove(q)
@@ -860,12 +884,14 @@ print(v)
 print(table.remove(q, 1))
 local function told(x) return 'x is ' .. tostring(x) end
 print(told(), told(1))
+
 -- # table.sort leaves what is equal where Lua's way of sorting does
 local w = {}
 for i = 1, 20 do w[i] = {name = 'w' .. i, n = i % 4} end
 table.sort(w, function(a, b) return a.n > b.n end)
 for _, v in ipairs(w) do io.write(v.name, ' ') end
 print(pcall(table.sort, {5, 3, 1, 4, 2}, function() return true end))
+
 -- # the three values of ipairs and pairs
 local t = {'a', 'b'}
 local f, s, c = ipairs(t)
@@ -876,11 +902,13 @@ print(step(table_, key))
 local function each(list) return ipairs(list) end
 for i, v in each{'p', 'q'} do io.write(i, v, ' ') end
 for k, v in next, {y = 2} do print(k, v) end
+
 -- # what is computed is neither nil nor false, whatever it is made of
 local function next_epoch(kept, given) return kept and kept.epoch + 1 or given end
 print(next_epoch({epoch = 3}, 1), next_epoch(nil, 1), next_epoch(false, false))
 local function shown(t) return t and 'has ' .. t.name or t == nil and -1 or {} end
 print(shown{name = 'x'}, shown(nil), type(shown(false)))
+
 -- # numbers for which Python's functions have no value
 local function entropy(p) local h = 0 for _, v in ipairs(p) do h = h - v * math.log(v) end return h end
 print(entropy{0.5, 0.5}, entropy{0, 1}, math.log(0), math.log10(0))
@@ -891,6 +919,7 @@ local x = 1 / 0
 print(math.floor(x), math.fmod(5, 0), math.acos(2), -x, x - x, (pcall(math.sqrt, -1)))
 local fs = {math.sqrt, math.floor}
 print(fs[1](-1), fs[2](2.5), math.log(8, 2))
+
 -- # what is left of a division by a fraction
 local x, t = 1, {0.5, 1.5}
 print(x % 0.1, 0.3 % 0.1, -1 % 0.3, t[2] % t[1], 10 % (9 / 2), 10 % math.pi, 1e17 % math.pi)
@@ -946,14 +975,17 @@ print(c)
 -- # sort downwards
 local v, i = torch.Tensor{3, 1, 2}:sort(true)
 print(v[1], i[1], i[3], (torch.sort(torch.Tensor{{1, 5}, {4, 2}}, true))[2][1])
+
 -- # what is left of a division by a fraction
 local x, t = 1, {0.5, 1.5}
 print(x % 0.1, 0.3 % 0.1, -1 % 0.3, t[2] % t[1], 10 % (9 / 2), 10 % math.pi, 1e17 % math.pi)
+
 -- # functions of math where Python has no value, also as values
 local exp = math.exp
 print(exp(1000), math.sin(math.huge), math.log(8, 1), math.log(0, 0.5), math.floor(math.huge), math.ceil(-math.huge))
 local zero = 0
 print(math.floor(1 / zero), math.log(zero), math.sqrt(-1), math.cos(zero), math.log(8, 2))
+
 -- # what a value is: its type
 require 'nn'
 local function show(x)
@@ -1038,6 +1070,7 @@ print(m[1] == 2, m[1] == m[1], n == m[1][1], {1} == m, 'a' == m[1], m == 2)
 local rec = {{1, {2, 3}}, {2, {1}}}
 local k = rec[1][2][1]
 print(k ~= m[1], k == m)
+
 -- # table.insert at a place that is computed, and behind the end
 local sorted = {}
 for _, v in ipairs{5, 2, 8, 1} do
@@ -1054,6 +1087,7 @@ local t = {three(), nil}
 print(#t, t[1], t[2])
 local function all(...) local t = {..., nil} return #t, t[1], t[2] end
 print(all(4, 5))
+
 -- # what only Lua's packages have is no list of Python's
 local List = require 'pl.List'
 local tablex = require 'pl.tablex'
@@ -1075,11 +1109,13 @@ for _, k in ipairs(keys) do print(k) end
 local lines = stringx.splitlines('a\nb\nc')
 for i = 1, #lines do io.write(lines[i], ' ') end print()
 print(#tablex.map(function(x) return x * 2 end, {1, 2, 3}), tablex.find({5, 6}, 6))
+
 -- # a parameter called torch, and products of fractions modulo a constant
 local function mk(torch) local r if torch then r = 'yes' else r = 'no' end return r end
 print(mk(false), mk(1))
 local s = 0.5
 print((s * 1000000007) % 2^32, (0.123456789 * 10000000) % 2147483648)
+
 -- # the types of files
 local f = torch.DiskFile('x_fl.txt', 'w')
 print(torch.type(f), torch.type(f) == 'torch.DiskFile')
@@ -1087,6 +1123,7 @@ f:close()
 os.remove('x_fl.txt')
 local m = torch.MemoryFile()
 print(torch.type(m) == 'torch.MemoryFile', torch.type(torch.Timer()))
+
 -- # computed zeros as divisors
 local n = 3 - 3
 print(5 / n)
@@ -1098,11 +1135,13 @@ print(1 / m, -1 / m)
 local k = 2
 while k > 0 do k = k - 1 end
 print(10 % k)
+
 -- # hexadecimal numbers, negative ones too
 print(string.format('%x', 255), ('%X'):format(48879))
 print(string.format('%x', -1))
 local n = -255
 print(('%08x'):format(n))
+
 -- # results that are tested, of functions that give entries of lists
 local Cursor = {}
 Cursor.__index = Cursor
@@ -1112,10 +1151,12 @@ local c = Cursor.new({4, 5})
 local sum, x = 0, c:next()
 while x do sum = sum + x x = c:next() end
 print(sum, c.pos)
+
 -- # entries of lists that have a default behind a test of the list
 local rows = {{1, 2}, {3, 4}}
 local function at(y, x) local row = rows[y] return (row and row[x + 1] or 0) + (row and row[x] or 0) end
 print(at(1, 1), at(1, 2), at(1, 3), at(3, 1))
+
 -- # entries with holes between them, given as arguments up to a number
 local function bound(n, ...)
   local all, more = {}, {n = select('#', ...), ...}
@@ -1123,6 +1164,7 @@ local function bound(n, ...)
   return select('#', unpack(all, 1, n + more.n))
 end
 print(bound(2, nil, 7), bound(0))
+
 -- # sums of tables whose metatable gets its functions by their names
 local Set = {mt = {}}
 function Set.new(l) local set = setmetatable({}, Set.mt) for _, v in ipairs(l) do set[v] = true end return set end
@@ -1140,6 +1182,7 @@ Set.mt.__tostring = function(set)
 end
 local both = Set.new{1, 2} + Set.new{2, 4}
 print(both)
+
 -- # a list beside functions under computed names
 local M = {levels = {low = 1, high = 2}, sinks = {}}
 for name, n in pairs(M.levels) do
@@ -1150,6 +1193,7 @@ end
 function M.add(f) M.sinks[#M.sinks + 1] = f return #M.sinks end
 print(M.add(print), M.add(print))
 M.low('x')
+
 -- # a path through dicts and lists
 local function at(v, path)
   for part in path:gmatch('[^.]+') do
@@ -1160,6 +1204,7 @@ local function at(v, path)
 end
 local data = {user = {name = 'Al'}, items = {'a', 'b'}}
 print(at(data, 'user.name'), at(data, 'items.2'), at(data, 'user.x'), at(data, 'user.name.x'), tonumber('0b11'))
+
 -- # entries of tables under keys that nobody knows
 local function get(t, ...)
   for i = 1, select('#', ...) do
@@ -1170,30 +1215,36 @@ local function get(t, ...)
 end
 local config = {net = {layers = {{size = 10}, {size = 20}}}, lr = 0.1}
 print(get(config, 'net', 'layers', 2, 'size'), get(config, 'net', 'nope', 1), get(config, 'lr', 'x'))
+
 -- # sums of tensors as divisors
 local mask = torch.zeros(3)
 print(1 / mask:sum(), mask[1] / mask:sum())
+
 -- # assert says what a function gives it
 local function positive(n) if n > 0 then return n end return nil, 'not positive' end
 local ok, problem = pcall(function() assert(positive(-1)) end)
 print(ok, problem:match('not positive'))
+
 -- # what tables with a metatable, or tables under unknown keys, lack, shown
 local function pick(row, names) local r = {} for _, n in ipairs(names) do r[n] = row[n] end return r end
 local t = setmetatable({a = 1}, {__index = {b = 'two'}})
 print(t.a, t.b, t.c)
 print('x' .. tostring(t.c), pick({id = 3, name = 'n'}, {'name'}).id)
+
 -- # errors that are numbers, or what nobody knows
 local function thrower(v) return function() error(v) end end
 for _, v in ipairs{1, true, 'str'} do
   local ok, e = pcall(thrower(v))
   print(type(e), type(e) == 'string' and e:match(':%d+: (.*)$'))
 end
+
 -- # a metatable that does not show itself
 local Bank = {}
 Bank.__index = Bank
 Bank.__metatable = 'locked'
 function Bank.open() return setmetatable({}, Bank) end
 print(getmetatable(Bank.open()))
+
 -- # entries past the end of a list behind a test or with a default
 local function returns(list) local calls = 0 return function() calls = calls + 1 local r = list and list[calls] return r end end
 local next = returns{1, 2}
@@ -1214,6 +1265,7 @@ local z = tonumber('0')
 print(1 / z, -1 / z, 10 % tonumber('3'))
 local function div(a, b) return tonumber(a) / tonumber(b) end
 print(div('1', '0'), div('3', '2'))
+
 -- # sizes of numbers that are no ints in Python
 local sizes = torch.LongStorage(torch.ones(2):totable())
 sizes[1] = 3
@@ -1242,6 +1294,7 @@ for i = 1, 4 do print(e[i]) end
 local env = {x = 3}
 local function get(k) return env[k] or math[k] end
 print(get('x'), get('nothing'), type(get('pi')))
+
 -- # entries that are set where they are missing
 local t, d, m = {}, {}, {}
 t[1] = t[1] or 5
@@ -1264,6 +1317,7 @@ opt.lr = opt.lr or 1
 opt.n = opt.n or 2
 opt.list = opt.list or {1, 2}
 print(opt.lr, opt.n, #opt.list)
+
 -- # tables under names that a text has
 local function parse(s)
    local cfg, section = {}, nil
@@ -1367,6 +1421,7 @@ for i = 0, 3 do zero[i] = i * 2 end
 print(#zero, zero[0], zero[3])
 for i, v in ipairs(zero) do io.write(i, '=', v, ' ') end
 print()
+
 -- # more names than a list has entries
 local list = {}
 for i = 1, 2 do list[i] = i * 2 end
@@ -1462,6 +1517,7 @@ local fib = setmetatable({[0] = 0, [1] = 1}, {__index = function(t, n) local v =
 local x = 1
 while x < 1e16 do x = x + x end
 print(x)
+
 -- # nil at the end of a part of a tensor
 local x = torch.range(1, 6):view(3, 2)
 print(x[{{2, 3}, nowhere}]:sum(), x[{2, nowhere}]:sum())
@@ -1491,6 +1547,7 @@ for a, b in h:lines("*n", "*n") do print(a, b) end
 for a in io.lines(f, 3) do io.write('<', a, '>') end
 print(io.open(f):read('*L'))
 os.remove(f)
+
 -- # sums of masks are bytes
 local x = torch.Tensor{{1, 0, 2}, {0, 0, 3}}
 local m = x:gt(0)
@@ -1515,6 +1572,7 @@ for _, name in ipairs{'Byte', 'Int', 'Double'} do
   local y = torch.Tensor{{1.5, 2.5}, {3.5, 4.5}}:type('torch.' .. name .. 'Tensor')
   print(y, y:sum(1), y / 2, y:mul(1.5))
 end
+
 -- # entries that are changed by what they are
 local opt = {lr = 0.5, n = 3, name = 'a'}
 opt.lr = opt.lr * 0.5
@@ -1725,6 +1783,7 @@ show(('a,b,,c,'):split(',')) show((''):split(',')) show((','):split(',')) show((
 local stringx = require 'pl.stringx'
 show(stringx.split(' a b  c ')) show(stringx.split('  ')) show(stringx.split('')) show(stringx.split('a,b,', ',')) show(stringx.split('a b c', nil, 2)) show(stringx.split(',', ','))
 show(utils.split('  ')) show(utils.split(''))
+
 -- # results of linear algebra are put where a vector is
 local m = torch.Tensor{{4, 1, 0}, {1, 3, 1}, {0, 1, 2}}
 local W = torch.zeros(2, 3)
@@ -1780,6 +1839,7 @@ local dname, fname = sys.fpath()
 print(fname:match('%w+'), paths.dirp(dname), #sys.fpath() == #dname)
 local t = {sys.fpath()}
 print(#t, t[2] == fname, (select(2, sys.fpath())) == fname)
+
 -- # containers of tds' that hold others
 local tds = require 'tds'
 local lines = tds.Hash()
@@ -1963,6 +2023,7 @@ local gap = {}
 gap[1] = 1
 gap[3] = 3
 print(gap[1], gap[2], gap[3])
+
 -- # what is loaded and may be a list at times is nothing in particular at others
 local file = os.tmpname()
 torch.save(file, {a = {key = 'a', default = {1, 2}}, b = {key = 'b', default = false}, c = {key = 'b', default = true}})
@@ -2024,9 +2085,11 @@ local function isInt(least)
   return function(v) return math.floor(v) == v and v >= least, 'an integer' end
 end
 for _, v in ipairs{3, 2.5, math.huge, -math.huge, 0 / 0} do print((isInt(0)(v))) end
+
 -- # numbers of clocks
 local start = torch.tic()
 print(type(start), 2 * start > 0, math.floor(torch.toc(start)), torch.toc(torch.tic() - 100) >= 100)
+
 -- # entries that functions take for numbers and tensors
 local function total(x, depth)
   if depth == 0 then return x end
@@ -2150,6 +2213,7 @@ end
 pads(_G.Batch(3), 3)
 pads(_G.Batch(2), 4)
 print(U.convert({torch.ones(2):view(2, 1)})[1]:size(1))
+
 -- # a variable _ that is read
 local function places(x)
   local best, _ = x:max(1)
@@ -2289,10 +2353,12 @@ f = io.open(name)
 print(f:read('*n'), f:read(5), f:read('*n'), f:read('*n'), f:read(1), f:read('*n'), f:read('*n'), f:read('*n'), f:read('*l'))
 f:close()
 os.remove(name)
+
 -- # sums of tensors that others are taken from as divisors
 local hits = torch.zeros(2, 2)
 print(hits[1][1] / (hits:select(1, 1):sum() + hits:select(2, 1):sum() - hits[1][1]) == 1)
 print(type(torch.Timer()), type(torch.Generator()), torch.type(torch.Timer()))
+
 -- # options that another table may lack are gone
 local cmd = torch.CmdLine()
 cmd:option('-size', 3, 'n')
@@ -2305,6 +2371,7 @@ local names = {}
 for k in pairs(opt) do names[#names + 1] = k end
 table.sort(names)
 print(table.concat(names, ' '))
+
 -- # a function of the program's own that is called error
 local log = {}
 local function error(m) log[#log + 1] = m; return 'default' end
@@ -2313,6 +2380,7 @@ local function get(t, k)
   return x
 end
 print(get({a = 1}, 'a'), get({}, 'b'), #log)
+
 -- # lists that loops begin to fill behind their first entry
 torch.manualSeed(2)
 local function crossed(a, b, i, j)
@@ -2338,12 +2406,14 @@ local s = {}
 for i = 2, 4 do s[i] = 'v' .. i end
 s[1] = 'first'
 for i, v in ipairs(s) do io.write(i, v, ' ') end print(#s)
+
 -- # sums of tensors of two types
 torch.setdefaulttensortype('torch.FloatTensor')
 local function total(t) return ('%.4f'):format(t:sum()) end
 torch.manualSeed(3)
 print(total(torch.rand(5000)), total(torch.rand(100):double()), total(torch.LongTensor{3, 4}))
 torch.setdefaulttensortype('torch.DoubleTensor')
+
 -- # what a confusion matrix gives
 require 'optim'
 local c = optim.ConfusionMatrix(2)
@@ -2351,6 +2421,7 @@ c:add(1, 1) c:add(2, 1) c:add(2, 2)
 print(c:farFrr())
 local frr, far = c:farFrr()
 print(frr[1], far[2], select('#', c:farFrr()))
+
 -- # a table is no key of a plain table
 local special = {quote = function(x) return x[2] end}
 local function eval(x, env)
@@ -2366,6 +2437,7 @@ local env = {add = function(a, b) return a + b end, get = function(x) return env
 print(eval({'add', 1, 'x'}, env), eval({'quote', 'y'}, env))
 env.make = function() return env.add end
 print(eval({{'make'}, 3, 'x'}, env))
+
 -- # a loop that fills both halves of a list
 local function parts(x)
   local n = #x
@@ -2387,6 +2459,7 @@ print(#later, table.concat(later, ' '))
 local plain = {}
 for i = 0, 2 do plain[i + 1] = i end
 for i, v in ipairs(plain) do io.write(v, ' ') end print(#plain)
+
 -- # loops over lists whose first entry is missing
 local words = {}
 for i = 2, 4 do words[i] = 'w' .. i end
@@ -2404,6 +2477,7 @@ for i, row in ipairs(m) do for j, v in pairs(row) do n = n + v end end
 print(n)
 local function slice(t, a, b) local r = {} for i = a, b do r[i - a + 1] = t[i] end return r end
 print(slice({}, 1, 0)[1])
+
 -- # lists whose entries come in another order, or with leaps at first
 local n, t = 3, {}
 for i = 1, n do t[n + i] = i t[i] = -i end
@@ -2419,6 +2493,7 @@ print(table.concat(v, ' '))
 local off, batch = 4, {}
 for i = off + 1, off + 3 do batch[i - off] = i end
 for i, x in ipairs(batch) do io.write(i, ':', x, ' ') end print()
+
 -- # lists filled in any order
 local function reversed(t)
    local r = {}
@@ -2461,6 +2536,7 @@ local perm = torch.LongTensor{3, 1, 2}
 local p = {}
 for i = 1, perm:size(1) do p[perm[i]] = i end
 print(table.concat(p, ' '))
+
 -- # tensors whose dimensions a test tells
 local function total(x)
    if x:dim() == 1 then
@@ -2494,6 +2570,7 @@ local function flat(x)
 end
 flat(torch.ones(2, 2))
 print(M.first(torch.zeros(2)), M.total(torch.ones(2, 2, 2)), M.total(torch.ones(3, 2)))
+
 -- # sizes that several numbers tell
 local sizes = {3, 4}
 local x = torch.range(1, 24)
@@ -2527,6 +2604,7 @@ for key, value in pairs(given) do print(key[2], value) end
 local grid = torch.zeros(2, 2)
 grid[{1, 2}] = 5
 print(grid)
+
 -- # entries behind a test of the dimensions
 local function total(x)
    local sum = 0
@@ -2535,6 +2613,7 @@ local function total(x)
    return sum
 end
 print(total(torch.range(1, 3)), total(torch.ones(2, 2)):sum())
+
 -- # a loaded tensor that gets other dimensions at times
 local function rows(x, is_flat)
    local sum = 0
@@ -2548,6 +2627,7 @@ local data = torch.load(name)
 os.remove(name)
 local sum, flat = rows(data.square, true)
 print(sum, flat:dim(), flat[4])
+
 -- # what is put into text and read elsewhere
 local function pack(x) return torch.serialize(x) end
 local function unpacked(s) return torch.deserialize(s) end
@@ -2558,6 +2638,7 @@ print(b.a:sum())
 local s = torch.serialize({4, 5})
 local c = torch.deserialize(s)
 print(#c, c[2] + 1)
+
 -- # tensors that change their dimensions behind a test
 local function aliased(x)
    if x:dim() == 1 then
@@ -2665,6 +2746,7 @@ t[1] = d.wide[2]
 t[2] = d.labels[1]
 print(t[1], t[2])
 os.remove(f)
+
 -- # a reader of lists and names that pcall calls
 local function read(s, pos)
    local c = s:sub(pos, pos)
@@ -2694,6 +2776,7 @@ local function parse(s)
 end
 local made = parse('{a[123]b5}')
 print(made.a[2] + 1, made.b, #made.a)
+
 -- # next in loops
 local t = {a = 1, b = 2, 3}
 local n, keys = 0, {}
@@ -2703,6 +2786,7 @@ print(n, table.concat(keys, ' '))
 local twice = {}
 for k in next, {1, 2, 3}, nil do twice[#twice + 1] = k * 2 end
 print(table.concat(twice, ','), next({}))
+
 -- # options of a command line, and tables with the same names
 local cmd = torch.CmdLine()
 cmd:option('-rate', 0.1)
@@ -2720,6 +2804,7 @@ for _, others in ipairs{{rate = 1}, {name = 'y'}} do
    for k, v in pairs(others) do copy[k] = v end
    print(shown(copy))
 end
+
 -- # options of a command line, and a table that asks them
 local cmd = torch.CmdLine()
 cmd:option('-rate', 0.1)
@@ -2731,6 +2816,7 @@ local over = setmetatable({name = 'y', extra = 1}, {__index = options})
 print(shown(over))
 over.rate = 5
 print(shown(over))
+
 -- # what a file gives that the program writes
 local name = os.tmpname()
 local function write(o)
@@ -2743,6 +2829,7 @@ write({by = torch.ones(2), note = 'a'})
 local back = dofile(name)
 os.remove(name)
 print(back.note, #back.by, back.by[1] + 1)
+
 -- # tables under the same file name, of which one counts from 1
 local f = os.tmpname()
 local count = {}
