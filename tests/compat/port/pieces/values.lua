@@ -976,10 +976,6 @@ print(c)
 local v, i = torch.Tensor{3, 1, 2}:sort(true)
 print(v[1], i[1], i[3], (torch.sort(torch.Tensor{{1, 5}, {4, 2}}, true))[2][1])
 
--- # what is left of a division by a fraction
-local x, t = 1, {0.5, 1.5}
-print(x % 0.1, 0.3 % 0.1, -1 % 0.3, t[2] % t[1], 10 % (9 / 2), 10 % math.pi, 1e17 % math.pi)
-
 -- # functions of math where Python has no value, also as values
 local exp = math.exp
 print(exp(1000), math.sin(math.huge), math.log(8, 1), math.log(0, 0.5), math.floor(math.huge), math.ceil(-math.huge))
