@@ -280,8 +280,6 @@ print(co('ü'))
 print(co('ñ'))
 
 -- # objects that only Lua has, in a table of which nobody knows that it has them
-
--- # objects that only Lua has, in a table of which nobody knows that it has them
 local tds, List = require 'tds', require 'pl.List'
 local function fill(kind) local v = tds[kind]() v[1] = 'é→' v[2] = torch.ones(2) return v end
 local made = {}
