@@ -129,15 +129,14 @@ def _given(known: Inference) -> Iterator[tuple[s.Node, Type]]:
 
 
 def _put(known: Inference) -> Iterator[tuple[s.Node, Type]]:
-    """Yield what nobody knows that is put into fields of new tables, and variables that get
-    nothing else, and the types of these.
+    """Yield variables that are put into fields of new tables, entries of tensors that are all a
+    variable gets, and the types of these fields and variables.
     """
     for node in known.nodes():
         if isinstance(node, s.Table) and node.shape is not None:
             for field in node.fields:
-                if isinstance(name := s.constant(field.key), str) and isinstance(
-                    field.value, s.Name
-                ):
+                name = s.constant(field.key)
+                if isinstance(name, str) and isinstance(field.value, s.Name):
                     yield field.value, node.shape.name(name)
     for variable, values in known.sources.items():
         if len(values) == 1 and is_entry(known, values[0]):

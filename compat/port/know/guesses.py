@@ -191,8 +191,8 @@ def _eithers(known: Inference) -> set[Type]:
     return {own for own in map(known.of, known.either) if "loaded" in own.classes}
 
 
-def _of_other_files(known: Inference) -> set[Type]:
-    """Return the types of what files give that are no part of the program."""
+def _of_run_files(known: Inference) -> set[Type]:
+    """Return the types of what ``dofile`` and such give, where no file of the program tells it."""
     return {
         known.of(variable)
         for variable, values in known.sources.items()
@@ -247,7 +247,7 @@ def _alike(known: Inference, things: Things) -> bool:
     """Take variables and fields for what alone has all the fields and methods that they have."""
     holders = _holders(known)
     found: dict[Type, Type] = {}
-    others = _eithers(known) | _of_other_files(known)
+    others = _eithers(known) | _of_run_files(known)
     for thing in things.values():
         own, names = thing.own, thing.fields | thing.methods
         if own is None or own.atoms - {Kind.NIL} or own.is_of_lua or own.is_given_by_lua:

@@ -232,14 +232,14 @@ def lists_in(value: Any, *paths: str) -> Any:
     """Return what was loaded with lists under these names, which an empty table is not."""
     for path in paths:
         if not path:
-            value = value or []
+            value = [] if value == {} else value
             continue
         *names, last = path.split(".")
         holder = value
         for name in names:
             holder = holder.get(name) if isinstance(holder, dict) else None
-        if isinstance(holder, dict) and isinstance(holder.get(last), dict):
-            holder[last] = holder[last] or []
+        if isinstance(holder, dict) and holder.get(last) == {}:
+            holder[last] = []
     return value
 
 
