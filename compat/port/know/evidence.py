@@ -78,6 +78,7 @@ Things = dict[object, Thing]
 def things(known: Inference) -> Things:
     """Return the things of a program, and what their places leave them."""
     found: Things = {}
+    known.looked_up = {}
 
     def thing(node: s.Node) -> Thing:
         own = None if _is_fixed(node) else known.stored(node)
@@ -105,6 +106,7 @@ def things(known: Inference) -> Things:
         taken = found.get(given_to)
         if taken is not None and not taken.tested and taken.left and (kinds := taken.kinds(TOLD)):
             thing(part).left.setdefault(part, []).append(Type(*kinds))
+    known.looked_up = None
     return found
 
 

@@ -7,7 +7,7 @@ has, in the files beside this one.
 from __future__ import annotations
 
 import functools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
 from compat.port.know import (
@@ -118,7 +118,7 @@ class Inference:
     is_constructor = entries.is_constructor
     may_be_outside = entries.may_be_outside
     is_past = entries.is_past
-    type = values.believed_type
+    type = values.type_of
     owner = values.owner
     indexed = values.indexed
     of_tensors = values.of_tensors
@@ -166,7 +166,7 @@ class Inference:
         self.prototypes: set[Variable] = set()
         # Tables whose entries are copied into others, and the names of these.
         self.mixins: dict[Variable, set[object]] = {}
-        self.variables: dict[Variable, Type] = {}
+        self.variables: defaultdict[Variable, Type] = defaultdict(Type)
         self.namesakes: set[Variable] = set()
         self.by_function: dict[s.Function, Signature] = {}
         self.originals: dict[s.Node, Signature] = {}  # of Python's functions, as values
@@ -219,6 +219,8 @@ class Inference:
         self.given_tables: dict[s.Node, Table] = {}  # of fields of compat's
         self.loaded_tables: dict[Table, Table] = {}  # by the tables that are saved
         self.deep_copies: dict[s.Node, s.Node] = {}
+        self.looked_up: dict[s.Node, Type] | None = None  # while nothing changes
+        self.parts: dict[s.Node, list[s.Block | s.Function]] = {}  # of statements
         self.compared: set[s.Node] = set()  # with ==, where it may be missing, too
         self.passed_past: set[s.Node] = set()  # keys that may be past the end
         self.last_added: set[s.Call] = set()  # the last modules of nets

@@ -219,7 +219,7 @@ def classes_of_others(known: Inference, kind: Type) -> set[str]:
 
 def of(known: Inference, variable: Variable) -> Type:
     """Return the type of a variable."""
-    return known.variables.setdefault(variable, Type())
+    return known.variables[variable]
 
 
 def file_of(known: Inference, node: s.Node) -> File | None:

@@ -29,8 +29,13 @@ def _statement(known: Inference, node: s.Statement) -> None:
     effect = EFFECTS.get(type(node))
     if effect is not None:
         effect(known, node)
-    for child in node.children():
-        _inside(known, child)
+    if node not in known.parts:
+        known.parts[node] = [*_parts(node)]
+    for part in known.parts[node]:
+        if isinstance(part, s.Block):
+            known.block(part)
+        else:
+            _body(known, part)
 
 
 @statement(s.Local)
@@ -129,15 +134,13 @@ def _for_each(known: Inference, node: s.ForEach) -> None:
         known.join(known.of(each.variable), kind)
 
 
-def _inside(known: Inference, node: s.Node) -> None:
-    """Go through blocks and functions below an expression or statement."""
-    if isinstance(node, s.Block):
-        known.block(node)
-    elif isinstance(node, s.Function):
-        _body(known, node)
-    else:
-        for child in node.children():
-            _inside(known, child)
+def _parts(node: s.Node) -> Iterator[s.Block | s.Function]:
+    """Yield the blocks and functions below a node that are in no other."""
+    for child in node.children():
+        if isinstance(child, (s.Block, s.Function)):
+            yield child
+        else:
+            yield from _parts(child)
 
 
 def _body(known: Inference, node: s.Function) -> None:

@@ -35,7 +35,7 @@ class Table(_Merging):
 
     keys: set[str] = field(default_factory=set)  # next, int, name, float, other
     uses: set[str] = field(default_factory=set)  # length, ipairs, meta, sparse, deleted, cut …
-    names: dict[str, Type] = field(default_factory=dict)
+    names: defaultdict[str, Type] = field(default_factory=lambda: defaultdict(Type))
     items: Type = field(default_factory=Type)  # of the other keys
     key: Type = field(default_factory=Type)
     always: set[str] = field(default_factory=set)  # fields that each has from its beginning
@@ -77,7 +77,7 @@ class Table(_Merging):
 
     def name(self, name: str) -> Type:
         """Return the type of a field."""
-        return self.root().names.setdefault(name, Type())
+        return self.root().names[name]
 
     @property
     def has_unknown_names(self) -> bool:

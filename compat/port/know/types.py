@@ -123,7 +123,7 @@ class Type:
 
     def only(self, *atoms: Kind) -> bool:
         """Return whether it is known, and one of these."""
-        return self.is_known and self.atoms <= set(atoms)
+        return self.atoms.issubset(atoms) and self.is_known
 
     @property
     def is_known(self) -> bool:
@@ -132,12 +132,15 @@ class Type:
         The tables that nets and Torch7's functions give are lists, whatever those of the program
         are.
         """
+        if self.open or not self.atoms:
+            return False
+        if self.is_given_by_lua and self.atoms & {Kind.TABLE, Kind.OBJECT}:
+            return False
         shape = self.shape
-        is_given = self.buffer or (shape is not None and "given" in shape.uses)
-        is_given = is_given and Kind.TABLE in self.atoms
-        is_either = is_given and shape is not None and (shape.is_dict or shape.is_own_meta)
-        is_lua_s = self.is_given_by_lua and self.atoms & {Kind.TABLE, Kind.OBJECT}
-        return bool(self.atoms) and not self.open and not is_either and not is_lua_s
+        if shape is None or Kind.TABLE not in self.atoms:
+            return True
+        is_given = self.buffer or "given" in shape.uses
+        return not (is_given and (shape.is_dict or shape.is_own_meta))
 
     def may(self, *atoms: Kind) -> bool:
         """Return whether it may be one of these, as far as is known."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from compat.port.know.registry import TYPES, expression
@@ -23,44 +24,61 @@ _EVENTS = {
 }
 
 
-def believed_type(known: Inference, node: s.Node) -> Type:
+def type_of(known: Inference, node: s.Node) -> Type:
     """Return the type of an expression, its first value."""
+    if known.looked_up is None:
+        return _type_of(known, node)
+    found = known.looked_up.get(node)
+    if found is None:
+        found = known.looked_up[node] = _type_of(known, node)
+    return found
+
+
+def _type_of(known: Inference, node: s.Node) -> Type:
     own: Type = TYPES[type(node)](known, node)
     if known.is_settled and own.dims == {0} and isinstance(node, (s.Name, s.Index)):
         own = own.joined(tensor((), {-1}))  # it gets its size where nobody sees that it is this
     if not own.atoms and node in known.guessed_nodes:
         own = own.joined(known.guessed_nodes[node])
-    facts = known.facts.get((known.file.path, node.start, node.end))
-    is_test = isinstance(node, s.Call) and own.only(Kind.BOOLEAN)  # Lua gives more than true
-    is_told = isinstance(node, (s.Constant, s.Table, s.Function)) or own.only(Kind.PACKAGE)
-    # A run does not see which numbers are whole, and which table it is: the code may say that yet.
-    is_told |= not own.atoms and not known.is_told
-    if facts and not is_test and not is_told:
-        loaded = own.classes & {"loaded"}
-        may_miss = node in known.conditions and (own.may_be_nil or not own.is_known)
-        own = known.believed(own, facts)
-        if may_miss:  # the source knows that it may be missing
-            own = own.joined(Type(Kind.NIL))
-        if (
-            Kind.TABLE in own.atoms
-            and own.table is None
-            and not own.atoms & {Kind.OBJECT, Kind.CLASS}
-        ):
-            own.table = known.seen_table(node, facts)
-            own.table.root().items.buffer |= own.buffer
-            own.table.root().uses |= loaded
+    facts = known.facts.get((known.file.path, node.start, node.end)) if known.facts else None
+    if facts:
+        own = _traced(known, node, own, facts)
     shape = own.shape
-    seen_tables = {"object", "dict", "mixed", "empty"} & set(facts or ())
-    are_both = "object" in seen_tables and len(seen_tables) > 1
-    if shape and shape.klass is not None and Kind.TABLE in own.atoms and not are_both:
+    if shape is None:
+        return own
+    if shape.klass is not None and Kind.TABLE in own.atoms and not _are_both(facts or ()):
         own, klass = own.without(Kind.TABLE), shape.klass
         if not own.atoms & {Kind.CLASS, Kind.OBJECT}:
             is_class = shape is klass.members.root() and shape is not klass.instance.root()
             own.atoms.add(Kind.CLASS if is_class else Kind.OBJECT)
-    if own.only(Kind.TABLE, Kind.NIL) and shape is not None and shape.is_options:
+    if shape.is_options and own.only(Kind.TABLE, Kind.NIL):
         own = own.without(Kind.TABLE)
         own.atoms.add(Kind.OPTIONS)
     return own
+
+
+def _traced(known: Inference, node: s.Node, own: Type, facts: list[str]) -> Type:
+    """Return the type of an expression with what a run saw of it."""
+    is_test = isinstance(node, s.Call) and own.only(Kind.BOOLEAN)  # Lua gives more than true
+    is_told = isinstance(node, (s.Constant, s.Table, s.Function)) or own.only(Kind.PACKAGE)
+    # A run does not see which numbers are whole, and which table it is: the code may say that yet.
+    if is_test or is_told or not (own.atoms or known.is_told):
+        return own
+    loaded = own.classes & {"loaded"}
+    may_miss = node in known.conditions and (own.may_be_nil or not own.is_known)
+    own = known.believed(own, facts)
+    if may_miss:  # the source knows that it may be missing
+        own = own.joined(Type(Kind.NIL))
+    if Kind.TABLE in own.atoms and own.table is None and not own.atoms & {Kind.OBJECT, Kind.CLASS}:
+        own.table = known.seen_table(node, facts)
+        own.table.root().items.buffer |= own.buffer
+        own.table.root().uses |= loaded
+    return own
+
+
+def _are_both(facts: Sequence[str]) -> bool:
+    """Return whether a run saw objects and other tables."""
+    return "object" in facts and not {"dict", "mixed", "empty"}.isdisjoint(facts)
 
 
 def owner(known: Inference, node: s.Node) -> Type:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 
 from compat.port.know.structures import Table
 from compat.port.know.types import Kind, Type, tensor
@@ -376,7 +377,7 @@ def _of_command_line(name: str) -> Type:
     if name not in ("options", "arguments", "helplines"):
         return Type()
     word, left = Type(Kind.STRING), Type(Kind.STRING, Kind.NIL)
-    names = {"key": word, "help": left, "type": left, "default": Type()}
+    names = defaultdict(Type, key=word, help=left, type=left, default=Type())
     entry = Type(Kind.TABLE, table=Table(keys={"name"}, names=names, always={"key"}))
     if name == "options":
         table = Table(keys={"name"}, uses={"dynamic"}, items=entry)
