@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compat.port.forms.checked_functions import use_called
+from compat.port.forms.evaluated_texts import evaluate_texts
 from compat.port.forms.filled_tables import fill_tables
 from compat.port.forms.getters import name_getters
 from compat.port.forms.later_functions import leave_out_functions
@@ -32,6 +33,7 @@ def write_in_fewer_forms(
         run_files(block)
         leave_out_functions(block)
         use_pairs(block)
+        evaluate_texts(block)
         name_getters(block)
         require_values(block)
         renew(block)

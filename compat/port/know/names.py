@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from compat.port.forms.evaluated_texts import EVALUATE
 from compat.port.know.file_names import is_unwritten, places_like, required, tried
 from compat.port.know.files import Class, File
 from compat.port.know.scopes import KNOWN, PACKAGES, Variable
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from compat.port.know.inference import Inference
 
 # What later Lua has in a package: ``local unpack = unpack or table.unpack``.
+_LOADERS = ("require", "loadstring", EVALUATE)
 _OF_LUA_51 = {"unpack", "loadstring"}
 # Packages that are one function, and functions that belong to no package.
 FUNCTIONS = {
@@ -163,7 +165,7 @@ def find_absent(known: Inference, file: File) -> None:
     for node in s.walk(file.block):
         if isinstance(node, s.Constant):
             known.brought |= {name for name, by in _BROUGHT.items() if node.value in by}
-        elif isinstance(node, s.Call) and known.dotted(node.function) in ("require", "loadstring"):
+        elif isinstance(node, s.Call) and known.dotted(node.function) in _LOADERS:
             is_open = not isinstance(node.arguments[0], s.Constant) if node.arguments else False
             known.brought |= _BROUGHT.keys() if is_open else set()
         name = tried(node) if isinstance(node, s.Local) else required(node)

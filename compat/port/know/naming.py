@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from compat.port.forms.evaluated_texts import EVALUATE
 from compat.port.know.files import Class, File
 from compat.port.know.inference import Inference
 from compat.port.know.scopes import FunctionScope, Variable
@@ -16,7 +17,7 @@ from compat.port.write.python_names import python_name
 _TORCH7 = {"gradInput", "gradOutput", "gradWeight", "gradBias"}
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?:[a-rt-z]|s[a-z]))")
 # Who has these finds global variables by their names.
-_FINDERS = {"_G", "getfenv", "setfenv", "loadstring", "load", "module"}
+_FINDERS = {"_G", "getfenv", "setfenv", "loadstring", EVALUATE, "load", "module"}
 _SHORTEST = 4  # kW, dW2 and their like are signs rather than words
 
 

@@ -69,6 +69,7 @@ select               lua.select({*})#? -> x
 print                lua.print({*}) -> nil
 tostring|type        lua.{name}({1}) -> s
 tonumber             lua.tonumber({*}) -> ?|nil
+loadstring.value     lua.evaluate(globals(), {1}) -> loaded
 loadstring           lua.loadstring(globals(), {*})#?
 require              lua.require({1})
 error                lua.error({*}) -> nil

@@ -44,6 +44,7 @@ from compat.port.lua.files import (
 )
 from compat.port.lua.kinds import is_type_of, istype, type, type_name, typename
 from compat.port.lua.modules import (
+    evaluate,
     function,
     loadstring,
     main,

@@ -19,8 +19,8 @@ from typing import Any
 from compat import torch as torch7
 from compat.port.lua.kinds import is_of_lua
 from compat.port.lua.objects import Object, ObjectClass
-from compat.port.lua.runtime import called, draft_runtime, function_of
-from compat.port.lua.text import bytes_as_text
+from compat.port.lua.runtime import called, called_once, draft_runtime, function_of
+from compat.port.lua.text import bytes_as_text, text
 from compat.port.lua.values import first, results, values
 
 MANIFEST = "port.json"
@@ -267,6 +267,15 @@ def loadstring(names: dict[str, Any], *text: Any) -> Any:
         if not (name.startswith("__") or isinstance(value, types.ModuleType))
     ]
     return called(_prepared()["load"], given, names.get, names.__setitem__, *text)
+
+
+def evaluate(names: dict[str, Any], expression: Any) -> Any:
+    """``loadstring("return " .. expression)()``: its value; tables are lists and dicts.
+
+    Args:
+        names: the ``globals()`` of the module whose variables it may name.
+    """
+    return called_once(first(loadstring(names, f"return {text(expression)}")))
 
 
 def _tops(names: dict[str, Any]) -> list[dict[str, Any]]:

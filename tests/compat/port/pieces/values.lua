@@ -2851,3 +2851,19 @@ print(torch.load(f) * 2)
 local id = torch.IntTensor{v.vocab.the}[1]
 print(v.inv[id])
 os.remove(f)
+
+-- # texts of options that are evaluated, into fields and variables
+n = 4
+O = {expr = 'n * 2', list = "{'a', 'b'}", nested = "{1, 2, {3, 4}}"}
+local s = {d = "{lr = 0.1, mom = {0.5, 0.9}}"}
+print(loadstring('return ' .. O.expr)())
+loadstring('O.list = ' .. O.list)()
+for i = 1, #O.list do print(i, O.list[i]) end
+O.list[#O.list + 1] = 'c'
+print(table.concat(O.list, ','))
+loadstring('O.nested = ' .. O.nested)()
+print(O.nested[3][2], #O.nested)
+local d = assert(loadstring('return ' .. s.d))()
+print(d.lr, d.mom[2], d.other)
+local sizes = loadstring('return ' .. '{10, ' .. n .. '}')()
+for i, size in ipairs(sizes) do print(i, size) end

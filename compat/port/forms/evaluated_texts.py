@@ -1,0 +1,56 @@
+"""Texts that are evaluated at once: ``loadstring("return " .. text)()`` is one call, and
+``loadstring("opt.sizes = " .. text)()`` puts what it gives into the field.
+"""
+
+from __future__ import annotations
+
+import re
+
+from compat.port.read import syntax as s
+
+EVALUATE = "loadstring.value"  # the function's name, which none in Lua has
+_TARGET = re.compile(r"\s*([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*)*)\s*=\s*")
+
+
+def evaluate_texts(block: s.Block) -> None:
+    """Write them so."""
+    for inner in [node for node in s.walk(block) if isinstance(node, s.Block)]:
+        inner.statements[:] = [_assignment(node) or node for node in inner.statements]
+    for node in s.walk(block):
+        text = _run_text(node)
+        if isinstance(node, s.Call) and text is not None and _begin(text).strip() == "return":
+            node.function, node.arguments = s.Name(EVALUATE), [text.right]
+            s.put_at(node.function, node)
+
+
+def _assignment(node: s.Statement) -> s.Assign | None:
+    """Return a statement that puts a value into a global variable, or a field of one."""
+    text = _run_text(node.call) if isinstance(node, s.Do) else None
+    found = _TARGET.fullmatch(_begin(text)) if text is not None else None
+    if text is None or found is None:
+        return None
+    target: s.Node = s.Name(found[1], is_global=True)  # a text knows no local variables
+    for name in found[2].split(".")[1:]:
+        target = s.Index(target, s.Constant(name))
+    made = s.Assign([target], [s.Call(s.Name(EVALUATE), [text.right])])
+    made.before = node.before
+    s.put_at(made, node)
+    return made
+
+
+def _run_text(node: s.Node) -> s.Binary | None:
+    """Return the text that is put together for ``loadstring(text)()``, maybe asserted."""
+    if not isinstance(node, s.Call) or node.arguments or node.method is not None:
+        return None
+    made = node.function
+    for name in ("assert", "loadstring"):
+        if isinstance(made, s.Call) and s.describe(made.function) == name and made.arguments:
+            made = made.arguments[0]
+        elif name == "loadstring":
+            return None
+    return made if isinstance(made, s.Binary) and made.operator == ".." else None
+
+
+def _begin(text: s.Binary) -> str:
+    begin = s.constant(text.left)
+    return begin if isinstance(begin, str) else ""
