@@ -36,8 +36,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
     arguments = [known.type(a) for a in node.arguments]
     all_given = _with_rest(known, node, arguments)
     owner = None if node.method is None else known.owner_of_method(node)  # once: it may be a chain
-    if node in known.deep_copies:
-        return [known.type(known.deep_copies[node])]
+    if node in known.clues.deep_copies:
+        return [known.type(known.clues.deep_copies[node])]
     if node.arguments and is_open(node.arguments[-1]) and known.takes_all(node, owner):
         known.spread_out(node.arguments[-1])
     _note_spread(known, node, owner)
@@ -121,7 +121,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             Type()
         ]
     if owner.only(Kind.MODULE) and f"nn.Module.{node.method}" in known.replaced:
-        own = known.own_methods.get(node.method, [])
+        own = known.clues.own_methods.get(node.method, [])
         return known.call(known.signature(own[0]) if len(own) == 1 else None, [owner, *arguments])
     if owner.only(Kind.MODULE):
         if node.method == "addjob":
@@ -129,7 +129,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         if node.method in _CALLING and arguments and arguments[0].signature:
             known.join(arguments[0].signature.parameter(0), Type(Kind.MODULE))
             arguments[0].signature.calls.add(1)
-        if node in known.last_added and arguments and "nn.Sequential" in owner.classes:
+        if node in known.clues.last_added and arguments and "nn.Sequential" in owner.classes:
             ends = nets.last_of(arguments[0])
             known.join(known.type(chain_root(node)), ends)
             return [owner.joined(ends)]
@@ -145,8 +145,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         is_output = node.method in ("forward", "updateOutput") and found[0].is_tensor
         if is_output and arguments and arguments[0].is_tensor and known.keeps_ranks(owner):
             found[0].dims = {*arguments[0].dims}
-        is_nil_at_times = node.method == "parameters" and node in known.conditions
-        if is_nil_at_times and node in known.defaulted and found:
+        is_nil_at_times = node.method == "parameters" and node in known.clues.conditions
+        if is_nil_at_times and node in known.clues.defaulted and found:
             found[0] = found[0].joined(Type(Kind.NIL))
         return found
     if owner.only(Kind.SIZES) or owner.only(Kind.STORAGE):
@@ -177,7 +177,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             known.changed |= node.method not in known.given_owner
             known.given_owner.add(node.method)  # who is self has another name there
         return known.call(kind.signature, [owner, *all_given])
-    if node.method == "size" and not arguments and "size" not in known.own_methods:
+    if node.method == "size" and not arguments and "size" not in known.clues.own_methods:
         return [Type(Kind.SIZES, Kind.INT)]  # of a tensor, or of a storage
     return _call_by_name(known, node, [Type(), *arguments])
 
@@ -194,7 +194,7 @@ def _less_numbers(known: Inference, node: s.Call, found: list[Type]) -> list[Typ
     """
     last = s.constant(node.arguments[-1]) if node.arguments else None
     is_second = node.method == "squeeze" and isinstance(last, int) and last > 1
-    return [k.less(NUMBERS) for k in found] if is_second or node in known.followed else found
+    return [k.less(NUMBERS) for k in found] if is_second or node in known.clues.followed else found
 
 
 def by_name(known: Inference, node: s.Call) -> tuple[list[Signature], bool]:
@@ -207,9 +207,9 @@ def by_name(known: Inference, node: s.Call) -> tuple[list[Signature], bool]:
     name: object = node.method
     if name is None and isinstance(node.function, s.Index):
         name = s.constant(node.function.key)
-    found = known.own_methods.get(name, []) if isinstance(name, str) else []
+    found = known.clues.own_methods.get(name, []) if isinstance(name, str) else []
     is_theirs = not (isinstance(name, str) and given.is_method(name))
-    is_theirs = is_theirs and name not in known.given_names  # it may be any function
+    is_theirs = is_theirs and name not in known.clues.given_names  # it may be any function
     return [known.signature(function).root() for function in found], bool(found) and is_theirs
 
 

@@ -40,7 +40,7 @@ def cause(known: Inference, node: s.Node) -> tuple[s.Node, Cause]:
             inner = unknown[0] if unknown else None
         if isinstance(part, s.Name) and part.variable not in seen:
             seen.add(part.variable)
-            left += known.sources.get(part.variable, [])
+            left += known.clues.sources.get(part.variable, [])
         if inner is not None and (not known.type(inner).atoms or known.dotted(inner)):
             left.append(inner)
             continue

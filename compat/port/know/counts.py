@@ -36,7 +36,7 @@ def own_count(known: Inference, name: str, of_layers: bool = False) -> int | Non
     -1 where they give different numbers, or that is open. ``of_layers``: not those of classes that
     are none.
     """
-    found = set(known.own_methods.get(name, ()))
+    found = set(known.clues.own_methods.get(name, ()))
     for klass in known.classes.values() if of_layers else ():
         if name in klass.methods and not klass.is_layer(known.classes):
             found.discard(klass.methods[name].function)
@@ -95,7 +95,7 @@ def known_count(known: Inference, node: s.Call) -> int | None:
             return max(numbers) if len(numbers) == 1 and min(numbers) > 0 else None
         if path in ("unpack", "table.unpack") and len(node.arguments) == 1:
             subject = node.arguments[0]
-            return known.lengths.get(subject) if isinstance(subject, s.Name) else None
+            return known.clues.lengths.get(subject) if isinstance(subject, s.Name) else None
         if path in ("pcall", "xpcall", "unpack", "table.unpack", "select", "assert"):
             return None
         if results.passes_with_total(path):

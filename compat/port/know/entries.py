@@ -122,7 +122,7 @@ def _made(known: Inference, node: s.Table) -> Type:
 def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
     """Note what is put under a key."""
     table = table.root()
-    if isinstance(key, s.Name) and key.variable in known.cutting:
+    if isinstance(key, s.Name) and key.variable in known.clues.cutting:
         table.uses |= {"cut", "deleted"}
         return
     before = len(table.keys)
@@ -155,20 +155,21 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
             table.uses.add("meta")  # Python's dict takes no tables, and True for 1
         if kind.is_number and _in_any_order(known, key):
             table.uses.add("sparse")
-        if (isinstance(key, s.Name) and key.variable in known.falling) or _is_shuffled(known, key):
+        is_falling = isinstance(key, s.Name) and key.variable in known.clues.falling
+        if is_falling or _is_shuffled(known, key):
             table.uses.add("from its end")
-        if key in known.begun_late:
+        if key in known.clues.begun_late:
             table.uses.add("begun late")
             known.join(table.items, Type(Kind.NIL))
         left = getattr(key, "left", None)  # of t - 1, which is 0 at last
-        is_low = isinstance(key, s.Name) or getattr(left, "variable", None) in known.falling
+        is_low = isinstance(key, s.Name) or getattr(left, "variable", None) in known.clues.falling
         if is_low and may_be_outside(known, key):
             table.uses.add("sparse")
         if kind.is_number:
             write = known.facts.get((known.file.path, key.start, -key.end))
             if write and "sparse" in write:
                 table.uses.add("sparse")
-            if key in known.appended and Kind.NIL not in value.atoms:
+            if key in known.clues.appended and Kind.NIL not in value.atoms:
                 table.uses.add("filled")
             elif isinstance(key, s.Constant) and isinstance(key.value, (int, float)):
                 if key.value - 1 not in table.constants:
@@ -193,7 +194,7 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
         table.uses.add("lacking")  # Python keeps the None
     if value.only(Kind.NIL):
         table.uses.add("deleted")
-        falls = isinstance(key, s.Name) and key.variable in known.falling
+        falls = isinstance(key, s.Name) and key.variable in known.clues.falling
         if known.type(key).is_number and not (falls or isinstance(key, s.Unary)):
             table.uses.add("sparse")  # a hole, unless it is the last
     known.changed |= len(table.keys) != before
@@ -209,24 +210,24 @@ def may_be_outside(known: Inference, key: s.Node) -> bool:
     """Return whether a key may be below 1: ``i - 1``, but not of a loop that begins later; or
     past the end where that is no error.
     """
-    if key in known.passed_past:
+    if key in known.clues.passed_past:
         return True
     if isinstance(key, s.Constant):
         return isinstance(key.value, int) and key.value < 1
     if isinstance(key, s.Name):
-        return known.firsts.get(key.variable, 1) < 1
+        return known.clues.firsts.get(key.variable, 1) < 1
     if not isinstance(key, s.Binary) or key.operator != "-":
         return s.is_negative(key)
     less, name = s.constant(key.right), key.left
-    first = known.firsts.get(name.variable, 1) if isinstance(name, s.Name) else 1
+    first = known.clues.firsts.get(name.variable, 1) if isinstance(name, s.Name) else 1
     return isinstance(less, int) and less >= first
 
 
 def _is_shuffled(known: Inference, key: s.Node) -> bool:
     """Return whether a key is an entry of a permutation."""
     order = key.object if isinstance(key, s.Index) else None
-    given = known.sources.get(order.variable, []) if isinstance(order, s.Name) else []
-    return any(value in known.orders for value in given)
+    given = known.clues.sources.get(order.variable, []) if isinstance(order, s.Name) else []
+    return any(value in known.clues.orders for value in given)
 
 
 def _in_any_order(known: Inference, key: s.Node) -> bool:
@@ -276,7 +277,7 @@ def _index(known: Inference, node: s.Index) -> Type:
         return Type(Kind.FUNCTION, function=new)
     if owner.is_tensor:
         element = _element(owner, node.key, key.present, known)
-        if not element.atoms and node in known.followed:
+        if not element.atoms and node in known.clues.followed:
             element = tensor(owner.dtypes)
         element.buffer |= owner.buffer
         element.thin |= not key.is_number and (owner.thin or _is_one_row(node.key))
@@ -435,7 +436,7 @@ def is_past(known: Inference, key: s.Node, shape: Table) -> bool:
     name, more = key, 0
     if isinstance(key, s.Binary) and key.operator == "+" and isinstance(s.constant(key.right), int):
         name, more = key.left, s.constant(key.right)
-    last = known.lasts.get(name.variable) if isinstance(name, s.Name) else s.constant(name)
+    last = known.clues.lasts.get(name.variable) if isinstance(name, s.Name) else s.constant(name)
     return isinstance(last, int) and shape.is_past(last + more)
 
 

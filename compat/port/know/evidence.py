@@ -91,11 +91,11 @@ def things(known: Inference) -> Things:
             thing(node.object).fields.add(name)
     layers = {variable for given, _ in passed(known) for variable in given}
     for node in known.nodes():
-        if node in known.behind_tests:
-            thing(node).tested.add(known.behind_tests[node])
+        if node in known.clues.behind_tests:
+            thing(node).tested.add(known.clues.behind_tests[node])
         for part, left in _asked(known, node):
-            is_of_rank = isinstance(part, s.Index) and part.object in known.ranks
-            is_tested = part in known.behind_tests or is_of_rank
+            is_of_rank = isinstance(part, s.Index) and part.object in known.clues.ranks
+            is_tested = part in known.clues.behind_tests or is_of_rank
             if known.dotted(part) is None and not is_tested:
                 thing(part).left.setdefault(part, []).append(left)
         for part in _measured(known, node):  # a container has a length, too
@@ -140,7 +140,7 @@ def _put(known: Inference) -> Iterator[tuple[s.Node, Type]]:
                 name = s.constant(field.key)
                 if isinstance(name, str) and isinstance(field.value, s.Name):
                     yield field.value, node.shape.name(name)
-    for variable, values in known.sources.items():
+    for variable, values in known.clues.sources.items():
         if len(values) == 1 and is_entry(known, values[0]):
             yield values[0], known.of(variable)
 
@@ -222,7 +222,8 @@ def _of_index(known: Inference, node: s.Index) -> Iterator[tuple[s.Node, Type]]:
     name = s.constant(node.key)
     if isinstance(name, str):
         kinds = (Kind.TENSOR, Kind.STRING) if results.is_method(name) else ()
-        is_of_tables = name == "modules" and name in known.made_names  # what programs save of nets
+        # What programs save of nets.
+        is_of_tables = name == "modules" and name in known.clues.made_names
         layer = None if is_of_tables else results.owner_of_field(name)
         yield node.object, layer or Type(*_WITH_FIELDS, *kinds)
         if name == "new" and _is_of_parameter(known, node.object):
@@ -253,7 +254,7 @@ def _of_method(known: Inference, node: s.Call) -> Iterator[tuple[s.Node, Type]]:
         yield node.function, told
     elif node.method in tensors.names() or results.is_method(node.method):
         yield node.function, Type(*_holders(known, node.method))
-    elif node.method in known.own_methods and f"string.{node.method}" not in known.replaced:
+    elif node.method in known.clues.own_methods and f"string.{node.method}" not in known.replaced:
         yield node.function, Type(*_WITH_FIELDS)
     if node.method in ("resizeAs", "expandAs", "viewAs") and len(node.arguments) == 1:
         yield node.arguments[0], tensor()
@@ -284,7 +285,7 @@ def _holders(known: Inference, method: str) -> Iterator[Kind]:
         yield Kind.MODULE
     classes = known.classes.values()
     of_classes = {k.methods[method].function for k in classes if method in k.methods}
-    own = set(known.own_methods.get(method, ()))
+    own = set(known.clues.own_methods.get(method, ()))
     if own & of_classes:
         yield from (Kind.OBJECT, Kind.CLASS)
     if own - of_classes:
@@ -360,7 +361,7 @@ def _numbers(known: Inference, node: s.Node) -> Iterator[s.Node]:
             if isinstance(one, s.Constant) or _is_part_of_tensor(known, other):
                 yield from [other] if known.type(one).is_number else []
     elif isinstance(node, s.Binary) and node.operator in _OF_NUMBERS:
-        if _OF_NUMBERS[node.operator] not in known.own_methods:
+        if _OF_NUMBERS[node.operator] not in known.clues.own_methods:
             yield from (node.left, node.right)[node.operator != "^" :]
     elif isinstance(node, s.Binary) and node.operator == "*":
         if _is_of_entries(known, node.left) and _is_of_entries(known, node.right):
@@ -393,7 +394,7 @@ def _is_of_entries(known: Inference, node: s.Node) -> bool:
 def _is_part_of_tensor(known: Inference, node: s.Node) -> bool:
     """Return whether an expression is a part of a tensor, or a variable that gets no more."""
     if isinstance(node, s.Name):
-        values = known.sources.get(node.variable, [])
+        values = known.clues.sources.get(node.variable, [])
         return (
             bool(values)
             and all(isinstance(v, s.Index) for v in values)

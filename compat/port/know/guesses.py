@@ -69,7 +69,8 @@ def _seen(known: Inference, _things: Things) -> bool:
 
 def _given(known: Inference, things: Things) -> bool:
     """Take parameters for what all their places leave: other variables follow from them."""
-    given = {k for v, k in known.variables.items() if v.is_parameter and v not in known.sources}
+    parameters = {v: kind for v, kind in known.variables.items() if v.is_parameter}
+    given = {kind for v, kind in parameters.items() if v not in known.clues.sources}
     return _left(known, {k: thing for k, thing in things.items() if thing.own in given})
 
 
@@ -108,13 +109,13 @@ def _objects(known: Inference, things: Things) -> bool:
 
 def is_lua_s(known: Inference, name: str) -> bool:
     """Return whether only objects of packages that are Lua's have a method of this name."""
-    return not results.is_method(name) and name not in known.own_methods
+    return not results.is_method(name) and name not in known.clues.own_methods
 
 
 def _saved(known: Inference, things: Things) -> bool:
     """Take what is loaded for what the program saves."""
     before = len(known.saved)
-    known.saved |= dict(saved.loads(known, things)) if known.loads_files else {}
+    known.saved |= dict(saved.loads(known, things)) if known.clues.loads_files else {}
     return len(known.saved) > before
 
 
@@ -195,7 +196,7 @@ def _of_run_files(known: Inference) -> set[Type]:
     """Return the types of what ``dofile`` and such give, where no file of the program tells it."""
     return {
         known.of(variable)
-        for variable, values in known.sources.items()
+        for variable, values in known.clues.sources.items()
         if any(
             isinstance(value, s.Call) and known.dotted(value.function) in RUN for value in values
         )
@@ -238,7 +239,7 @@ def _hold_tensors(known: Inference, tables: list[Variable], things: Things) -> b
         inner = s.walk(function.body) if function is not None else ()
         entries |= {n for n in inner if isinstance(n, s.Index) and names(n.object, variable)}
     keys = {key(known, entry) for entry in entries}
-    keys |= {known.of(v) for v, values in known.sources.items() if entries & {*values}}
+    keys |= {known.of(v) for v, values in known.clues.sources.items() if entries & {*values}}
     used = [things[k] for k in keys if k in things]
     return all(Kind.TENSOR in thing.kinds({Kind.TENSOR}) for thing in used)
 

@@ -7,7 +7,7 @@ has, in the files beside this one.
 from __future__ import annotations
 
 import functools
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from compat.port.know import (
@@ -25,33 +25,13 @@ from compat.port.know import (
     statements,
     values,
 )
-from compat.port.know.appended import appended, begun_late
-from compat.port.know.cuts import cut
-from compat.port.know.file_names import loads_by_name, of_no_name
+from compat.port.know.clues import Clues
 from compat.port.know.files import Class, File
-from compat.port.know.narrowing import Test, behind_tests, filled, given, narrowed, present
-from compat.port.know.permutations import orders
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import calls as calls_in
-from compat.port.know.shapes import (
-    compared,
-    deep_copies,
-    defaulted,
-    followed,
-    functions_in,
-    given_names,
-    last_added,
-    may_end,
-    passed_past,
-    set_names,
-    sources,
-    tested,
-    tested_calls,
-    tested_later,
-)
+from compat.port.know.shapes import may_end, sources
 from compat.port.know.structures import Signature, Table
 from compat.port.know.types import Kind, Type
-from compat.port.library import nets
 from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.read import syntax as s
 
@@ -76,17 +56,8 @@ class Inference:
         namesakes: variables that are known by what else has their name.
         guessed_nodes: what expressions are taken for that are no variable or field.
         told: the causes that drafts have marks for.
-        tests: where tests have told what a variable is, or is not; ``lengths``: how long.
-            ``behind_tests``: where it, or a field, is that alone.
-        sources: what is put into variables.
-        orders: permutations that are indices.
+        clues: what single places say by their form.
         is_settled: all has been gone through; what is still unknown stays so.
-        loads_by_name: whether a file is loaded whose name is computed; ``of_no_name``: files of
-            which nothing is written.
-        loads_files: whether the program loads ``.t7`` files.
-        set_somewhere: the names of fields that something is put into; ``given_names``: what a
-            function is given; ``made_names``: those that tables are made with.
-        may_be_float: whether tensors of the default type may be FloatTensors.
     """
 
     # What there is to ask, each from the file that knows it.
@@ -153,6 +124,7 @@ class Inference:
     ) -> None:
         self.files, self.facts = files, facts or {}
         self.file = files[0]
+        self.clues = Clues(files)
         self.classes: dict[str, Class] = {}
         # What classes derive from, and the call that says nothing else.
         self.derived: dict[Variable, tuple[str, s.Node | None]] = {}
@@ -181,50 +153,19 @@ class Inference:
         self.tested_tables: dict[Variable, Table] = {}
         self.is_settled = False
         self.is_told = False  # all that the code says of itself
-        self.loads_by_name = any(map(loads_by_name, (f.block for f in files)))
-        self.of_no_name = of_no_name(files)
-        self.loads_files = self.may_be_float = self.makes_other_ranks = False
-        self.set_somewhere = {name for f in files for name in set_names(f.block)}
-        self.given_names = {name for f in files for name in given_names(f.block)}
-        made = (node for f in files for node in s.walk(f.block) if isinstance(node, s.Table))
-        self.made_names = {s.constant(field.key) for table in made for field in table.fields}
-        self.tests: dict[s.Name, list[Test]] = {}
-        self.lengths: dict[s.Name, int] = {}
-        self.ranks: dict[s.Name, int] = {}
-        self.behind_tests: dict[s.Node, Kind] = {}
         self.guessed: set[Type] = set()
         self.guessed_nodes: dict[s.Node, Type] = {}
-        self.orders: set[s.Call] = set()
         self.told: set[causes.Cause] = {causes.OF_PACKAGE}
-        self.sources: dict[Variable, list[s.Node]] = {}
-        self.inserts: Counter[Variable] = Counter()  # the places where it gets one entry more
         self.nil_at_times: set[s.Vararg] = set()  # ``...`` that a function gives nil for
         self.returns: list[tuple[Signature, set[int]]] = []  # of the functions around
-        self.appended: set[s.Name] = set()  # keys that a loop fills a new table with
-        self.begun_late: set[s.Node] = set()  # the same, not the first one first
         self.given_owner: set[object] = set()  # f of ``x.f(x, …)``
-        self.own_methods: dict[object, list[s.Function]] = {}  # in tables and classes, by name
-        self.firsts: dict[Variable, int] = {}  # the least that loops count
-        self.lasts: dict[Variable, int] = {}  # and to
         self.counting: set[Type] = set()  # of what loops count, from what is not yet known
-        self.falling: set[Variable] = set()  # what loops count down to 1
-        self.cutting: set[Variable] = set()  # what loops count that take the end of a list away
         self.copied: set[Variable] = set()  # names and values of loops that copy entries
-        self.filled: set[s.Call] = set()  # of functions of lists, where the length was looked at
-        self.given: dict[s.Node, s.Node] = {}  # values that variables without one got before
-        self.present: set[s.Name] = set()  # variables behind tests of whether they are there
-        self.conditions: set[s.Node] = set()  # entries that may be missing
-        self.defaulted: set[s.Node] = set()  # what stands before ``or``
         self.saved: dict[s.Node, list[saved.Saved]] = {}  # what loads give back
         self.given_tables: dict[s.Node, Table] = {}  # of fields of compat's
         self.loaded_tables: dict[Table, Table] = {}  # by the tables that are saved
-        self.deep_copies: dict[s.Node, s.Node] = {}
         self.looked_up: dict[s.Node, Type] | None = None  # while nothing changes
         self.parts: dict[s.Node, list[s.Block | s.Function]] = {}  # of statements
-        self.compared: set[s.Node] = set()  # with ==, where it may be missing, too
-        self.passed_past: set[s.Node] = set()  # keys that may be past the end
-        self.last_added: set[s.Call] = set()  # the last modules of nets
-        self.followed: set[s.Node] = set()  # entries and results that have methods or entries
 
     def infer(self) -> Inference:
         """Tell the types; where that fails, ``file`` is the one that it had come to."""
@@ -288,57 +229,15 @@ class Inference:
 
     def _look_at(self, block: s.Block) -> None:
         """Take what single places of a file say by their form."""
-        for variable, value in sources(block):
-            self.sources.setdefault(variable, []).append(value)
+        self.clues.look_at(block, self)
+        for _, value in sources(block):
             kept = value.variable if isinstance(value, s.Name) else None  # local old = print
             if kept is not None and kept.is_global and kept.writes and FUNCTIONS.all(kept.id):
                 self.of(kept).join(_lua_s_function())
-        self.orders |= set(orders(block, self))
         for call in calls_in(block):
-            path = self.dotted(call.function)
-            self.loads_files |= path == "torch.load" or call.method == "readObject"
-            self.makes_other_ranks |= path == "loadcaffe.load"
-            given_to = call.arguments[0] if call.arguments else None
-            if path == "table.insert" and isinstance(given_to, s.Name):
-                self.inserts[given_to.variable] += 1
             called, first = call.function, [s.describe(node) for node in call.arguments[:1]]
             if isinstance(called, s.Index) and first == [s.describe(called.object)]:
                 self.given_owner.add(s.constant(called.key))
-            if path == "torch.setdefaulttensortype" and call.arguments:
-                self.may_be_float |= s.constant(call.arguments[0]) != "torch.DoubleTensor"
-        tests, lengths, ranks = narrowed(block)
-        self.tests |= tests
-        self.lengths |= lengths
-        self.ranks |= ranks
-        self.behind_tests |= behind_tests(block)
-        self.appended |= set(appended(block))
-        self.begun_late |= set(begun_late(block))
-        self.filled |= set(filled(block))
-        self.followed |= set(followed(block))
-        self.last_added |= last_added(block)
-        self.passed_past |= set(passed_past(block))
-        self.present |= present(block)
-        self.given |= given(block)
-        self.compared |= compared(block)
-        self.deep_copies |= deep_copies(block)
-        self.defaulted |= {left for left, _ in defaulted(block)}
-        self.conditions |= {*tested(block), *tested_later(block), *tested_calls(block)}
-        for name, function in functions_in(block):
-            self.own_methods.setdefault(name, []).append(function)
-        for node in s.walk(block):
-            if isinstance(node, s.Index):
-                is_of_nn = self.dotted(node.object) in ("nn", "cudnn")
-                self.makes_other_ranks |= not nets.keeps_ranks(s.constant(node.key), is_of_nn)
-            if isinstance(node, s.ForRange):
-                least = node.last if s.is_negative(node.step) else node.first
-                if s.is_negative(least) or isinstance(s.constant(least), int):
-                    self.firsts[node.name.variable] = s.constant(least) or 0  # or below
-                if isinstance(last := s.constant(node.last), int) and node.step is None:
-                    self.lasts[node.name.variable] = last
-                if s.is_negative(node.step) and s.constant(node.last) == 1:
-                    self.falling.add(node.name.variable)
-                if cut(node) is not None:
-                    self.cutting.add(node.name.variable)
 
     def _settle(self) -> None:
         """Go through all files until nothing is new."""

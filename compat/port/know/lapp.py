@@ -25,7 +25,7 @@ def known_text(known: Inference, node: s.Node, inside: tuple[Variable, ...] = ()
         parts = [known_text(known, part, inside) for part in (node.left, node.right)]
         return None if None in parts else "".join(map(str, parts))
     if isinstance(node, s.Name) and len(node.variable.writes) == 1 and node.variable not in inside:
-        values = known.sources.get(node.variable, [])
+        values = known.clues.sources.get(node.variable, [])
         is_one = len(values) == 1
         return known_text(known, values[0], (*inside, node.variable)) if is_one else None
     value = s.constant(node.inner if isinstance(node, s.Paren) else node)

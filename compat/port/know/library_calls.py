@@ -67,7 +67,7 @@ def checker(known: Inference, node: s.Call) -> list[Type] | None:
     """
     made = node.function
     if isinstance(made, s.Name):
-        made = next(iter(known.sources.get(made.variable, [])), made)
+        made = next(iter(known.clues.sources.get(made.variable, [])), made)
     rules = node.arguments[0] if node.arguments else None
     if required(made) != "argcheck" or not isinstance(rules, s.Table):
         return None
@@ -164,7 +164,7 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         target = arguments[0]
         if klass is not None and (target.shape is not None or target.classes == {"loaded"}):
             first = node.arguments[0]
-            values = known.sources.get(first.variable, []) if isinstance(first, s.Name) else [first]
+            values = known.clues.put_into(first)
             parts = [first, *(v.left for v in values if isinstance(v, s.Binary))]  # x or {}
             known.become |= {n.variable: klass for n in parts if isinstance(n, s.Name)}
             if target.shape is not None:
@@ -236,7 +236,7 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         several = file.gives.results[1:] if file and path in RUN else []
         return [_required(known, node), *several]
     if path == "torch.randperm" and len(arguments) == 1:
-        return [tensor(["Long" if node in known.orders else "Default"], [1])]
+        return [tensor(["Long" if node in known.clues.orders else "Default"], [1])]
     if path in ("lapp", "pl.lapp") and node.arguments:
         return [_lapp(known, node.arguments[0])]
     if path == "assert":
@@ -301,16 +301,17 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
 
 def _ending(known: Inference, outputs: s.Node) -> str:
     """Return whether a net of nngraph gives ``lists``, or what ``one`` layer of tensors does."""
-    sources = known.sources.get(outputs.variable, []) if isinstance(outputs, s.Name) else [outputs]
+    sources = known.clues.put_into(outputs)
     if len(sources) != 1 or not isinstance(sources[0], s.Table):
         return ""
     values = [field.value for field in sources[0].fields]
-    count = len(values) + (known.inserts[outputs.variable] if isinstance(outputs, s.Name) else 0)
-    uses = len(outputs.variable.reads) if isinstance(outputs, s.Name) else 1
+    variable = outputs.variable if isinstance(outputs, s.Name) else None
+    count = len(values) + (0 if variable is None else known.clues.inserts[variable])
+    uses = 1 if variable is None else len(variable.reads)
     if count != 1 or not values or uses > 1:
         return "lists" if count > 1 else ""
     last = values[0]
-    sources = known.sources.get(last.variable, []) if isinstance(last, s.Name) else [last]
+    sources = known.clues.put_into(last)
     layers = [known.type(node.function) for node in sources if isinstance(node, s.Call)]
     is_one = len(layers) == len(sources) and all(map(gives_tensor, layers))
     return "one" if layers and is_one else ""

@@ -242,6 +242,6 @@ def files_like(known: Inference, node: s.Call) -> list[File]:
     if not node.arguments:
         return []
     if is_unwritten(node.arguments[0]):
-        return [file for file in known.of_no_name if file is not known.file]
+        return [file for file in known.clues.of_no_name if file is not known.file]
     paths = [file.path for file in known.files]
     return [known.files[i] for i in places_like(node.arguments[0], paths)]

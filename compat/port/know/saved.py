@@ -38,7 +38,7 @@ def loads(known: Inference, things: Things) -> Iterator[tuple[s.Node, list[Saved
             asked.append((node, names))
         elif path == "torch.save" and len(node.arguments) > 1:
             saves.append((names, (file, node.arguments[1])))
-    holders = {value: known.of(v) for v, values in known.sources.items() for value in values}
+    holders = {value: known.of(v) for v, values in known.clues.sources.items() for value in values}
     for node, names in asked:
         found = [v for own, v in saves if any(_meet(a, b) for a in own for b in names)]
         fields = things[holders[node]].fields if holders.get(node) in things else set()
@@ -87,7 +87,7 @@ def _names(
     """Yield the last parts of the names that an expression may be, with ``*`` for what is open."""
     values = []
     if isinstance(node, s.Name) and depth:
-        values = [*known.sources.get(node.variable, ()), *given.get(node.variable, ())]
+        values = [*known.clues.sources.get(node.variable, ()), *given.get(node.variable, ())]
     for value in values:
         yield from _names(known, value, given, depth - 1)
     if not values:

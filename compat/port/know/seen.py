@@ -22,8 +22,9 @@ _NO_PLAIN_TABLES = {Kind.OPTIONS, Kind.CLASS, Kind.MODULE, Kind.OBJECT}
 
 def may_be_nil(known: Inference, node: s.Node) -> bool:
     """Return whether an expression may be nil where it stands."""
-    value = known.given.get(node)
-    return known.type(node if value is None else value).may_be_nil and node not in known.present
+    value = known.clues.given.get(node)
+    may_be = known.type(node if value is None else value).may_be_nil
+    return may_be and node not in known.clues.present
 
 
 def is_whole(known: Inference, node: s.Node) -> bool:
@@ -59,7 +60,7 @@ def seen_table(known: Inference, node: s.Node, facts: list[str]) -> Table:
 
 def tested(known: Inference, node: s.Name, own: Type) -> Type:
     """Return what tests leave of a variable's possibilities."""
-    for test in known.tests[node]:
+    for test in known.clues.tests[node]:
         own = _left(known, node, own, test)
     return own
 

@@ -208,7 +208,7 @@ def _origins(known: Inference, node: s.Node, function: s.Function) -> Iterator[O
     while waiting:
         part = waiting.pop()
         variable = part.variable if isinstance(part, s.Name) else None
-        own = known.sources.get(variable, []) if variable is not None else []
+        own = known.clues.sources.get(variable, []) if variable is not None else []
         if variable is not None and variable in seen:
             continue
         if variable in places:

@@ -65,7 +65,7 @@ def _traced(known: Inference, node: s.Node, own: Type, facts: list[str]) -> Type
     if is_test or is_told or not (own.atoms or known.is_told):
         return own
     loaded = own.classes & {"loaded"}
-    may_miss = node in known.conditions and (own.may_be_nil or not own.is_known)
+    may_miss = node in known.clues.conditions and (own.may_be_nil or not own.is_known)
     own = known.believed(own, facts)
     if may_miss:  # the source knows that it may be missing
         own = own.joined(Type(Kind.NIL))
@@ -95,7 +95,8 @@ def indexed(known: Inference, node: s.Index) -> Type:
     is_of_no_text = isinstance(name, str) and _is_of_no_text(known, name)
     if is_of_no_text or known.type(node.key).is_number:  # of a text that gives nil
         bare.add(Kind.STRING)
-    return kind.less(_BARE if node in known.conditions or node in known.compared else bare)
+    is_tested = node in known.clues.conditions or node in known.clues.compared
+    return kind.less(_BARE if is_tested else bare)
 
 
 def of_tensors(known: Inference, function: s.Node) -> str | None:
@@ -117,7 +118,7 @@ def owner_of_method(known: Inference, node: s.Call) -> Type:
     lacks = _lacks(whole, node.method)
     bare = {*_BARE, *[Kind.TABLE] * lacks, *[Kind.STRING] * _is_of_no_text(known, node.method)}
     kind = whole.less(bare)
-    is_own = node.method in known.own_methods
+    is_own = node.method in known.clues.own_methods
     if kind.open and len(kind.atoms) == 1 and not is_own and results.has_method(kind, node.method):
         closed = kind.without()
         closed.open = False  # what else it is given is the same
@@ -155,7 +156,7 @@ def _lacks(kind: Type, method: str) -> bool:
 def told_by(known: Inference, node: s.Call) -> Type | None:
     """Return what alone has a method that is called, if the program defines none of its name."""
     count = len(node.arguments)
-    own = known.own_methods.get(node.method, []) if node.method is not None else []
+    own = known.clues.own_methods.get(node.method, []) if node.method is not None else []
     if len(own) == 1 and not results.is_method(str(node.method)):
         classes = known.classes.values()
         holders = [k.object for k in classes if k.is_torch and node.method in k.methods]
@@ -169,7 +170,7 @@ def is_of_layers(known: Inference, method: str) -> bool:
     """Return whether no class or table of the program but layers has a method of this name."""
     layers = (k for k in known.classes.values() if k.is_layer(known.classes))
     theirs = {k.methods[method].function for k in layers if method in k.methods}
-    return theirs.issuperset(known.own_methods.get(method, ()))
+    return theirs.issuperset(known.clues.own_methods.get(method, ()))
 
 
 def keeps_ranks(known: Inference, net: Type) -> bool:
@@ -177,7 +178,8 @@ def keeps_ranks(known: Inference, net: Type) -> bool:
     that the program has, which loads none.
     """
     own = any(klass.is_layer(known.classes) for klass in known.classes.values())
-    return bool(net.classes) and not (own or known.loads_files or known.makes_other_ranks)
+    others = own or known.clues.loads_files or known.clues.makes_other_ranks
+    return bool(net.classes) and not others
 
 
 @expression(s.Constant)
@@ -204,13 +206,13 @@ def _name(known: Inference, node: s.Name) -> Type:
     if path is not None and (found := known.original(path, node)) is not None:
         return found
     own = known.of(node.variable)
-    if own.lacking and (node in known.present or _is_set_again(node)):
+    if own.lacking and (node in known.clues.present or _is_set_again(node)):
         own = own.joined(Type())
         own.lacking = False
-    own = known.tested(node, own) if node in known.tests else own
-    rank = known.ranks.get(node)
+    own = known.tested(node, own) if node in known.clues.tests else own
+    rank = known.clues.ranks.get(node)
     is_tensor = Kind.TENSOR in own.atoms or not own.atoms
-    if rank is None or not is_tensor or known.own_methods.keys() & {"dim", "nDimension"}:
+    if rank is None or not is_tensor or known.clues.own_methods.keys() & {"dim", "nDimension"}:
         return own
     made = own.without(*own.atoms - {Kind.TENSOR}) if own.atoms else tensor()
     made.dims = {rank}

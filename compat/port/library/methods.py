@@ -102,8 +102,8 @@ def method(node: s.Call, draft: Draft) -> Code:
         is_own = is_own or len({signature.count for signature in known}) > 1
         count = theirs if count is None and is_own else count
         count = None if count == -1 else count
-        is_tested = name == "parameters" and count in (None, 2) and node in draft.types.conditions
-        if is_tested and (kind.may(Kind.MODULE) or not known):
+        is_tested = node in draft.types.clues.conditions and count in (None, 2)
+        if name == "parameters" and is_tested and (kind.may(Kind.MODULE) or not known):
             return Code(code.call("lua.parameters", owner).text, spread=2)
         return Code(made.text, spread=count if count is not None or is_own else 1)
     if kind.only(Kind.STORAGE) and name in ("size", "fill", "totable") and len(node.arguments) < 2:
@@ -127,7 +127,7 @@ def method(node: s.Call, draft: Draft) -> Code:
     if has_meta and not hasattr(dict, name) and not name.startswith("__"):
         made = code.call(f"{owner.atom}.{attribute(name)}", *draft.arguments(node))
         return Code(made.text, spread=draft.types.count(node))
-    if name in _ALIKE and not node.arguments and name not in draft.types.own_methods:
+    if name in _ALIKE and not node.arguments and name not in draft.types.clues.own_methods:
         return Code(f"{owner.atom}.{name}()")
     if _is_lua_s(kind, name, draft):
         arguments = draft.arguments(node)
@@ -190,7 +190,7 @@ def _is_of_lua_alone(kind: Type, name: str, draft: Draft) -> bool:
     """Return whether Torch7's class, or one object, has a method that ``compat``'s has not."""
     if not kind.classes:
         is_known = packages.is_field(name) or results.is_of_module(name)
-        return not is_known and name not in draft.types.own_methods
+        return not is_known and name not in draft.types.clues.own_methods
     names = {typename.split()[0] for typename in kind.classes}  # of "nn.gModule of lists"
     entries = [entry for typename in names for entry in registry.provide(typename)]
     classes = [entry.cls for entry in entries if entry.cls is not None]
@@ -210,7 +210,7 @@ def _misses(node: s.Call, draft: Draft) -> bool:
     """
     place = node.arguments[0]
     was_nil = draft.types.was_seen(node) and Kind.NIL in draft.types.type(node).atoms
-    return was_nil or node in draft.types.conditions or s.is_negative(place)
+    return was_nil or node in draft.types.clues.conditions or s.is_negative(place)
 
 
 def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:

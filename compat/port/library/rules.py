@@ -206,7 +206,7 @@ def _text(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
         return rule.text.replace(".long()", "")
     # A norm in single precision is too small by 1e-4 of some million elements.
     is_rough = rule.name == "norm" and any(_IN_SINGLE.search(f.source) for f in draft.types.files)
-    others = {"?", "Default"} if draft.types.may_be_float or is_rough else set()
+    others = {"?", "Default"} if draft.types.clues.may_be_float or is_rough else set()
     may_be_float = not dtypes or bool(dtypes & {"Float", *others})
     if may_be_float and rule.result == "n" and rule.name in _SUMS:
         return re.sub(r"^\{([01])\.\}", r"{\1.}.double()", rule.text)
@@ -222,7 +222,7 @@ def _may_be_away(node: s.Node, draft: Draft) -> bool:
     if not any(_ON_GPU.search(file.source) for file in draft.types.files):
         return False
     root = _root(node)
-    made = draft.types.sources.get(root.variable, [root]) if isinstance(root, s.Name) else [root]
+    made = draft.types.clues.put_into(root) or [root]
     return not all(_is_made_on_cpu(_root(value), draft) for value in made)
 
 

@@ -41,7 +41,7 @@ def torch_function(name: str, node: s.Call, draft: Draft) -> Code:
                 draft.page.resolve(
                     "run" if all(map(draft.types.was_seen, [node, *node.arguments])) else "code"
                 )
-                if name == "randperm" and node not in draft.types.orders:
+                if name == "randperm" and node not in draft.types.clues.orders:
                     made = rules.apply(rule, None, node.arguments, draft)
                     return code.call(f"{made}.to", "torch.get_default_dtype()")
                 if not has_result:

@@ -67,7 +67,7 @@ def remove(node: s.Call, draft: Draft) -> Code | None:
         return None
     last = [] if len(node.arguments) == 1 else [place(node.arguments[1], draft)]
     made = code.call(f"{owner.atom}.pop", *last)
-    if draft.types.was_seen(node) or node in draft.types.filled:
+    if draft.types.was_seen(node) or node in draft.types.clues.filled:
         return made
     if draft.asked is node or last or "(" in owner.text:
         return None

@@ -320,7 +320,7 @@ def store_code(target: s.Index, value: Code, draft: Draft, may_be_nil: bool = Fa
         key = target.key
         written = draft.types.facts.get((draft.file.path, key.start, -key.end))
         appends = is_same(next_of(key), target.object)
-        is_filled = key in draft.types.appended and "filled" in shape.uses and not written
+        is_filled = key in draft.types.clues.appended and "filled" in shape.uses and not written
         is_filled &= not shape.uses & {"from its end", "begun late"}
         was_added = written == ["append"] and not may_be_nil
         if appends or is_filled or was_added:

@@ -178,7 +178,7 @@ def _is_given(function: s.Node, draft: Draft) -> bool:
         sides = (function.left, function.right)
         return any(draft.types.type(side).signature is None for side in sides)
     variable = getattr(function, "variable", None)
-    return variable is not None and (variable.is_parameter or variable in draft.types.sources)
+    return variable is not None and (variable.is_parameter or variable in draft.types.clues.sources)
 
 
 def _class_of_method(function: s.Node, draft: Draft) -> Class | None:
@@ -207,7 +207,7 @@ def _is_class_of_nn(function: s.Node, kind: Type, draft: Draft) -> bool:
     table, also from a variable: some take fewer arguments.
     """
     if isinstance(function, s.Name):
-        values = draft.types.sources.get(function.variable, [])
+        values = draft.types.clues.sources.get(function.variable, [])
         chosen = [v for v in values if isinstance(v, s.Index) and s.constant(v.key) is None]
         return any(_is_class_of_nn(value, kind, draft) for value in chosen)
     if not isinstance(function, s.Index):

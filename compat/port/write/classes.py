@@ -144,7 +144,7 @@ def _fields_in_files(klass: Class, draft: Draft) -> dict[str, set[str]]:
     """Return fields that are dicts with numbers for keys, lists that may be empty, and those that
     are a ``lua.Table``, of a class that may be loaded from files.
     """
-    if not klass.is_torch or not draft.types.loads_files:
+    if not klass.is_torch or not draft.types.clues.loads_files:
         return {}
     found: dict[str, set[str]] = {}
     for node in s.walk(draft.file.block):
@@ -203,8 +203,9 @@ def _never_set(klass: Class, draft: Draft) -> Iterator[s.Index]:
             name = s.constant(index.key)
             if name not in always and klass.method(str(name), draft.types.classes) is None:
                 yield index
+    are_set = draft.types.clues.set_somewhere
     for node in s.walk(draft.file.block):
-        if isinstance(node, s.Index) and s.constant(node.key) not in draft.types.set_somewhere:
+        if isinstance(node, s.Index) and s.constant(node.key) not in are_set:
             yield node
 
 
@@ -250,7 +251,7 @@ def _is_set_at_first(name: str, klass: Class, draft: Draft) -> bool:
         own = [n for n in fields if isinstance(n.key, s.Constant) and n.key.value == name]
         if own:
             kind = draft.types.type(own[0])
-            if draft.types.loads_files and (Kind.NIL in kind.atoms or not kind.atoms):
+            if draft.types.clues.loads_files and (Kind.NIL in kind.atoms or not kind.atoms):
                 return False  # a file has no nil
             return isinstance(statement, s.Assign) and own == [
                 t for t in statement.targets if t in own

@@ -45,7 +45,7 @@ def selection(owner: Code, key: s.Node, kind: Type, draft: Draft) -> tuple[Code,
 
 def _is_range(node: s.Node, draft: Draft) -> bool:
     """Return whether a variable is ``{first, last}``, neither of them counted from the end."""
-    given = draft.types.sources.get(node.variable, []) if isinstance(node, s.Name) else []
+    given = draft.types.clues.sources.get(node.variable, []) if isinstance(node, s.Name) else []
     made = [value for value in given if not s.is_nil(value)]
     return bool(made) and all(
         isinstance(value, s.Table)

@@ -88,7 +88,7 @@ def may_be_nil(node: s.Node, made: Code, draft: Draft) -> bool:
     if isinstance(node, s.Name) and node.variable.is_global and draft.scope.node is None:
         return not _is_set(node, draft)
     if isinstance(node, s.Name):
-        return node.variable in draft.lacking and node not in draft.types.present
+        return node.variable in draft.lacking and node not in draft.types.clues.present
     if not isinstance(node, s.Index):
         return False
     kind, name = draft.types.type(node.object), s.constant(node.key)
