@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import re
 
+from compat.port.know.scopes import EVALUATE
 from compat.port.read import syntax as s
 
-EVALUATE = "loadstring.value"  # the function's name, which none in Lua has
 _TARGET = re.compile(r"\s*([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*)*)\s*=\s*")
 
 

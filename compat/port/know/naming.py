@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from compat.port.forms.evaluated_texts import EVALUATE
 from compat.port.know.files import Class, File
 from compat.port.know.inference import Inference
-from compat.port.know.scopes import FunctionScope, Variable
+from compat.port.know.scopes import EVALUATE, FunctionScope, Variable
 from compat.port.write.python_names import python_name
 
 _TORCH7 = {"gradInput", "gradOutput", "gradWeight", "gradBias"}

@@ -21,6 +21,7 @@ SILENT = {"pl", "env", "trepl", "nnx", "lfs", "dok", "totem", "torchx"}
 # Functions that load a file.
 LOADERS = {"require", "dofile", "paths.dofile", "include", "torch.include"}
 RUN = {"dofile", "paths.dofile"}  # each time, and give all that it returns
+EVALUATE = "loadstring.value"  # of texts that are evaluated at once: none in Lua has this name
 KNOWN = PACKAGES | SILENT | {"lapp", "argcheck"}
 
 
