@@ -29,9 +29,7 @@ def cause(known: Inference, node: s.Node) -> tuple[s.Node, Cause]:
         if path is not None and (part is not name or path.split(".")[0] in known.absent):
             return part, OF_PACKAGE  # which has its own mark
         inner: s.Node | None = None
-        if isinstance(part, s.Paren):
-            inner = part.inner
-        elif isinstance(part, s.Index):
+        if isinstance(part, s.Index):
             inner = part.object
         elif isinstance(part, s.Call):
             inner = part.function

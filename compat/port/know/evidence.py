@@ -307,8 +307,6 @@ def _of_arguments(
 
 def _summands(node: s.Node) -> list[s.Node]:
     """Return the parts of a number that are numbers, too, since it is one."""
-    if isinstance(node, s.Paren):
-        return _summands(node.inner)
     if isinstance(node, s.Unary) and node.operator == "-":
         return _summands(node.operand)
     if isinstance(node, s.Binary) and node.operator in ("+", "-", "/", "%", "^"):
@@ -406,7 +404,7 @@ def _is_part_of_tensor(known: Inference, node: s.Node) -> bool:
 def _formatted(arguments: list[s.Node]) -> Iterator[s.Node]:
     """Yield what ``string.format`` shows as numbers: ``%d``, ``%.2f``."""
     first, *rest = arguments or [s.Vararg()]
-    template = s.constant(first.inner if isinstance(first, s.Paren) else first)
+    template = s.constant(first)
     letters = re.findall(r"%[-+ #0-9.]*([a-zA-Z%])", template) if isinstance(template, str) else []
     for letter, argument in zip((one for one in letters if one != "%"), rest, strict=False):
         if letter not in "sq":

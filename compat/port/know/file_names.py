@@ -13,8 +13,6 @@ from compat.port.read import syntax as s
 
 def required(node: s.Node | None) -> str | None:
     """Return the name in ``require 'name'``."""
-    while isinstance(node, s.Paren):
-        node = node.inner
     if (
         isinstance(node, s.Call)
         and node.method is None
@@ -46,7 +44,7 @@ def _pattern(node: s.Node) -> str:
         return re.escape(_plain(node.value))
     if isinstance(node, s.Binary) and node.operator == "..":
         return _pattern(node.left) + _pattern(node.right)
-    return _pattern(node.inner) if isinstance(node, s.Paren) else ".+"
+    return ".+"
 
 
 def tried(node: s.Local) -> str | None:

@@ -28,7 +28,7 @@ def known_text(known: Inference, node: s.Node, inside: tuple[Variable, ...] = ()
         values = known.clues.sources.get(node.variable, [])
         is_one = len(values) == 1
         return known_text(known, values[0], (*inside, node.variable)) if is_one else None
-    value = s.constant(node.inner if isinstance(node, s.Paren) else node)
+    value = s.constant(node)
     return value if isinstance(value, str) else None
 
 

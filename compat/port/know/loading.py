@@ -74,7 +74,7 @@ class _Look:
             return self._is_own(node.variable)
         if isinstance(node, s.Call):
             return self._is_harmless_call(node) and self._harmless(node.arguments)
-        plain = (s.Table, s.Field, s.Index, s.Paren, s.Binary, s.Unary)
+        plain = (s.Table, s.Field, s.Index, s.Binary, s.Unary)
         return isinstance(node, plain) and self._harmless(node.children())
 
     def _is_harmless_call(self, node: s.Call) -> bool:

@@ -87,8 +87,6 @@ def _called_at_once(file: File, types: Inference) -> Iterator[s.Function]:
             if calls or node.method in _METHODS_AT_ONCE:
                 given += node.arguments
             for one in given:
-                if isinstance(one, s.Paren):
-                    one = one.inner
                 if isinstance(one, s.Function):
                     yield one
                 elif isinstance(one, s.Name):

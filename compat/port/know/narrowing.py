@@ -296,9 +296,7 @@ def _required(node: s.Statement) -> Iterator[s.Node]:
 
 def _true(node: s.Node, is_true: bool = True) -> Iterator[s.Node]:
     """Yield the parts of a condition that are all true where it is, or where it is not."""
-    if isinstance(node, s.Paren):
-        yield from _true(node.inner, is_true)
-    elif isinstance(node, s.Unary) and node.operator == "not":
+    if isinstance(node, s.Unary) and node.operator == "not":
         yield from _true(node.operand, not is_true)
     elif isinstance(node, s.Binary) and node.operator == ("and" if is_true else "or"):
         yield from _true(node.left, is_true)

@@ -104,8 +104,6 @@ def _text(known: Inference, node: s.Node) -> str:
     """Return a text as far as it is written, with ``*`` for the rest."""
     if isinstance(node, s.Constant) and isinstance(node.value, str):
         return node.value
-    if isinstance(node, s.Paren):
-        return _text(known, node.inner)
     if isinstance(node, s.Binary) and node.operator == "..":
         return _text(known, node.left) + _text(known, node.right)
     path = known.dotted(node.function) if isinstance(node, s.Call) and not node.method else None

@@ -218,8 +218,6 @@ def _multiplies(node: s.Assign, target: s.Name) -> bool:
     it to another that grows, ``a, b = b, a + b``.
     """
     value = node.values[-1]
-    while isinstance(value, s.Paren):
-        value = value.inner
     if not isinstance(value, s.Binary) or value.operator not in "+-*":
         return False
     if len(node.targets) > 1:

@@ -33,8 +33,6 @@ def is_whole(known: Inference, node: s.Node) -> bool:
     A run sees no difference between 4 and 4.0: a quotient or root is a float, and a parameter
     may be an entry of a tensor.
     """
-    if isinstance(node, s.Paren):
-        return known.is_whole(node.inner)
     if known.owner(node).is_int:
         return True
     if isinstance(node, s.Binary) and node.operator in "+-*%":

@@ -238,10 +238,10 @@ def passed_past(block: s.Block) -> Iterator[s.Node]:
 
 
 def _last(node: s.Node) -> s.Node:
-    """Return ``y`` of ``x and y``, ``x or y`` and ``(y)``, which gives what y does."""
+    """Return ``y`` of ``x and y`` and ``x or y``, which gives what y does."""
     if isinstance(node, s.Binary) and node.operator in ("and", "or"):
         return _last(node.right)
-    return _last(node.inner) if isinstance(node, s.Paren) else node
+    return node
 
 
 def _is_free(node: s.Index, ends: dict[Variable, str]) -> bool:

@@ -234,9 +234,6 @@ class _Marks:
         """Return what stands before a dot, colon or bracket."""
         if _is_package(node):
             return None
-        if isinstance(node, s.Paren):
-            self._inside(node)
-            return None
         self._inside(node)
         number = self._id(node)
         self._wrap(node, f"{how}({number},")

@@ -288,7 +288,7 @@ def _binary(known: Inference, node: s.Binary) -> Type:
             joined.atoms |= left.atoms & {Kind.NIL, Kind.BOOLEAN}
         return joined
     if operator == "or":
-        chosen = node.left.inner if isinstance(node.left, s.Paren) else node.left
+        chosen = node.left
         if isinstance(chosen, s.Index) and (shape := known.indexed(chosen).shape) is not None:
             shape.uses.add("default")
         if isinstance(chosen, s.Binary) and chosen.operator == "and":

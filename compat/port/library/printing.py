@@ -63,8 +63,6 @@ _DIRECTIVE = re.compile(r"%([-+ #0]*)(\d*)(\.\d+)?([a-zA-Z%])")
 def format_(node: s.Call, draft: Draft) -> Code | None:
     """``string.format``: an f-string, where that means the same."""
     first, *rest = node.arguments
-    while isinstance(first, s.Paren):
-        first = first.inner
     if not isinstance(first, s.Constant) or not isinstance(first.value, str):
         return None
     if draft.is_open(rest):

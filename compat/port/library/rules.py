@@ -229,9 +229,7 @@ def _may_be_away(node: s.Node, draft: Draft) -> bool:
 def _root(node: s.Node) -> s.Node:
     """Return what methods are called of and entries are taken from, up to what may move it."""
     while True:
-        if isinstance(node, s.Paren):
-            node = node.inner
-        elif isinstance(node, s.Index):
+        if isinstance(node, s.Index):
             node = node.object
         elif isinstance(node, s.Call) and node.method not in _MOVING:
             node = node.function

@@ -16,7 +16,6 @@ from compat.port.write.zeros import may_be_zero
 def floor(node: s.Call, draft: Draft) -> Code | None:
     """``math.floor`` of a division of ints is ``//``."""
     inner = node.arguments[0]
-    inner = inner.inner if isinstance(inner, s.Paren) else inner
     if not isinstance(inner, s.Binary) or inner.operator != "/":
         return None
     are_ints = all(draft.types.type(part).is_int for part in (inner.left, inner.right))

@@ -73,8 +73,6 @@ def text_of(node: s.Node) -> str:
     """Return the text that an expression is, with ``_OPEN`` for what only a run tells."""
     if isinstance(node, s.Constant):
         return node.value if isinstance(node.value, str) else _OPEN
-    if isinstance(node, s.Paren):
-        return text_of(node.inner)
     if isinstance(node, s.Binary) and node.operator == "..":
         return text_of(node.left) + text_of(node.right)
     if isinstance(node, s.Call):

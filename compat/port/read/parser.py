@@ -159,7 +159,8 @@ class _Reader:
         if any(c.type == "attribute" for c in node.children) or b"<" in node.text.split(b"=")[0]:
             raise self.refuse(node, "an attribute in <…>")
         if inner.type == "assignment_statement":
-            return s.Local(self.names(inner.named_children[0]), self.list(inner.named_children[-1]))
+            names = self.names(inner.named_children[0])
+            return s.Local(names, self.list(inner.named_children[-1], len(names)))
         return s.Local(self.names(inner), [])
 
     def names(self, node: Any) -> list[Name]:
@@ -171,11 +172,26 @@ class _Reader:
         made: Name = self.placed(Name(self.text(node)), node)
         return made
 
-    def list(self, node: Any) -> list[Node]:
-        return [self.expression(c) for c in _real(node)]
+    def list(self, node: Any, count: int | None = None) -> list[Node]:
+        """Return expressions; the last may be several values if there are less than ``count``."""
+        *parts, last = _real(node) or [None]
+        if last is None:
+            return []
+        is_open = count is None or len(parts) + 1 < count
+        end = self.last(last) if is_open else self.expression(last)
+        return [*map(self.expression, parts), end]
+
+    def last(self, node: Any) -> Node:
+        """Return the last expression of a list, which parentheses make one value."""
+        made = self.expression(node)
+        is_one = node.type == "parenthesized_expression" and isinstance(made, (s.Call, s.Vararg))
+        found: Node = self.placed(s.Paren(made), node) if is_one else made
+        return found
 
     def _assignment_statement(self, node: Any) -> Statement:
-        return s.Assign(*map(self.list, _real(node)))
+        targets, values = _real(node)
+        found = self.list(targets)
+        return s.Assign(found, self.list(values, len(found)))
 
     def _function_declaration(self, node: Any) -> Statement:
         name = node.child_by_field_name("name")
@@ -294,9 +310,7 @@ class _Reader:
         return self.function(node)
 
     def _e_parenthesized_expression(self, node: Any) -> Node:
-        inner = self.expression(_real(node)[0])
-        is_plain = isinstance(inner, s.Constant) and not isinstance(inner.value, str)
-        return inner if is_plain else s.Paren(inner)
+        return self.expression(_real(node)[0])
 
     def _operator(self, node: Any) -> str:
         operator: str = next(c.type for c in node.children if not c.is_named)
@@ -332,7 +346,8 @@ class _Reader:
             key: Node | None = None
             if name is not None:
                 key = self.word(name) if child.children[0].type != "[" else self.expression(name)
-            entries.append(self.placed(s.Field(key, self.part(child, "value"), waiting), child))
+            value = self.last(child.child_by_field_name("value"))
+            entries.append(self.placed(s.Field(key, value, waiting), child))
             waiting, row = [], child.end_point[0]
         return s.Table(entries)
 

@@ -157,7 +157,7 @@ def is_negative(node: Node | None) -> bool:
 
 @dataclass(eq=False)
 class Paren(Node):
-    """An expression in parentheses, which is one value."""
+    """A call or ``...`` in parentheses at the end of a list, which is one value."""
 
     inner: Node
 
@@ -374,8 +374,6 @@ def describe(node: Node) -> str:
         return f"{describe(node.function)}{method}(…)"
     if isinstance(node, Constant):
         return str(node.value)
-    if isinstance(node, Paren):
-        return describe(node.inner)
     if isinstance(node, Binary):
         return f"{describe(node.left)} {node.operator} {describe(node.right)}"
     return "…"

@@ -172,8 +172,6 @@ def _note_what_jobs_set(node: s.Call, draft: Draft) -> None:
 
 def _is_given(function: s.Node, draft: Draft) -> bool:
     """Return whether a function comes from elsewhere, and may take fewer arguments."""
-    if isinstance(function, s.Paren):
-        return _is_given(function.inner, draft)
     if isinstance(function, s.Binary):
         sides = (function.left, function.right)
         return any(draft.types.type(side).signature is None for side in sides)

@@ -254,7 +254,6 @@ def _identity(node: s.Binary, a: Code, b: Code) -> Code:
 
 
 def _is_literal(node: s.Node) -> bool:
-    node = node.inner if isinstance(node, s.Paren) else node
     if isinstance(node, s.Constant):
         return isinstance(node.value, (int, float, str)) and not isinstance(node.value, bool)
     return isinstance(node, s.Table)
@@ -367,8 +366,6 @@ def _is_certain(node: s.Node, draft: Draft) -> bool:
     """Return whether an expression gives what the code says: no variable, no default that is one,
     nothing that a run has seen.
     """
-    if isinstance(node, s.Paren):
-        return _is_certain(node.inner, draft)
     if isinstance(node, s.Binary) and node.operator in ("and", "or"):
         sides = (node.right,) if node.operator == "or" else (node.left, node.right)
         return all(_is_certain(side, draft) for side in sides)
@@ -377,8 +374,6 @@ def _is_certain(node: s.Node, draft: Draft) -> bool:
 
 def _chosen_always(node: s.Node, draft: Draft) -> s.Node | None:
     """``x`` of ``arg and x``."""
-    if isinstance(node, s.Paren):
-        return _chosen_always(node.inner, draft)
     if isinstance(node, s.Binary) and node.operator == "and":
         return node.right if _is_always_there(node.left, draft) else None
     return None
@@ -392,8 +387,6 @@ def _may_be_anything(node: s.Node, draft: Draft) -> bool:
     """Return whether nothing is known of what an expression gives, or a part of ``and`` and
     ``or``.
     """
-    if isinstance(node, s.Paren):
-        return _may_be_anything(node.inner, draft)
     if isinstance(node, s.Binary) and node.operator in ("and", "or"):
         return _may_be_anything(node.left, draft) or _may_be_anything(node.right, draft)
     return not draft.types.type(node).atoms
@@ -408,7 +401,6 @@ def cases_of(node: s.Binary, draft: Draft) -> list[tuple[s.Node, s.Node]]:
         left = left.left
     found = []
     for case in [left, *operands[:-1]]:
-        case = case.inner if isinstance(case, s.Paren) else case
         if not isinstance(case, s.Binary) or case.operator != "and":
             return []
         kind = draft.types.type(case.right)
@@ -427,8 +419,6 @@ def cases_of(node: s.Binary, draft: Draft) -> list[tuple[s.Node, s.Node]]:
 
 def _is_computed(node: s.Node) -> bool:
     """Return whether an expression gives neither nil nor false, whatever its operands are."""
-    if isinstance(node, s.Paren):
-        return _is_computed(node.inner)
     if isinstance(node, s.Unary):
         return node.operator != "not"
     if isinstance(node, s.Binary):
@@ -438,8 +428,6 @@ def _is_computed(node: s.Node) -> bool:
 
 def truth(node: s.Node, draft: Draft) -> Code:
     """Return an expression as a condition: neither nil nor false."""
-    if isinstance(node, s.Paren):
-        return truth(node.inner, draft)
     if isinstance(node, s.Unary) and node.operator == "not":
         return code.negated(truth(node.operand, draft))
     if isinstance(node, s.Binary):

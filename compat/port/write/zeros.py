@@ -14,8 +14,6 @@ def may_be_zero(node: s.Node, draft: Draft) -> bool:
     """
     if (draft.file.path, -node.start, -node.end) in draft.types.facts:
         return True
-    if isinstance(node, s.Paren):
-        return may_be_zero(node.inner, draft)
     if isinstance(node, s.Unary):
         return draft.types.type(node).zero or may_be_zero(node.operand, draft)
     if isinstance(node, s.Binary) and node.operator == "*":
