@@ -153,16 +153,16 @@ def f_string(pieces: list[str | tuple[str, str]]) -> Code:
     """Return an f-string of texts, and of expressions with their formats, "s" of what is a text.
 
     Before Python 3.12 an expression in it has neither its quotes nor backslashes: where one needs
-    them, the parts are added up.
+    them, ``format`` is given the parts.
     """
     pieces = [p[0] if isinstance(p, tuple) and p[0].isdigit() and not p[1] else p for p in pieces]
     expressions = [p for p in pieces if isinstance(p, tuple) and not _is_f_string(p)]
     texts = "".join(p for p in pieces if isinstance(p, str))
     if not any(isinstance(piece, tuple) for piece in pieces):
         return Code(quoted(texts))
-    inner = [_single(e) for e, _ in expressions]
+    inner = [e if "'" in e else e.replace('"', "'") for e, _ in expressions]
     if not _is_text(texts) or any("\\" in e or '"' in e or "\n" in e for e in inner):
-        return _sum(pieces)
+        return _formatted(pieces)
     is_long = _has_lines(texts) and texts.count("\n") > 3
     body = ""
     single = iter(inner)
@@ -191,37 +191,16 @@ def _is_f_string(piece: str | tuple[str, str]) -> bool:
     return is_one and isinstance(ast.parse(text, mode="eval").body, ast.JoinedStr)
 
 
-def _single(expression: str) -> str:
-    """Return an expression whose strings are in single quotes, where they can be."""
-    return expression if "'" in expression else expression.replace('"', "'")
-
-
-def _sum(pieces: list[str | tuple[str, str]]) -> Code:
-    parts = []
+def _formatted(pieces: list[str | tuple[str, str]]) -> Code:
+    """Return ``"{} of {:.2f}".format(a, b)``."""
+    template, values = "", []
     for piece in pieces:
         if isinstance(piece, str):
-            if piece:
-                parts.append(quoted(piece))
-        elif piece[1] in _PLAIN:
-            tree = ast.parse(f"({piece[0]})", mode="eval").body
-            is_text, is_one = piece[1] or _gives_text(tree), isinstance(tree, _TERMS)
-            own = piece[0] if is_one else f"({piece[0]})"
-            parts.append(own if is_text else f"str({piece[0]})")
+            template += piece.replace("{", "{{").replace("}", "}}")
         else:
-            parts.append(f'format({piece[0]}, "{piece[1]}")')
-    return Code(" + ".join(parts), ADD)
-
-
-# What can stand beside a plus.
-_TERMS = (ast.Attribute, ast.BinOp, ast.Call, ast.Constant, ast.JoinedStr, ast.Name, ast.Subscript)
-
-
-def _gives_text(tree: ast.expr) -> bool:
-    """Return whether an expression is a string, or a call that makes one."""
-    if isinstance(tree, ast.Call):
-        return ast.unparse(tree.func) in ("lua.tostring", "lua.text")
-    is_text = isinstance(tree, ast.Constant) and isinstance(tree.value, str)
-    return is_text or isinstance(tree, ast.JoinedStr)
+            template += "{}" if piece[1] in _PLAIN else f"{{:{piece[1]}}}"
+            values.append(piece[0])
+    return Code(f"{quoted(template)}.format({', '.join(values)})")
 
 
 def quoted(value: str) -> str:

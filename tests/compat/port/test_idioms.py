@@ -193,7 +193,7 @@ IDIOMS = [
     ("local a, b = ...", "a, b = lua.adjust((*sys.argv[1:],), 2)"),
     (
         "local x = torch.ones(4)\nlocal a, b = unpack(x:split(2))",
-        "x = torch.ones(4)\na, b = lua.adjust(x.split(2), 2)",
+        "x = torch.ones(4)\na, b = lua.unpack(list(x.split(2)), 1, 2)",
     ),
     (
         "local t = {1}\nlocal a, b = unpack(t)",
@@ -852,7 +852,7 @@ def test_texts_are_put_together_as_they_are(draft: Callable[[str], str]) -> None
         "local t, n = {'a', 'b'}, arg[1]\n"
         "print('{' .. table.concat(t, ',\\n') .. (n and '\"' .. n or '') .. '}')"
     )
-    assert 'print("{" + ",\\n".join(t) + (' in text
+    assert 'print("{{{}{}}}".format(",\\n".join(t), ' in text
 
 
 def test_a_loss_of_one_of_several_criterions_is_a_number(draft: Callable[[str], str]) -> None:
