@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from compat.port.know import shapes
 from compat.port.know.appended import appended, begun_late
 from compat.port.know.cuts import cut
 from compat.port.know.file_names import loads_by_name, of_no_name
@@ -13,21 +14,6 @@ from compat.port.know.files import File
 from compat.port.know.narrowing import Test, behind_tests, filled, given, narrowed, present
 from compat.port.know.permutations import orders
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import (
-    compared,
-    deep_copies,
-    defaulted,
-    followed,
-    functions_in,
-    given_names,
-    last_added,
-    passed_past,
-    set_names,
-    sources,
-    tested,
-    tested_calls,
-    tested_later,
-)
 from compat.port.know.types import Kind
 from compat.port.library import nets
 from compat.port.read import syntax as s
@@ -91,8 +77,8 @@ class Clues:
         self.cutting: set[Variable] = set()
         self.own_methods: defaultdict[object, list[s.Function]] = defaultdict(list)
         blocks = [file.block for file in files]
-        self.set_somewhere = {name for block in blocks for name in set_names(block)}
-        self.given_names = {name for block in blocks for name in given_names(block)}
+        self.set_somewhere = {name for block in blocks for name in shapes.set_names(block)}
+        self.given_names = {name for block in blocks for name in shapes.given_names(block)}
         made = (n for block in blocks for n in s.walk(block) if isinstance(n, s.Table))
         self.made_names = {s.constant(field.key) for table in made for field in table.fields}
         self.loads_by_name = any(map(loads_by_name, blocks))
@@ -105,7 +91,7 @@ class Clues:
 
     def look_at(self, block: s.Block, known: Inference) -> None:
         """Take what a file says."""
-        for variable, value in sources(block):
+        for variable, value in shapes.sources(block):
             self.sources[variable].append(value)
         tests, lengths, ranks = narrowed(block)
         self.tests |= tests
@@ -115,17 +101,18 @@ class Clues:
         self.appended |= set(appended(block))
         self.begun_late |= set(begun_late(block))
         self.filled |= set(filled(block))
-        self.followed |= set(followed(block))
-        self.last_added |= last_added(block)
-        self.passed_past |= set(passed_past(block))
+        self.followed |= set(shapes.followed(block))
+        self.last_added |= shapes.last_added(block)
+        self.passed_past |= set(shapes.passed_past(block))
         self.present |= present(block)
         self.given |= given(block)
-        self.compared |= compared(block)
-        self.deep_copies |= deep_copies(block)
-        self.defaulted |= {left for left, _ in defaulted(block)}
-        self.conditions |= {*tested(block), *tested_later(block), *tested_calls(block)}
+        self.compared |= shapes.compared(block)
+        self.deep_copies |= shapes.deep_copies(block)
+        self.defaulted |= {left for left, _ in shapes.defaulted(block)}
+        self.conditions |= {*shapes.tested(block), *shapes.tested_later(block)}
+        self.conditions |= set(shapes.tested_calls(block))
         self.orders |= set(orders(block, known))
-        for name, function in functions_in(block):
+        for name, function in shapes.functions_in(block):
             self.own_methods[name].append(function)
         for node in s.walk(block):
             if isinstance(node, s.Call):

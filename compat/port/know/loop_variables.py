@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 from compat.port.know.files import File
 from compat.port.know.inference import Inference
-from compat.port.know.scopes import FunctionScope
 from compat.port.read import syntax as s
 
 # Who calls the functions that it is given before it returns.
@@ -48,15 +47,12 @@ def box(file: File, types: Inference) -> None:
             variable.settled = max(n.end for n in (*nodes, *around))
             variable.boxed = any(
                 variable in function.used
-                and _stands_in(function, scope)
+                and function is not scope
+                and function.within(scope)
                 and function.node is not None
                 and function.node.start < variable.settled
                 for function in kept
             )
-
-
-def _stands_in(inner: FunctionScope, outer: FunctionScope) -> bool:
-    return inner is not outer and inner.within(outer)
 
 
 def _kept(file: File, types: Inference) -> list[s.Function]:

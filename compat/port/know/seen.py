@@ -124,12 +124,7 @@ def believed(known: Inference, own: Type, facts: list[str]) -> Type:
     both.function = own.function
     if Kind.OBJECT in both.atoms | own.atoms or both.only(Kind.FUNCTION):
         both.classes |= own.classes
-    if Kind.TABLE in both.atoms and own.atoms & {
-        Kind.OPTIONS,
-        Kind.CLASS,
-        Kind.MODULE,
-        Kind.OBJECT,
-    }:
+    if Kind.TABLE in both.atoms and own.atoms & _NO_PLAIN_TABLES:
         if Kind.TABLE not in own.atoms:
             both.atoms.discard(Kind.TABLE)
         both.atoms |= own.atoms & _NO_PLAIN_TABLES

@@ -288,15 +288,14 @@ def _binary(known: Inference, node: s.Binary) -> Type:
             joined.atoms |= left.atoms & {Kind.NIL, Kind.BOOLEAN}
         return joined
     if operator == "or":
-        chosen = node.left
-        if isinstance(chosen, s.Index) and (shape := known.indexed(chosen).shape) is not None:
+        if isinstance(node.left, s.Index) and (shape := known.indexed(node.left).shape) is not None:
             shape.uses.add("default")
-        if isinstance(chosen, s.Binary) and chosen.operator == "and":
-            left = known.type(chosen.right)  # what is false is not what it gives
+        if isinstance(node.left, s.Binary) and node.left.operator == "and":
+            left = known.type(node.left.right)  # what is false is not what it gives
         copy = left.without(Kind.NIL).joined(right)
         if known.is_settled and left.atoms and not right.atoms:
             copy.open = True
-        if known.is_settled and not left.atoms and isinstance(chosen, s.Call):
+        if known.is_settled and not left.atoms and isinstance(node.left, s.Call):
             copy.open = True  # a default tells what a name is, not what a function gives
         return copy if left.atoms or right.atoms else Type()
     made = _arithmetic(known, operator, left.present, right.present)

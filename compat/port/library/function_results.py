@@ -22,13 +22,8 @@ from compat.port.library.table import Rule
 from compat.port.read import syntax as s
 
 # Functions of torch that take numbers alone.
-OF_NUMBERS = {
-    "torch.random",
-    "torch.uniform",
-    "torch.normal",
-    "torch.bernoulli",
-    "torch.manualSeed",
-}
+_NUMBERS = ("random", "uniform", "normal", "bernoulli", "manualSeed")
+OF_NUMBERS = {f"torch.{name}" for name in _NUMBERS}
 # Functions of image that take an image first; Torch7's may take the result's before.
 OF_IMAGES = {
     *("crop", "translate", "scale", "warp", "affinetransform", "rotate", "polar", "logpolar"),

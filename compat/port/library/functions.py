@@ -7,18 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from compat.port.know.types import Kind
-from compat.port.library import errors, files, printing, results, rules, strings, values
+from compat.port.library import errors, files, packages, printing, results, rules, strings, values
 from compat.port.library.lua_functions import FUNCTIONS
-from compat.port.library.packages import (
-    PYTHON,
-    constructor_or_event,
-    found,
-    has,
-    holder,
-    original,
-    value,
-    with_all_results,
-)
 from compat.port.library.torch_functions import torch_function
 from compat.port.read import syntax as s
 from compat.port.write import code
@@ -67,8 +57,8 @@ _OF_NO_NIL = ("table.", "string.", "stringx.", "unpack")
 
 def function(path: str, node: s.Call, draft: Draft) -> Code:
     """``path(arguments)``."""
-    if path in draft.types.replaced and holder(path.rpartition(".")[0], draft):
-        own = code.call(str(value(path, draft)), *draft.arguments(node))
+    if path in draft.types.replaced and packages.holder(path.rpartition(".")[0], draft):
+        own = code.call(str(packages.value(path, draft)), *draft.arguments(node))
         return Code(own.text, spread=draft.types.count(node))
     if path.startswith("math."):  # strings count as numbers
         zero, texts = s.Constant(0), [draft.types.owner(a).is_string for a in node.arguments]
@@ -93,13 +83,13 @@ def function(path: str, node: s.Call, draft: Draft) -> Code:
         return code.call("Threads.serialization", *draft.arguments(node))
     if head == "torch" and name:
         return torch_function(name, node, draft)
-    if head in PYTHON and name and has(head, name):
+    if head in packages.PYTHON and name and packages.has(head, name):
         return _of_package(path, node, draft)
     arguments, count = draft.arguments(node), draft.types.count(node)
-    if (called := constructor_or_event(path)) is not None:
+    if (called := packages.constructor_or_event(path)) is not None:
         return Code(code.call(called, *arguments).text, spread=count)
-    own = original(path, draft)
-    every = code.call(with_all_results(own).text, *arguments)
+    own = packages.original(path, draft)
+    every = code.call(packages.with_all_results(own).text, *arguments)
     return code.single(own.text, every, arguments, count)
 
 
@@ -112,7 +102,7 @@ def _of_package(path: str, node: s.Call, draft: Draft) -> Code:
         return code.call(path, *named)
     arguments: list[Code | str] = [*draft.arguments(node)]
     head, _, name = path.partition(".")
-    is_class = isinstance(found(head, name), type)
+    is_class = isinstance(packages.found(head, name), type)
     is_layer = head == "nn" and is_class
     for i, given in enumerate(node.arguments[: len(arguments)]):
         kind = draft.types.type(given)
@@ -129,7 +119,7 @@ def _of_package(path: str, node: s.Call, draft: Draft) -> Code:
 def _parameters(path: str) -> list[inspect.Parameter] | None:
     """Return what a class of ``nn`` takes; None if that is open, or no class."""
     head, _, name = path.partition(".")
-    made = found("nn", name) if head == "nn" else None
+    made = packages.found("nn", name) if head == "nn" else None
     if not isinstance(made, type):
         return None
     parameters = inspect.signature(made).parameters.values()

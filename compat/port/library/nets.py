@@ -24,16 +24,8 @@ _OF_TABLES = {
 # Layers whose output has as many dimensions as their input.
 _KEEPING_RANKS = {
     *("Sequential", "Concat", "DepthConcat", "DataParallelTable", "Identity", "Copy", "Contiguous"),
-    *(
-        "Linear",
-        "LinearWeightNorm",
-        "Add",
-        "Mul",
-        "CMul",
-        "AddConstant",
-        "MulConstant",
-        "Normalize",
-    ),
+    *("Linear", "LinearWeightNorm", "Add", "Mul", "CMul", "AddConstant", "MulConstant"),
+    "Normalize",
     *("Tanh", "Sigmoid", "LogSigmoid", "ReLU", "ReLU6", "PReLU", "RReLU", "LeakyReLU", "ELU"),
     *("HardTanh", "Clamp", "HardShrink", "SoftShrink", "TanhShrink", "SoftPlus", "SoftSign"),
     *("Threshold", "SoftMax", "LogSoftMax", "SoftMin", "SpatialSoftMax", "SpatialLogSoftMax"),

@@ -12,6 +12,7 @@ from typing import Any
 from compat.port.lua.calls import call
 from compat.port.lua.errors import value_of
 from compat.port.lua.text import Error
+from compat.port.lua.values import results, values
 
 _here = threading.local()
 
@@ -65,7 +66,8 @@ def _work(
 ) -> None:
     _here.given, _here.gave, _here.owner = given, gave, owner
     try:
-        gave.put(("dead", _values(call(function, *_passed()))))
+        found = call(function, *_passed())
+        gave.put(("dead", () if found is None else values(found)))
     except _Abandoned:
         pass
     except BaseException as problem:  # also ``os.exit``'s
@@ -101,14 +103,6 @@ def by_the_program(work: Callable[[], Any]) -> Any:
     return found
 
 
-def _values(found: Any) -> tuple[Any, ...]:
-    return found if isinstance(found, tuple) else () if found is None else (found,)
-
-
-def _results(found: tuple[Any, ...]) -> Any:
-    return found[0] if len(found) == 1 else found
-
-
 def create(function: Callable[..., Any]) -> Coroutine:
     """``coroutine.create``."""
     return Coroutine(function)
@@ -127,7 +121,7 @@ def yield_(*args: Any) -> Any:
     if running()[1]:
         raise Error("attempt to yield across C-call boundary")
     _here.gave.put(("suspended", args))
-    return _results(_passed())
+    return results(_passed())
 
 
 def running() -> tuple[Coroutine | None, bool]:
@@ -148,7 +142,7 @@ class wrap(Iterator[Any]):
         self._coroutine = Coroutine(function)
 
     def __call__(self, *args: Any) -> Any:
-        return _results(self._coroutine.resume(*args))
+        return results(self._coroutine.resume(*args))
 
     def __next__(self) -> Any:
         found = self()

@@ -20,14 +20,7 @@ from compat.lua_tables import attribute, field
 from compat.port.lua import coroutine
 from compat.port.lua.errors import is_library, is_of_draft, value_at_origin, value_of
 from compat.port.lua.objects import Object
-from compat.port.lua.runtime import (
-    Original,
-    Storage,
-    call_once,
-    function_of,
-    once,
-    serialized,
-)
+from compat.port.lua.runtime import Original, Storage, call_once, function_of, once, serialized
 from compat.port.lua.tables import pairs
 from compat.port.lua.text import bytes_as_text
 from compat.port.lua.values import first, results, values
@@ -163,14 +156,8 @@ def _operator(sign: str, is_reflected: bool = False) -> Callable[[Any, Any], Any
     return operate
 
 
-for _name, _sign in {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "truediv": "/",
-    "mod": "%",
-    "pow": "^",
-}.items():
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "mod": "%", "pow": "^"}
+for _name, _sign in _SIGNS.items():
     setattr(Instance, f"__{_name}__", _operator(_sign))
     setattr(Instance, f"__r{_name}__", _operator(_sign, is_reflected=True))
 for _name, _sign in {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "concat": ".."}.items():

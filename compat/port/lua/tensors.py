@@ -9,13 +9,7 @@ import torch
 
 from compat import cutorch
 from compat.nn import Module
-from compat.port.lua.runtime import (
-    Original,
-    Storage,
-    called,
-    function_of,
-    method_of,
-)
+from compat.port.lua.runtime import Original, Storage, called, function_of, method_of
 from compat.port.lua.values import first
 from compat.tensor_types import parse_type
 

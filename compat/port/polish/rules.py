@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from compat.port.polish import (
-    conditions,
-    docstrings,
-    files,
-    loops,
-    nothing,
-    options,
-    tables,
-)
+from compat.port.polish import conditions, docstrings, files, loops, nothing, options, tables
 from compat.port.polish.source import changed
 
 _RULES = [

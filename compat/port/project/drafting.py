@@ -68,13 +68,15 @@ def convert_file(
     path = Path(file.path)
     in_lua = {} if reason else dict.fromkeys(attempts(file, types), "")
     while not reason and not source.is_data:
-        leading = _leading(file)
+        leading = [statement.before for statement in file.block.statements]
         draft = Draft(file, types, shared)
         draft.in_lua = in_lua
         try:
-            text = _compiled(written(draft), draft)
+            text = written(draft)
+            compile(text, draft.file.path, "exec", dont_inherit=True)  # if Python takes it
         except Exception as problem:  # whatever it is, the rest of the program goes on
-            _restore(file, leading)
+            for statement, before in zip(file.block.statements, leading, strict=True):
+                statement.before = before  # which writing moves
             where = _failed(draft, problem)
             told = _told(problem)
             if where is None or where in in_lua:
@@ -91,16 +93,6 @@ def convert_file(
     return Converted(
         path, file.module, text, report, file.is_script, kind, [], returned(file) or "exports"
     )
-
-
-def _compiled(text: str, draft: Draft) -> str:
-    """Return the text, if Python takes it.
-
-    Raises:
-        SyntaxError: it does not.
-    """
-    compile(text, draft.file.path, "exec", dont_inherit=True)
-    return text
 
 
 def _failed(draft: Draft, problem: Exception) -> s.Function | None:
@@ -146,13 +138,3 @@ def _told(problem: Exception) -> str:
         return text
     kind = type(problem).__name__
     return f"no draft is known for what it does ({kind}{': ' * bool(text)}{text[:80]})"
-
-
-def _leading(file: File) -> list[list[str | None]]:
-    """Return the comments above the file's statements, which writing moves."""
-    return [statement.before for statement in file.block.statements]
-
-
-def _restore(file: File, leading: list[list[str | None]]) -> None:
-    for statement, before in zip(file.block.statements, leading, strict=True):
-        statement.before = before

@@ -106,11 +106,7 @@ def follow(paths: Sequence[str | os.PathLike[str]], places: Sequence[str] = ()) 
         found = sorted(found, key=lambda source: not starts(source, [*sources.values()]))
         starting = [source.path for source in found if starts(source, found)]
     return Program(
-        search.home,
-        found,
-        len([p for p in named if p in sources]),
-        [*left.values()],
-        starting,
+        search.home, found, len([p for p in named if p in sources]), [*left.values()], starting
     )
 
 

@@ -284,10 +284,7 @@ class _Reader:
     def _e_vararg_expression(self, node: Any) -> Node:
         return s.Vararg()
 
-    def _e_identifier(self, node: Any) -> Node:
-        return self.name_of(node)
-
-    _e_variable = _e_identifier
+    _e_identifier = _e_variable = name_of
 
     def _e_dot_index_expression(self, node: Any) -> Node:
         key = node.child_by_field_name("field")

@@ -13,12 +13,8 @@ from compat.port.write.layout import WIDTH
 
 GUIDE = "docs/porting.md"
 
-_ONCE = {
-    "packages",
-    "globals",
-    "flat",
-    "attempts",
-}  # what is marked where it is met first in a file
+# Marked where they are met first in a file.
+_ONCE = {"packages", "globals", "flat", "attempts"}
 _WITH_BODY = (s.If, s.While, s.ForEach, s.ForRange, s.Define, s.Scope, s.Repeat)
 
 

@@ -10,7 +10,7 @@ from compat.lua.finding import come_along
 from compat.port.know.file_names import required, tried
 from compat.port.know.loading import only_defines
 from compat.port.know.scopes import LOADERS, PACKAGES, SILENT, Variable
-from compat.port.know.shapes import chain_root
+from compat.port.know.shapes import chain_root, length_of
 from compat.port.know.types import NUMBERS, Kind
 from compat.port.read import syntax as s
 from compat.port.write import code
@@ -141,7 +141,7 @@ def assign(node: s.Assign, draft: Draft) -> None:
     node = _names_last(node)
     keys: dict[s.Node, str] = {}  # of tables that the statement makes longer
     for target in node.targets:
-        if isinstance(target, s.Index) and any(map(_is_length, s.walk(target.key))):
+        if isinstance(target, s.Index) and any(map(length_of, s.walk(target.key))):
             keys[target] = f"key_{len(keys) + 1}"
             draft.page.write(f"{keys[target]} = {draft.value(target.key)}")
     places = [None if t in keys else _place_of(t, draft) for t in node.targets]
@@ -162,10 +162,6 @@ def assign(node: s.Assign, draft: Draft) -> None:
         else:
             assert isinstance(target, s.Name)
             draft.page.write(f"{name_of(target, draft)} = {name}")
-
-
-def _is_length(node: s.Node) -> bool:
-    return isinstance(node, s.Unary) and node.operator == "#"
 
 
 def _place_of(target: s.Node, draft: Draft) -> str | None:
