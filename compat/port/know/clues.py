@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from compat.port.know import shapes
 from compat.port.know.appended import appended, begun_late
 from compat.port.know.cuts import cut
-from compat.port.know.file_names import loads_by_name, of_no_name
+from compat.port.know.file_names import computed, of_no_name
 from compat.port.know.files import File
 from compat.port.know.narrowing import Test, behind_tests, filled, given, narrowed, present
 from compat.port.know.permutations import orders
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Clues:
-    """What the places of a program's files say by their form.
+    """The clues that the places of a program's files give by their form.
 
     Attributes:
         sources: what is put into variables; ``given``: what those got before that are declared
@@ -45,8 +45,8 @@ class Clues:
         own_methods: functions in tables and classes, by name.
         set_somewhere: the names of fields that something is put into; ``given_names``: what a
             function is given; ``made_names``: those that tables are made with.
-        loads_by_name: whether a file is loaded whose name is computed; ``of_no_name``: files of
-            which nothing is written. ``loads_files``: whether the program loads ``.t7`` files.
+        computed: the files that a computed name may mean; ``of_no_name``: those of which nothing
+            is written. ``loads_files``: whether the program loads ``.t7`` files.
         may_be_float: whether tensors of the default type may be FloatTensors.
         makes_other_ranks: whether layers may give tensors of another number of dimensions.
     """
@@ -81,7 +81,7 @@ class Clues:
         self.given_names = {name for block in blocks for name in shapes.given_names(block)}
         made = (n for block in blocks for n in s.walk(block) if isinstance(n, s.Table))
         self.made_names = {s.constant(field.key) for table in made for field in table.fields}
-        self.loads_by_name = any(map(loads_by_name, blocks))
+        self.computed = computed(files)
         self.of_no_name = of_no_name(files)
         self.loads_files = self.may_be_float = self.makes_other_ranks = False
 

@@ -63,9 +63,13 @@ def tried(node: s.Local) -> str | None:
     return None
 
 
-def loads_by_name(block: s.Block) -> bool:
-    """Return whether a file is loaded whose name is computed."""
-    return any(not isinstance(name, s.Constant) for name in _asked_for(block))
+def computed(files: Sequence[File]) -> set[File]:
+    """Return the files that a computed name may mean: all, where nothing of it is written."""
+    paths = [file.path for file in files]
+    names = [n for f in files for n in _asked_for(f.block) if not isinstance(n, s.Constant)]
+    if any(map(is_unwritten, names)):
+        return set(files)
+    return {files[number] for name in names for number in places_like(name, paths)}
 
 
 def is_unwritten(name: s.Node) -> bool:

@@ -22,6 +22,7 @@ from compat.port.lua.objects import Object, ObjectClass
 from compat.port.lua.runtime import called, called_once, draft_runtime, function_of
 from compat.port.lua.text import bytes_as_text, text
 from compat.port.lua.values import first, results, values
+from compat.port.write.python_names import WHOLE
 
 MANIFEST = "port.json"
 PACKAGES = {"nn", "optim", "cunn", "cudnn", "cutorch", "nngraph", "rnn"}
@@ -389,10 +390,15 @@ def _find_draft(name: str, is_required: bool) -> Any:
 
 
 def returned_by(module: str, name: str, is_run: bool = False) -> Any:
-    """Return what the draft of a Lua file returns; ``is_run``: it runs, also if it has before."""
+    """Return what the draft of a Lua file returns; under ``WHOLE`` that is the module itself.
+
+    Args:
+        is_run: it runs, also if it has before.
+    """
     if is_run and module in sys.modules:
         return run_again(module, name, ())
-    return getattr(importlib.import_module(module), name, ())
+    found = importlib.import_module(module)
+    return found if name == WHOLE else getattr(found, name, ())
 
 
 def kept(found: Any) -> Any:
@@ -423,4 +429,4 @@ def loaded(name: Any) -> Any:
     """``package.loaded[name]`` of a file of the program; None if it was not loaded."""
     entry = _place(name, True) if isinstance(name, str) else None
     made = sys.modules.get(entry[0]) if entry else None
-    return None if entry is None or made is None else kept(getattr(made, entry[1], ()))
+    return None if entry is None or made is None else kept(returned_by(entry[0], entry[1]))

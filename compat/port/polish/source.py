@@ -141,6 +141,14 @@ class Source:
         token = self.comments.get(number)
         return text if token is None else text[: token.start[1]]
 
+    def edited(self, edits: Sequence[Edit]) -> str:
+        """Return the text with edits that do not overlap."""
+        parts, at = [], 0
+        for edit in sorted(edits, key=lambda e: (e.start, e.end)):
+            parts += [self.between(at, edit.start), edit.text]
+            at = edit.end
+        return "".join([*parts, self._bytes[at:].decode()])
+
     def line(self, number: int) -> int:
         """Return where a line begins."""
         return self._lines[number - 1]
@@ -176,8 +184,4 @@ def changed(text: str, rules: Sequence[Rule]) -> str:
                     taken += change
         if not taken:
             return text
-        parts, at = [], 0
-        for edit in sorted(taken, key=lambda e: (e.start, e.end)):
-            parts += [source.between(at, edit.start), edit.text]
-            at = edit.end
-        text = "".join([*parts, source.between(at, len(text.encode()))])
+        text = source.edited(taken)

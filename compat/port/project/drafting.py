@@ -29,7 +29,7 @@ class Converted:
     Attributes:
         in_lua: "file" where the whole file stays Lua, "data" where that is only a table.
         functions: the names of functions that stay Lua.
-        gives: the name under which the draft has what the file returns.
+        gives: the name under which the draft has what the file returns, or ``WHOLE``.
     """
 
     source: Path

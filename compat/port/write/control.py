@@ -345,7 +345,7 @@ def _file_result(node: s.Return, draft: Draft) -> None:
     only = node.values[0] if len(node.values) == 1 else None
     if isinstance(only, s.Name) and returned(draft.file) not in ("exports", None):
         draft.exports = name_of(only, draft)
-        if draft.types.clues.loads_by_name and draft.exports != "exports":
+        if draft.file in draft.types.clues.computed and draft.exports != "exports":
             draft.page.write(f"exports = {draft.exports}")
         return
     if node.values:

@@ -9,6 +9,7 @@ import sys
 from compat.lua_tables import attribute
 from compat.port.write.heads import IMPORTS
 
+WHOLE = "*"  # in place of a name: all that a file has
 # What drafts import, and Python's functions that they call.
 TAKEN = frozenset(
     (
