@@ -65,7 +65,7 @@ def results(known: Inference, node: s.Call) -> list[Type]:
         if Kind.CLASS in callee.atoms and (classes := known.classes_of(callee)):
             return joined(known, [construct(known, klass, all_given) for klass in classes])
         if known.makes_node(callee):
-            return given.of_object(callee, len(arguments))
+            return given.of_object(known.as_of_nn(callee), arguments)
         klass = known.seen_class(known.facts.get((known.file.path, node.start, node.end), []))
         if callee.signature is None and klass is not None:
             return construct(known, klass, all_given)

@@ -109,7 +109,7 @@ def known_count(known: Inference, node: s.Call) -> int | None:
         if event is not None:
             return event.count
         if known.makes_node(callee):
-            return results.count_of_object(callee, len(node.arguments))
+            return results.count_of_object(known.as_of_nn(callee), len(node.arguments))
         if callee.atoms & {Kind.CLASS, Kind.MODULE}:
             return 1
         signature = callee.signature

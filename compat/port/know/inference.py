@@ -101,6 +101,7 @@ class Inference:
     operator_of = values.operator_of
     is_layer = values.is_layer
     makes_node = values.makes_node
+    as_of_nn = values.as_of_nn
     results = calls.results
     all_results = calls.all_results
     call = calls.call

@@ -110,7 +110,10 @@ def _for_range(known: Inference, node: s.ForRange) -> None:
         known.counting.add(known.of(node.name.variable))
         return
     is_int = first.is_int and step.is_int
-    own = Type(Kind.INT if is_int else Kind.NUMBER)
+    signed = (p.operand if isinstance(p, s.Unary) else p for p in (node.first, node.step))
+    numbers = [n for n in map(s.constant, signed) if isinstance(n, float)]
+    is_part = any(number % 1 for number in numbers)  # -0.5
+    own = Type(Kind.INT if is_int else Kind.FLOAT if is_part else Kind.NUMBER)
     own.zero = first.zero or s.is_negative(node.first)
     known.join(known.of(node.name.variable), own)
 

@@ -330,6 +330,16 @@ def makes_node(known: Inference, called: Type) -> bool:
     return called.atoms - {Kind.NIL} == {Kind.MODULE} or known.is_layer(called.without(Kind.NIL))
 
 
+def as_of_nn(known: Inference, called: Type) -> Type:
+    """Return the type of a module with the names of the classes of nn that it derives from."""
+    if Kind.OBJECT not in called.atoms:
+        return called
+    made = called.joined(Type())
+    tops = (klass.top(known.classes) for klass in known.classes_of(called))
+    made.classes = {str(top.parent) for top in tops} | known.classes_of_others(called)
+    return made
+
+
 def _arithmetic(known: Inference, operator: str, left: Type, right: Type) -> Type:
     define = known.operator_of(operator, left, right)
     if define is not None:
@@ -370,6 +380,6 @@ def _arithmetic(known: Inference, operator: str, left: Type, right: Type) -> Typ
     if not left.atoms or not right.atoms:
         return Type()
     made = Type(Kind.NUMBER)
-    if any(Kind.TENSOR in k.atoms and not k.atoms & NUMBERS for k in (left, right)):
+    if any(Kind.TENSOR in k.atoms for k in (left, right)):
         made.join(tensor())
     return made

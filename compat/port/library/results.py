@@ -316,15 +316,17 @@ def passes_with_total(path: str) -> bool:
 CLASS_OF_NN = "a class"  # in the place of the class of an object
 
 
-def of_object(owner: Type, count: int) -> list[Type]:
-    """Return the types of the results of an object of compat's, called with ``count`` arguments.
+def of_object(owner: Type, arguments: list[Type]) -> list[Type]:
+    """Return the types of the results of an object of compat's that is called.
 
-    A criterion gives what both its passes give, all else a node of a graph.
+    A criterion gives what both its passes give, a module of a tensor its output, of all else a node
+    of a graph.
     """
     if owner.classes == {CLASS_OF_NN}:
         return [Type(Kind.MODULE)]
-    if count_of_object(owner, count) == 1:
-        return [type_named("node", [], False)]
+    if count_of_object(owner, len(arguments)) == 1:
+        is_output = bool(arguments) and arguments[0].is_tensor
+        return [nets.result(owner) if is_output else type_named("node", [], False)]
     if not owner.classes:
         return [Type()]
     return [Type(Kind.FLOAT), nets.result(owner)]

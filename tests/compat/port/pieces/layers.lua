@@ -1551,3 +1551,18 @@ local two, x = nn.LikeItsInputs(), {torch.ones(2), torch.zeros(2)}
 print(two:forward(x)[1])
 local g = two:backward(x, torch.ones(2))
 print(g[1][1], g[2][2])
+
+-- # objects of the program's layers and criterions that are called
+require 'nn'
+local C, parent = torch.class('nn.Twice', 'nn.Criterion')
+function C:updateOutput(input, target) self.output = 2 * (input - target):sum() return self.output end
+function C:updateGradInput(input, target) self.gradInput = input:clone():fill(2) return self.gradInput end
+local L, above = torch.class('nn.Plus', 'nn.Module')
+function L:updateOutput(input) self.output = input + 1 return self.output end
+local c, l, net, a = nn.Twice(), nn.Plus(), nn.Sequential():add(nn.Tanh()), torch.ones(2)
+print(c(a, l(a)), 'and')
+print(c(a, a))
+local loss, grad = c(a, torch.zeros(2))
+print(loss, grad, #{c(a, a)})
+print(l(a) * 2, net(torch.zeros(1))[1])
+print(nn.Tanh()(a))

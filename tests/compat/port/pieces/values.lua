@@ -2867,3 +2867,15 @@ local d = assert(loadstring('return ' .. s.d))()
 print(d.lr, d.mom[2], d.other)
 local sizes = loadstring('return ' .. '{10, ' .. n .. '}')()
 for i, size in ipairs(sizes) do print(i, size) end
+
+-- # sums of what may be a number or a tensor
+local function add(a, b) return a + b end
+print(add(1, 2), add(torch.ones(1), 1), add(torch.ones(1), torch.ones(1)), add('1', 2))
+local function mul(a, b) return a * b end
+print(mul(2, 3), mul(torch.ones(2, 2), torch.ones(2)), mul(torch.ones(2), 3))
+
+-- # entries under halves
+local t = {10, 20}
+for i = 2, 1, -0.5 do io.write(i, '=', tostring(t[i]), ' ') end
+for i = 0.5, 1.5 do io.write(i, '=', tostring(t[i]), ' ') end
+print()
