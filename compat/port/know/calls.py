@@ -32,7 +32,24 @@ def all_results(known: Inference, node: s.Node) -> list[Type]:
 
 
 def results(known: Inference, node: s.Call) -> list[Type]:
-    """Return the types of what a call gives; one at least, which is ``nil`` where there is none."""
+    """Return the types of what a call gives; one at least, which is ``nil`` where there is none.
+
+    A call that is part of another is looked at once for it, however often that asks.
+    """
+    if node in known.inner_calls:
+        return [*known.inner_calls[node]]
+    is_whole = not known.calls_around
+    known.calls_around += 1
+    try:
+        found = known.inner_calls[node] = _results(known, node)
+    finally:
+        known.calls_around -= 1
+        if is_whole:
+            known.inner_calls.clear()
+    return [*found]
+
+
+def _results(known: Inference, node: s.Call) -> list[Type]:
     arguments = [known.type(a) for a in node.arguments]
     all_given = _with_rest(known, node, arguments)
     owner = None if node.method is None else known.owner_of_method(node)  # once: it may be a chain
@@ -131,7 +148,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
             arguments[0].signature.calls.add(1)
         if node in known.clues.last_added and arguments and "nn.Sequential" in owner.classes:
             ends = nets.last_of(arguments[0])
-            known.join(known.type(chain_root(node)), ends)
+            if (net := known.stored(chain_root(node))) is not None:
+                known.join(net, ends)
             return [owner.joined(ends)]
         if node.method == "forward" and len(node.arguments) == 1:
             only = node.arguments[0]
@@ -351,6 +369,8 @@ def spread_out(known: Inference, node: s.Node) -> None:
         signatures = [f.gives for f in ([file] if file else known.files_like(node))]
     is_any = len({signature.count for signature in signatures}) > 1
     for signature in signatures:
+        if None in signature.by_node:  # Torch7's, which tells its results itself
+            continue
         known.changed |= not signature.spreads or is_any > signature.is_tried
         signature.spreads = True
         signature.is_tried |= is_any

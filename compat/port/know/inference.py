@@ -159,6 +159,8 @@ class Inference:
         self.told: set[causes.Cause] = {causes.OF_PACKAGE}
         self.nil_at_times: set[s.Vararg] = set()  # ``...`` that a function gives nil for
         self.returns: list[tuple[Signature, set[int]]] = []  # of the functions around
+        self.inner_calls: dict[s.Call, list[Type]] = {}  # of the call that is looked at
+        self.calls_around = 0
         self.given_owner: set[object] = set()  # f of ``x.f(x, …)``
         self.counting: set[Type] = set()  # of what loops count, from what is not yet known
         self.copied: set[Variable] = set()  # names and values of loops that copy entries

@@ -293,7 +293,8 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
     if made and path == "tonumber":
         made[0].zero = True
     if made and not known.is_settled and not all(kind.atoms for kind in arguments):
-        made[0].dims.discard(-1)  # parameters are known when their calls have been seen
+        if all(made[0] is not kind for kind in arguments):
+            made[0].dims.discard(-1)  # parameters are known when their calls have been seen
         if path in ("math.max", "math.min"):
             return [Type()]  # of ints it is one
     return made

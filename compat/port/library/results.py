@@ -154,7 +154,7 @@ def type_named(word: str, operands: list[Type], is_method: bool) -> Type:
     if word in _KINDS:
         made = Type(_KINDS[word])
         if word == "mask":
-            made.dims, made.thin, made.dtypes = first.dims or {-1}, first.thin, {"Byte"}
+            made.dims, made.thin, made.dtypes = {*first.dims} or {-1}, first.thin, {"Byte"}
         return made
     if "|" in word:
         for part in word.split("|"):

@@ -261,6 +261,8 @@ def test_a_table_of_a_net_beside_a_dict_of_the_program_is_not_known() -> None:
         "x = x:unfold(1, 1, 1) end\nprint(x)",
         "local f = os.tmpname()\nlocal t = {n = 1}\nfor i = 1, 2 do torch.save(f, t)\n"
         "local u = torch.load(f) u.next = t t = u end\nprint(t.next.n)",
+        "local x = torch.ones(2)\nlocal t = {x.new(2), x.new()}\nprint(#t)",
+        "local net = nn.Sequential():add(nn.Tanh()):add(nn.SplitTable(1))\nprint(net)",
     ],
 )
 def test_inference_ends_where_nothing_is_new(lua: str) -> None:
@@ -284,6 +286,9 @@ def test_long_chains_are_looked_at_once(draft: Callable[[str], str]) -> None:
     links = ".modules[1]" * 20
     made = draft(f"local net = nn.Sequential()\nprint(net{links}.weight, net{links}:size(1))")
     assert made.count("modules[0]") == 40
+    nested = "lib.Tanh()(" * 20 + "x" + ")" * 20
+    made = draft(f"local lib = require(arg[1])\nlocal x = nn.Identity()()\nprint({nested})")
+    assert made.count("Tanh") == 20
 
 
 def test_a_part_of_a_tensor_in_a_variable_has_no_mark(draft: Callable[[str], str]) -> None:
