@@ -432,7 +432,11 @@ def call(
         klass = next(filter(None, map(known.become.get, own)), None)
         if klass is not None and kind.only(Kind.TABLE) and kind.shape and not kind.shape.klass:
             known.make_object(kind.shape, klass)
-        if i < takes or kind.signature is None:
+        if (
+            i < takes
+            or kind.signature is None
+            or known.clues.forwarding.issuperset(signature.nodes)
+        ):
             known.join(signature.parameter(i), kind)
         else:  # one of ``...``, which are not one
             kind.signature.escapes = True

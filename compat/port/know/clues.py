@@ -38,6 +38,7 @@ class Clues:
             that may be past the end.
         followed: entries and results that have methods or entries.
         last_added: the last modules of nets.
+        forwarding: functions that give ``...`` on as the last arguments of calls.
         deep_copies: calls that copy a table with all in it, and the table.
         orders: permutations that are indices.
         firsts: the least that loops count; ``lasts``: and to. ``falling``: what they count down to
@@ -69,6 +70,7 @@ class Clues:
         self.passed_past: set[s.Node] = set()
         self.followed: set[s.Node] = set()
         self.last_added: set[s.Call] = set()
+        self.forwarding: set[s.Function] = set()
         self.deep_copies: dict[s.Node, s.Node] = {}
         self.orders: set[s.Call] = set()
         self.firsts: dict[Variable, int] = {}
@@ -103,6 +105,7 @@ class Clues:
         self.filled |= set(filled(block))
         self.followed |= set(shapes.followed(block))
         self.last_added |= shapes.last_added(block)
+        self.forwarding |= set(shapes.forwarding(block))
         self.passed_past |= set(shapes.passed_past(block))
         self.present |= present(block)
         self.given |= given(block)

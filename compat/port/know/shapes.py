@@ -420,6 +420,25 @@ def own_returns(node: s.Node) -> list[s.Return]:
     return [found for part in parts for found in own_returns(part)]
 
 
+def forwarding(block: s.Node) -> Iterator[s.Function]:
+    """Yield the functions that give ``...`` on as the last arguments of calls, and ask nothing more
+    of it.
+    """
+    for node in s.walk(block):
+        if isinstance(node, s.Function) and node.is_vararg and not _keeps_rest(node.body):
+            yield node
+
+
+def _keeps_rest(node: s.Node) -> bool:
+    """Return whether ``...`` is part of something else than the end of a call's arguments."""
+    if isinstance(node, s.Function):
+        return False
+    parts = list(node.children())
+    if isinstance(node, s.Call) and parts and isinstance(parts[-1], s.Vararg):
+        del parts[-1]
+    return any(isinstance(part, s.Vararg) or _keeps_rest(part) for part in parts)
+
+
 def chain_root(node: s.Node) -> s.Node:
     """Return what the methods of ``x:add(a):add(b)`` are called of."""
     while isinstance(node, s.Call) and node.method is not None:

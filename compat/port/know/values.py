@@ -380,6 +380,14 @@ def _arithmetic(known: Inference, operator: str, left: Type, right: Type) -> Typ
     if not left.atoms or not right.atoms:
         return Type()
     made = Type(Kind.NUMBER)
-    if any(Kind.TENSOR in k.atoms for k in (left, right)):
+    if any(map(_is_surely_tensor, (left, right))):
         made.join(tensor())
     return made
+
+
+def _is_surely_tensor(kind: Type) -> bool:
+    """Return whether what may be a tensor is one at times: it is no number, or it is known how many
+    dimensions it has.
+    """
+    is_made = not kind.open and bool(kind.dims) and -1 not in kind.dims
+    return Kind.TENSOR in kind.atoms and (is_made or not kind.atoms & NUMBERS)

@@ -1018,3 +1018,14 @@ local function sum(...)
 end
 print(sum(4), sum(1, 2, 3))
 print(table.unpack({1, 2}))
+
+-- # functions that are given on with all other arguments
+local Heap = {}
+Heap.__index = Heap
+setmetatable(Heap, {__call = function(class, ...) return class.new(...) end})
+function Heap.new(less) return setmetatable({less = less, items = {}}, Heap) end
+function Heap:first(a, b) return self.less(a, b) and a or b end
+local heap = Heap(function(x, y) return x[1] < y[1] or x[1] == y[1] and x.n > y.n end)
+print(heap:first({2, n = 1}, {1, n = 2}).n, heap:first({1, n = 1}, {1, n = 2}).n)
+local function again(n, ...) if n > 0 then return again(n - 1, ...) end return Heap.new(...) end
+print(again(2, function(x, y) return #x < #y end):first('aa', 'b'))
