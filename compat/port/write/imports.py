@@ -59,8 +59,22 @@ def _import(file: File, name: str, known_as: str) -> str:
     return text if name == known_as else f"{text} as {known_as}"
 
 
+def _is_there(text: str, draft: Draft) -> bool:
+    """Return whether a function has had an import wherever it has come to now."""
+    least = draft.page.indent
+    for line in reversed(draft.page.lines):
+        if line.indent < least and line.text.startswith(("def ", "class ")):
+            return False
+        least = min(least, line.indent)
+        if line.text == text and line.indent <= least:
+            return True
+    return False
+
+
 def _write_behind(text: str, draft: Draft) -> None:
     """Write an import; where another stands before it, ruff would sort both by their names."""
+    if _is_there(text, draft):
+        return
     lines = (line.text for line in reversed(draft.page.lines) if not line.text.startswith("#"))
     before = next(filter(None, lines), "")
     if before.startswith("from ") and before.split()[1].lower() > text.split()[1].lower():

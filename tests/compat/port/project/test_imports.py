@@ -81,6 +81,22 @@ def test_a_file_that_reads_what_is_set_before_is_loaded_there(
     assert (out / "models/a.py").is_file()
 
 
+def test_a_function_imports_a_file_once(agree: Callable[..., Path]) -> None:
+    main = """
+print('begin')
+local function later(n)
+   if n > 2 then return require('lazy').v end
+   local sum = require('lazy').v + n
+   if n > 1 then sum = sum + require('lazy').v end
+   return sum * require('lazy').v
+end
+print(later(1), later(2), later(3))
+"""
+    out = agree({"main.lua": main, "lazy.lua": "print('lazy')\nlocal M = {v = 3}\nreturn M"})
+    # for the first branch, which ends, and for all that comes behind it
+    assert (out / "main.py").read_text().count("from lazy import M") == 2
+
+
 EARLY = {
     "main.lua": "nets = {}\nrequire 'Layer'\nlocal m = require 'm'\nprint(m.a, nets.Layer():f())",
     "m.lua": """
