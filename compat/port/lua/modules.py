@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from compat import torch as torch7
+from compat.lua_tables import MixedTable, items
 from compat.port.lua.kinds import is_of_lua
 from compat.port.lua.objects import Object, ObjectClass
 from compat.port.lua.runtime import called, called_once, draft_runtime, function_of
@@ -271,12 +272,24 @@ def loadstring(names: dict[str, Any], *text: Any) -> Any:
 
 
 def evaluate(names: dict[str, Any], expression: Any) -> Any:
-    """``loadstring("return " .. expression)()``: its value; tables are lists and dicts.
+    """``loadstring("return " .. expression)()``: its value; tables are what they are in files that
+    are loaded, lists and dicts.
 
     Args:
         names: the ``globals()`` of the module whose variables it may name.
     """
-    return called_once(first(loadstring(names, f"return {text(expression)}")))
+    return _as_loaded(called_once(first(loadstring(names, f"return {text(expression)}"))))
+
+
+def _as_loaded(value: Any) -> Any:
+    """Return a table as ``t7.load(path, plain=True)`` gives it: a dict, if it is empty or has other
+    keys than 1…n.
+    """
+    if not isinstance(value, (list, dict)):
+        return value
+    entries = {key: _as_loaded(entry) for key, entry in items(value)}
+    is_list = isinstance(value, list) and not isinstance(value, MixedTable)
+    return list(entries.values()) if is_list and entries else entries
 
 
 def _tops(names: dict[str, Any]) -> list[dict[str, Any]]:

@@ -37,6 +37,8 @@ def without_classes(
     made = dict(texts)
     for module, klass in found.items():
         for other, text in made.items():
+            if other != module and f"from {module} import " not in text:
+                continue
             source = Source(text)
             is_own = other == module
             edits = _dissolved(source, klass) if is_own else _imported(source, module, klass)
@@ -72,14 +74,19 @@ class _Program:
         read = {node.id for node in source.all(ast.Name)} & {*dir(builtins)}
         if members & read or _are_hidden(source, name, members, own):
             return None
-        others = (other for other in self._sources if other != module)
+        others = [other for other in self._sources if other != module]
+        if any(map(_is_export, source.tree.body)) and not any(
+            any(_imports(self._sources[other], module, name)) for other in others
+        ):
+            return None  # nothing but computed names means it
         return name if all(self._takes(o, module, name, members) for o in others) else None
 
     def _takes(self, other: str, module: str, name: str, members: set[str]) -> bool:
         """Return whether a file takes no more than members of another one's class."""
         source = self._sources[other]
         loads = (call for call in source.all(ast.Call) if source.of(call.func) in _BY_NAME)
-        if any(module in map(ast.literal_eval, call.args[:1]) for call in loads):
+        names = (call.args[0] for call in loads)
+        if any(isinstance(name, ast.Constant) and name.value == module for name in names):
             return False
         bound = [word for word, _ in _bound(source, set())]
         return all(

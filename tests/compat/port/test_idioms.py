@@ -193,7 +193,7 @@ IDIOMS = [
     ("local a, b = ...", "a, b = lua.adjust((*sys.argv[1:],), 2)"),
     (
         "local x = torch.ones(4)\nlocal a, b = unpack(x:split(2))",
-        "x = torch.ones(4)\na, b = lua.unpack(list(x.split(2)), 1, 2)",
+        "x = torch.ones(4)\na, b = lua.adjust(x.split(2), 2)",
     ),
     (
         "local t = {1}\nlocal a, b = unpack(t)",

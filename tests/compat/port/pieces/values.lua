@@ -2879,3 +2879,10 @@ local t = {10, 20}
 for i = 2, 1, -0.5 do io.write(i, '=', tostring(t[i]), ' ') end
 for i = 0.5, 1.5 do io.write(i, '=', tostring(t[i]), ' ') end
 print()
+
+-- # evaluated texts that are tables with names, with both, and with nothing
+local b = loadstring('return ' .. tostring("{1, name = 'n', layers = {3, 4}, opt = {mom = 0.9}}"))()
+print(b.name, b[1], #b.layers, b.layers[2], b.opt.mom)
+local e = loadstring('return ' .. tostring('{}'))()
+e.x = 3
+print(e.x)
