@@ -17,6 +17,7 @@ from compat.port.know.inference import Inference
 from compat.port.know.naming import name_variables
 from compat.port.know.scopes import Scopes, Variable
 from compat.port.know.trace import Facts, traced
+from compat.port.polish.holders import without_holders
 from compat.port.polish.modules import without_classes
 from compat.port.project.drafting import Converted, Made, convert_file
 from compat.port.project.following import Program, follow, starts
@@ -88,12 +89,13 @@ def make(
         convert_file(file, types, shared, source, reasons[source.path])
         for file, source in zip(files, program.sources, strict=True)
     ]
-    texts, whole = without_classes(
-        {one.module: one.text for one in made}, {one.module: one.gives for one in made}
-    )
+    computed = {file.module for file in types.clues.computed}
+    texts = {one.module: one.text for one in made}
+    texts, gives = without_holders(texts, {one.module: one.gives for one in made}, computed)
+    texts, whole = without_classes(texts, gives)
     for one in made:
         one.text = texts[one.module]
-        one.gives = WHOLE if one.module in whole else one.gives
+        one.gives = WHOLE if one.module in whole else gives[one.module]
     own = {one.module.split(".")[0] for one in made} | {"shared"}
     for one in made:
         if one.is_script and "." in one.module and (one.in_lua or _imports(one.text, own)):

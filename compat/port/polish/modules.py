@@ -75,8 +75,8 @@ class _Program:
         if members & read or _are_hidden(source, name, members, own):
             return None
         others = [other for other in self._sources if other != module]
-        if any(map(_is_export, source.tree.body)) and not any(
-            any(_imports(self._sources[other], module, name)) for other in others
+        if any(map(is_export, source.tree.body)) and not any(
+            any(imports(self._sources[other], module, name)) for other in others
         ):
             return None  # nothing but computed names means it
         return name if all(self._takes(o, module, name, members) for o in others) else None
@@ -88,12 +88,12 @@ class _Program:
         names = (call.args[0] for call in loads)
         if any(isinstance(name, ast.Constant) and name.value == module for name in names):
             return False
-        bound = [word for word, _ in _bound(source, set())]
+        names_bound = [word for word, _ in bound(source, set())]
         return all(
-            bound.count(known_as) == 1
+            names_bound.count(known_as) == 1
             and known_as not in source.hidden | self._given_on(other)
             and _reads_members(source, known_as, members, [])
-            for known_as, _ in _imports(source, module, name)
+            for known_as, _ in imports(source, module, name)
         )
 
     def _given_on(self, module: str) -> set[str | None]:
@@ -140,26 +140,26 @@ def _are_hidden(source: Source, name: str, members: set[str], own: set[ast.AST])
     """Return whether something else has the name of a member in the file, or in a function that
     reads the member.
     """
-    bound: dict[str, set[ast.AST]] = defaultdict(set)
-    for word, scope in _bound(source, own):
-        bound[word].add(scope)
-    if any(source.tree in bound[member] for member in members):
+    scopes: dict[str, set[ast.AST]] = defaultdict(set)
+    for word, scope in bound(source, own):
+        scopes[word].add(scope)
+    if any(source.tree in scopes[member] for member in members):
         return True
     for use in (n for n in source.all(ast.Attribute) if source.of(n.value) == name):
         inside: ast.AST = use
         while inside is not source.tree:
             inside = source.scope(inside)
-            if inside in bound[use.attr]:
+            if inside in scopes[use.attr]:
                 return True
     return False
 
 
-def _is_export(node: ast.AST) -> bool:
+def is_export(node: ast.AST) -> bool:
     """Return whether a statement gives what others load by a computed name."""
     return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "exports"
 
 
-def _bound(source: Source, own: set[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
+def bound(source: Source, own: set[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
     """Yield the names that a file gives something, but for members themselves, and where they are
     known.
     """
@@ -184,7 +184,7 @@ def _reads_members(source: Source, name: str, members: set[str], block: Block) -
     block may set them.
     """
     uses = (source.parent(node) for node in source.all(ast.Name) if node.id == name)
-    uses = (use for use in uses if not (use in block and _is_export(use)))
+    uses = (use for use in uses if not (use in block and is_export(use)))
     return all(
         isinstance(use, ast.Attribute)
         and use.attr in members
@@ -193,7 +193,7 @@ def _reads_members(source: Source, name: str, members: set[str], block: Block) -
     )
 
 
-def _imports(source: Source, module: str, name: str) -> Iterator[tuple[str, ast.ImportFrom]]:
+def imports(source: Source, module: str, name: str) -> Iterator[tuple[str, ast.ImportFrom]]:
     """Yield the imports of a name, and the names that it then has."""
     for node in source.all(ast.ImportFrom):
         if node.module == module:
@@ -206,7 +206,7 @@ def _imported(source: Source, module: str, name: str) -> Change:
     begin = f"from {package} import {last}" if package else f"import {last}"
     return [
         source.replaced(node, begin if known_as == last else f"{begin} as {known_as}")
-        for known_as, node in _imports(source, module, name)
+        for known_as, node in imports(source, module, name)
     ]
 
 
@@ -234,7 +234,7 @@ def _dissolved(source: Source, name: str) -> Change:
     for node in source.all(ast.Attribute):
         if isinstance(node.value, ast.Name) and node.value.id == name:
             edits.append(Edit(source.start(node), source.start(node) + len(f"{name}."), ""))
-    for statement in filter(_is_export, source.tree.body):
+    for statement in filter(is_export, source.tree.body):
         first = source.line(klass.lineno)
         edits.append(source.replaced(statement, "exports = sys.modules[__name__]"))
         edits.append(Edit(first, first, "import sys\n"))

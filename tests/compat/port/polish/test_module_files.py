@@ -138,3 +138,67 @@ def test_a_file_that_a_computed_name_may_mean_gives_its_module(tmp_path: Path) -
     assert printed == "2\t3\t5\n6\n"
     assert "exports" not in own
     assert "from parts import b" in main
+
+
+LOADER = """
+local M = {}
+local Loader, parent = torch.class('app.Loader', M)
+function Loader.create(n) return M.Loader(n) end
+function Loader:__init(n) self.n = n end
+function Loader:size() return self.n end
+return M.Loader
+"""
+
+
+def test_a_table_that_holds_a_class_alone_goes(tmp_path: Path) -> None:
+    texts = {
+        "main.lua": "require 'torch'\nlocal Loader = require 'm'\n"
+        "print(Loader.create(3):size(), Loader(4):size(), torch.type(Loader(1)))\n",
+        "m.lua": LOADER,
+    }
+    main, own, printed = drafted(texts, tmp_path)
+    assert printed == "3\t4\tapp.Loader\n"
+    assert "\nfrom m import Loader\n" in main
+    assert "return Loader(n)" in own
+    assert "M" not in own.split()
+    assert "exports" not in own
+
+
+@pytest.mark.parametrize(
+    ("rest", "use", "printed"),
+    [
+        pytest.param("M.size = 3\nreturn M", "m.Loader(m.size):size()", "3\n", id="more in it"),
+        pytest.param(
+            "function M.make() return M.Loader(7) end\nreturn M",
+            "m.make():size()",
+            "7\n",
+            id="given",
+        ),
+        pytest.param(
+            "local n = 0\nfor k in pairs(M) do n = n + 1 end\nreturn n", "m", "1\n", id="counted"
+        ),
+        pytest.param(
+            "local function f(Loader) return M.Loader(Loader):size() end\nreturn f(6)",
+            "m",
+            "6\n",
+            id="a parameter has the name",
+        ),
+    ],
+)
+def test_other_tables_with_a_class_stay(rest: str, use: str, printed: str, tmp_path: Path) -> None:
+    texts = {
+        "main.lua": f"require 'torch'\nlocal m = require 'm'\nprint({use})\n",
+        "m.lua": LOADER.replace("return M.Loader", rest),
+    }
+    assert drafted(texts, tmp_path)[2] == printed
+
+
+def test_a_file_of_a_class_may_be_meant_by_a_computed_name(tmp_path: Path) -> None:
+    texts = {
+        "main.lua": "require 'torch'\nlocal A = require 'm'\n"
+        "local B = require(arg[1] or 'm')\nprint(A(1):size(), B(2):size())\n",
+        "m.lua": LOADER,
+    }
+    _, own, printed = drafted(texts, tmp_path)
+    assert printed == "1\t2\n"
+    assert "exports = Loader" in own
