@@ -403,15 +403,14 @@ def _find_draft(name: str, is_required: bool) -> Any:
 
 
 def returned_by(module: str, name: str, is_run: bool = False) -> Any:
-    """Return what the draft of a Lua file returns; under ``WHOLE`` that is the module itself.
+    """Return what the draft of a Lua file returns.
 
     Args:
         is_run: it runs, also if it has before.
     """
     if is_run and module in sys.modules:
         return run_again(module, name, ())
-    found = importlib.import_module(module)
-    return found if name == WHOLE else getattr(found, name, ())
+    return _result(importlib.import_module(module), module, name, ())
 
 
 def kept(found: Any) -> Any:
@@ -435,7 +434,13 @@ def run_again(module: str, name: str = "exports", missing: Any = None) -> Any:
     assert spec is not None and spec.loader is not None
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
-    return getattr(made, name, missing)
+    return _result(made, module, name, missing)
+
+
+def _result(made: types.ModuleType, module: str, name: str, missing: Any) -> Any:
+    known = _manifest()
+    is_whole = known is not None and [module, WHOLE] in known[1]["names"].values()
+    return made if is_whole else getattr(made, name, missing)
 
 
 def loaded(name: Any) -> Any:
