@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from compat.port.know.file_names import required
 from compat.port.know.files import File
 from compat.port.know.loading import only_defines
-from compat.port.know.scopes import RUN
+from compat.port.know.scopes import RUN, Variable
 from compat.port.know.shapes import own_returns
 from compat.port.know.types import Kind
 from compat.port.read import syntax as s
@@ -30,6 +32,8 @@ def import_as(node: s.Local, draft: Draft) -> bool:
     if len(variable.writes) != 1 or _runs_again(call, draft):
         return False
     if draft.scope is draft.file.scopes.file:
+        if _is_other_before(variable, file, draft):
+            return False
         bring(file, result, str(variable.python), draft)
     elif _is_at_top(file, draft):
         return False
@@ -37,6 +41,14 @@ def import_as(node: s.Local, draft: Draft) -> bool:
         first_nn(_nn_of(file, draft, {draft.file}), draft)
         _write_behind(_import(file, result, str(variable.python)), draft)
     return True
+
+
+def _is_other_before(variable: Variable, file: File, draft: Draft) -> bool:
+    """Return whether the name of a variable of the file stands for something else, too."""
+    others = [v for v in draft.file.scopes.file.variables if v.python == variable.python]
+    sources = draft.types.clues.sources
+    values = [value for v in others if v is not variable for value in sources.get(v, [None])]
+    return any(not isinstance(v, s.Call) or draft.types.file_of(v) is not file for v in values)
 
 
 def bring(file: File, name: str, known_as: str, draft: Draft) -> None:
@@ -60,14 +72,19 @@ def _import(file: File, name: str, known_as: str) -> str:
 
 
 def _is_there(text: str, draft: Draft) -> bool:
-    """Return whether a function has had an import wherever it has come to now."""
-    least = draft.page.indent
+    """Return whether a function has had an import wherever it has come to now, and the name has
+    become nothing else since.
+    """
+    least, name = draft.page.indent, text.split()[-1]
+    other = re.compile(rf"(?<![.\w]){name}\b(?![.(\[])|def {name}\b")
     for line in reversed(draft.page.lines):
         if line.indent < least and line.text.startswith(("def ", "class ")):
             return False
         least = min(least, line.indent)
         if line.text == text and line.indent <= least:
             return True
+        if line.text != text and other.search(line.text):
+            return False
     return False
 
 

@@ -97,6 +97,31 @@ print(later(1), later(2), later(3))
     assert (out / "main.py").read_text().count("from lazy import M") == 2
 
 
+def test_a_name_that_has_become_another_thing_is_imported_again(
+    agree: Callable[..., Path],
+) -> None:
+    main = """
+local function f(k)
+  local m = require 'm'
+  k = m.f(k)
+  local m = 5
+  k = k + m
+  local m = require 'm'
+  for _, m in ipairs({1, 2}) do k = k + m end
+  local m = require 'm'
+  return m.f(k)
+end
+print(f(1))
+local m = require 'm'
+print(m.f(2))
+m = nil
+local m = require 'm'
+print(m.f(3))
+"""
+    own = "print('load m')\nlocal M = {}\nfunction M.f(x) return x + 1 end\nreturn M"
+    agree({"main.lua": main, "m.lua": own})
+
+
 EARLY = {
     "main.lua": "nets = {}\nrequire 'Layer'\nlocal m = require 'm'\nprint(m.a, nets.Layer():f())",
     "m.lua": """
