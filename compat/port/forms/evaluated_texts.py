@@ -16,11 +16,23 @@ def evaluate_texts(block: s.Block) -> None:
     """Write them so."""
     for inner in [node for node in s.walk(block) if isinstance(node, s.Block)]:
         inner.statements[:] = [_assignment(node) or node for node in inner.statements]
+    several = {node for part in s.walk(block) for node in _several(part)}
     for node in s.walk(block):
-        text = _run_text(node)
+        text = _run_text(node) if node not in several else None
         if isinstance(node, s.Call) and text is not None and _begin(text).strip() == "return":
             node.function, node.arguments = s.Name(EVALUATE), [text.right]
             s.put_at(node.function, node)
+
+
+def _several(node: s.Node) -> list[s.Node]:
+    """Return the expression whose values all count: a text may give more than one."""
+    if isinstance(node, (s.Local, s.Assign)):
+        return node.values[-1:] if len(node.targets) > len(node.values) else []
+    if isinstance(node, s.Call):
+        return node.arguments[-1:]
+    if isinstance(node, s.Table):
+        return [field.value for field in node.fields[-1:] if field.key is None]
+    return node.values[-1:] if isinstance(node, (s.Return, s.ForEach)) else []
 
 
 def _assignment(node: s.Statement) -> s.Assign | None:

@@ -15,8 +15,8 @@ from compat.port.read import syntax as s
 if TYPE_CHECKING:
     from compat.port.know.inference import Inference
 
-# What later Lua has in a package: ``local unpack = unpack or table.unpack``.
 _LOADERS = ("require", "loadstring", EVALUATE)
+# What later Lua has in a package: ``local unpack = unpack or table.unpack``.
 _OF_LUA_51 = {"unpack", "loadstring"}
 # Packages that are one function, and functions that belong to no package.
 FUNCTIONS = {

@@ -45,12 +45,24 @@ def load(node: s.Call, draft: Draft) -> Code | None:
     klass = next(filter(None, map(draft.types.become.get, targets)), None)
     if klass is not None:  # as setmetatable says later
         return code.call("lua.instance", made, class_name(klass, draft))
-    seen: set[int] = set()
-    grown = [p for one in (kind, *map(draft.types.of, targets)) for p in _grown(one, "", seen)]
-    if grown:
-        made = code.call("lua.lists_in", made, *map(code.string, grown))
+    made = _with_lists(made, node, draft)
     is_given = is_given or any(_has_own_meta(draft.types.of(v), set()) for v in targets)
     return code.call("lua.with_metatables", made) if is_given else made
+
+
+def evaluate(node: s.Call, draft: Draft) -> Code | None:
+    """``loadstring("return " .. text)()``: tables are what they are in files."""
+    made = code.call("lua.evaluate", "globals()", draft.value(node.arguments[0]))
+    return _with_lists(made, node, draft)
+
+
+def _with_lists(made: Code, node: s.Call, draft: Draft) -> Code:
+    """Return what is loaded, where lists that get more entries are lists though they are empty."""
+    targets = [target for target, value in sources(draft.file.block) if value is node]
+    seen: set[int] = set()
+    kinds = (draft.types.type(node), *map(draft.types.of, targets))
+    grown = [path for one in kinds for path in _grown(one, "", seen)]
+    return code.call("lua.lists_in", made, *map(code.string, grown)) if grown else made
 
 
 def _grown(kind: Type, path: str, seen: set[int]) -> Iterator[str]:

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import replace
 
+from compat.port.know.scopes import EVALUATE
 from compat.port.know.types import Kind
 from compat.port.library import errors, files, packages, printing, results, rules, strings, values
 from compat.port.library.lua_functions import FUNCTIONS
@@ -46,6 +47,7 @@ _SPECIAL: dict[str, Callable[[s.Call, Draft], Code | None]] = {
     "paths.basename": files.basename,
     "sys.fpath": files.fpath,
     "torch.load": files.load,
+    EVALUATE: files.evaluate,
     "torch.save": files.save,
     "setmetatable": files.setmetatable,
 }

@@ -278,7 +278,8 @@ def evaluate(names: dict[str, Any], expression: Any) -> Any:
     Args:
         names: the ``globals()`` of the module whose variables it may name.
     """
-    return _as_loaded(called_once(first(loadstring(names, f"return {text(expression)}"))))
+    found = called_once(first(loadstring(names, f"return {text(expression)}")))
+    return _as_loaded(found) if "{" in text(expression) else found  # which was there before
 
 
 def _as_loaded(value: Any) -> Any:

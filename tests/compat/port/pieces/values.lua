@@ -2886,3 +2886,15 @@ print(b.name, b[1], #b.layers, b.layers[2], b.opt.mom)
 local e = loadstring('return ' .. tostring('{}'))()
 e.x = 3
 print(e.x)
+
+-- # texts that give several values, name tables that are there, and lists that grow
+shelf = {list = {1, 2}, x = 1}
+local a, b = loadstring('return ' .. tostring('1, 2'))()
+print(a, b)
+print(loadstring('return ' .. tostring('3, 4'))())
+local t = loadstring('return ' .. tostring('shelf'))()
+t.x = 5
+print(shelf.x)
+local e = loadstring('return ' .. tostring('{}'))()
+e[#e + 1] = 4
+print(#e)
