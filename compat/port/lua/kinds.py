@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -34,7 +35,7 @@ def type(value: Any, *_: Any) -> str:
     if isinstance(value, Original):
         return str(function_of("type")(value))
     name = typename(value)
-    if is_of_lua(value) or isinstance(value, (Package, dict)):
+    if is_of_lua(value) or isinstance(value, (Package, dict, ModuleType)):
         return "table"
     if isinstance(value, Object) or name is not None:
         return "userdata" if name is not None and name.endswith("Storage") else "table"
@@ -45,8 +46,9 @@ def type(value: Any, *_: Any) -> str:
 
 def typename(value: Any) -> str | None:
     """``torch.typename``."""
-    if isinstance(value, _type) and issubclass(value, Object):
-        return None  # the class is a table
+    is_class = isinstance(value, _type) and issubclass(value, Object)
+    if is_class or isinstance(value, ModuleType):
+        return None  # it is a table
     if isinstance(value, torch.Tensor) and value.dtype == torch.bool:
         return "torch.ByteTensor"
     if isinstance(value, torch.Tensor):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import torch
@@ -430,6 +430,9 @@ def pairs(t: Any) -> Steps:
         found = [
             (field(lua), getattr(t, n)) for lua, n in names if n in METAMETHODS or n[:2] != "__"
         ]
+    elif isinstance(t, ModuleType):
+        public = [n for n, v in vars(t).items() if n[0] != "_" and not isinstance(v, ModuleType)]
+        found = [(field(name), getattr(t, name)) for name in getattr(t, "__all__", public)]
     elif hasattr(t, "t7_fields") and not isinstance(t, Object):
         found = list(t.t7_fields().items())
     else:

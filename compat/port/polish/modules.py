@@ -234,7 +234,9 @@ def _dissolved(source: Source, name: str) -> Change:
     for node in source.all(ast.Attribute):
         if isinstance(node.value, ast.Name) and node.value.id == name:
             edits.append(Edit(source.start(node), source.start(node) + len(f"{name}."), ""))
-    edits += map(source.removed, filter(is_export, source.tree.body))
+    names = sorted(_members(source, klass))
+    for statement in filter(is_export, source.tree.body):  # somebody may go through them
+        edits.append(source.replaced(statement, f"__all__ = {names}"))
     if sum(node.id == "lua" for node in source.all(ast.Name)) == 1:  # its base class
         imports = (node for node in source.tree.body if isinstance(node, ast.ImportFrom))
         edits += [source.removed(n) for n in imports if source.of(n) == _OF_LUA]

@@ -140,6 +140,28 @@ def test_a_file_that_a_computed_name_may_mean_gives_its_module(tmp_path: Path) -
     assert "from parts import b" in main
 
 
+def test_a_module_is_a_table_of_its_members(tmp_path: Path) -> None:
+    texts = {
+        "main.lua": "local m = require 'm'\nlocal other = require(arg[1] or 'm')\n"
+        "local names = {}\nfor k, v in pairs(other) do names[#names + 1] = k .. type(v) end\n"
+        "table.sort(names)\n"
+        "print(m.twice(1), type(other), type(string), table.concat(names, ' '))\n",
+        "m.lua": "local paths = require 'paths'\nlocal function own() end\n"
+        f"{M}M.size = 2\nreturn M\n",
+    }
+    _, own, printed = drafted(texts, tmp_path)
+    assert printed == "2\ttable\ttable\tfourfunction sizenumber twicefunction\n"
+    assert '__all__ = ["four", "size", "twice"]' in own
+
+
+def test_packages_are_tables() -> None:
+    from compat import nn
+    from compat.port import lua
+
+    assert (lua.type(nn), lua.type_name(nn), lua.typename(nn)) == ("table", "table", None)
+    assert dict(lua.pairs(nn))["Linear"] is nn.Linear
+
+
 LOADER = """
 local M = {}
 local Loader, parent = torch.class('app.Loader', M)
