@@ -9,15 +9,15 @@ from __future__ import annotations
 import ast
 import builtins
 import textwrap
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Set
 
 from compat.port.polish.source import Block, Change, Edit, Source
 
 # What gives Lua what files give, or takes all names of a file.
 _BY_NAME = {"importlib.import_module", "lua.run_again"}
 _OF_LUA = "from compat.port import lua"
-_IN_LUA = {"function", "load", "loadfile", "loadstring", "main", "module", "variables"}
+_IN_LUA = {"function", "load", "loadfile", "loadstring", "main", "module", "variable", "variables"}
 
 
 def without_classes(
@@ -88,13 +88,33 @@ class _Program:
         names = (call.args[0] for call in loads)
         if any(isinstance(name, ast.Constant) and name.value == module for name in names):
             return False
-        names_bound = [word for word, _ in bound(source, set())]
-        return all(
-            names_bound.count(known_as) == 1
-            and known_as not in source.hidden | self._given_on(other)
-            and _reads_members(source, known_as, members, [])
-            for known_as, _ in imports(source, module, name)
-        )
+        words = Counter(word for word, _ in bound(source, set()))
+        own = [known_as for known_as, _ in imports(source, module, name)]
+        copies: set[ast.AST] = set()
+        for known_as in own:
+            for copy in (n for n in source.all(ast.Assign) if source.of(n.value) == known_as):
+                copies |= {copy.value, *copy.targets}
+                own += [one.id for one in copy.targets if isinstance(one, ast.Name)]
+                others = [one for one in copy.targets if not isinstance(one, ast.Name)]
+                if not all(self._share_members(source.of(one), members) for one in others):
+                    return False
+            if words[known_as] != 1 or known_as in source.hidden | self._given_on(other):
+                return False
+            if not _reads_members(source, known_as, members, [], copies):
+                return False
+        return True
+
+    def _share_members(self, path: str, members: set[str]) -> bool:
+        """Return whether a global variable is set once, and all files read only members of it."""
+        places = [
+            (source, node)
+            for source in self._sources.values()
+            for node in source.all(ast.Attribute)
+            if source.of(node) == path
+        ]
+        reads = [source.parent(n) for source, n in places if isinstance(n.ctx, ast.Load)]
+        is_one = path.startswith("shared.") and len(places) == len(reads) + 1
+        return is_one and all(_is_read(use, members) for use in reads)
 
     def _given_on(self, module: str) -> set[str | None]:
         """Return the names of a file that others import."""
@@ -179,16 +199,26 @@ def bound(source: Source, own: set[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
             yield from ((word, source.tree) for word in node.names)
 
 
-def _reads_members(source: Source, name: str, members: set[str], block: Block) -> bool:
-    """Return whether a file does no more with a name than read what these are; statements of a
-    block may set them.
+def _is_read(node: ast.AST, members: set[str]) -> bool:
+    if not isinstance(node, ast.Attribute):
+        return False
+    return node.attr in members and isinstance(node.ctx, ast.Load)
+
+
+def _reads_members(
+    source: Source, name: str, members: set[str], block: Block, copies: Set[ast.AST] = frozenset()
+) -> bool:
+    """Return whether a file does no more with a name than read what these are.
+
+    Args:
+        block: statements that may set them.
+        copies: where it gets other names.
     """
-    uses = (source.parent(node) for node in source.all(ast.Name) if node.id == name)
-    uses = (use for use in uses if not (use in block and is_export(use)))
+    names = (n for n in source.all(ast.Name) if n.id == name and n not in copies)
+    uses = (use for use in map(source.parent, names) if not (use in block and is_export(use)))
     return all(
-        isinstance(use, ast.Attribute)
-        and use.attr in members
-        and (isinstance(use.ctx, ast.Load) or source.parent(use) in block)
+        _is_read(use, members)
+        or (isinstance(use, ast.Attribute) and use.attr in members and source.parent(use) in block)
         for use in uses
     )
 

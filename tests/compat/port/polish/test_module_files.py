@@ -60,6 +60,20 @@ def test_a_module_in_a_folder_is_imported_from_it(tmp_path: Path) -> None:
     assert printed == "a    x    !\n\t2\n"
 
 
+def test_a_module_may_have_further_names(tmp_path: Path) -> None:
+    texts = {
+        "main.lua": "util = require 'm'\nlocal part = require 'part'\n"
+        "print(util.twice(1), part())\n",
+        "part.lua": "return function()\n  local m = require 'm'\n"
+        "  return m.four(1) + util.twice(5)\nend\n",
+        "m.lua": f"{M}return M\n",
+    }
+    main, own, printed = drafted(texts, tmp_path)
+    assert printed == "2\t14\n"
+    assert "class" not in own
+    assert "shared.util = " in main
+
+
 @pytest.mark.parametrize(
     ("main", "own", "printed"),
     [
@@ -101,6 +115,20 @@ def test_a_module_in_a_folder_is_imported_from_it(tmp_path: Path) -> None:
             "function M:get() return self.v end\nreturn M\n",
             "5\n",
             id="it has objects",
+        ),
+        pytest.param(
+            "util = require 'm'\nutil.more = function(x) return x + 1 end\n"
+            "print(util.more(1), require('m').more(2))\n",
+            f"{M}return M\n",
+            "2\t3\n",
+            id="a field of another name is set",
+        ),
+        pytest.param(
+            "local m = require 'm'\nlocal other = m\nother = {twice = function() return 1 end}\n"
+            "print(m.twice(1), other.twice(1))\n",
+            f"{M}return M\n",
+            "2\t1\n",
+            id="another name becomes something else",
         ),
         pytest.param(
             "local m = require 'm'\nlocal t = {m}\nprint(t[1].twice(4))\n",
