@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Set
 
 from compat.port.polish.source import Block, Change, Edit, Source
 
-# What gives Lua what files give, or takes all names of a file.
 _BY_NAME = {"importlib.import_module", "lua.run_again"}
 _OF_LUA = "from compat.port import lua"
+# What gives Lua what files give, or takes all names of a file.
 _IN_LUA = {"function", "load", "loadfile", "loadstring", "main", "module", "variable", "variables"}
 
 

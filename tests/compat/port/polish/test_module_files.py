@@ -75,6 +75,23 @@ def test_a_module_may_have_further_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "part",
+    ["util.more = function(x) return 3 end", "local n = 0 for k in pairs(util) do n = n + 1 end"],
+)
+def test_a_global_table_that_another_file_changes_or_walks_stays_a_class(
+    part: str, tmp_path: Path
+) -> None:
+    texts = {
+        "main.lua": "util = require 'm'\nlocal part = require 'part'\nprint(part())\n",
+        "part.lua": f"return function()\n  {part}\n  return util.twice(5)\nend\n",
+        "m.lua": f"{M}return M\n",
+    }
+    _, own, printed = drafted(texts, tmp_path)
+    assert printed == "10\n"
+    assert "class M(lua.Object):" in own or "M = {" in own
+
+
+@pytest.mark.parametrize(
     ("main", "own", "printed"),
     [
         pytest.param(
