@@ -22,7 +22,6 @@ from compat.port.polish.modules import without_classes
 from compat.port.project.drafting import Converted, Made, convert_file
 from compat.port.project.following import Program, follow, starts
 from compat.port.project.modules import module_names
-from compat.port.project.places import loads
 from compat.port.project.sources import LONGEST, Source
 from compat.port.read.parser import parse
 from compat.port.read.syntax import PortError
@@ -197,7 +196,7 @@ def _scripts(program: Program) -> set[int]:
     """
     sources = program.sources
     first = {0} if program.starting else set()
-    if any(load.is_open for source in sources for load in loads(source.block)):
+    if any(source.loads_any for source in sources):
         return first
     return {*first, *(n for n, one in enumerate(sources[: program.named]) if starts(one, sources))}
 

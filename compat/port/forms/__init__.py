@@ -14,6 +14,7 @@ from compat.port.forms.metatables import use_own_metatables
 from compat.port.forms.renewed import renew
 from compat.port.forms.required_values import require_values
 from compat.port.forms.run_files import run_files
+from compat.port.forms.settings import use_settings
 from compat.port.forms.singletons import find_singletons
 from compat.port.forms.tensor_methods import use_functions
 from compat.port.read import syntax as s
@@ -34,6 +35,7 @@ def write_in_fewer_forms(
         leave_out_functions(block)
         use_pairs(block)
         evaluate_texts(block)
+        use_settings(block)
         name_getters(block)
         require_values(block)
         renew(block)

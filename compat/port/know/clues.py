@@ -14,6 +14,7 @@ from compat.port.know.files import File
 from compat.port.know.narrowing import Test, behind_tests, filled, given, narrowed, present
 from compat.port.know.permutations import orders
 from compat.port.know.scopes import Variable
+from compat.port.know.set_fields import set_before
 from compat.port.know.types import Kind
 from compat.port.library import nets
 from compat.port.read import syntax as s
@@ -36,6 +37,7 @@ class Clues:
         appended: keys that a loop fills a new table with; ``begun_late``: not the first one first.
         filled: calls of functions of lists, where the length was looked at; ``passed_past``: keys
             that may be past the end.
+        set_before: the keys of fields that are there, as they have been set or tested.
         followed: entries and results that have methods or entries.
         last_added: the last modules of nets.
         forwarding: functions that give ``...`` on as the last arguments of calls.
@@ -83,6 +85,7 @@ class Clues:
         self.given_names = {name for block in blocks for name in shapes.given_names(block)}
         made = (n for block in blocks for n in s.walk(block) if isinstance(n, s.Table))
         self.made_names = {s.constant(field.key) for table in made for field in table.fields}
+        self.set_before = set(set_before(files))
         self.computed = computed(files)
         self.of_no_name = of_no_name(files)
         self.loads_files = self.may_be_float = self.makes_other_ranks = False

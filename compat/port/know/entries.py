@@ -395,7 +395,8 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
         found = shape.name(name)
         is_deleted = shape.is_options and Kind.NIL in shape.items.atoms
         is_never_set = known.is_settled and bool(shape.made) and not found.atoms
-        if name in shape.at_times - shape.always or is_deleted or is_never_set:
+        is_there = known.holds(shape, key)
+        if (name in shape.at_times and not is_there) or is_deleted or is_never_set:
             found = found.joined(Type())
             found.lacking = True
         is_fixed = shape.is_options or shape.klass is not None
@@ -407,7 +408,7 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
         if not own or (others and not own & others):  # it gets other things, too
             found = found.joined(shape.items)
         found = found.joined(Type())
-        found.lacking |= name not in shape.always
+        found.lacking |= not is_there or shape.items.may_be_nil
         return found
     if kind.is_number and not isinstance(key, s.Constant):
         shape.uses.add("by number")
@@ -423,8 +424,22 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
     return found
 
 
+def holds(known: Inference, shape: Table, key: s.Node) -> bool:
+    """Return whether a table has an entry where it is read."""
+    return s.constant(key) in shape.always or is_set_before(known, shape, key)
+
+
+def is_set_before(known: Inference, shape: Table, key: s.Node) -> bool:
+    """Return whether a statement or test before tells that there is an entry, and nobody takes
+    such away.
+    """
+    return key in known.clues.set_before and "deleted" not in shape.uses
+
+
 def _may_miss(known: Inference, shape: Table, key: s.Node) -> bool:
     """Return whether there may be nothing under a key that is no name."""
+    if known.holds(shape, key):
+        return False
     if known.may_be_outside(key) and not shape.has(s.constant(key)):
         return True
     is_computed = shape.is_dict and not isinstance(key, s.Constant) and bool(shape.made)

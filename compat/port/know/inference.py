@@ -89,6 +89,8 @@ class Inference:
     is_constructor = entries.is_constructor
     may_be_outside = entries.may_be_outside
     is_past = entries.is_past
+    holds = entries.holds
+    is_set_before = entries.is_set_before
     type = values.type_of
     owner = values.owner
     indexed = values.indexed

@@ -65,8 +65,8 @@ def behind_tests(block: s.Block) -> dict[s.Node, Kind]:
     kind, which another time they may not be.
     """
     found: dict[s.Node, Kind] = {}
-    for condition, part in _guarded(block, after=False):
-        for subject, answer in filter(None, map(_tested, _true(condition))):
+    for condition, part in guarded(block, after=False):
+        for subject, answer in filter(None, map(_tested, true_parts(condition))):
             own = s.describe(subject)
             alike = (n for n in s.walk(part) if isinstance(n, (s.Name, s.Index)))
             found |= {n: answer for n in alike if "…" not in own and s.describe(n) == own}
@@ -82,8 +82,8 @@ def narrowed(
     tests: dict[s.Name, list[Test]] = {}
     lengths: dict[s.Name, int] = {}
     ranks: dict[s.Name, int] = {}
-    for condition, part in _guarded(block):
-        for node in _true(condition):
+    for condition, part in guarded(block):
+        for node in true_parts(condition):
             if (found := _answered(node)) is not None:
                 for read in _reads(found[0].variable, part):
                     tests.setdefault(read, []).append(found[1])
@@ -122,7 +122,7 @@ def _settled(node: s.Statement) -> Iterator[tuple[s.Name, Test]]:
     """Yield what is left of variables behind ``if type(x) == 'table' then x = #x end``."""
     clauses = node.clauses if isinstance(node, s.If) else []
     for number, (condition, _) in enumerate(clauses):
-        opposite = [] if condition is None else _true(s.Unary("not", condition))
+        opposite = [] if condition is None else true_parts(s.Unary("not", condition))
         for name, test in filter(None, map(_answered, opposite)):
             ending = [body for _, body in clauses if may_end(body)]
             put = [found for body in ending if (found := _put(name.variable, body)) is not None]
@@ -144,8 +144,8 @@ def _put(variable: Variable, block: s.Block) -> list[s.Node] | None:
 def present(block: s.Block) -> set[s.Name]:
     """Return the places that a variable is read at behind ``if x`` and ``x ~= nil``."""
     found: set[s.Name] = set()
-    for condition, part in _guarded(block):
-        for test in _true(condition):
+    for condition, part in guarded(block):
+        for test in true_parts(condition):
             if isinstance(test, s.Binary) and test.operator == "~=":
                 test = test.left if s.is_nil(test.right) else test
             if isinstance(test, s.Name):
@@ -261,7 +261,7 @@ def _measured_lists(node: s.Node) -> Iterator[s.Node]:
             yield part.arguments[0]
 
 
-def _guarded(block: s.Block, after: bool = True) -> Iterator[tuple[s.Node, s.Node]]:
+def guarded(block: s.Block, after: bool = True) -> Iterator[tuple[s.Node, s.Node]]:
     """Yield conditions, and the parts of the source that are reached only where they are true;
     ``after``: those behind ``assert(x)``, too.
     """
@@ -294,13 +294,13 @@ def _required(node: s.Statement) -> Iterator[s.Node]:
         yield s.Unary("not", condition)
 
 
-def _true(node: s.Node, is_true: bool = True) -> Iterator[s.Node]:
+def true_parts(node: s.Node, is_true: bool = True) -> Iterator[s.Node]:
     """Yield the parts of a condition that are all true where it is, or where it is not."""
     if isinstance(node, s.Unary) and node.operator == "not":
-        yield from _true(node.operand, not is_true)
+        yield from true_parts(node.operand, not is_true)
     elif isinstance(node, s.Binary) and node.operator == ("and" if is_true else "or"):
-        yield from _true(node.left, is_true)
-        yield from _true(node.right, is_true)
+        yield from true_parts(node.left, is_true)
+        yield from true_parts(node.right, is_true)
     elif is_true:
         yield node
     elif isinstance(node, s.Binary) and node.operator in _OPPOSITES:

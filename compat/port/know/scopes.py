@@ -21,7 +21,9 @@ SILENT = {"pl", "env", "trepl", "nnx", "lfs", "dok", "totem", "torchx"}
 # Functions that load a file.
 LOADERS = {"require", "dofile", "paths.dofile", "include", "torch.include"}
 RUN = {"dofile", "paths.dofile"}  # each time, and give all that it returns
-EVALUATE = "loadstring.value"  # of texts that are evaluated at once: none in Lua has this name
+# Functions that forms name: none in Lua is called so.
+EVALUATE = "loadstring.value"  # of texts that are evaluated at once
+SETTING = "os.getenv.setting"  # of what the environment sets, or a default
 KNOWN = PACKAGES | SILENT | {"lapp", "argcheck"}
 
 
@@ -34,12 +36,14 @@ class FunctionScope:
     variables: list[Variable] = field(default_factory=list)
     used: set[Variable] = field(default_factory=set)
 
+    @property
+    def line(self) -> list[FunctionScope]:
+        """The scope and those around it, to that of its file."""
+        return [self, *(self.parent.line if self.parent is not None else ())]
+
     def within(self, other: FunctionScope) -> bool:
-        """Return whether ``other`` is ``other``, or stands inside it."""
-        scope: FunctionScope | None = self
-        while scope is not None and scope is not other:
-            scope = scope.parent
-        return scope is other
+        """Return whether ``other`` is the scope, or stands around it."""
+        return other in self.line
 
 
 @dataclass(eq=False)

@@ -9,6 +9,7 @@ from compat.port.know import calls
 from compat.port.know.entries import any_entry
 from compat.port.know.prototypes import copies
 from compat.port.know.registry import EFFECTS, statement
+from compat.port.know.scopes import SETTING
 from compat.port.know.shapes import captures, is_open, is_self, may_end
 from compat.port.know.structures import Origin, Signature
 from compat.port.know.types import FROM_LUA, Kind, Type, of_lua, tensor
@@ -66,6 +67,8 @@ def _keeps_kind(target: s.Node, value: s.Node) -> bool:
     """
     while isinstance(value, s.Binary) and value.operator == "or":
         value = value.right
+    if isinstance(value, s.Call) and s.describe(value.function) == SETTING:
+        value = value.arguments[1]
     own = s.describe(target)
     return isinstance(target, s.Index) and own == s.describe(value) != "…" and "…" not in own
 

@@ -108,6 +108,7 @@ os.clock             time.process_time() -> n
 os.time              lua.time({*}) -> i
 os.date              lua.date({*}) -> s
 os.tmpname           lua.tmpname() -> s
+os.getenv.setting    lua.setting({1}, {2})
 os.getenv            os.environ.get({1}) -> s|nil
 os.execute           os.system({1}) -> ?
 path.join            os.path.join({*}) -> s

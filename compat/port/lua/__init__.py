@@ -35,6 +35,7 @@ from compat.port.lua.files import (
     opened,
     output,
     popen,
+    setting,
     stderr,
     stdin,
     stdout,

@@ -224,3 +224,12 @@ COLORS = _Colors()
 
 # ``ffi.os``.
 SYSTEM = {"darwin": "OSX", "win32": "Windows"}.get(sys.platform, "Linux")
+
+
+def setting(name: str, default: Any) -> Any:
+    """Return what the environment has for ``name``, a number where it reads as one; else
+    ``default``.
+    """
+    given = os.environ.get(name)
+    number = tonumber(given)
+    return default if given is None else given if number is None else number

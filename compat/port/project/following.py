@@ -188,7 +188,9 @@ def _loaded(source: Source, search: Places) -> list[Path]:
                 source.loads[load.name] = path
                 found.append(path)
         else:
-            source.maybe |= {*_of_lua(search.like(load, source.path, _texts(source)))}
+            like = _of_lua(search.like(load, source.path, _texts(source)))
+            source.maybe |= {*like}
+            source.loads_any |= load.is_open and not like
     return [*found, *sorted(source.maybe)]
 
 

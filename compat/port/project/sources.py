@@ -31,6 +31,7 @@ class Source:
         length: how many lines it has, if these are too many for a draft.
         loads: what its ``require`` and ``dofile`` name, and the files that these are.
         maybe: the files that it may load by names that are computed.
+        loads_any: it has a name of which nothing is known, and no text that is a file's.
     """
 
     path: Path
@@ -41,6 +42,7 @@ class Source:
     length: int = 0
     loads: dict[str, Path] = field(default_factory=dict)
     maybe: set[Path] = field(default_factory=set)
+    loads_any: bool = False
 
 
 def read(path: Path, named: str) -> Source:

@@ -13,7 +13,7 @@ from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import NONE, Draft
-from compat.port.write.operators import truth
+from compat.port.write.logic import truth
 from compat.port.write.places import place, wrapped
 from compat.port.write.python_names import method_name
 from compat.port.write.selections import selection

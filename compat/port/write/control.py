@@ -18,8 +18,8 @@ from compat.port.write.assignments import is_there
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft, statement
 from compat.port.write.imports import returned
+from compat.port.write.logic import truth
 from compat.port.write.names import box, name_of
-from compat.port.write.operators import truth
 from compat.port.write.places import place
 
 _ITERATORS = {

@@ -20,8 +20,8 @@ from compat.port.write.code import Code
 from compat.port.write.draft import Draft, statement
 from compat.port.write.functions import define_function
 from compat.port.write.imports import first_nn, import_as, load
+from compat.port.write.logic import truth
 from compat.port.write.names import box, declared, name_of
-from compat.port.write.operators import truth
 from compat.port.write.text import may_be_nil
 
 _NOTHING = {"torch.setheaptracking", "cudnn.fastest"}

@@ -230,6 +230,8 @@ def _option(owner: Code, name: str, node: s.Index, is_test: bool, draft: Draft) 
     shape = draft.types.type(node.object).shape
     is_declared = shape is None or name in shape.always or not shape.always
     is_declared = is_declared and draft.types.declares(name)
+    if shape is not None and draft.types.is_set_before(shape, node.key):
+        is_declared = True
     if is_test or not is_declared or (draft.types.was_seen(node) and Kind.NIL in kind.atoms):
         return Code(f'{owner.atom}.get("{name}")')
     return Code(f"{owner.atom}.{attribute(name)}")
@@ -355,8 +357,8 @@ def _of_table(
         return None
     if not is_prefix and key_kind.atoms & {Kind.TABLE, Kind.OPTIONS}:  # no keys of a dict
         return None
-    key, name = draft.value(node.key), s.constant(node.key)
-    certain = isinstance(name, str) and name in shape.always and "deleted" not in shape.uses
+    key = draft.value(node.key)
+    certain = draft.types.holds(shape, node.key) and "deleted" not in shape.uses
     # Keys that are data may be others in another run.
     is_data = shape.made and ("dynamic" in shape.uses or not isinstance(node.key, s.Constant))
     is_there = certain or (was_seen and not is_data)

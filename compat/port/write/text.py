@@ -93,9 +93,9 @@ def may_be_nil(node: s.Node, made: Code, draft: Draft) -> bool:
         return False
     kind, name = draft.types.type(node.object), s.constant(node.key)
     if kind.only(Kind.TABLE) and kind.shape is not None and kind.shape.is_own_meta:
-        return name not in kind.shape.always or "deleted" in kind.shape.uses
+        return not draft.types.holds(kind.shape, node.key) or "deleted" in kind.shape.uses
     shape = kind.shape if kind.only(Kind.OBJECT) or kind.only(Kind.CLASS) else None
-    if shape is None or shape.klass is None or name in shape.always:
+    if shape is None or shape.klass is None or draft.types.holds(shape, node.key):
         return False
     if shape.klass.method(name, draft.types.classes):
         return False

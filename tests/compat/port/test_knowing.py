@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -431,3 +434,41 @@ def test_what_is_saved_tells_what_is_loaded(draft: Callable[[str], str]) -> None
     # nor are they where two forms are saved under one name
     more = "torch.save('net.t7', {1, 2})\nlocal c = torch.load('net.t7')"
     assert "lua.length" in draft(f"local dir = 'd'\n{save}{more}\n{use}")
+
+
+def test_what_is_set_before_is_there(draft: Callable[[str], str]) -> None:
+    begin = "local function f(o, k)\n  if not o.d then o.d = 2 end\n  o.n = o.d + 1\n"
+    made = draft(f"{begin}  o.x:add(1)\n  return o.d, o.n, o.x, o.m\nend\nf(torch.load('o.t7'))")
+    assert made.count('o["d"]') == 3 and 'o["n"], o["x"], o.get("m")' in made
+    loop = "local o = {a = 1}\nfor k in pairs(o) do print(o[k] + 1) end\n"
+    assert "print(o[k] + 1)" in draft(loop)
+    # another table may be there behind a loop, a jump or a call
+    for change in ("while true do o = {} break end", "if k then o = {} end"):
+        assert 'o.get("d")' in draft(f"{begin}  {change}\n  print(o.d)\nend\nf{{d = 1}}\nf{{}}")
+    by_call = "local o = {}\nlocal function g() o = {} end\no.d = 1\ng()\nprint(o.d)"
+    assert 'o.get("d")' in draft(by_call)
+    # and somebody may have taken it away
+    assert 'o.get("d")' in draft("local o = {}\no.d = 1\no[arg[1]] = nil\nprint(o.d)")
+
+
+def test_settings_of_the_environment(
+    draft: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lua = (
+        "local o = {lr = 0.1, name = 'x'}\n"
+        "for k in pairs(o) do o[k] = tonumber(os.getenv(k)) or os.getenv(k) or o[k] end\n"
+        "local root = os.getenv('ROOT') or '/data'\nprint(o.lr * 2, o.name, root)\n"
+    )
+    made = draft(lua)
+    assert "o[k] = lua.setting(k, o[k])" in made and 'os.environ.get("ROOT", "/data")' in made
+    monkeypatch.setenv("lr", "0")
+    monkeypatch.setenv("name", "")
+    monkeypatch.setenv("ROOT", "")
+    found: dict[str, Any] = {"lua": importlib.import_module("compat.port.lua"), "os": os}
+    exec(made, found)  # what is set counts, 0 and "" too
+    assert (found["o"], found["root"]) == ({"lr": 0, "name": ""}, "")
+
+
+def test_one_value_behind_and_or_takes_a_default(draft: Callable[[str], str]) -> None:
+    made = draft("local function f(o)\n  return o and o.k or 10\nend\nprint(f(), f{k = 3}, f{})")
+    assert 'return o.get("k", 10) if o is not None else 10' in made

@@ -2898,3 +2898,57 @@ print(shelf.x)
 local e = loadstring('return ' .. tostring('{}'))()
 e[#e + 1] = 4
 print(#e)
+
+-- # entries that are set, used or tested before they are read, and that others take away
+local function find(x) if x > 1 then return x end end
+local t = {a = 1}
+t.k = find(0)
+print(t.k, t.a)
+local function set(t, k, v) t[k] = v end
+local z = {p = 1}
+set(z, 'p', find(0))
+print(z.p)
+z.q = 3
+print(z.q)
+set(z, 'q', nil)
+print(z.q)
+local function decayed(o)
+  if not o.decay then o.decay = 0.5 end
+  return o.lr * o.decay, o.decay
+end
+print(decayed{lr = 2}, decayed{lr = 2, decay = 3})
+local s = {}
+local function clear() s.y = nil end
+s.y = 3
+clear()
+print(s.y)
+for i = 1, 2 do
+  print(t.b)
+  t = {a = i}
+  if i == 1 then t.b = i else t = {c = i} end
+end
+print(t.b, t.a, t.c)
+local function swap(o, c)
+  if c then o.x = 1; o = {} else o.x = 2 end
+  return o.x == nil
+end
+print(swap({}, true), swap({}, false))
+local cache = {}
+local function get(i)
+  if not cache[i] then cache[i] = i * 2 end
+  return cache[i]
+end
+print(get(3), get(3), get(4))
+local k = 'a'
+local w = {}
+w[k] = 1
+k = 'b'
+print(w[k], w.a)
+local f
+local function outer(o)
+  o.n = 1
+  f = function() return o.n == nil end
+  o = {}
+  return f()
+end
+print(outer{})
