@@ -29,6 +29,7 @@ LATE = {
     "compat/notebook.py": "the page, where a notebook shows a value",
     "compat/port/write/imports.py": "nobody: the drafts that it writes do",
     "compat/port/polish/modules.py": "nobody: the drafts that it reads do",
+    "compat/port/library/compat_names.py": "the packages whose names scripts use",
     "compat/port/library/packages.py": "the packages whose names scripts use",
     "compat/port/lua/modules.py": "the drafts that a file in Lua loads",
     "compat/lua/runtime.py": "what Lua code of this package asks for",

@@ -11,7 +11,15 @@ from compat.port.know.appended import appended, begun_late
 from compat.port.know.cuts import cut
 from compat.port.know.file_names import computed, of_no_name
 from compat.port.know.files import File
-from compat.port.know.narrowing import Test, behind_tests, filled, given, narrowed, present
+from compat.port.know.narrowing import (
+    Test,
+    behind_tests,
+    class_tests,
+    filled,
+    given,
+    narrowed,
+    present,
+)
 from compat.port.know.permutations import orders
 from compat.port.know.scopes import Variable
 from compat.port.know.set_fields import set_before
@@ -29,6 +37,7 @@ class Clues:
     Attributes:
         sources: what is put into variables; ``given``: what those got before that are declared
             without a value. ``inserts``: the places where a list gets one entry more.
+        class_tests: the classes of Torch7's that tests have told.
         tests: where tests have told what a variable is, or is not; ``lengths``: how long it is;
             ``ranks``: how many dimensions it has. ``behind_tests``: where it, or a field, is that
             kind alone. ``present``: variables behind tests of whether they are there.
@@ -58,6 +67,7 @@ class Clues:
         self.sources: defaultdict[Variable, list[s.Node]] = defaultdict(list)
         self.given: dict[s.Node, s.Node] = {}
         self.inserts: Counter[Variable] = Counter()
+        self.class_tests: dict[s.Name, str] = {}
         self.tests: dict[s.Name, list[Test]] = {}
         self.lengths: dict[s.Name, int] = {}
         self.ranks: dict[s.Name, int] = {}
@@ -98,6 +108,7 @@ class Clues:
         """Take what a file says."""
         for variable, value in shapes.sources(block):
             self.sources[variable].append(value)
+        self.class_tests |= class_tests(block)
         tests, lengths, ranks = narrowed(block)
         self.tests |= tests
         self.lengths |= lengths

@@ -424,18 +424,6 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
     return found
 
 
-def holds(known: Inference, shape: Table, key: s.Node) -> bool:
-    """Return whether a table has an entry where it is read."""
-    return s.constant(key) in shape.always or is_set_before(known, shape, key)
-
-
-def is_set_before(known: Inference, shape: Table, key: s.Node) -> bool:
-    """Return whether a statement or test before tells that there is an entry, and nobody takes
-    such away.
-    """
-    return key in known.clues.set_before and "deleted" not in shape.uses
-
-
 def _may_miss(known: Inference, shape: Table, key: s.Node) -> bool:
     """Return whether there may be nothing under a key that is no name."""
     if known.holds(shape, key):

@@ -47,8 +47,10 @@ def _pattern(node: s.Node) -> str:
     return ".+"
 
 
-def tried(node: s.Local) -> str | None:
-    """Return the name in ``local ok, package = pcall(require, 'name')``."""
+def tried(node: s.Local | s.Assign) -> str | None:
+    """Return the name in ``local ok, package = pcall(require, 'name')``; a global variable is to
+    have the package's name.
+    """
     call = node.values[0] if len(node.values) == 1 else None
     if (
         isinstance(call, s.Call)
@@ -59,7 +61,10 @@ def tried(node: s.Local) -> str | None:
         and call.arguments[0].id == "require"
         and isinstance(call.arguments[1], s.Constant)
     ):
-        return str(call.arguments[1].value)
+        name = str(call.arguments[1].value)
+        target = node.targets[1] if isinstance(node, s.Assign) and len(node.targets) == 2 else None
+        is_own = isinstance(target, s.Name) and target.variable.is_global and target.id == name
+        return name if isinstance(node, s.Local) or is_own else None
     return None
 
 

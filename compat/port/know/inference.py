@@ -22,6 +22,7 @@ from compat.port.know import (
     prototypes,
     saved,
     seen,
+    set_fields,
     statements,
     values,
 )
@@ -89,8 +90,8 @@ class Inference:
     is_constructor = entries.is_constructor
     may_be_outside = entries.may_be_outside
     is_past = entries.is_past
-    holds = entries.holds
-    is_set_before = entries.is_set_before
+    holds = set_fields.holds
+    is_set_before = set_fields.is_set_before
     type = values.type_of
     owner = values.owner
     indexed = values.indexed

@@ -33,9 +33,9 @@ _BROUGHT = {"cutorch": ("cutorch", "cunn", "cudnn"), "cunn": ("cunn", "cudnn"), 
 def find_aliases(known: Inference, file: File) -> None:
     """Find variables that only name a package: ``local optim = require 'optim'``."""
     for node in s.walk(file.block):
-        if isinstance(node, s.Local) and len(node.names) == 2 and (path := tried(node)):
-            if path in PACKAGES:
-                known.aliases[node.names[1].variable] = path
+        if isinstance(node, (s.Local, s.Assign)) and len(node.targets) == 2 and tried(node):
+            if (path := tried(node)) in PACKAGES and isinstance(node.targets[1], s.Name):
+                _note_path(known, node.targets[1].variable, str(path))
             continue
         for name, value in s.assigned(node):
             if isinstance(name, s.Name):
@@ -79,6 +79,10 @@ def _note_alias(known: Inference, variable: Variable, value: s.Node) -> None:
         return
     if path in known.replaced:  # it is what was there before
         return
+    _note_path(known, variable, path)
+
+
+def _note_path(known: Inference, variable: Variable, path: str) -> None:
     same = known.alias_paths.setdefault(variable, [])
     same.append(path)
     if len(same) == len(variable.writes) and len(set(same)) == 1:
@@ -167,7 +171,7 @@ def find_absent(known: Inference, file: File) -> None:
         elif isinstance(node, s.Call) and known.dotted(node.function) in _LOADERS:
             is_open = not isinstance(node.arguments[0], s.Constant) if node.arguments else False
             known.brought |= _BROUGHT.keys() if is_open else set()
-        name = tried(node) if isinstance(node, s.Local) else required(node)
+        name = tried(node) if isinstance(node, (s.Local, s.Assign)) else required(node)
         if name is None or name in KNOWN - _OF_PENLIGHT or not is_name(name):
             continue
         if name not in file.loads:

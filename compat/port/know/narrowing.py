@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from compat import nn
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import length_of, may_end
 from compat.port.know.types import NUMBERS, Kind
@@ -97,6 +98,45 @@ def narrowed(
                 for read in _reads(name.variable, s.Block(inner.statements[position:])):
                     tests.setdefault(read, []).append(test)
     return tests, lengths, ranks
+
+
+def class_tests(block: s.Block) -> dict[s.Name, str]:
+    """Return the places that a variable is read at behind ``torch.type(x) == 'nn.Linear'`` and the
+    like, and the class.
+    """
+    found: dict[s.Name, str] = {}
+    for condition, part in guarded(block):
+        for test in true_parts(condition):
+            subject, name = _of_class(test) or (None, "")
+            if isinstance(subject, s.Name) and _is_layer(name):
+                found |= dict.fromkeys(_reads(subject.variable, part), name)
+    return found
+
+
+def _of_class(test: s.Node) -> tuple[s.Node, str] | None:
+    """Return what an expression tests, and the name of the class that it has if that is true."""
+    if isinstance(test, s.Call) and s.describe(test.function) == "torch.isTypeOf":
+        return (test.arguments[0], _text(test.arguments[-1])) if test.arguments else None
+    if not isinstance(test, s.Binary) or test.operator != "==":
+        return None
+    asked, name = test.left, _text(test.right)
+    if isinstance(asked, s.Index) and s.constant(asked.key) == "__typename":
+        return asked.object, name
+    if not isinstance(asked, s.Call) or s.describe(asked.function) not in _TYPE_NAMES:
+        return None
+    return (asked.arguments[0], name) if asked.arguments else None
+
+
+def _is_layer(name: str) -> bool:
+    package, _, own = name.partition(".")
+    return package in ("nn", "cudnn") and isinstance(getattr(nn, own, None), type)
+
+
+def _text(node: s.Node) -> str:
+    return str(s.constant(node) or "")
+
+
+_TYPE_NAMES = {"torch.type", "torch.typename"}
 
 
 def _answered(node: s.Node) -> tuple[s.Name, Test] | None:

@@ -6,13 +6,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from compat.port.know.files import File
 from compat.port.know.narrowing import guarded, true_parts
 from compat.port.know.scopes import FunctionScope, Variable
 from compat.port.know.shapes import may_end
 from compat.port.read import syntax as s
+
+if TYPE_CHECKING:
+    from compat.port.know.inference import Inference
+    from compat.port.know.structures import Table
 
 _Key = str | Variable
 
@@ -185,3 +189,15 @@ def _field(node: s.Index) -> _Fields:
     if not isinstance(owner, s.Name) or not isinstance(key, (str, Variable)):
         return {}
     return {(owner.variable, key): owner}
+
+
+def holds(known: Inference, shape: Table, key: s.Node) -> bool:
+    """Return whether a table has an entry where it is read."""
+    return s.constant(key) in shape.always or is_set_before(known, shape, key)
+
+
+def is_set_before(known: Inference, shape: Table, key: s.Node) -> bool:
+    """Return whether a statement or test before tells that there is an entry, and nobody takes
+    such away.
+    """
+    return key in known.clues.set_before and "deleted" not in shape.uses

@@ -90,6 +90,11 @@ def indexed(known: Inference, node: s.Index) -> Type:
     """Return the type of what an entry is taken from: Lua fails for what has none."""
     kind = known.owner(node.object)
     name = s.constant(node.key)
+    tested = known.clues.class_tests.get(node.object) if isinstance(node.object, s.Name) else None
+    if tested is not None and kind.atoms <= {Kind.MODULE}:
+        kind = Type(Kind.MODULE)
+        kind.classes = {tested}
+        return kind
     is_field = isinstance(name, str) and not results.is_method(name)
     bare = {*_BARE, *[Kind.TENSOR] * is_field}
     is_of_no_text = isinstance(name, str) and _is_of_no_text(known, name)

@@ -8,7 +8,17 @@ from dataclasses import replace
 
 from compat.port.know.scopes import EVALUATE
 from compat.port.know.types import Kind
-from compat.port.library import errors, files, packages, printing, results, rules, strings, values
+from compat.port.library import (
+    compat_names,
+    errors,
+    files,
+    packages,
+    printing,
+    results,
+    rules,
+    strings,
+    values,
+)
 from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.library.torch_functions import torch_function
 from compat.port.read import syntax as s
@@ -85,7 +95,7 @@ def function(path: str, node: s.Call, draft: Draft) -> Code:
         return code.call("Threads.serialization", *draft.arguments(node))
     if head == "torch" and name:
         return torch_function(name, node, draft)
-    if head in packages.PYTHON and name and packages.has(head, name):
+    if head in compat_names.PYTHON and name and compat_names.has(head, name):
         return _of_package(path, node, draft)
     arguments, count = draft.arguments(node), draft.types.count(node)
     if (called := packages.constructor_or_event(path)) is not None:
@@ -104,7 +114,7 @@ def _of_package(path: str, node: s.Call, draft: Draft) -> Code:
         return code.call(path, *named)
     arguments: list[Code | str] = [*draft.arguments(node)]
     head, _, name = path.partition(".")
-    is_class = isinstance(packages.found(head, name), type)
+    is_class = isinstance(compat_names.found(head, name), type)
     is_layer = head == "nn" and is_class
     for i, given in enumerate(node.arguments[: len(arguments)]):
         kind = draft.types.type(given)
@@ -121,7 +131,7 @@ def _of_package(path: str, node: s.Call, draft: Draft) -> Code:
 def _parameters(path: str) -> list[inspect.Parameter] | None:
     """Return what a class of ``nn`` takes; None if that is open, or no class."""
     head, _, name = path.partition(".")
-    made = packages.found("nn", name) if head == "nn" else None
+    made = compat_names.found("nn", name) if head == "nn" else None
     if not isinstance(made, type):
         return None
     parameters = inspect.signature(made).parameters.values()

@@ -10,7 +10,7 @@ from compat.port.know.guesses import is_lua_s
 from compat.port.know.kept_results import BACKWARD
 from compat.port.know.shapes import is_maker
 from compat.port.know.types import Kind, Type
-from compat.port.library import packages, results, rules, tensors
+from compat.port.library import compat_names, results, rules, tensors
 from compat.port.library.functions import function
 from compat.port.library.joined import joined
 from compat.port.read import syntax as s
@@ -189,7 +189,7 @@ _TAKE = {"forward": 1, "updateOutput": 1, "updateGradInput": 2}
 def _is_of_lua_alone(kind: Type, name: str, draft: Draft) -> bool:
     """Return whether Torch7's class, or one object, has a method that ``compat``'s has not."""
     if not kind.classes:
-        is_known = packages.is_field(name) or results.is_of_module(name)
+        is_known = compat_names.is_field(name) or results.is_of_module(name)
         return not is_known and name not in draft.types.clues.own_methods
     names = {typename.split()[0] for typename in kind.classes}  # of "nn.gModule of lists"
     entries = [entry for typename in names for entry in registry.provide(typename)]

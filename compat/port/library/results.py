@@ -8,6 +8,7 @@ from collections import defaultdict
 from compat.port.know.structures import Table
 from compat.port.know.types import Kind, Type, tensor
 from compat.port.library import nets, tensors
+from compat.port.library.compat_names import has_field
 from compat.port.library.table import Rule, Rules
 from compat.port.read import syntax as s
 
@@ -358,7 +359,8 @@ def field(owner: Type, name: str) -> Type:
     if rules := _FIELDS.all(name):
         return rule_types(rules[0], [], [])[0]
     if name in _SIZES:
-        return Type(Kind.NUMBER, *(() if owner.classes else (Kind.NIL,)))  # not all layers have it
+        has_all = bool(owner.classes) and has_field(name, owner.classes)
+        return Type(Kind.NUMBER, *(() if has_all else (Kind.NIL,)))  # not all layers have it
     if name in ("output", "gradInput"):
         return nets.result(owner)
     if owner.classes and owner.classes <= _NODES and name in ("data", "annotations"):

@@ -10,7 +10,7 @@ from compat.port.know.prototypes import own_index
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import is_maker, is_name, is_self, makes_objects, tested
 from compat.port.know.types import Kind
-from compat.port.library import packages
+from compat.port.library import compat_names
 from compat.port.read import syntax as s
 from compat.port.write.assignments import store_code
 from compat.port.write.code import Code
@@ -57,7 +57,7 @@ def class_statement(node: s.Statement, klass: Class, draft: Draft) -> None:
         parent = draft.types.classes.get(klass.parent)
         base = class_name(parent, draft) if parent is not None else klass.parent
         package, _, inner = klass.parent.partition(".")
-        if parent is None and not packages.has(package, inner):
+        if parent is None and not compat_names.has(package, inner):
             draft.page.mark(f"{klass.parent} is a class of no file of this program", "classes")
         elif parent is None and package == "torch":
             base = f"torch7.{inner}, lua.Object"
@@ -73,7 +73,7 @@ def class_statement(node: s.Statement, klass: Class, draft: Draft) -> None:
             quoted = "".join(f'"{name}", ' for name in sorted(names))
             draft.page.write(f"{field} = ({quoted})", "lists in files, if from 1 to n")
         parent_name = klass.parent or ""
-        above = packages.found(*parent_name.split(".", 1)) if "." in parent_name else None
+        above = compat_names.found(*parent_name.split(".", 1)) if "." in parent_name else None
         if getattr(above, "prints_every_module", bool)() and "__tostring__" not in klass.methods:
             draft.page.write("__repr__ = nn.Module.__repr__", "it prints its name alone")
         constants = _constants(node, klass, draft)
@@ -184,7 +184,7 @@ def _missing_at_first(klass: Class, draft: Draft) -> set[str]:
         if isinstance(index.key, s.Constant)
         and is_name(index.key.value)
         and (draft.types.class_of(index.object) is klass or _is_of(index.object, klass, draft))
-        and not packages.begins_with(parent, str(index.key.value))
+        and not compat_names.begins_with(parent, str(index.key.value))
         and index.key.value not in klass.methods
         and index.key.value not in inherited
         and not draft.types.is_constructor(index)

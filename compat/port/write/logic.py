@@ -162,6 +162,8 @@ def _is_of_tensor(node: s.Node, draft: Draft) -> bool:
 
 def _is_computed(node: s.Node) -> bool:
     """Return whether an expression gives neither nil nor false, whatever its operands are."""
+    if isinstance(node, s.Constant):
+        return node.value is not None and node.value is not False
     if isinstance(node, s.Unary):
         return node.operator != "not"
     if isinstance(node, s.Binary):

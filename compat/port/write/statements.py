@@ -53,14 +53,8 @@ def _declare(node: s.Local, draft: Draft) -> None:
             return
         draft.page.write(" = ".join([*names, "lua.nil"]))  # rules of polish see who needs it
         return
-    if len(node.names) == 2 and (package := tried(node)) is not None:
-        call = node.values[0]
-        assert isinstance(call, s.Call)
-        loads = replace(call, function=call.arguments[0], arguments=call.arguments[1:])
-        file = draft.types.file_of(loads)
-        if file is None or only_defines(file, draft.types):  # else loading it may fail
-            _tried(node, loads, package, draft)
-            return
+    if _tries(node, draft):
+        return
     if len(node.names) == len(node.values):
         pairs = zip(node.names, node.values, strict=True)
         keep = [(n, v) for n, v in pairs if n.variable not in draft.types.aliases]
@@ -84,19 +78,33 @@ def _declare(node: s.Local, draft: Draft) -> None:
     assignment([declared(n, draft) for n in node.names], list(node.names), node.values, draft)
 
 
-def _tried(node: s.Local, loads: s.Call, package: str, draft: Draft) -> None:
-    """``local ok, name = pcall(require, 'name')`` of what is there, or not."""
-    has_file = draft.types.file_of(loads) is not None
-    has = has_file or package in come_along()
-    target = declared(node.names[0], draft)
-    if node.names[1].variable in draft.types.aliases:
+def _tries(node: s.Local | s.Assign, draft: Draft) -> bool:
+    """Write ``local ok, name = pcall(require, 'name')`` of what is there, or not."""
+    package = tried(node) if len(node.targets) == 2 else None
+    if package is None:
+        return False
+    call, first, last = node.values[0], *node.targets
+    assert isinstance(call, s.Call) and isinstance(first, s.Name) and isinstance(last, s.Name)
+    loads = replace(call, function=call.arguments[0], arguments=call.arguments[1:])
+    file = draft.types.file_of(loads)
+    if file is not None and not only_defines(file, draft.types):
+        return False  # loading it may fail
+    has = file is not None or package in come_along()
+    named = declared if isinstance(node, s.Local) else name_of
+    target = named(first, draft)
+    if last.variable in draft.types.aliases:
+        first_nn(package if has else None, draft)
         draft.page.write(f"{target} = {has}", f"{package} is {'' if has else 'not '}here")
-    elif has:
-        draft.page.write(f"{target} = True")
-        _declare(replace(node, names=node.names[1:], values=[loads]), draft)
-    else:
-        told = declared(node.names[1], draft)
+    elif not has:
+        told = named(last, draft)
         draft.page.write(f"{target}, {told} = False, \"module '{package}' not found\"")
+    else:
+        draft.page.write(f"{target} = True")
+        if isinstance(node, s.Local):
+            _declare(replace(node, names=[last], values=[loads]), draft)
+        else:
+            assign(replace(node, targets=[last], values=[loads]), draft)
+    return True
 
 
 def _is_announced(name: s.Name, node: s.Local, draft: Draft) -> bool:
@@ -120,6 +128,8 @@ def assign(node: s.Assign, draft: Draft) -> None:
     target = node.targets[0]
     if isinstance(target, s.Index) and draft.types.dotted(target.object) == "package":
         return  # package.path: the program's files are found already
+    if _tries(node, draft):
+        return
     klass = class_made(node, draft)
     if klass is not None:
         is_index = isinstance(node.targets[0], s.Index)

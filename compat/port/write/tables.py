@@ -15,7 +15,7 @@ from compat.port.know.shapes import (
 )
 from compat.port.know.structures import Table
 from compat.port.know.types import NUMBERS, Kind, Type
-from compat.port.library import packages
+from compat.port.library import compat_names, packages
 from compat.port.library.results import METHODS
 from compat.port.read import syntax as s
 from compat.port.write import code
@@ -185,7 +185,7 @@ def _known(
     name = s.constant(node.key)
     if kind.only(Kind.PACKAGE):
         own = draft.types.class_of_nn(node)
-        if is_name(name) and (is_prefix or (own is not None and packages.has("nn", name))):
+        if is_name(name) and (is_prefix or (own is not None and compat_names.has("nn", name))):
             return Code(f"{owner.atom}.{attribute(name)}")
         return code.call("getattr", owner, draft.value(node.key), *["None"] * (not is_prefix))
     if (kind.is_of_lua and isinstance(name, str)) or kind.is_lua_s:
@@ -290,7 +290,9 @@ def may_lack(node: s.Node, draft: Draft) -> bool:
     name = s.constant(node.key) if isinstance(node, s.Index) else None
     if not isinstance(node, s.Index) or not isinstance(name, str) or not is_name(name):
         return False
-    kind = draft.types.type(node.object)
+    if node.key in draft.types.clues.set_before:
+        return False
+    kind = draft.types.indexed(node)
     klass = kind.klass
     is_layer = klass is not None and klass.is_layer(draft.types.classes)
     if klass is not None and is_layer and klass.sets_first(name, draft.types.classes):
@@ -303,10 +305,10 @@ def may_lack(node: s.Node, draft: Draft) -> bool:
     line = [] if klass is None else [*klass.line(draft.types.classes)]
     if any(name in draft.missing.get(own, ()) for own in line):
         return False
-    if line and not theirs and packages.begins_with(line[-1].parent or "", name):
+    if line and not theirs and compat_names.begins_with(line[-1].parent or "", name):
         return False
     of_package = {line[-1].parent or "", *theirs} if line else kind.classes
-    return is_layer and not packages.has_field(attribute(name), of_package)
+    return is_layer and not compat_names.has_field(attribute(name), of_package)
 
 
 def _of_module(
@@ -317,8 +319,9 @@ def _of_module(
     if not is_name(name):
         return None
     kind, field = draft.types.type(node), attribute(name)
-    is_given = not (is_prefix or (packages.is_field(field) and Kind.NIL not in kind.atoms))
-    if is_test or is_given:
+    is_there = node.key in draft.types.clues.set_before
+    is_there = is_there or (compat_names.is_field(field) and Kind.NIL not in kind.atoms)
+    if is_test or not (is_prefix or is_there):
         return Code(f'getattr({owner}, "{field}", None)')
     # Lua's function takes the object as its first argument.
     return Code(f"{owner.atom}.{field}{'.__func__' if name in METHODS else ''}")

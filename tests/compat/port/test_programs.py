@@ -406,6 +406,21 @@ def test_what_a_file_brings_draws_behind_the_seed_though_a_branch_would_have(
     assert "torch7.random()" in (made / "main.py").read_text()
 
 
+def test_what_is_tried_draws_as_what_is_required(agree: Callable[..., Path]) -> None:
+    main = """
+        torch.manualSeed(1)
+        ok, cunn = pcall(require, 'cunn')
+        local ok2, cutorch = pcall(require, 'cutorch')
+        if ok and ok2 then cutorch.manualSeed(2) end
+        print(ok, ok2, torch.uniform())
+        has, elsewhere = pcall(require, 'elsewhere')
+        print(has)
+    """
+    made = agree({"main.lua": main})
+    text = (made / "main.py").read_text()
+    assert "ok = True  # cunn is here" in text and "cutorch.manualSeed(2)" in text
+
+
 def test_what_a_branch_may_have_brought_draws_once(agree: Callable[..., Path]) -> None:
     main = """
         torch.manualSeed(1)

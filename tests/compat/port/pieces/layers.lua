@@ -1566,3 +1566,25 @@ local loss, grad = c(a, torch.zeros(2))
 print(loss, grad, #{c(a, a)})
 print(l(a) * 2, net(torch.zeros(1))[1])
 print(nn.Tanh()(a))
+
+-- # fields of layers behind tests of their names
+local net = nn.Sequential()
+net:add(nn.SpatialConvolution(3, 4, 3, 3, 1, 1, 1, 1)):add(nn.ReLU()):add(nn.Linear(3, 2))
+net:get(1).tag = 'first'
+local function show(m, deep)
+  deep = (deep == nil) and true or deep
+  if m.tag and deep then print(m.tag, #m.tag) end
+  if torch.type(m) == 'nn.SpatialConvolution' then
+    print(m.nInputPlane, m.kW, m.padW, math.sqrt(2 / (m.kW * m.kH * m.nOutputPlane)))
+  elseif torch.typename(m) == 'nn.Linear' then
+    print(m.weight:size(1), m.kW)
+  end
+  if torch.type(m) ~= 'nn.ReLU' then m = nn.ReLU() end
+  print(m.kW, m.inplace)
+end
+for i = 1, net:size() do show(net:get(i)) end
+show(net:get(1), false)
+for _, m in ipairs(net.modules) do
+  if torch.isTypeOf(m, 'nn.SpatialConvolution') then print(m.dW + 1, m.padH) end
+  if m.__typename == 'nn.ReLU' then print(m.threshold, m.val) end
+end
