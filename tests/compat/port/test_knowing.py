@@ -472,3 +472,10 @@ def test_settings_of_the_environment(
 def test_one_value_behind_and_or_takes_a_default(draft: Callable[[str], str]) -> None:
     made = draft("local function f(o)\n  return o and o.k or 10\nend\nprint(f(), f{k = 3}, f{})")
     assert 'return o.get("k", 10) if o is not None else 10' in made
+
+
+def test_parts_of_a_permutation_are_indices(draft: Callable[[str], str]) -> None:
+    begin = "local ids = {'a', 'b'}\nlocal p\nfor e = 1, 2 do\n  p = torch.randperm(2)\n"
+    made = draft(f"{begin}  local b = p:narrow(1, 1, 1)\n  print(ids[b[1]])\nend")
+    assert "p = torch7.randperm(2)\n" in made and "ids[b[0].item() - 1]" in made
+    assert "get_default_dtype" in draft(f"{begin}  local b = p:narrow(1, 1, 1):mean()\nend")

@@ -2952,3 +2952,28 @@ local function outer(o)
   return f()
 end
 print(outer{})
+
+-- # permutations that are narrowed, global, and made again
+torch.manualSeed(1)
+local ids = {'a', 'b', 'c', 'd'}
+local perm = torch.randperm(#ids):narrow(1, 1, 2)
+print(ids[perm[1]], ids[perm[2]])
+shuffle = torch.randperm(4)
+for i = 1, 4 do io.write(ids[shuffle[i]], ' ') end
+local p
+for e = 1, 2 do
+  p = torch.randperm(4)
+  for i = 1, 4, 2 do
+    local batch = p:narrow(1, i, 2)
+    for j = 1, batch:size(1) do io.write(ids[batch[j]], ' ') end
+  end
+end
+print()
+local half = torch.randperm(4):sub(1, 2)
+print(half:mean() > 0, half[1] / 2 > 0)
+local r = torch.randperm(4)
+r = r:double()
+print(torch.type(r), ids[r[1]])
+local t = torch.randperm(3):clone()
+t[1] = 2.5
+print(t[1])
