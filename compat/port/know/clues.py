@@ -67,7 +67,7 @@ class Clues:
         self.sources: defaultdict[Variable, list[s.Node]] = defaultdict(list)
         self.given: dict[s.Node, s.Node] = {}
         self.inserts: Counter[Variable] = Counter()
-        self.class_tests: dict[s.Name, str] = {}
+        self.class_tests: dict[s.Name, set[str]] = {}
         self.tests: dict[s.Name, list[Test]] = {}
         self.lengths: dict[s.Name, int] = {}
         self.ranks: dict[s.Name, int] = {}

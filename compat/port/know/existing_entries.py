@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from compat.port.know.files import File
 from compat.port.know.inference import Inference
+from compat.port.know.shapes import length_of
 from compat.port.read import syntax as s
 
 
@@ -62,8 +63,11 @@ def _keys(node: s.Node, types: Inference) -> list[tuple[object, str]]:
         path = types.dotted(call.function) if isinstance(call, s.Call) else None
         if path in ("pairs", "ipairs") and isinstance(call, s.Call) and call.arguments:
             return [(node.names[0].variable, s.describe(call.arguments[0]))]
-    if isinstance(node, s.ForRange) and isinstance(node.last, s.Unary):
-        starts = isinstance(node.first, s.Constant) and node.first.value == 1
-        if node.last.operator == "#" and starts and node.step is None:
-            return [(node.name.variable, s.describe(node.last.operand))]
+    if isinstance(node, s.ForRange):
+        low, high = node.first, node.last
+        if s.is_negative(node.step):
+            low, high = high, low
+        length = length_of(high)
+        if length is not None and s.constant(low) == 1:
+            return [(node.name.variable, s.describe(length))]
     return []

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from compat import nn
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import length_of, may_end
+from compat.port.know.shapes import length_of, may_end, place_of
 from compat.port.know.types import NUMBERS, Kind
 from compat.port.read import syntax as s
 
@@ -100,31 +100,39 @@ def narrowed(
     return tests, lengths, ranks
 
 
-def class_tests(block: s.Block) -> dict[s.Name, str]:
+def class_tests(block: s.Block) -> dict[s.Name, set[str]]:
     """Return the places that a variable is read at behind ``torch.type(x) == 'nn.Linear'`` and the
-    like, and the class.
+    like, and the classes.
     """
-    found: dict[s.Name, str] = {}
+    found: dict[s.Name, set[str]] = {}
     for condition, part in guarded(block):
         for test in true_parts(condition):
-            subject, name = _of_class(test) or (None, "")
-            if isinstance(subject, s.Name) and _is_layer(name):
-                found |= dict.fromkeys(_reads(subject.variable, part), name)
+            subject, names = _of_class(test) or (None, set())
+            if isinstance(subject, s.Name) and names and all(map(_is_layer, names)):
+                found |= dict.fromkeys(_reads(subject.variable, part), names)
     return found
 
 
-def _of_class(test: s.Node) -> tuple[s.Node, str] | None:
-    """Return what an expression tests, and the name of the class that it has if that is true."""
+def _of_class(test: s.Node) -> tuple[s.Node, set[str]] | None:
+    """Return what an expression tests, and the names of the classes one of which it has if that is
+    true.
+    """
     if isinstance(test, s.Call) and s.describe(test.function) == "torch.isTypeOf":
-        return (test.arguments[0], _text(test.arguments[-1])) if test.arguments else None
-    if not isinstance(test, s.Binary) or test.operator != "==":
+        return (test.arguments[0], {_text(test.arguments[-1])}) if test.arguments else None
+    if not isinstance(test, s.Binary):
         return None
+    if test.operator == "or":
+        one, other = _of_class(test.left), _of_class(test.right)
+        is_same = one is not None and other is not None and place_of(one[0]) == place_of(other[0])
+        return (one[0], one[1] | other[1]) if one and other and is_same else None
     asked, name = test.left, _text(test.right)
+    if test.operator != "==":
+        return None
     if isinstance(asked, s.Index) and s.constant(asked.key) == "__typename":
-        return asked.object, name
+        return asked.object, {name}
     if not isinstance(asked, s.Call) or s.describe(asked.function) not in _TYPE_NAMES:
         return None
-    return (asked.arguments[0], name) if asked.arguments else None
+    return (asked.arguments[0], {name}) if asked.arguments else None
 
 
 def _is_layer(name: str) -> bool:

@@ -93,7 +93,7 @@ def indexed(known: Inference, node: s.Index) -> Type:
     tested = known.clues.class_tests.get(node.object) if isinstance(node.object, s.Name) else None
     if tested is not None and kind.atoms <= {Kind.MODULE}:
         kind = Type(Kind.MODULE)
-        kind.classes = {tested}
+        kind.classes = {*tested}
         return kind
     is_field = isinstance(name, str) and not results.is_method(name)
     bare = {*_BARE, *[Kind.TENSOR] * is_field}

@@ -144,7 +144,7 @@ torch.factory        lua.factory({1})
 torch.pointer        lua.pointer({1}) -> i
 torch.isTypeOf       lua.is_type_of({1}, {2}) -> b
 torch.typename t     lua.typename({1}) -> s
-torch.typename       lua.typename({1}) & lua.given(lua.typename({1}))
+torch.typename       lua.typename({1}) & lua.given(lua.typename({1})) -> s|nil
 torch.type           lua.type_name({1})
 torch.class          -> x
 class.type           lua.type_name({1})

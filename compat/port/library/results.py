@@ -36,12 +36,15 @@ annotate|setNumInputDims|ceil|floor|sharedClone|threads|fastMode|setTarget -> =
 """)
 _FIELDS = Rules("""
 weight|bias|gradWeight|gradBias|running_mean|running_var -> t
-modules|children|criterions -> list of m; train|inplace -> b
+modules|children|criterions -> list of m; train -> b
 forwardnodes|backwardnodes -> list of node; innode|outnode -> node
 real|user|sys|totalValid|averageValid|p -> n
 """)
-_SIZES = {
-    *("kW", "kH", "kT", "dW", "dH", "dT", "padW", "padH", "padT", "nInputPlane", "nOutputPlane"),
+# Fields that not all layers have.
+_OF_SOME = {
+    "inplace": Kind.BOOLEAN,
+    **dict.fromkeys(("kW", "kH", "kT", "dW", "dH", "dT", "padW", "padH", "padT"), Kind.NUMBER),
+    **dict.fromkeys(("nInputPlane", "nOutputPlane"), Kind.NUMBER),
 }
 # Methods that give their module in Python, nothing in Lua.
 SILENT = {
@@ -358,9 +361,9 @@ def field(owner: Type, name: str) -> Type:
     """Return the type of a field of an object of compat's."""
     if rules := _FIELDS.all(name):
         return rule_types(rules[0], [], [])[0]
-    if name in _SIZES:
+    if name in _OF_SOME:
         has_all = bool(owner.classes) and has_field(name, owner.classes)
-        return Type(Kind.NUMBER, *(() if has_all else (Kind.NIL,)))  # not all layers have it
+        return Type(_OF_SOME[name], *(() if has_all else (Kind.NIL,)))
     if name in ("output", "gradInput"):
         return nets.result(owner)
     if owner.classes and owner.classes <= _NODES and name in ("data", "annotations"):

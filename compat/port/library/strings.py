@@ -107,7 +107,7 @@ def _searched(node: s.Call, draft: Draft) -> Code | None:
     path, arguments = None, node.arguments
     if node.method is None:
         path = draft.types.dotted(node.function)
-    elif node.method in ("find", "match") and draft.types.type(node.function).is_string:
+    elif node.method in ("find", "match") and draft.types.owner(node.function).is_string:
         path, arguments = f"string.{node.method}", [node.function, *arguments]
     if path not in ("string.find", "string.match") or len(arguments) < 2:
         return None

@@ -70,6 +70,10 @@ IDIOMS = [
         "t = [torch.ones(2)]\nfor i, v in enumerate(t, 1):\n    t[i - 1] = v.view(1, 2)",
     ),
     (
+        "local t = {1, 2}\nfor i = #t, 1, -1 do t[i] = 0 end",
+        "t = [1, 2]\nfor i in range(len(t), 0, -1):\n    t[i - 1] = 0",
+    ),
+    (
         "local t = {1, 2}\nfor i = 1, #t do t[i] = t[i] * 2 end",
         "t = [1, 2]\nfor i in range(len(t)):\n    t[i] *= 2",
     ),

@@ -1579,6 +1579,8 @@ local function show(m, deep)
   elseif torch.typename(m) == 'nn.Linear' then
     print(m.weight:size(1), m.kW)
   end
+  if torch.type(m) == 'nn.Linear' or torch.type(m) == 'nn.ReLU' then print(m.weight and 1, m.inplace) end
+  if torch.typename(m):find('Conv') or torch.typename(m):match('^nn.Lin') then print(torch.typename(m)) end
   if torch.type(m) ~= 'nn.ReLU' then m = nn.ReLU() end
   print(m.kW, m.inplace)
 end
@@ -1588,3 +1590,5 @@ for _, m in ipairs(net.modules) do
   if torch.isTypeOf(m, 'nn.SpatialConvolution') then print(m.dW + 1, m.padH) end
   if m.__typename == 'nn.ReLU' then print(m.threshold, m.val) end
 end
+for i = #net.modules, 1, -1 do net.modules[i] = nn.Sequential():add(net.modules[i]) end
+print(net)
