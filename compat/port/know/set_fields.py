@@ -12,6 +12,7 @@ from compat.port.know.files import File
 from compat.port.know.narrowing import guarded, true_parts
 from compat.port.know.scopes import FunctionScope, Variable
 from compat.port.know.shapes import may_end
+from compat.port.know.types import Kind
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -200,4 +201,8 @@ def is_set_before(known: Inference, shape: Table, key: s.Node) -> bool:
     """Return whether a statement or test before tells that there is an entry, and nobody takes
     such away.
     """
-    return key in known.clues.set_before and "deleted" not in shape.uses
+    uses = shape.uses
+    # Where somebody has a default for what is missing, a value that is nil leaves no entry.
+    is_kept = "default" not in uses or "lacking" not in uses
+    is_kept &= not shape.is_options or Kind.NIL not in shape.items.atoms
+    return key in known.clues.set_before and "deleted" not in uses and is_kept

@@ -2977,3 +2977,22 @@ print(torch.type(r), ids[r[1]])
 local t = torch.randperm(3):clone()
 t[1] = 2.5
 print(t[1])
+
+-- # entries that may be nil, for which somebody has a default
+local function f(x) if x > 1 then return x end end
+local o = {}
+o.a = f(0)
+print(o.a)
+print(o.a or 3)
+o.a = f(4)
+print(o.a, o.a or 5)
+local cmd = torch.CmdLine()
+cmd:option('-lr', 1, 'x')
+local opt = cmd:parse({})
+for _, k in ipairs{'lr', 'mom'} do
+  opt[k] = f(k == 'lr' and 0 or 2)
+  print(opt[k])
+end
+print(opt.lr, opt.mom)
+opt.extra = f(0)
+print(opt.extra)
