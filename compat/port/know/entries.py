@@ -484,7 +484,7 @@ def _element(owner: Type, key: s.Node, kind: Type, known: Inference) -> Type:
         if dims == {0}:
             return Type(Kind.FLOAT)
         return tensor(owner.dtypes, dims) if dims and 0 not in dims else Type()
-    if kind.only(Kind.TENSOR, Kind.MASK):
+    if kind.is_tensor:
         return tensor(owner.dtypes, [1])
     if kind.is_number:
         if owner.ranks == {1}:

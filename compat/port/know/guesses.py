@@ -82,7 +82,7 @@ def _left(known: Inference, things: Things) -> bool:
         kind = thing.kind() if own is not None else None
         if own is None or kind is None or own in known.counting:
             continue
-        if own.is_given_by_lua and kind.table is not None:
+        if own.is_given_by_lua and kind.atoms & {Kind.TABLE, Kind.OBJECT, Kind.MODULE}:
             continue
         if not own.atoms - {Kind.NIL} and not own.is_of_lua:
             if any(isinstance(n, s.Index) and known.type(n).atoms - {Kind.NIL} for n in thing.left):

@@ -133,8 +133,6 @@ def believed(known: Inference, own: Type, facts: list[str]) -> Type:
         both.atoms = (both.atoms - {Kind.MODULE, Kind.LUA, Kind.OBJECT}) | kept
     if own.dtypes == {"Long"} and both.dtypes == {"Double"}:
         both.dtypes = own.dtypes  # a permutation of indices
-    if own.atoms == {Kind.MASK} and both.atoms == {Kind.TENSOR}:
-        return own
     if facts == ["object"] and Kind.MODULE in own.atoms:
         return Type(Kind.MODULE)  # of a class of the runtime's that has no name
     is_plain = own.shape is not None and own.shape.klass is None

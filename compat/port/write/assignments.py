@@ -153,7 +153,7 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
     if kind.only(Kind.OPTIONS) and key.is_string:
         return entry()
     if kind.is_tensor and (
-        key.present.is_number or key.may(Kind.TABLE, Kind.SIZES) or key.only(Kind.MASK, Kind.TENSOR)
+        key.present.is_number or key.may(Kind.TABLE, Kind.SIZES) or key.is_tensor
     ):
         made, _ = selection(owner, node.key, kind, draft)
         if not made.text.endswith("]"):
