@@ -55,8 +55,12 @@ def join(known: Inference, target: Type, new: Type) -> None:
 
 
 def _are_apart(one: Type, other: Type) -> bool:
-    """Return whether an object meets a table that is none, and no list: they are written apart."""
-    return Kind.CLASS not in one.atoms | other.atoms and _are_two(one, other)
+    """Return whether an object meets a table that is none, and no list, or a class one that has a
+    metatable: they are written apart.
+    """
+    shapes = [kind.shape for kind in (one, other) if kind.shape is not None]
+    has_meta = any(shape.klass is None and shape.is_own_meta for shape in shapes)
+    return _are_two(one, other) and (has_meta or Kind.CLASS not in one.atoms | other.atoms)
 
 
 def _are_two(one: Type, other: Type) -> bool:

@@ -1566,3 +1566,27 @@ local loss, grad = c(a, torch.zeros(2))
 print(loss, grad, #{c(a, a)})
 print(l(a) * 2, net(torch.zeros(1))[1])
 print(nn.Tanh()(a))
+
+-- # a criterion that gives a list for two tensors
+require 'nn'
+local Pair = torch.class('nn.PairOfTwo', 'nn.Criterion')
+function Pair:updateOutput(mean, var)
+  local e = var:clone()
+  e:exp():mul(-1)
+  e:add(-1, torch.pow(mean, 2))
+  self.output = torch.sum(e)
+  return self.output
+end
+function Pair:updateGradInput(mean, var)
+  self.gradInput = {}
+  self.gradInput[1] = mean:clone()
+  self.gradInput[2] = torch.exp(var):mul(-0.5)
+  return self.gradInput
+end
+local net = nn.ConcatTable():add(nn.Linear(2, 2)):add(nn.Linear(2, 2))
+net:forward(torch.ones(1, 2))
+local mean, var = unpack(net.output)
+local pair = nn.PairOfTwo()
+local err = pair:forward(mean, var)
+local grads = pair:backward(mean, var)
+print(#grads, (grads[1] - mean):norm(), type(err))

@@ -2898,3 +2898,16 @@ print(shelf.x)
 local e = loadstring('return ' .. tostring('{}'))()
 e[#e + 1] = 4
 print(#e)
+
+-- # keys of two kinds that are sorted as texts
+local k = {}
+for key in pairs({b = 1, a = 2, 10}) do k[#k + 1] = key end
+table.sort(k, function(a, b) return tostring(a) < tostring(b) end)
+for i = 1, #k do print(k[i]) end
+local function less(a, b)
+  if type(a) == type(b) then return a < b end
+  return type(a) == 'number'
+end
+local m = {'x', 3, 'a', 1}
+table.sort(m, less)
+for i = 1, #m do print(m[i]) end
