@@ -311,7 +311,9 @@ def _index(known: Inference, node: s.Index) -> Type:
             if shape is not klass.members.root():
                 _inherit(known, klass, name)
         if shape.klass is None:
-            return known.entry(owner, shape, node.key)
+            entry = known.entry(owner, shape, node.key)
+            is_either = Kind.TENSOR in owner.atoms and key.is_number
+            return entry.joined(_element(owner, node.key, key, known)) if is_either else entry
         if name in results.BY_STEP and shape.klass.is_layer(known.classes):
             return _given_field(known, node, Type(Kind.MODULE), str(name))
         if isinstance(name, str):

@@ -2911,3 +2911,8 @@ end
 local m = {'x', 3, 'a', 1}
 table.sort(m, less)
 for i = 1, #m do print(m[i]) end
+
+-- # entries of a list of whole numbers, or of a tensor
+local function area(b) return (b[3] - b[1] + 1) * (b[4] - b[2] + 1) end
+print(area{0, 0, 9, 9})
+print(area(torch.Tensor{10, 10, 50, 50}))
