@@ -93,7 +93,7 @@ def put(target: str, value: Code, draft: Draft, node: s.Node) -> None:
     match = re.fullmatch(rf"{re.escape(target)} ([-+*/]) (.+)", value.text, re.S)
     inner = target.replace('"', "'")
     is_more = match or value.text.startswith(f'f"{{{inner}}}')
-    kind = draft.types.type(node) if is_more else Type()  # of an entry, asked for it is read
+    kind = draft.types.owner(node) if is_more else Type()  # of an entry, asked for it is read
     tree = _tree(value.text) if kind.is_number or kind.is_string else None
     if match and isinstance(tree, ast.BinOp) and ast.dump(tree.left) == ast.dump(_tree(target)):
         draft.page.write(f"{target} {match[1]}= {match[2]}")

@@ -32,6 +32,12 @@ IDIOMS = [
         "    if m[0][0].item() == 1:\n        n += m[1].sum().item()\n    return n\n\n\n"
         'print(f"{count(m):.14g}")',
     ),
+    (
+        "local n\nlocal function begin() n = 0 end\nlocal function step(by) n = n + by end\n"
+        "begin()\nstep(2)",
+        "n = None\n\n\ndef begin():\n    global n\n    n = 0\n\n\n"
+        "def step(by):\n    global n\n    n += by\n\n\nbegin()\nstep(2)",
+    ),
     ("local t = {10, 20}\nprint(t[1], #t)", 't = [10, 20]\nprint(f"{t[0]}\\t{len(t)}")'),
     ("local opt = {lr = 0.1}\nopt.lr = 2", 'opt = {"lr": 0.1}\nopt["lr"] = 2'),
     ("local t = {}\nt[#t + 1] = 'a'\ntable.insert(t, 'b')", 't = ["a", "b"]'),
