@@ -11,7 +11,7 @@ from compat.port.library import tensors
 from compat.port.read import syntax as s
 
 REASON = "functions that try what Torch7 may refuse run in Lua, which says whether it does"
-_OF_TORCH = (Kind.TENSOR, Kind.MASK, Kind.SIZES, Kind.STORAGE, Kind.MODULE)
+_OF_TORCH = (Kind.TENSOR, Kind.SIZES, Kind.STORAGE, Kind.MODULE)
 _OF_PYTHON = {Kind.MODULE, Kind.OBJECT, Kind.CLASS, Kind.OPTIONS, Kind.FILE}
 _LINES = 8  # as a person takes them in at a glance
 _PLAIN = {"string", "table", "math", "nn"}

@@ -108,7 +108,7 @@ def _results(known: Inference, node: s.Call) -> list[Type]:
         library_calls.option(known, node)
     if node.method == "parse" and owner.only(Kind.MODULE):
         return [Type(Kind.OPTIONS, table=library_calls.options(known))]
-    if owner.is_tensor or owner.only(Kind.MASK):
+    if owner.is_tensor:
         arguments = _with_sizes(known, node, arguments)
         found = given.tensor_method(owner, node, arguments)
         is_told = known.is_settled or all(kind.atoms for kind in arguments)

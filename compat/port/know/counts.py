@@ -125,7 +125,7 @@ def known_count(known: Inference, node: s.Call) -> int | None:
     owner = known.owner_of_method(node)
     if not owner.atoms:
         return _count_by_name(known, node)
-    if owner.is_tensor or owner.only(Kind.MASK):
+    if owner.is_tensor:
         found = len(known.results(node))
         is_several = bool(node.arguments) or node.method not in ("max", "min")
         return None if found == 1 and node.method in results.SEVERAL and is_several else found

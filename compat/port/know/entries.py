@@ -55,8 +55,12 @@ def join(known: Inference, target: Type, new: Type) -> None:
 
 
 def _are_apart(one: Type, other: Type) -> bool:
-    """Return whether an object meets a table that is none, and no list: they are written apart."""
-    return Kind.CLASS not in one.atoms | other.atoms and _are_two(one, other)
+    """Return whether an object meets a table that is none, and no list, or a class one that has a
+    metatable: they are written apart.
+    """
+    shapes = [kind.shape for kind in (one, other) if kind.shape is not None]
+    has_meta = any(shape.klass is None and shape.is_own_meta for shape in shapes)
+    return _are_two(one, other) and (has_meta or Kind.CLASS not in one.atoms | other.atoms)
 
 
 def _are_two(one: Type, other: Type) -> bool:
@@ -307,7 +311,9 @@ def _index(known: Inference, node: s.Index) -> Type:
             if shape is not klass.members.root():
                 _inherit(known, klass, name)
         if shape.klass is None:
-            return known.entry(owner, shape, node.key)
+            entry = known.entry(owner, shape, node.key)
+            is_either = Kind.TENSOR in owner.atoms and key.is_number
+            return entry.joined(_element(owner, node.key, key, known)) if is_either else entry
         if name in results.BY_STEP and shape.klass.is_layer(known.classes):
             return _given_field(known, node, Type(Kind.MODULE), str(name))
         if isinstance(name, str):
@@ -487,7 +493,7 @@ def _element(owner: Type, key: s.Node, kind: Type, known: Inference) -> Type:
         if dims == {0}:
             return Type(Kind.FLOAT)
         return tensor(owner.dtypes, dims) if dims and 0 not in dims else Type()
-    if kind.only(Kind.TENSOR, Kind.MASK):
+    if kind.is_tensor:
         return tensor(owner.dtypes, [1])
     if kind.is_number:
         if owner.ranks == {1}:

@@ -278,7 +278,9 @@ def _of_method(known: Inference, node: s.Call) -> Iterator[tuple[s.Node, Type]]:
 
 def _holders(known: Inference, method: str) -> Iterator[Kind]:
     """Yield what may have a method that something of Torch7's has."""
-    yield from (Kind.TENSOR, Kind.STORAGE, Kind.SIZES, Kind.POINTER, Kind.FILE)
+    yield from (Kind.STORAGE, Kind.SIZES, Kind.POINTER, Kind.FILE)
+    if results.is_of_tensors(method):
+        yield Kind.TENSOR
     if f"string.{method}" in FUNCTIONS.names():
         yield Kind.STRING
     if results.is_of_module(method):

@@ -82,7 +82,7 @@ def _left(known: Inference, things: Things) -> bool:
         kind = thing.kind() if own is not None else None
         if own is None or kind is None or own in known.counting:
             continue
-        if own.is_given_by_lua and kind.table is not None:
+        if own.is_given_by_lua and kind.atoms & {Kind.TABLE, Kind.OBJECT, Kind.MODULE}:
             continue
         if not own.atoms - {Kind.NIL} and not own.is_of_lua:
             if any(isinstance(n, s.Index) and known.type(n).atoms - {Kind.NIL} for n in thing.left):
@@ -213,10 +213,11 @@ def _layers(known: Inference, things: Things) -> bool:
     for given, output in passed(known):
         owns = [known.of(variable) for variable in given]
         forms = [kind for kind in [*owns, output] if kind.only(Kind.TABLE)]
-        for own in owns:
-            thing = things.get(own, Thing(own))
-            kinds = thing.kinds({Kind.TENSOR, Kind.TABLE}) if not own.atoms else set()
-            if kinds and forms:
+        alike = {own: things.get(own, Thing(own)) for own in owns if not own.atoms}
+        left = [thing.kinds({Kind.TENSOR, Kind.TABLE}) for thing in alike.values()]
+        kinds = set.intersection(*left) if left else set()
+        for own, thing in alike.items():
+            if forms and Kind.TABLE in kinds:
                 _take(known, own, Type(Kind.TABLE, table=forms[0].table))
                 shape = own.shape
                 if shape and "given" in shape.uses and _hold_tensors(known, given, things):

@@ -192,6 +192,8 @@ class Inference:
             classes.find_classes(self, file)
         for file in self._each_file():
             self._look_at(file.block)
+        if self.facts:
+            seen.note_sorted(self)
         self._settle()
         self.is_told = True
         self._settle()

@@ -18,7 +18,7 @@ LEAVES = {
     Kind.STRING: {Kind.STRING},
     Kind.FUNCTION: {Kind.FUNCTION},
     Kind.BOOLEAN: {Kind.BOOLEAN},
-    Kind.TENSOR: {Kind.TENSOR, Kind.MASK},
+    Kind.TENSOR: {Kind.TENSOR},
 }
 
 

@@ -20,6 +20,23 @@ if TYPE_CHECKING:
 _NO_PLAIN_TABLES = {Kind.OPTIONS, Kind.CLASS, Kind.MODULE, Kind.OBJECT}
 
 
+def note_sorted(known: Inference) -> None:
+    """Note that a comparison is given any two entries of a list: what a run saw of one, the other
+    may be in the draft, which has the entries in another order.
+    """
+    facts = dict(known.facts)
+    for file in known.files:
+        calls = [n for n in s.walk(file.block) if isinstance(n, s.Call) and len(n.arguments) > 1]
+        for call in (n for n in calls if s.describe(n.function) == "table.sort"):
+            for function in known.clues.put_into(call.arguments[1]):
+                given = function.parameters if isinstance(function, s.Function) else []
+                reads = [read for name in given for read, _ in name.variable.reads]
+                places = [(file.path, n.start, n.end) for n in reads]
+                seen = {fact for place in places for fact in facts.get(place, ())}
+                facts |= {place: sorted(seen) for place in places if place in facts}
+    known.facts = facts
+
+
 def may_be_nil(known: Inference, node: s.Node) -> bool:
     """Return whether an expression may be nil where it stands."""
     value = known.clues.given.get(node)
@@ -131,10 +148,10 @@ def believed(known: Inference, own: Type, facts: list[str]) -> Type:
     if own.atoms & {Kind.OBJECT, Kind.CLASS}:
         kept = own.atoms & {Kind.OBJECT, Kind.CLASS, *(both.atoms & {Kind.MODULE})}
         both.atoms = (both.atoms - {Kind.MODULE, Kind.LUA, Kind.OBJECT}) | kept
+        # A table with a metatable is an object, too.
+        both.open = own.open and "object" in facts and Kind.TABLE in own.atoms
     if own.dtypes == {"Long"} and both.dtypes == {"Double"}:
         both.dtypes = own.dtypes  # a permutation of indices
-    if own.atoms == {Kind.MASK} and both.atoms == {Kind.TENSOR}:
-        return own
     if facts == ["object"] and Kind.MODULE in own.atoms:
         return Type(Kind.MODULE)  # of a class of the runtime's that has no name
     is_plain = own.shape is not None and own.shape.klass is None

@@ -20,7 +20,6 @@ class Kind(str, Enum):
     NUMBER = "number"  # an int or a float
     STRING = "string"
     TENSOR = "tensor"
-    MASK = "mask"  # a tensor of bools, where Torch7 has bytes
     SIZES = "sizes"
     STORAGE = "storage"
     POINTER = "pointer"

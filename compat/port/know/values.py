@@ -268,7 +268,7 @@ def _unary(known: Inference, node: s.Unary) -> Type:
         made = Type(Kind.SIZES if operand.is_tensor else Kind.INT)
         made.zero = True
         return made
-    if known.operator_of("negative", operand) is not None:
+    if operand.has_meta or known.operator_of("negative", operand) is not None:
         return _arithmetic(known, "negative", operand, operand)
     return _arithmetic(known, "-", Type(Kind.INT), operand)
 
@@ -382,7 +382,7 @@ def _arithmetic(known: Inference, operator: str, left: Type, right: Type) -> Typ
         zeros = {"+": both, "-": are_ints or left.zero, "*": either, "/": left.zero}
         made.zero = zeros.get(operator, False)
         return made
-    if not left.atoms or not right.atoms:
+    if not left.atoms or not right.atoms or left.has_meta or right.has_meta:
         return Type()
     made = Type(Kind.NUMBER)
     if any(map(_is_surely_tensor, (left, right))):

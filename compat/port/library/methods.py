@@ -37,7 +37,7 @@ def method(node: s.Call, draft: Draft) -> Code:
         parts = ", ".join(map(str, draft.arguments(node)))
         return Code(f'print({parts}, sep="", end=""{stream})')
     kind = draft.types.owner_of_method(node)
-    if kind.is_tensor or kind.only(Kind.MASK):
+    if kind.is_tensor:
         return _tensor_method(name, node, kind, draft)
     if kind.is_string:
         moved = replace(node, arguments=[node.function, *node.arguments], method=None)

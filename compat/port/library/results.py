@@ -117,7 +117,7 @@ def kind_of(kind: Type) -> str:
 
 
 _LETTERS = {
-    "t": Kind.MASK, "b": Kind.BOOLEAN, "l": Kind.TABLE, "f": Kind.FUNCTION, "y": Kind.SIZES,
+    "b": Kind.BOOLEAN, "l": Kind.TABLE, "f": Kind.FUNCTION, "y": Kind.SIZES,
     "z": Kind.STORAGE,
 }  # fmt: skip
 
@@ -144,7 +144,7 @@ def rule_types(rule: Rule, subject: list[Type], arguments: list[Type]) -> list[T
 
 _KINDS = {
     "i": Kind.INT, "n": Kind.FLOAT, "?": Kind.NUMBER, "s": Kind.STRING, "b": Kind.BOOLEAN,
-    "y": Kind.SIZES, "p": Kind.POINTER, "z": Kind.STORAGE, "m": Kind.MODULE, "mask": Kind.MASK,
+    "y": Kind.SIZES, "p": Kind.POINTER, "z": Kind.STORAGE, "m": Kind.MODULE, "mask": Kind.TENSOR,
     "nil": Kind.NIL, "lua": Kind.LUA, "file": Kind.FILE, "function": Kind.FUNCTION,
 }  # fmt: skip
 
@@ -434,6 +434,11 @@ def is_method(name: str) -> bool:
     return any(
         name in own for own in (tensors.names(), METHODS, _ONLY_STRINGS, _BOTH, _METHODS.names())
     )
+
+
+def is_of_tensors(name: str) -> bool:
+    """Return whether tensors have a method of this name."""
+    return name in tensors.names() or name in _BOTH
 
 
 def is_of_module(name: str) -> bool:

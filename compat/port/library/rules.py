@@ -157,9 +157,8 @@ def fit(made: Code, node: s.Node, like: s.Node, draft: Draft, is_copy: bool = Fa
     """
     own, other = (draft.types.type(n).without(Kind.NIL) for n in (like, node))
     is_turned = _viewed_as(node, like)
-    kinds = Kind.TENSOR, Kind.MASK
-    is_either = other.only(*kinds) or (is_copy and other.may(Kind.TENSOR))
-    if not (own.only(*kinds) and is_either):
+    is_either = other.is_tensor or (is_copy and other.may(Kind.TENSOR))
+    if not (own.is_tensor and is_either):
         return None
     if own.ranks == other.ranks != {-1} and not is_turned:
         return None
@@ -197,7 +196,7 @@ def _text(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
         return "lua.converted({0}, {1})"
     subject = owner if owner is not None else arguments[0] if arguments else None
     is_sum = rule.result in ("t=", "t1") and rule.name in _SUMS | {"cumsum", "cumprod"}
-    if subject is not None and is_sum and draft.types.type(subject).only(Kind.MASK):
+    if subject is not None and is_sum and draft.types.type(subject).dtypes == {"Byte"}:
         return f"{rule.text[:-1]}, dtype=torch.uint8)"  # of bytes, as in Torch7
     if subject is None or not draft.types.owner(subject).is_tensor:
         return rule.text

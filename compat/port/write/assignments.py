@@ -93,7 +93,7 @@ def put(target: str, value: Code, draft: Draft, node: s.Node) -> None:
     match = re.fullmatch(rf"{re.escape(target)} ([-+*/]) (.+)", value.text, re.S)
     inner = target.replace('"', "'")
     is_more = match or value.text.startswith(f'f"{{{inner}}}')
-    kind = draft.types.type(node) if is_more else Type()  # of an entry, asked for it is read
+    kind = draft.types.owner(node) if is_more else Type()  # of an entry, asked for it is read
     tree = _tree(value.text) if kind.is_number or kind.is_string else None
     if match and isinstance(tree, ast.BinOp) and ast.dump(tree.left) == ast.dump(_tree(target)):
         draft.page.write(f"{target} {match[1]}= {match[2]}")
@@ -153,7 +153,7 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
     if kind.only(Kind.OPTIONS) and key.is_string:
         return entry()
     if kind.is_tensor and (
-        key.present.is_number or key.may(Kind.TABLE, Kind.SIZES) or key.only(Kind.MASK, Kind.TENSOR)
+        key.present.is_number or key.may(Kind.TABLE, Kind.SIZES) or key.is_tensor
     ):
         made, _ = selection(owner, node.key, kind, draft)
         if not made.text.endswith("]"):

@@ -205,7 +205,7 @@ def truth(node: s.Node, draft: Draft) -> Code:
         return code.call("lua.truth", made)
     if kind.atoms and not kind.may(Kind.BOOLEAN):
         return code.binary(made, "is not", NONE)
-    if kind.is_known and not kind.may(Kind.TENSOR, Kind.MASK, Kind.OBJECT, Kind.LUA, *NUMBERS):
+    if kind.is_known and not kind.may(Kind.TENSOR, Kind.OBJECT, Kind.LUA, *NUMBERS):
         return code.binary(made, "not in", Code("(None, False)"))  # 0 is equal to False
     if not kind.atoms:
         draft.page.resolve("open")

@@ -200,7 +200,7 @@ def equality(node: s.Binary, draft: Draft) -> Code:
         return by("lua.equal")
     plain = {Kind.INT, Kind.FLOAT, Kind.NUMBER, Kind.STRING, Kind.NIL}
     is_plain = kind.only(*plain) or other.only(*plain - {Kind.NIL})
-    if (kind.atoms | other.atoms) & {Kind.TENSOR, Kind.MASK}:
+    if Kind.TENSOR in kind.atoms | other.atoms:
         is_plain = False  # in Lua a tensor is no number; PyTorch compares each element
     if is_plain and (kind.atoms or isinstance(right, s.Constant)):
         return code.binary(a, "==" if positive else "!=", b)
@@ -215,7 +215,7 @@ def equality(node: s.Binary, draft: Draft) -> Code:
     return by("lua.equal")
 
 
-_PLAIN = {Kind.NIL, Kind.STRING, Kind.BOOLEAN, Kind.TABLE, Kind.TENSOR, Kind.MASK, *NUMBERS}
+_PLAIN = {Kind.NIL, Kind.STRING, Kind.BOOLEAN, Kind.TABLE, Kind.TENSOR, *NUMBERS}
 
 
 def _type_test(call: s.Node, name: object, draft: Draft) -> Code | None:

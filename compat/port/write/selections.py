@@ -34,7 +34,7 @@ def selection(owner: Code, key: s.Node, kind: Type, draft: Draft) -> tuple[Code,
     if key_kind.is_number:
         number = True if kind.ranks == {1} else None if kind.ranks & {-1, 1} else False
         return Code(f"{owner.atom}[{place(key, draft)}]"), number
-    if key_kind.only(Kind.MASK, Kind.TENSOR):
+    if key_kind.is_tensor:
         return Code(f"{owner.atom}[{mask(key, draft, owner, kind)}]"), False
     if key_kind.only(Kind.SIZES, Kind.STORAGE):
         return Code(f"{owner.atom}[tuple(i - 1 for i in {draft.value(key)})]"), True

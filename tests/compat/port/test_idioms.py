@@ -25,6 +25,19 @@ IDIOMS = [
         "local t = {1, 2}\nlocal function pick()\n  local i = math.random(#t)\n  return t[i]\nend",
         "t = [1, 2]\n\n\ndef pick():\n    i = lua.random(len(t))\n    return t[i - 1]",
     ),
+    (
+        "local m = torch.eye(2):gt(0)\nlocal function count(m)\n  local n = 0\n"
+        "  if m[1][1] == 1 then n = n + m[2]:sum() end\n  return n\nend\nprint(count(m))",
+        "m = torch.eye(2).gt(0).byte()\n\n\ndef count(m):\n    n = 0\n"
+        "    if m[0][0].item() == 1:\n        n += m[1].sum().item()\n    return n\n\n\n"
+        'print(f"{count(m):.14g}")',
+    ),
+    (
+        "local n\nlocal function begin() n = 0 end\nlocal function step(by) n = n + by end\n"
+        "begin()\nstep(2)",
+        "n = None\n\n\ndef begin():\n    global n\n    n = 0\n\n\n"
+        "def step(by):\n    global n\n    n += by\n\n\nbegin()\nstep(2)",
+    ),
     ("local t = {10, 20}\nprint(t[1], #t)", 't = [10, 20]\nprint(f"{t[0]}\\t{len(t)}")'),
     ("local opt = {lr = 0.1}\nopt.lr = 2", 'opt = {"lr": 0.1}\nopt["lr"] = 2'),
     ("local t = {}\nt[#t + 1] = 'a'\ntable.insert(t, 'b')", 't = ["a", "b"]'),

@@ -1029,3 +1029,9 @@ local heap = Heap(function(x, y) return x[1] < y[1] or x[1] == y[1] and x.n > y.
 print(heap:first({2, n = 1}, {1, n = 2}).n, heap:first({1, n = 1}, {1, n = 2}).n)
 local function again(n, ...) if n > 0 then return again(n - 1, ...) end return Heap.new(...) end
 print(again(2, function(x, y) return #x < #y end):first('aa', 'b'))
+
+-- # a package's list that is sorted
+local List = require 'pl.List'
+local l = List{3, 1, 2}
+l:append(10); l:sort()
+print(l, #l, l:map(function(x) return x * x end))

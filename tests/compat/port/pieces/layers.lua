@@ -1592,3 +1592,27 @@ for _, m in ipairs(net.modules) do
 end
 for i = #net.modules, 1, -1 do net.modules[i] = nn.Sequential():add(net.modules[i]) end
 print(net)
+
+-- # a criterion that gives a list for two tensors
+require 'nn'
+local Pair = torch.class('nn.PairOfTwo', 'nn.Criterion')
+function Pair:updateOutput(mean, var)
+  local e = var:clone()
+  e:exp():mul(-1)
+  e:add(-1, torch.pow(mean, 2))
+  self.output = torch.sum(e)
+  return self.output
+end
+function Pair:updateGradInput(mean, var)
+  self.gradInput = {}
+  self.gradInput[1] = mean:clone()
+  self.gradInput[2] = torch.exp(var):mul(-0.5)
+  return self.gradInput
+end
+local net = nn.ConcatTable():add(nn.Linear(2, 2)):add(nn.Linear(2, 2))
+net:forward(torch.ones(1, 2))
+local mean, var = unpack(net.output)
+local pair = nn.PairOfTwo()
+local err = pair:forward(mean, var)
+local grads = pair:backward(mean, var)
+print(#grads, (grads[1] - mean):norm(), type(err))

@@ -896,3 +896,36 @@ local function count(sample, classes)
 end
 count({torch.ones(2, 2, 2), torch.Tensor{3, 4}}, torch.Tensor{1})
 print(counts.mat)
+
+-- # the negative of a table with a metatable
+local V = {}
+local mt = {__index = V}
+local function vec(x, y) return setmetatable({x = x, y = y}, mt) end
+function V:first() return self.x end
+mt.__unm = function(a) return a * -1 end
+mt.__tostring = function(a) return '<' .. a.x .. ' ' .. a.y .. '>' end
+mt.__mul = function(a, b) return vec(a.x * b, a.y * b) end
+local v = vec(1, -2)
+print(-v)
+print(tostring(-(-v)), (-v):first())
+
+-- # a parent that is a class or a table
+local Base = {}
+Base.__index = Base
+function Base:kind() return 'thing' end
+local function extend(parent)
+  local cls = {super = parent}
+  cls.__index = cls
+  return setmetatable(cls, {__index = parent, __call = function(c, ...)
+    local o = setmetatable({}, c)
+    o:init(...)
+    return o
+  end})
+end
+local Animal = extend(Base)
+function Animal:init(legs) self.legs = legs end
+function Animal:kind() return self.legs .. ' legs' end
+local Bird = extend(Animal)
+function Bird:init() Animal.init(self, 2) end
+function Bird:kind() return 'bird, ' .. self.super.kind(self) end
+print(Animal(4):kind(), Bird():kind())

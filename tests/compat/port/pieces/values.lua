@@ -2996,3 +2996,21 @@ end
 print(opt.lr, opt.mom)
 opt.extra = f(0)
 print(opt.extra)
+
+-- # keys of two kinds that are sorted as texts
+local k = {}
+for key in pairs({b = 1, a = 2, 10}) do k[#k + 1] = key end
+table.sort(k, function(a, b) return tostring(a) < tostring(b) end)
+for i = 1, #k do print(k[i]) end
+local function less(a, b)
+  if type(a) == type(b) then return a < b end
+  return type(a) == 'number'
+end
+local m = {'x', 3, 'a', 1}
+table.sort(m, less)
+for i = 1, #m do print(m[i]) end
+
+-- # entries of a list of whole numbers, or of a tensor
+local function area(b) return (b[3] - b[1] + 1) * (b[4] - b[2] + 1) end
+print(area{0, 0, 9, 9})
+print(area(torch.Tensor{10, 10, 50, 50}))
