@@ -20,14 +20,16 @@ _BRING_NN = {"nn", "nngraph", "cunn", "rnn", "dpnn", "cudnn", "nnx"}
 
 
 def import_as(node: s.Local, draft: Draft) -> bool:
-    """``local name = require 'file'``: an import under this name."""
+    """``local name = require 'file'``, or ``dofile``: an import under this name."""
     if len(node.names) != 1 or len(node.values) != 1:
         return False
     variable = node.names[0].variable
     call = node.values[0]
     file = draft.types.file_of(call) if isinstance(call, s.Call) else None
-    result = returned(file) if file is not None and required(call) is not None else None
+    result = None if file is None else returned(file)
     if file is None or result is None or file.gives_several:
+        return False
+    if required(call) is None and not file.gives.counts <= {1}:
         return False
     if len(variable.writes) != 1 or _runs_again(call, draft):
         return False

@@ -446,3 +446,14 @@ def test_files_that_do_something_are_loaded_in_their_order(agree: Callable[..., 
     files = {f"{name}.lua": part % (name, name) for name in names}
     made = agree({"main.lua": main, **files}, "").joinpath("main.py").read_text()
     assert made.count("# isort: split") == 2
+
+
+def test_what_a_file_is_run_for_has_the_name_that_it_gets(agree: Callable[..., Path]) -> None:
+    data = "local data = {}\nfunction data.new(n) return {n, n + 1} end\nreturn data\n"
+    main = (
+        "print('begins')\nlocal Loader = dofile 'data.lua'\nlocal data = Loader.new(2)\n"
+        "print(data[2])\nlocal one = dofile 'one.lua'\nprint(one)\n"
+    )
+    made = agree({"main.lua": main, "data.lua": data, "one.lua": "return 1, 2\n"})
+    text = (made / "main.py").read_text()
+    assert "import data as Loader" in text and "data = Loader.new(2)" in text
