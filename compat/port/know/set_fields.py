@@ -194,15 +194,23 @@ def _field(node: s.Index) -> _Fields:
 
 def holds(known: Inference, shape: Table, key: s.Node) -> bool:
     """Return whether a table has an entry where it is read."""
-    return s.constant(key) in shape.always or is_set_before(known, shape, key)
+    if s.constant(key) in shape.always:
+        return not _drops_nil(shape)
+    return is_set_before(known, shape, key)
 
 
 def is_set_before(known: Inference, shape: Table, key: s.Node) -> bool:
     """Return whether a statement or test before tells that there is an entry, and nobody takes
     such away.
     """
-    uses = shape.uses
-    # Where somebody has a default for what is missing, a value that is nil leaves no entry.
-    is_kept = "default" not in uses or "lacking" not in uses
-    is_kept &= not shape.is_options or Kind.NIL not in shape.items.atoms
-    return key in known.clues.set_before and "deleted" not in uses and is_kept
+    is_kept = "deleted" not in shape.uses and not _drops_nil(shape)
+    return key in known.clues.set_before and is_kept
+
+
+def _drops_nil(shape: Table) -> bool:
+    """Return whether a value that is nil leaves no entry: somebody has a default for what is
+    missing.
+    """
+    if shape.is_options:
+        return Kind.NIL in shape.items.atoms
+    return {"default", "lacking"} <= shape.uses
