@@ -28,7 +28,7 @@ def all_results(known: Inference, node: s.Node) -> list[Type]:
     """Return the types of all values of a call or ``...``."""
     if isinstance(node, s.Call):
         return known.results(node)
-    return [known.type(node)]
+    return (isinstance(node, s.Vararg) and rest(known)) or [known.type(node)]
 
 
 def results(known: Inference, node: s.Call) -> list[Type]:
@@ -263,20 +263,36 @@ def _with_rest(known: Inference, node: s.Call, arguments: list[Type]) -> list[Ty
     """
     if not node.arguments or not isinstance(node.arguments[-1], s.Vararg):
         return arguments
+    return [*arguments[:-1], *(rest(known) or [Type()])]
+
+
+def rest(known: Inference) -> list[Type]:
+    """Return the types of ``...``: what calls of the function around give behind its names; none
+    where that is not known.
+    """
     around = known.returns[-1][0].root()
     names = max((len(f.parameters) for f in around.nodes if f.is_vararg), default=None)
-    rest = [] if names is None else around.parameters[names:]
-    return [*arguments[:-1], *(rest or [Type()])]
+    is_open = names is None or around.gets_any or around.escapes or around.is_hook
+    rest = [] if is_open else [kind.joined(Type()) for kind in around.parameters[names:]]
+    for place, kind in enumerate(rest, names or 0):
+        kind.lacking |= place >= min(around.calls, default=0)
+    return rest
 
 
 def _note_spread(known: Inference, node: s.Call, owner: Type | None) -> None:
     """Note what parameters get of the values behind the first that the last argument gives."""
     last = node.arguments[-1] if node.arguments else None
-    if not isinstance(last, s.Call) or len(rest := known.all_results(last)[1:]) == 0:
+    if last is None or not is_open(last):
         return
+    rest = known.all_results(last)[1:] if isinstance(last, s.Call) else []
     for signature in known.called(node, owner):
         takes = max((len(f.parameters) for f in signature.nodes), default=0)
         first = len(node.arguments) + (node.method is not None)
+        if any(f.is_vararg for f in signature.nodes):
+            takes = first + len(rest)
+            is_any = known.is_told and known.count(last) is None
+            known.changed |= is_any and not signature.gets_any
+            signature.gets_any |= is_any
         for i, kind in zip(range(first, takes), rest, strict=False):
             known.join(signature.parameter(i), kind)
 

@@ -33,8 +33,21 @@ def stored(known: Inference, node: s.Node) -> Type | None:
         if shape is None:
             return None
         word = s.constant(node.key)
-        return shape.name(word) if isinstance(word, str) else shape.items
+        if isinstance(word, str):
+            return shape.name(word)
+        return _place(known, shape, word) or shape.items
     return None
+
+
+def _place(known: Inference, shape: Table, number: object) -> Type | None:
+    """Return where the type of an entry under a number that is written is kept; None: it is kept
+    with those of the others.
+    """
+    root = shape.root()
+    if not isinstance(number, int) or number not in root.places or not root.keeps_places:
+        return None
+    known.with_places.add(root)
+    return root.places[number]
 
 
 def join(known: Inference, target: Type, new: Type) -> None:
@@ -98,8 +111,13 @@ def _made(known: Inference, node: s.Table) -> Type:
                 kinds = known.all_results(entry.value)
             else:
                 kinds = [known.type(entry.value)]
-            for kind in kinds:
+            is_any = known.is_told and is_open(entry.value) and known.count(entry.value) is None
+            if is_any and not (isinstance(entry.value, s.Vararg) and known.rest()):
+                root.uses.add("moved")
+            number = sum(field.key is None for field in node.fields[: i + 1])
+            for place, kind in enumerate(kinds, number):
                 known.join(root.items, kind)
+                known.join(root.places[place], kind)
             if isinstance(entry.value, s.Vararg) and known.returns[-1][0].root().gets_nil:
                 root.uses.add("trimmed")
             if i == len(node.fields) - 1 and any(Kind.NIL in kind.atoms for kind in kinds):
@@ -190,6 +208,10 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
             table.keys.add("other")
         if not isinstance(key, s.Name) or key.variable not in known.copied:
             known.join(table.items, value)
+            if isinstance(number := s.constant(key), int):
+                known.join(table.places[number], value)
+            elif not kind.is_string:
+                table.uses.add("moved")
     if value.lacking or (value.may_be_nil and not value.only(Kind.NIL)):
         table.uses.add("lacking")  # Python keeps the None
     if value.only(Kind.NIL):
@@ -416,9 +438,10 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
     if Kind.STRING in kind.atoms and shape.klass is None:
         found = any_entry(shape)
         return found.joined(Type(Kind.NIL)) if _may_miss(known, shape, key) else found
+    own = _place(known, shape, s.constant(key)) or shape.items
     if not _may_miss(known, shape, key):
-        return shape.items
-    found = shape.items.joined(Type(Kind.NIL))
+        return own
+    found = own.joined(Type(Kind.NIL))
     found.open |= bool(shape.names) and not kind.atoms  # it may be a name
     return found
 

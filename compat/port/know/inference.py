@@ -105,6 +105,7 @@ class Inference:
     results = calls.results
     all_results = calls.all_results
     call = calls.call
+    rest = calls.rest
     declares = library_calls.declares
     make_object = library_calls.make_object
     construct = calls.construct
@@ -163,6 +164,7 @@ class Inference:
         self.calls_around = 0
         self.given_owner: set[object] = set()  # f of ``x.f(x, …)``
         self.counting: set[Type] = set()  # of what loops count, from what is not yet known
+        self.with_places: set[Table] = set()  # lists of which entries are asked for one by one
         self.copied: set[Variable] = set()  # names and values of loops that copy entries
         self.saved: dict[s.Node, list[saved.Saved]] = {}  # what loads give back
         self.given_tables: dict[s.Node, Table] = {}  # of fields of compat's
@@ -254,6 +256,9 @@ class Inference:
                     self.join(file.gives.result(0), Type(Kind.NIL))
                 file.gives.by_node[file.block] = self.returns[0][1] or {0}
             classes.lists_of_layers(self)
+            kept = {table for table in self.with_places if table.keeps_places}
+            self.changed |= kept != self.with_places
+            self.with_places = kept
             if not self.changed:
                 break
 

@@ -37,6 +37,8 @@ class Table(_Merging):
     uses: set[str] = field(default_factory=set)  # length, ipairs, meta, sparse, deleted, cut …
     names: defaultdict[str, Type] = field(default_factory=lambda: defaultdict(Type))
     items: Type = field(default_factory=Type)  # of the other keys
+    # What stands under each number that is written; see ``keeps_places``.
+    places: defaultdict[int, Type] = field(default_factory=lambda: defaultdict(Type))
     key: Type = field(default_factory=Type)
     always: set[str] = field(default_factory=set)  # fields that each has from its beginning
     at_times: set[str] = field(default_factory=set)  # fields that one of them has from then on
@@ -71,6 +73,8 @@ class Table(_Merging):
         a.klass = a.klass or b.klass
         for name, kind in b.names.items():
             a.name(name).join(kind)
+        for number, kind in b.places.items():
+            a.places[number].join(kind)
         a.items.join(b.items)
         a.key.join(b.key)
         a.meta.join(b.meta)
@@ -78,6 +82,15 @@ class Table(_Merging):
     def name(self, name: str) -> Type:
         """Return the type of a field."""
         return self.root().names[name]
+
+    @property
+    def keeps_places(self) -> bool:
+        """Whether entries are put under numbers that are written, and stay there: each place has
+        its own kind.
+        """
+        root = self.root()
+        others = {"append", "filled", "computed", "list", "loaded", "given", "cut", "moved"}
+        return bool(root.made) and not (root.uses & others or root.keys & {"list", "other"})
 
     @property
     def has_unknown_names(self) -> bool:
@@ -185,6 +198,7 @@ class Signature(_Merging):
     makes_tensors: bool = False  # ``x.new`` of a tensor
     is_job: bool = False  # called when a thread has done its work, in any order
     gets_nil: bool = False  # for ``...``, at times
+    gets_any: bool = False  # for ``...``: any number of anything
     spreads: bool = False  # whether somebody takes all results, however many there are
     choices: list[Signature] = field(default_factory=list)  # it is one of these, which stay apart
     taken: Table | None = None  # its arguments by name, if argcheck made it
@@ -202,7 +216,7 @@ class Signature(_Merging):
         a.nodes += b.nodes
         a.calls |= b.calls
         a.makes_tensors &= b.makes_tensors
-        for flag in ("escapes", "gets_nil", "is_hook", "is_job", "is_tried", "spreads"):
+        for flag in ("escapes", "gets_any", "gets_nil", "is_hook", "is_job", "is_tried", "spreads"):
             setattr(a, flag, getattr(a, flag) or getattr(b, flag))
         for i, kind in enumerate(b.parameters):
             a.parameter(i).join(kind)
