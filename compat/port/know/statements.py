@@ -31,11 +31,23 @@ def _statement(known: Inference, node: s.Statement) -> None:
         effect(known, node)
     if node not in known.parts:
         known.parts[node] = [*_parts(node)]
+    if isinstance(node, s.ForEach) and _is_of_nothing(known, node):
+        return
     for part in known.parts[node]:
         if isinstance(part, s.Block):
             known.block(part)
         else:
             _body(known, part)
+
+
+def _is_of_nothing(known: Inference, node: s.ForEach) -> bool:
+    """Return whether a loop goes through what is never there, as an optional argument that no call
+    gives: what it does is never done.
+    """
+    call = node.values[0]
+    if not isinstance(call, s.Call) or known.dotted(call.function) not in ("ipairs", "pairs"):
+        return False
+    return bool(call.arguments) and known.type(call.arguments[0]).only(Kind.NIL)
 
 
 @statement(s.Local)
