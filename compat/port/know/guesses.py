@@ -12,7 +12,7 @@ from compat.port.know.prototypes import names
 from compat.port.know.registry import TYPES
 from compat.port.know.scopes import RUN, Variable
 from compat.port.know.structures import Table
-from compat.port.know.types import Kind, Type, tensor
+from compat.port.know.types import NUMBERS, Kind, Type, tensor
 from compat.port.library import results
 from compat.port.read import syntax as s
 
@@ -371,6 +371,10 @@ def _expressions(known: Inference, things: Things) -> bool:
         if kind is not None and node not in known.guessed_nodes and not known.type(node).atoms:
             known.guessed_nodes[node] = kind
             found = True
+        is_either = kind is not None and known.type(node).only(Kind.TENSOR, *NUMBERS)
+        if is_either and kind.is_tensor and node not in known.clues.followed:
+            known.clues.followed.add(node)
+            found |= not known.type(node).is_tensor
     return found
 
 

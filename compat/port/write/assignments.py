@@ -207,6 +207,7 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     if isinstance(value_node, s.Function) and (draft.types.dotted(target.object) or is_computed):
         draft.patches.add(value_node)
         draft.types.signature(value_node).root().is_hook |= is_computed  # anybody may call it
+    draft.fitting = {value_node} if kind.is_tensor else set()
     made = draft.value(value_node, str(hint))
     if is_class and isinstance(value_node, s.Index):  # C.g = C.f
         klass = draft.types.class_of(value_node.object)

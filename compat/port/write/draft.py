@@ -57,6 +57,7 @@ class Draft:
         klass: the class whose methods are being written.
         result_count: how many results the function gives; ``gives_any``: any number.
         asked: the call whose results nobody takes.
+        fitting: entries that may be numbers, for what takes tensors without dimensions alike.
         is_prefix: what is read next has something behind it.
         taken: the names of the file's own variables.
         modules: imports of other files at the top; ``placed`` are where Lua loads the file.
@@ -85,6 +86,7 @@ class Draft:
         self.behind: list[s.Statement] = []
         self.klass: Class | None = None
         self.asked: s.Node | None = None
+        self.fitting: set[s.Node] = set()
         self.result_count = 0
         self.gives_any = self.is_prefix = False
         self.is_seeded = self.has_nn = self.may_have_nn = False

@@ -16,7 +16,7 @@ def element(owner: Code, node: s.Index, kind: Type, draft: Draft) -> Code:
     result = draft.types.type(node)
     if is_number or (is_number is None and result.is_number):
         return Code(f"{made.atom}.item()")
-    if is_number is None and not result.is_tensor:
+    if is_number is None and not result.is_tensor and node not in draft.fitting:
         name = next((n for n in s.walk(node.object) if isinstance(n, s.Name)), None)
         key = (None if name is None else name.variable, f"a number in {s.describe(node.object)}")
         if key not in draft.types.told:
