@@ -19,6 +19,9 @@ from compat.port.read import syntax as s
 if TYPE_CHECKING:
     from compat.port.know.inference import Inference
 
+# They give tensors of the form of theirs, and of modules these themselves.
+KEEPING = {"clone", "cuda", "double", "float", "half", "type"}
+_KEPT = (Kind.TENSOR, Kind.MODULE, Kind.OBJECT)
 _OF_TABLES_OF_LUA = ("pl.", "tablex.", "stringx.", "utils.", "class.")
 _COUNTING = {"print", "select", "io.write", "pcall"}
 _CALLING = ("apply", "applyToModules", "replace")  # methods that call a function with a module
@@ -101,6 +104,11 @@ def _results(known: Inference, node: s.Call) -> list[Type]:
         return made
     if _is_of_lua(owner):
         return [of_lua(FROM_LUA)]
+    if node.method in KEEPING and Kind.TENSOR in owner.atoms and owner.only(*_KEPT):
+        rest = owner.without(Kind.TENSOR)
+        made = given.tensor_method(owner.less({*_KEPT} - {Kind.TENSOR}), node, arguments)[0]
+        if rest.atoms:
+            return [made.joined(rest)]
     if owner.shape is None and owner.only(Kind.MODULE):
         _note_shorter(known, node.method, len(node.arguments) + 1)
     declares = node.method in ("option", "argument") and len(node.arguments) > 1
@@ -479,6 +487,8 @@ def _given_back(
     made = signature.other[i].joined(Type())
     for place, key in signature.origins[i]:
         kind = arguments[place] if place < len(arguments) else Type(Kind.NIL)
+        if isinstance(key, s.Call):
+            kind, key = _kept(kind.present, key), None
         if key is not None:
             name = names[key] if key < len(names) else None
             if kind.shape is None or not isinstance(name, str):
@@ -492,6 +502,14 @@ def _given_back(
         else:
             made.lacking = True
     return made
+
+
+def _kept(kind: Type, node: s.Call) -> Type:
+    """Return what methods give that are called of something, and keep its form."""
+    inner = _kept(kind, node.function) if isinstance(node.function, s.Call) else kind
+    if inner.is_tensor:
+        return given.tensor_method(inner, node, [Type(Kind.STRING)] * len(node.arguments))[0]
+    return inner if inner.only(Kind.MODULE, Kind.OBJECT) else Type()
 
 
 def _note_shorter(known: Inference, name: str, count: int, of: list[Class] | None = None) -> None:

@@ -195,7 +195,7 @@ def _return(known: Inference, node: s.Return) -> None:
     if not is_own:  # else it gives what the others give
         counts.add(-1 if count is None else count)
     for i, kind in enumerate(kinds):
-        value = node.values[i] if i < len(node.values) - is_open(node.values[-1]) else None
+        value = node.values[i] if i < len(node.values) else None
         _note_result(known, signature, i, kind, value)
 
 
@@ -226,8 +226,13 @@ def _origins(known: Inference, node: s.Node, function: s.Function) -> Iterator[O
         own = known.clues.sources.get(variable, []) if variable is not None else []
         if variable is not None and variable in seen:
             continue
+        kept = as_kept(part)
         if variable in places:
             yield places[variable], None
+        elif kept is not part and getattr(kept, "variable", None) in places:
+            yield places[kept.variable], part
+        elif (chosen := _chosen(part)) is not None:
+            waiting += chosen
         elif isinstance(part, s.Index):
             table, key = (
                 places.get(n.variable) if isinstance(n, s.Name) else None
@@ -239,6 +244,22 @@ def _origins(known: Inference, node: s.Node, function: s.Function) -> Iterator[O
             continue
         seen.add(variable)
         waiting += own
+
+
+def as_kept(node: s.Node) -> s.Node:
+    """Return what methods are called of that give the same in another type, or a copy."""
+    while isinstance(node, s.Call) and node.method in calls.KEEPING:
+        node = node.function
+    return node
+
+
+def _chosen(node: s.Node) -> list[s.Node] | None:
+    """Return the two values of ``condition and value or other``, of which the first is there."""
+    if not isinstance(node, s.Binary) or node.operator != "or":
+        return None
+    left = node.left
+    is_there = isinstance(left, s.Binary) and as_kept(left.right) is not left.right
+    return [left.right, node.right] if is_there and left.operator == "and" else None
 
 
 def _spread(known: Inference, values: list[s.Node], count: int) -> list[Type]:

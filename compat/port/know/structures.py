@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 from compat.port.know.types import Kind, Type
 from compat.port.read import syntax as s
 
-Origin = tuple[int, int | None]  # a parameter, or its entry under the name that another has
+# A parameter, its entry under the name that another has, or what methods make of it that keep its
+# form: ``x:float()``.
+Origin = tuple[int, int | s.Call | None]
 
 
 class _Merging:
