@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from compat.port.know import library_calls
 from compat.port.know.files import Class
+from compat.port.know.passed_functions import give_on
 from compat.port.know.scopes import RUN
 from compat.port.know.shapes import chain_root, is_open, is_self
 from compat.port.know.structures import Signature, list_of
@@ -53,6 +54,8 @@ def results(known: Inference, node: s.Call) -> list[Type]:
 
 
 def _results(known: Inference, node: s.Call) -> list[Type]:
+    if node in known.by_site:
+        return [*known.by_site[node]]
     arguments = [known.type(a) for a in node.arguments]
     all_given = _with_rest(known, node, arguments)
     owner = None if node.method is None else known.owner_of_method(node)  # once: it may be a chain
@@ -223,6 +226,14 @@ def _less_numbers(known: Inference, node: s.Call, found: list[Type]) -> list[Typ
     return [k.less(NUMBERS) for k in found] if is_second or node in known.clues.followed else found
 
 
+def given_away(known: Inference, kinds: list[Type]) -> None:
+    """Note functions that are called by nobody knows whom."""
+    for signature in (kind.signature for kind in kinds):
+        if signature is not None:
+            signature.escapes = True
+            signature.gets_any |= known.is_told
+
+
 def by_name(known: Inference, node: s.Call) -> tuple[list[Signature], bool]:
     """Return the program's functions that a call of what nobody knows may mean: those of its
     name.
@@ -251,9 +262,8 @@ def _call_by_name(known: Inference, node: s.Call, arguments: list[Type]) -> list
         results += [Type() for _ in signature.results[len(results) :]]
         for result, kind in zip(results, signature.results if is_theirs else [], strict=False):
             result.join(kind.without_function())
-    for kind in arguments:
-        if kind.signature is not None and not is_theirs:
-            kind.signature.escapes = True
+    if not is_theirs:
+        given_away(known, arguments)
     return results if is_theirs else [Type()]
 
 
@@ -280,7 +290,7 @@ def rest(known: Inference) -> list[Type]:
     """
     around = known.returns[-1][0].root()
     names = max((len(f.parameters) for f in around.nodes if f.is_vararg), default=None)
-    is_open = names is None or around.gets_any or around.escapes or around.is_hook
+    is_open = names is None or around.gets_any or around.is_hook
     rest = [] if is_open else [kind.joined(Type()) for kind in around.parameters[names:]]
     for place, kind in enumerate(rest, names or 0):
         kind.lacking |= place >= min(around.calls, default=0)
@@ -438,9 +448,7 @@ def call(
     are that are constants.
     """
     if signature is None:
-        for kind in arguments:
-            if kind.signature is not None:
-                kind.signature.escapes = True
+        given_away(known, arguments)
         return [Type()]
     signature = signature.root()
     if signature.choices:
@@ -451,7 +459,14 @@ def call(
     takes = max((len(f.parameters) for f in signature.nodes), default=len(arguments))
     if not signature.gets_nil and any(Kind.NIL in kind.atoms for kind in arguments[takes:]):
         signature.gets_nil = known.changed = True
+    given_on = give_on(known, signature, arguments)
     for i, kind in enumerate(arguments if signature.nodes else ()):  # a tensor's new has none
+        if i in given_on and kind.signature is not None:
+            known.join(
+                signature.parameter(i),
+                Type(Kind.FUNCTION, function=Signature(choices=[kind.signature])),
+            )
+            continue
         own = (f.parameters[i].variable for f in signature.nodes if i < len(f.parameters))
         klass = next(filter(None, map(known.become.get, own)), None)
         if klass is not None and kind.only(Kind.TABLE) and kind.shape and not kind.shape.klass:
@@ -463,7 +478,7 @@ def call(
         ):
             known.join(signature.parameter(i), kind)
         else:  # one of ``...``, which are not one
-            kind.signature.escapes = True
+            given_away(known, [kind])
     for i in range(len(arguments), takes):
         known.changed |= not signature.parameter(i).lacking
         signature.parameter(i).lacking = True

@@ -106,6 +106,7 @@ class Inference:
     all_results = calls.all_results
     call = calls.call
     rest = calls.rest
+    given_away = calls.given_away
     declares = library_calls.declares
     make_object = library_calls.make_object
     construct = calls.construct
@@ -160,6 +161,8 @@ class Inference:
         self.told: set[causes.Cause] = {causes.OF_PACKAGE}
         self.nil_at_times: set[s.Vararg] = set()  # ``...`` that a function gives nil for
         self.returns: list[tuple[Signature, set[int]]] = []  # of the functions around
+        self.given_on: dict[s.Function, dict[s.Call, Variable]] = {}  # to their parameters
+        self.by_site: dict[s.Call, list[Type]] = {}  # what these calls give
         self.inner_calls: dict[s.Call, list[Type]] = {}  # of the call that is looked at
         self.calls_around = 0
         self.given_owner: set[object] = set()  # f of ``x.f(x, …)``

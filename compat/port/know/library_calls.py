@@ -244,9 +244,7 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
     if path == "assert":
         return [arguments[0].without(Kind.NIL), *arguments[1:]] if arguments else [Type()]
     if path in ("pcall", "xpcall") and arguments:
-        for kind in arguments[1:]:
-            if kind.signature is not None:
-                kind.signature.escapes = True
+        known.given_away(arguments[1:])
         klass = known.class_of(node.arguments[0])
         if klass is not None:
             return [Type(Kind.BOOLEAN), *known.construct(klass, arguments[1:])]
@@ -264,9 +262,7 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
             result.join(tried[0])
         return [Type(Kind.BOOLEAN), result, *tried[1:]]
     _call_back(known, path, node, arguments)
-    for kind in arguments:
-        if kind.signature is not None and not kind.signature.escapes:
-            kind.signature.escapes = True
+    known.given_away(arguments)
     if len(arguments) > 1 and arguments[0].is_tensor:
         is_torch = path.startswith("torch.")
         found = function_results.torch_rule(path[6:], arguments) if is_torch else None
