@@ -32,7 +32,7 @@ def all_results(known: Inference, node: s.Node) -> list[Type]:
     """Return the types of all values of a call or ``...``."""
     if isinstance(node, s.Call):
         return known.results(node)
-    return (isinstance(node, s.Vararg) and rest(known)) or [known.type(node)]
+    return rest(known, node) or [known.type(node)]
 
 
 def results(known: Inference, node: s.Call) -> list[Type]:
@@ -281,18 +281,20 @@ def _with_rest(known: Inference, node: s.Call, arguments: list[Type]) -> list[Ty
     """
     if not node.arguments or not isinstance(node.arguments[-1], s.Vararg):
         return arguments
-    return [*arguments[:-1], *(rest(known) or [Type()])]
+    return [*arguments[:-1], *(rest(known, node.arguments[-1]) or [Type()])]
 
 
-def rest(known: Inference) -> list[Type]:
+def rest(known: Inference, node: s.Node) -> list[Type]:
     """Return the types of ``...``: what calls of the function around give behind its names; none
-    where that is not known.
+    where that is not known, or it is another expression.
     """
-    around = known.returns[-1][0].root()
-    names = max((len(f.parameters) for f in around.nodes if f.is_vararg), default=None)
-    is_open = names is None or around.gets_any or around.is_hook
-    rest = [] if is_open else [kind.joined(Type()) for kind in around.parameters[names:]]
-    for place, kind in enumerate(rest, names or 0):
+    function = known.clues.around.get(node) if isinstance(node, s.Vararg) else None
+    around = None if function is None else known.signature(function).root()
+    if around is None or around.gets_any or around.is_hook:
+        return []
+    names = max(len(f.parameters) for f in around.nodes if f.is_vararg)
+    rest = [kind.joined(Type()) for kind in around.parameters[names:]]
+    for place, kind in enumerate(rest, names):
         kind.lacking |= place >= min(around.calls, default=0)
     return rest
 

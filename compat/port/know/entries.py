@@ -112,7 +112,7 @@ def _made(known: Inference, node: s.Table) -> Type:
             else:
                 kinds = [known.type(entry.value)]
             is_any = known.is_told and is_open(entry.value) and known.count(entry.value) is None
-            if is_any and not (isinstance(entry.value, s.Vararg) and known.rest()):
+            if is_any and not known.rest(entry.value):
                 root.uses.add("moved")
             number = sum(field.key is None for field in node.fields[: i + 1])
             for place, kind in enumerate(kinds, number):

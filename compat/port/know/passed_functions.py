@@ -72,8 +72,11 @@ def _given(known: Inference, call: s.Call, own: dict[Variable, Type]) -> list[Ty
             is_last = part is call.arguments[-1]
             given += found if is_last else found[:1]
             inner = own.get(part.function.variable, Type()).signature  # type: ignore[attr-defined]
-            if is_last and signature is not None and known.is_told:
-                signature.gets_any |= inner is None or inner.count is None
+            if is_last and (inner is None or inner.count is None):
+                if not known.is_told:  # it has not been looked at yet
+                    return [Type()]
+                if signature is not None:
+                    signature.gets_any = True
         elif isinstance(part, s.Name):
             given.append(own.get(part.variable, Type(Kind.NIL)))
         else:

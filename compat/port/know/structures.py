@@ -145,6 +145,9 @@ class Table(_Merging):
             while values and s.is_nil(values[-1]):
                 values.pop()
             lengths.append(len(values) - isinstance(last, s.Vararg))
+        if len(self.made) == 1 and isinstance(last, s.Vararg) and self.keeps_places:
+            while (own := self.places.get(lengths[0] + 1)) and own.atoms and not own.may_be_nil:
+                lengths[0] += 1  # each call gives it
         return min(lengths)
 
     @property
