@@ -165,6 +165,10 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
             if value.only(Kind.NIL):
                 return  # of nil there is no entry
             value = value.present
+        if key in known.keys_there and kind.is_number and not value.may_be_nil:
+            table.uses.add("moved")
+            known.join(table.items, value)
+            return
         known.join(table.key, kind)
         is_unknown = known.is_settled and not kind.is_known
         numbers = table.key.atoms & NUMBERS or table.keys & {"int", "next", "list", "float"}

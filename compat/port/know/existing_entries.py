@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from compat.port.know.files import File
-from compat.port.know.inference import Inference
 from compat.port.read import syntax as s
+
+if TYPE_CHECKING:
+    from compat.port.know.inference import Inference
 
 
 def overwritten(file: File, types: Inference) -> set[s.Index]:

@@ -26,6 +26,7 @@ from compat.port.know import (
     values,
 )
 from compat.port.know.clues import Clues
+from compat.port.know.existing_entries import overwritten
 from compat.port.know.files import Class, File
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import calls as calls_in
@@ -161,6 +162,8 @@ class Inference:
         self.told: set[causes.Cause] = {causes.OF_PACKAGE}
         self.nil_at_times: set[s.Vararg] = set()  # ``...`` that a function gives nil for
         self.returns: list[tuple[Signature, set[int]]] = []  # of the functions around
+        self.overwritten: set[s.Index] = set()  # entries that are there when they are assigned to
+        self.keys_there: set[s.Node] = set()  # their keys
         self.given_on: dict[s.Function, dict[s.Call, Variable]] = {}  # to their parameters
         self.by_site: dict[s.Call, list[Type]] = {}  # what these calls give
         self.inner_calls: dict[s.Call, list[Type]] = {}  # of the call that is looked at
@@ -194,6 +197,8 @@ class Inference:
             classes.find_classes(self, file)
         for file in self._each_file():
             self._look_at(file.block)
+            self.overwritten |= overwritten(file, self)
+        self.keys_there = {target.key for target in self.overwritten}
         self._settle()
         self.is_told = True
         self._settle()

@@ -174,7 +174,7 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
 def is_there(node: s.Index, draft: Draft) -> bool:
     """Return whether a list has the entry that is assigned to."""
     written = draft.types.facts.get((draft.file.path, node.key.start, -node.key.end))
-    return written == ["over"] or (written is None and node in draft.existing)
+    return written == ["over"] or (written is None and node in draft.types.overwritten)
 
 
 def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:

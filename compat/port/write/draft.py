@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from compat.port.know.existing_entries import overwritten
 from compat.port.know.files import Class, File
 from compat.port.know.flattened_again import flattened_again
 from compat.port.know.inference import Inference
@@ -72,7 +71,6 @@ class Draft:
     def __init__(self, file: File, types: Inference, shared: set[Variable]) -> None:
         self.file, self.types, self.shared = file, types, shared
         self.kept = kept_between_steps(file, types)
-        self.existing = overwritten(file, types)
         self.tested_later = tested_later(file.block)
         self.flattened_again = flattened_again(file, types)
         box(file, types)
