@@ -44,10 +44,21 @@ def _place(known: Inference, shape: Table, number: object) -> Type | None:
     with those of the others.
     """
     root = shape.root()
-    if not isinstance(number, int) or number not in root.places or not root.keeps_places:
+    if type(number) is not int or number not in root.places or not root.keeps_places:
         return None
     known.with_places.add(root)
     return root.places[number]
+
+
+def _put(known: Inference, table: Table, number: object, kind: Type) -> None:
+    """Note an entry of a table, and what stands in its place if its number is written."""
+    known.join(table.items, kind)
+    if type(number) is int:
+        own = table.places[number]
+        known.join(own, kind)
+        if Kind.TENSOR in kind.atoms:  # of other dimensions at one, it is so at the other
+            own.parts.add(table.items)
+            table.items.parts.add(own)
 
 
 def join(known: Inference, target: Type, new: Type) -> None:
@@ -116,8 +127,7 @@ def _made(known: Inference, node: s.Table) -> Type:
                 root.uses.add("moved")
             number = sum(field.key is None for field in node.fields[: i + 1])
             for place, kind in enumerate(kinds, number):
-                known.join(root.items, kind)
-                known.join(root.places[place], kind)
+                _put(known, root, place, kind)
             if isinstance(entry.value, s.Vararg) and known.returns[-1][0].root().gets_nil:
                 root.uses.add("trimmed")
             if i == len(node.fields) - 1 and any(Kind.NIL in kind.atoms for kind in kinds):
@@ -211,10 +221,8 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
         elif kind.atoms:
             table.keys.add("other")
         if not isinstance(key, s.Name) or key.variable not in known.copied:
-            known.join(table.items, value)
-            if isinstance(number := s.constant(key), int):
-                known.join(table.places[number], value)
-            elif not kind.is_string:
+            _put(known, table, s.constant(key), value)
+            if type(s.constant(key)) is not int and not kind.is_string:
                 table.uses.add("moved")
     if value.lacking or (value.may_be_nil and not value.only(Kind.NIL)):
         table.uses.add("lacking")  # Python keeps the None
