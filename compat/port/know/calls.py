@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from compat.port.know import library_calls
+from compat.port.know.evidence import PASSES
 from compat.port.know.files import Class
 from compat.port.know.passed_functions import give_on
 from compat.port.know.scopes import RUN
@@ -254,11 +255,10 @@ def _call_by_name(known: Inference, node: s.Call, arguments: list[Type]) -> list
     """Infer a call's functions from its arguments, and the results from the functions."""
     found, is_theirs = by_name(known, node)
     results = [Type()]
-    name = node.method or s.constant(getattr(node.function, "key", None))
-    is_others = isinstance(name, str) and given.is_method(name)  # Torch7's, it seems
+    is_pass = node.method in PASSES  # of any layer
     for signature in found:
         signature.calls.add(len(arguments))
-        for i, kind in enumerate([] if is_others else arguments):
+        for i, kind in enumerate([] if is_pass else arguments):
             if kind.atoms and (is_theirs or kind.table is None):  # else tables may not be the same
                 known.join(signature.parameter(i), kind)
         results += [Type() for _ in signature.results[len(results) :]]
