@@ -119,7 +119,7 @@ def known_count(known: Inference, node: s.Call) -> int | None:
             if len(own) > 1:  # self.f(), which classes that derive from its own have, too
                 counts = {one.count for _, one in own}
                 return counts.pop() if len(counts) == 1 else None
-        if signature is not None and (signature.nodes or signature.counts):
+        if signature is not None and (signature.nodes or signature.counts or signature.choices):
             return signature.count
         return None if callee.atoms else _count_by_name(known, node)
     owner = known.owner_of_method(node)

@@ -303,7 +303,11 @@ def _index(known: Inference, node: s.Index) -> Type:
     is_constructor = known.is_constructor(node)
     if is_constructor and owner.klass is not None:
         return known.class_type(owner.klass)
-    is_type = s.names_tensor(node.key) and known.dotted(node.object) == "torch"
+    is_of_torch = known.dotted(node.object) == "torch"
+    is_type = s.names_tensor(node.key) and is_of_torch
+    if is_of_torch and s.names_storage(node.key):
+        new = Signature(results=[Type(Kind.STORAGE)], by_node={None: {1}})
+        return Type(Kind.FUNCTION, function=new)
     if is_constructor or is_type or (owner.is_tensor and name == "new"):
         made = owner.without(Kind.NIL) if is_constructor else tensor(owner.dtypes)
         made = tensor(["Long", "Default"]) if is_type else made  # of any type

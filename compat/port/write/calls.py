@@ -197,7 +197,8 @@ def _is_chosen(function: s.Node, draft: Draft) -> bool:
     """
     if not isinstance(function, s.Index) or isinstance(function.key, s.Constant):
         return False
-    return draft.types.dotted(function.object) in PACKAGES - {"nn", "cudnn"}
+    is_type = s.names_tensor(function.key) or s.names_storage(function.key)
+    return not is_type and draft.types.dotted(function.object) in PACKAGES - {"nn", "cudnn"}
 
 
 def _is_class_of_nn(function: s.Node, kind: Type, draft: Draft) -> bool:
