@@ -522,13 +522,15 @@ def _element(owner: Type, key: s.Node, kind: Type, known: Inference) -> Type:
         dims = {d - taken if d >= 0 else -1 for d in ranks}
         if dims == {0}:
             return Type(Kind.FLOAT)
-        return tensor(owner.dtypes, dims) if dims and 0 not in dims else Type()
+        made = tensor(owner.dtypes, dims) if dims and 0 not in dims else Type()
+        made.deep = len(key.fields) - taken > 1 and made.is_tensor
+        return made
     if kind.only(Kind.TENSOR, Kind.MASK):
         return tensor(owner.dtypes, [1])
     if kind.is_number:
         if owner.ranks == {1}:
             return Type(Kind.FLOAT if not owner.dtypes <= results.WHOLE else Kind.INT)
         if owner.ranks & {-1, 1}:
-            return Type()
+            return tensor(owner.dtypes) if owner.deep and 1 not in owner.ranks else Type()
         return tensor(owner.dtypes, [d - 1 for d in owner.ranks])
     return Type()

@@ -43,6 +43,7 @@ def end(known: Inference) -> None:
         is_told = kind.dims or kind not in known.guessed
         if Kind.TENSOR in kind.atoms and (kind.open or "loaded" in kind.classes or not is_told):
             kind.dims.add(-1)
+            kind.deep = False
 
 
 def _seen(known: Inference, _things: Things) -> bool:

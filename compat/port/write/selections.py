@@ -32,7 +32,8 @@ def selection(owner: Code, key: s.Node, kind: Type, draft: Draft) -> tuple[Code,
     if isinstance(key, s.Table):
         return slices(owner, key, kind, draft)
     if key_kind.is_number:
-        number = True if kind.ranks == {1} else None if kind.ranks & {-1, 1} else False
+        is_open = kind.ranks & {-1, 1} and not (kind.deep and 1 not in kind.ranks)
+        number = True if kind.ranks == {1} else None if is_open else False
         return Code(f"{owner.atom}[{place(key, draft)}]"), number
     if key_kind.only(Kind.MASK, Kind.TENSOR):
         return Code(f"{owner.atom}[{mask(key, draft, owner, kind)}]"), False
