@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from compat.port.know import library_calls
+from compat.port.know import library_calls, optional_results
 from compat.port.know.evidence import PASSES
 from compat.port.know.files import Class
 from compat.port.know.passed_functions import give_on
@@ -492,6 +492,10 @@ def call(
     given_back = [
         _given_back(known, signature, i, arguments, names) for i in range(len(signature.results))
     ]
+    for i in {i for _, i in signature.apart}:
+        given_back[i] = given_back[i].joined(
+            optional_results.results(known, signature, arguments, i)
+        )
     return given_back or [Type()]
 
 

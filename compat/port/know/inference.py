@@ -164,6 +164,8 @@ class Inference:
         self.returns: list[tuple[Signature, set[int]]] = []  # of the functions around
         self.overwritten: set[s.Index] = set()  # entries that are there when they are assigned to
         self.keys_there: set[s.Node] = set()  # their keys
+        # The parameters that decide what functions give, and where.
+        self.decided: dict[s.Function, tuple[int, dict[s.Return, bool]]] = {}
         self.given_on: dict[s.Function, dict[s.Call, Variable]] = {}  # to their parameters
         self.by_site: dict[s.Call, list[Type]] = {}  # what these calls give
         self.inner_calls: dict[s.Call, list[Type]] = {}  # of the call that is looked at

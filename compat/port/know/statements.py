@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from compat.port.know import calls
+from compat.port.know import calls, optional_results
 from compat.port.know.entries import any_entry
 from compat.port.know.prototypes import copies
 from compat.port.know.registry import EFFECTS, statement
@@ -196,7 +196,8 @@ def _return(known: Inference, node: s.Return) -> None:
         counts.add(-1 if count is None else count)
     for i, kind in enumerate(kinds):
         value = node.values[i] if i < len(node.values) else None
-        _note_result(known, signature, i, kind, value)
+        if not optional_results.note(known, signature, node, i, kind):
+            _note_result(known, signature, i, kind, value)
 
 
 def _note_result(

@@ -194,6 +194,8 @@ class Signature(_Merging):
     # Which parameters, or entries of one under another, each result may be; and what else.
     origins: dict[int, set[Origin]] = field(default_factory=lambda: defaultdict(set))
     other: dict[int, Type] = field(default_factory=lambda: defaultdict(Type))
+    # Tables that are results where a parameter is nil (True), and where it is not.
+    apart: dict[tuple[bool, int], Type] = field(default_factory=lambda: defaultdict(Type))
     by_node: dict[Any, set[int]] = field(default_factory=dict)  # counts; -1: any; None: Lua's
     nodes: list[Any] = field(default_factory=list)
     calls: set[int] = field(default_factory=set)  # how many arguments it is called with
@@ -229,6 +231,10 @@ class Signature(_Merging):
             a.result(i).join(kind)
             a.origins[i] |= b.origins[i]
             a.other[i].join(b.other[i] if b.origins[i] else kind)
+        for one in (a, b):  # of several, nothing decides
+            for (_, i), kind in one.apart.items():
+                a.result(i).join(kind)
+        a.apart.clear()
 
     def choose(self, others: Iterable[Signature]) -> None:
         """Add to its choices, which are functions of one kind each."""
