@@ -252,9 +252,18 @@ def may_be_outside(known: Inference, key: s.Node) -> bool:
         return known.clues.firsts.get(key.variable, 1) < 1
     if not isinstance(key, s.Binary) or key.operator != "-":
         return s.is_negative(key)
-    less, name = s.constant(key.right), key.left
-    first = known.clues.firsts.get(name.variable, 1) if isinstance(name, s.Name) else 1
-    return isinstance(less, int) and less >= first
+    less = s.constant(key.right)
+    return isinstance(less, int) and less >= _least(known, key.left)
+
+
+def _least(known: Inference, node: s.Node) -> int:
+    """Return the least that an index may be that something is taken off: of loops the first."""
+    if isinstance(node, s.Name):
+        return known.clues.firsts.get(node.variable, 1)
+    parts = (node.left, node.right) if isinstance(node, s.Binary) and node.operator == "*" else ()
+    times = next((s.constant(p) for p in parts if isinstance(s.constant(p), int)), 1)
+    own = next((p for p in parts if isinstance(p, s.Name)), None)
+    return 1 if own is None else times * _least(known, own)
 
 
 def _is_shuffled(known: Inference, key: s.Node) -> bool:
@@ -310,7 +319,7 @@ def _index(known: Inference, node: s.Index) -> Type:
         return Type(Kind.FUNCTION, function=new)
     if is_constructor or is_type or (owner.is_tensor and name == "new"):
         made = owner.without(Kind.NIL) if is_constructor else tensor(owner.dtypes)
-        made = tensor(["Long", "Default"]) if is_type else made  # of any type
+        made = tensor(["Long", "Float", "Default"]) if is_type else made  # of any type
         new = Signature(results=[made], by_node={None: {1}}, makes_tensors=not is_constructor)
         return Type(Kind.FUNCTION, function=new)
     if owner.is_tensor:

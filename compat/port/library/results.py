@@ -229,7 +229,7 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
     if node.method == "cat":
         found[0].dims = cat_dims(s.constant(node.arguments[-1]), [owner, *arguments[:1]])
     if node.method == "type" and s.names_tensor(node.arguments[0] if node.arguments else None):
-        return [tensor(["Long", "Default"], owner.dims)]  # of any type
+        return [tensor(["Long", "Float", "Default"], owner.dims)]  # of any type
     inner = node.function
     is_line = isinstance(inner, s.Call) and inner.method in _REDUCING and len(inner.arguments) == 1
     if node.method == "squeeze" and is_line and owner.dims == {2}:
