@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from compat.port.know import arguments as arguments_of
 from compat.port.know import library_calls, optional_results
 from compat.port.know.evidence import PASSES
 from compat.port.know.files import Class
@@ -33,7 +34,7 @@ def all_results(known: Inference, node: s.Node) -> list[Type]:
     """Return the types of all values of a call or ``...``."""
     if isinstance(node, s.Call):
         return known.results(node)
-    return rest(known, node) or [known.type(node)]
+    return known.rest(node) or [known.type(node)]
 
 
 def results(known: Inference, node: s.Call) -> list[Type]:
@@ -58,13 +59,13 @@ def _results(known: Inference, node: s.Call) -> list[Type]:
     if node in known.by_site:
         return [*known.by_site[node]]
     arguments = [known.type(a) for a in node.arguments]
-    all_given = _with_rest(known, node, arguments)
+    all_given = arguments_of.with_rest(known, node, arguments)
     owner = None if node.method is None else known.owner_of_method(node)  # once: it may be a chain
     if node in known.clues.deep_copies:
         return [known.type(known.clues.deep_copies[node])]
     if node.arguments and is_open(node.arguments[-1]) and known.takes_all(node, owner):
         known.spread_out(node.arguments[-1])
-    _note_spread(known, node, owner)
+    arguments_of.note_spread(known, node, owner)
     if node.method is None or owner is None:
         path = known.dotted(node.function) or known.of_tensors(node.function)
         path = path or known.class_of_nn(node.function)
@@ -73,7 +74,7 @@ def _results(known: Inference, node: s.Call) -> list[Type]:
             if klass is not None:
                 return construct(known, klass, all_given)
             if path.startswith("torch."):
-                arguments = _with_sizes(known, node, arguments)
+                arguments = arguments_of.with_sizes(known, node, arguments)
             found = library_calls.results(known, path, node, arguments)
             if found is not None:
                 return _less_numbers(known, node, found)
@@ -100,7 +101,7 @@ def _results(known: Inference, node: s.Call) -> list[Type]:
             nodes = callee.signature.root().nodes  # of C.method({…}): its self is no object
             known.guessed -= {known.of(f.parameters[0].variable) for f in nodes if f.parameters}
         names = [s.constant(argument) for argument in node.arguments]
-        given_to = _given(known, node, callee.signature, all_given)
+        given_to = arguments_of.given_to(known, node, callee.signature, all_given)
         made = known.call(callee.signature, given_to, names)
         if callee.signature is not None and callee.signature.root().makes_tensors:
             rule = given.method_rule(".new", arguments)
@@ -110,9 +111,9 @@ def _results(known: Inference, node: s.Call) -> list[Type]:
         return [of_lua(FROM_LUA)]
     if node.method in KEEPING and Kind.TENSOR in owner.atoms and owner.only(*_KEPT):
         rest = owner.without(Kind.TENSOR)
-        made = given.tensor_method(owner.less({*_KEPT} - {Kind.TENSOR}), node, arguments)[0]
+        tensors_of = owner.less({*_KEPT} - {Kind.TENSOR})
         if rest.atoms:
-            return [made.joined(rest)]
+            return [given.tensor_method(tensors_of, node, arguments)[0].joined(rest)]
     if owner.shape is None and owner.only(Kind.MODULE):
         _note_shorter(known, node.method, len(node.arguments) + 1)
     declares = node.method in ("option", "argument") and len(node.arguments) > 1
@@ -121,7 +122,7 @@ def _results(known: Inference, node: s.Call) -> list[Type]:
     if node.method == "parse" and owner.only(Kind.MODULE):
         return [Type(Kind.OPTIONS, table=library_calls.options(known))]
     if owner.is_tensor or owner.only(Kind.MASK):
-        arguments = _with_sizes(known, node, arguments)
+        arguments = arguments_of.with_sizes(known, node, arguments)
         found = given.tensor_method(owner, node, arguments)
         is_told = known.is_settled or all(kind.atoms for kind in arguments)
         if not is_told and found[0] is not owner:
@@ -227,14 +228,6 @@ def _less_numbers(known: Inference, node: s.Call, found: list[Type]) -> list[Typ
     return [k.less(NUMBERS) for k in found] if is_second or node in known.clues.followed else found
 
 
-def given_away(known: Inference, kinds: list[Type]) -> None:
-    """Note functions that are called by nobody knows whom."""
-    for signature in (kind.signature for kind in kinds):
-        if signature is not None:
-            signature.escapes = True
-            signature.gets_any |= known.is_told
-
-
 def by_name(known: Inference, node: s.Call) -> tuple[list[Signature], bool]:
     """Return the program's functions that a call of what nobody knows may mean: those of its
     name.
@@ -265,7 +258,7 @@ def _call_by_name(known: Inference, node: s.Call, arguments: list[Type]) -> list
         for result, kind in zip(results, signature.results if is_theirs else [], strict=False):
             result.join(kind.without_function())
     if not is_theirs:
-        given_away(known, arguments)
+        known.given_away(arguments)
     return results if is_theirs else [Type()]
 
 
@@ -275,75 +268,6 @@ def called_event(known: Inference, kind: Type) -> Signature | None:
         return own
     define = event_of(known, "__call", kind)
     return None if define is None else known.signature(define.function).root()
-
-
-def _with_rest(known: Inference, node: s.Call, arguments: list[Type]) -> list[Type]:
-    """Return the arguments with all that ``...`` stands for: what calls of the function around
-    give it behind its names.
-    """
-    if not node.arguments or not isinstance(node.arguments[-1], s.Vararg):
-        return arguments
-    return [*arguments[:-1], *(rest(known, node.arguments[-1]) or [Type()])]
-
-
-def rest(known: Inference, node: s.Node) -> list[Type]:
-    """Return the types of ``...``: what calls of the function around give behind its names; none
-    where that is not known, or it is another expression.
-    """
-    function = known.clues.around.get(node) if isinstance(node, s.Vararg) else None
-    around = None if function is None else known.signature(function).root()
-    if around is None or around.gets_any or around.is_hook:
-        return []
-    names = max(len(f.parameters) for f in around.nodes if f.is_vararg)
-    rest = [kind.joined(Type()) for kind in around.parameters[names:]]
-    for place, kind in enumerate(rest, names):
-        kind.lacking |= place >= min(around.calls, default=0)
-    return rest
-
-
-def _note_spread(known: Inference, node: s.Call, owner: Type | None) -> None:
-    """Note what parameters get of the values behind the first that the last argument gives."""
-    last = node.arguments[-1] if node.arguments else None
-    if last is None or not is_open(last):
-        return
-    rest = known.all_results(last)[1:] if isinstance(last, s.Call) else []
-    for signature in known.called(node, owner):
-        takes = max((len(f.parameters) for f in signature.nodes), default=0)
-        first = len(node.arguments) + (node.method is not None)
-        if any(f.is_vararg for f in signature.nodes):
-            takes = first + len(rest)
-            is_any = known.is_told and known.count(last) is None
-            known.changed |= is_any and not signature.gets_any
-            signature.gets_any |= is_any
-        for i, kind in zip(range(first, takes), rest, strict=False):
-            known.join(signature.parameter(i), kind)
-
-
-def _with_sizes(known: Inference, node: s.Call, arguments: list[Type]) -> list[Type]:
-    """Return the arguments, of which the last may stand for several sizes: ``unpack(sizes)``."""
-    last = node.arguments[-1] if node.arguments else None
-    may_be_sizes = last is not None and is_open(last) and not arguments[-1].atoms - NUMBERS
-    if last is None or not may_be_sizes or known.count(last) == 1:
-        return arguments
-    count = known.count(last)
-    any_number = Type()
-    any_number.open = True
-    all_sizes = known.all_results(last)[:count] if count else [any_number]
-    return [*arguments[:-1], *all_sizes]
-
-
-def _given(
-    known: Inference, node: s.Call, signature: Signature | None, arguments: list[Type]
-) -> list[Type]:
-    """Return the arguments with all results of the last, where functions take different numbers."""
-    last = node.arguments[-1] if node.arguments else None
-    taken = {len(f.parameters) for f in signature.nodes} if signature is not None else set()
-    if isinstance(last, s.Vararg) or last is None or not is_open(last):
-        return arguments
-    gives_back = signature is not None and any(signature.root().origins.values())
-    if (len(taken) < 2 and not gives_back) or not known.count(last):
-        return arguments
-    return [*arguments[:-1], *known.all_results(last)[: known.count(last)]]
 
 
 def _note_job(known: Inference, arguments: list[Type], all_given: list[Type]) -> None:
@@ -452,7 +376,7 @@ def call(
     are that are constants.
     """
     if signature is None:
-        given_away(known, arguments)
+        known.given_away(arguments)
         return [Type()]
     signature = signature.root()
     if signature.choices:
@@ -482,7 +406,7 @@ def call(
         ):
             known.join(signature.parameter(i), kind)
         else:  # one of ``...``, which are not one
-            given_away(known, [kind])
+            known.given_away([kind])
     for i in range(len(arguments), takes):
         known.changed |= not signature.parameter(i).lacking
         signature.parameter(i).lacking = True

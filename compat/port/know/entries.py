@@ -6,10 +6,10 @@ import functools
 from typing import TYPE_CHECKING
 
 from compat import nn
+from compat.port.know import keys
 from compat.port.know.files import GETTER, Class
 from compat.port.know.registry import expression
-from compat.port.know.scopes import FunctionScope
-from compat.port.know.shapes import counts_up, is_open, next_of
+from compat.port.know.shapes import counts_up, is_open
 from compat.port.know.structures import Signature, Table, list_of
 from compat.port.know.types import FROM_LUA, NUMBERS, OF_LUA, Kind, Type, tensor
 from compat.port.library import function_results, results
@@ -71,6 +71,8 @@ def join(known: Inference, target: Type, new: Type) -> None:
         target.parts |= new.sources
     if target in known.guessed:
         target.open |= is_open
+        known.changed |= is_open and target.deep
+        target.deep &= not is_open
         target.close()
         new, is_open = new.without(), False
         new.open = False
@@ -170,7 +172,7 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
             _inherit(known, table.klass, key.value)
     else:
         kind = known.type(key).present  # Lua takes no nil for a key
-        if _is_next(known, key, table):
+        if keys.is_next(known, key, table):
             table.uses.add("append")
             if value.only(Kind.NIL):
                 return  # of nil there is no entry
@@ -185,17 +187,17 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
         is_mixed = Kind.BOOLEAN in table.key.atoms and numbers
         if kind.atoms & {Kind.TABLE, Kind.OPTIONS} or is_unknown or is_mixed:
             table.uses.add("meta")  # Python's dict takes no tables, and True for 1
-        if kind.is_number and _in_any_order(known, key):
+        if kind.is_number and keys.in_any_order(known, key):
             table.uses.add("sparse")
         is_falling = isinstance(key, s.Name) and key.variable in known.clues.falling
-        if is_falling or _is_shuffled(known, key):
+        if is_falling or keys.is_shuffled(known, key):
             table.uses.add("from its end")
         if key in known.clues.begun_late:
             table.uses.add("begun late")
             known.join(table.items, Type(Kind.NIL))
         left = getattr(key, "left", None)  # of t - 1, which is 0 at last
         is_low = isinstance(key, s.Name) or getattr(left, "variable", None) in known.clues.falling
-        if is_low and may_be_outside(known, key):
+        if is_low and known.may_be_outside(key):
             table.uses.add("sparse")
         if kind.is_number:
             write = known.facts.get((known.file.path, key.start, -key.end))
@@ -232,55 +234,6 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
         if known.type(key).is_number and not (falls or isinstance(key, s.Unary)):
             table.uses.add("sparse")  # a hole, unless it is the last
     known.changed |= len(table.keys) != before
-
-
-def _is_next(known: Inference, key: s.Node, table: Table) -> bool:
-    """Return whether a key is ``#t + 1`` of the table itself."""
-    own = next_of(key)
-    return own is not None and known.type(own).shape is table
-
-
-def may_be_outside(known: Inference, key: s.Node) -> bool:
-    """Return whether a key may be below 1: ``i - 1``, but not of a loop that begins later; or
-    past the end where that is no error.
-    """
-    if key in known.clues.passed_past:
-        return True
-    if isinstance(key, s.Constant):
-        return isinstance(key.value, int) and key.value < 1
-    if isinstance(key, s.Name):
-        return known.clues.firsts.get(key.variable, 1) < 1
-    if not isinstance(key, s.Binary) or key.operator != "-":
-        return s.is_negative(key)
-    less = s.constant(key.right)
-    return isinstance(less, int) and less >= _least(known, key.left)
-
-
-def _least(known: Inference, node: s.Node) -> int:
-    """Return the least that an index may be that something is taken off: of loops the first."""
-    if isinstance(node, s.Name):
-        return known.clues.firsts.get(node.variable, 1)
-    parts = (node.left, node.right) if isinstance(node, s.Binary) and node.operator == "*" else ()
-    times = next((s.constant(p) for p in parts if isinstance(s.constant(p), int)), 1)
-    own = next((p for p in parts if isinstance(p, s.Name)), None)
-    return 1 if own is None else times * _least(known, own)
-
-
-def _is_shuffled(known: Inference, key: s.Node) -> bool:
-    """Return whether a key is an entry of a permutation."""
-    order = key.object if isinstance(key, s.Index) else None
-    given = known.clues.sources.get(order.variable, []) if isinstance(order, s.Name) else []
-    return any(value in known.clues.orders for value in given)
-
-
-def _in_any_order(known: Inference, key: s.Node) -> bool:
-    """Return whether entries are written by functions that are called later, in any order."""
-    if not isinstance(key, s.Name) or key.variable.scope is None:
-        return False
-    scope: FunctionScope = key.variable.scope
-    if key.variable.is_parameter and scope.node is not None:
-        return known.signature(scope.node).root().is_job
-    return any(read is key and where is not scope for read, where in key.variable.reads)
 
 
 def is_constructor(known: Inference, node: s.Index) -> bool:
@@ -462,30 +415,13 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
         return Type()  # it may be any field or method
     if Kind.STRING in kind.atoms and shape.klass is None:
         found = any_entry(shape)
-        return found.joined(Type(Kind.NIL)) if _may_miss(known, shape, key) else found
-    own = _place(known, shape, s.constant(key)) or shape.items
-    if not _may_miss(known, shape, key):
-        return own
-    found = own.joined(Type(Kind.NIL))
+        return found.joined(Type(Kind.NIL)) if keys.may_miss(known, shape, key) else found
+    entry = _place(known, shape, s.constant(key)) or shape.items
+    if not keys.may_miss(known, shape, key):
+        return entry
+    found = entry.joined(Type(Kind.NIL))
     found.open |= bool(shape.names) and not kind.atoms  # it may be a name
     return found
-
-
-def _may_miss(known: Inference, shape: Table, key: s.Node) -> bool:
-    """Return whether there may be nothing under a key that is no name."""
-    if known.may_be_outside(key) and not shape.has(s.constant(key)):
-        return True
-    is_computed = shape.is_dict and not isinstance(key, s.Constant) and bool(shape.made)
-    return known.is_settled and (is_computed or known.is_past(key, shape))
-
-
-def is_past(known: Inference, key: s.Node, shape: Table) -> bool:
-    """Return whether a key, or the last of a loop, is past the end of a list."""
-    name, more = key, 0
-    if isinstance(key, s.Binary) and key.operator == "+" and isinstance(s.constant(key.right), int):
-        name, more = key.left, s.constant(key.right)
-    last = known.clues.lasts.get(name.variable) if isinstance(name, s.Name) else s.constant(name)
-    return isinstance(last, int) and shape.is_past(last + more)
 
 
 def _inherit(known: Inference, klass: Class, name: str) -> None:

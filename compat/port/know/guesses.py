@@ -372,8 +372,8 @@ def _expressions(known: Inference, things: Things) -> bool:
         if kind is not None and node not in known.guessed_nodes and not known.type(node).atoms:
             known.guessed_nodes[node] = kind
             found = True
-        is_either = kind is not None and known.type(node).only(Kind.TENSOR, *NUMBERS)
-        if is_either and kind.is_tensor and node not in known.clues.followed:
+        is_tensor = kind is not None and kind.is_tensor and node not in known.clues.followed
+        if is_tensor and known.type(node).only(Kind.TENSOR, *NUMBERS):
             known.clues.followed.add(node)
             found |= not known.type(node).is_tensor
     return found

@@ -11,12 +11,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from compat.port.know import (
+    arguments,
     calls,
     causes,
     classes,
     counts,
     entries,
     guesses,
+    keys,
     library_calls,
     names,
     prototypes,
@@ -88,8 +90,8 @@ class Inference:
     signature = entries.signature
     entry = entries.entry
     is_constructor = entries.is_constructor
-    may_be_outside = entries.may_be_outside
-    is_past = entries.is_past
+    may_be_outside = keys.may_be_outside
+    is_past = keys.is_past
     type = values.type_of
     owner = values.owner
     indexed = values.indexed
@@ -106,8 +108,8 @@ class Inference:
     results = calls.results
     all_results = calls.all_results
     call = calls.call
-    rest = calls.rest
-    given_away = calls.given_away
+    rest = arguments.rest
+    given_away = arguments.given_away
     declares = library_calls.declares
     make_object = library_calls.make_object
     construct = calls.construct

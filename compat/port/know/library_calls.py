@@ -223,7 +223,9 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
     is_all = path not in ("unpack", "table.unpack") or len(arguments) < 3  # else any entries
     if path in OF_LISTS and is_all and shape is not None and shape.klass is None:
         shape.uses.add("ipairs")
-    if shape is not None and (path == "table.sort" or (path == "table.remove" and len(arguments) > 1)):
+    if shape is not None and (
+        path == "table.sort" or (path == "table.remove" and len(arguments) > 1)
+    ):
         shape.uses.add("moved")
     if path in ("unpack", "table.unpack") and len(arguments) == 1 and shape is not None:
         more = shape.items.joined(Type())

@@ -29,14 +29,14 @@ def returns(known: Inference, function: s.Function) -> tuple[int, dict[s.Return,
 def _returns(known: Inference, function: s.Function) -> tuple[int, dict[s.Return, bool]]:
     names = [p.variable for p in function.parameters]
     for place, node in enumerate(function.body.statements, 1):
-        condition, body = node.clauses[0] if isinstance(node, s.If) else (None, None)
+        condition, body = node.clauses[0] if isinstance(node, s.If) else (None, s.Block([]))
         own, is_nil = _tested(condition) if condition is not None else (None, False)
-        if body is None or own not in names or own in known.clues.sources:
+        if not isinstance(node, s.If) or own not in names or own in known.clues.sources:
             continue
         behind = [inner for _, inner in node.clauses[1:]]
         if not may_end(body):
             behind.append(s.Block(function.body.statements[place:]))
-        found = {n: is_nil for n in _inside(body)}
+        found = dict.fromkeys(_inside(body), is_nil)
         others = {n: not is_nil for inner in behind for n in _inside(inner)}
         if found and others:
             return names.index(own), found | others

@@ -230,7 +230,7 @@ def _origins(known: Inference, node: s.Node, function: s.Function) -> Iterator[O
         kept = as_kept(part)
         if variable in places:
             yield places[variable], None
-        elif kept is not part and getattr(kept, "variable", None) in places:
+        elif isinstance(part, s.Call) and isinstance(kept, s.Name) and kept.variable in places:
             yield places[kept.variable], part
         elif (chosen := _chosen(part)) is not None:
             waiting += chosen
@@ -259,8 +259,10 @@ def _chosen(node: s.Node) -> list[s.Node] | None:
     if not isinstance(node, s.Binary) or node.operator != "or":
         return None
     left = node.left
-    is_there = isinstance(left, s.Binary) and as_kept(left.right) is not left.right
-    return [left.right, node.right] if is_there and left.operator == "and" else None
+    if not isinstance(left, s.Binary) or left.operator != "and":
+        return None
+    is_there = as_kept(left.right) is not left.right
+    return [left.right, node.right] if is_there else None
 
 
 def _spread(known: Inference, values: list[s.Node], count: int) -> list[Type]:

@@ -249,7 +249,19 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
 
 
 # What they give has the dimension that they are given first.
-_ALONG = {"cumprod", "cumsum", "index", "max", "mean", "min", "narrow", "prod", "sort", "std", "sum"}
+_ALONG = {
+    "cumprod",
+    "cumsum",
+    "index",
+    "max",
+    "mean",
+    "min",
+    "narrow",
+    "prod",
+    "sort",
+    "std",
+    "sum",
+}
 
 
 def _is_deep(node: s.Call) -> bool:

@@ -105,9 +105,10 @@ def names_tensor(node: Node | None) -> bool:
 
 def names_storage(node: Node) -> bool:
     """Return whether a text is the name of a type of tensors, with ``Storage`` in it."""
-    is_put = isinstance(node, Call) and node.method == "gsub"
-    words = [constant(part) for part in node.arguments] if isinstance(node, Call) else []
-    return is_put and words == ["Tensor", "Storage"] and names_tensor(node.function)
+    if not isinstance(node, Call) or node.method != "gsub":
+        return False
+    words = [constant(part) for part in node.arguments]
+    return words == ["Tensor", "Storage"] and names_tensor(node.function)
 
 
 @dataclass(eq=False)

@@ -95,7 +95,8 @@ pytestmark = [pytest.mark.needs("tree_sitter"), pytest.mark.needs("tree_sitter_l
         ),
         # what a call of anything gives a layer's method is not what the program's class takes
         (
-            "require 'nn'\nlocal Tree = torch.class('Tree')\nfunction Tree:__init() self.n = 0 end\n"
+            "require 'nn'\nlocal Tree = torch.class('Tree')\n"
+            "function Tree:__init() self.n = 0 end\n"
             "local M, parent = torch.class('M', 'nn.Module')\n"
             "function M:__init() parent.__init(self) end\n"
             "function M:forward(tree) return tree.n end\n"
