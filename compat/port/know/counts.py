@@ -95,7 +95,11 @@ def known_count(known: Inference, node: s.Call) -> int | None:
             return max(numbers) if len(numbers) == 1 and min(numbers) > 0 else None
         if path in ("unpack", "table.unpack") and len(node.arguments) == 1:
             subject = node.arguments[0]
-            return known.clues.lengths.get(subject) if isinstance(subject, s.Name) else None
+            if isinstance(subject, s.Name) and subject in known.clues.lengths:
+                return known.clues.lengths[subject]
+            kind = known.type(subject)
+            is_told = known.is_settled and kind.is_list() and kind.shape is not None
+            return kind.shape.length if is_told and kind.shape is not None else None
         if path in ("pcall", "xpcall", "unpack", "table.unpack", "select", "assert"):
             return None
         if results.passes_with_total(path):

@@ -122,11 +122,9 @@ def _made(known: Inference, node: s.Table) -> Type:
             if i == len(node.fields) - 1 and is_open(entry.value):
                 known.spread_out(entry.value)
                 kinds = known.all_results(entry.value)
+                _note_end(known, root, node, entry.value)
             else:
                 kinds = [known.type(entry.value)]
-            is_any = known.is_told and is_open(entry.value) and known.count(entry.value) is None
-            if is_any and not known.rest(entry.value):
-                root.uses.add("moved")
             number = sum(field.key is None for field in node.fields[: i + 1])
             for place, kind in enumerate(kinds, number):
                 _put(known, root, place, kind)
@@ -147,6 +145,17 @@ def _made(known: Inference, node: s.Table) -> Type:
     if is_numbered or any(known.type(key).is_number for key in others):
         root.uses.add("sparse")
     return Type(Kind.TABLE, table=table)
+
+
+def _note_end(known: Inference, table: Table, node: s.Table, last: s.Node) -> None:
+    """Note how many entries a call gives at the end of a list."""
+    count = known.count(last) if known.is_told else 1
+    if count is None and not known.rest(last):
+        table.uses.add("moved")
+    if count is None:
+        table.more.pop(node, None)
+    elif isinstance(last, s.Call):
+        table.more[node] = count
 
 
 def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:

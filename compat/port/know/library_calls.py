@@ -9,7 +9,7 @@ from compat.port.know.file_names import required
 from compat.port.know.files import Class
 from compat.port.know.lapp import declared, known_text
 from compat.port.know.scopes import KNOWN, LOADERS, RUN
-from compat.port.know.shapes import calls, captures, is_open, is_self
+from compat.port.know.shapes import calls, captures, is_self
 from compat.port.know.structures import Signature, Table, list_of
 from compat.port.know.types import FROM_LUA, Kind, Type, of_lua, tensor
 from compat.port.library import function_results, tensors
@@ -230,7 +230,9 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
     if path in ("unpack", "table.unpack") and len(arguments) == 1 and shape is not None:
         more = shape.items.joined(Type())
         more.lacking = True  # it may be longer or shorter
-        return _unpacked(known, shape) or [shape.items, *[more] * 15]  # as many as anybody takes
+        if shape.length is not None:
+            return [shape.places[i] for i in range(1, shape.length + 1)] or [Type(Kind.NIL)]
+        return [shape.items, *[more] * 15]  # as many as anybody takes
     if path in ("table.remove", "unpack", "table.unpack") and arguments:
         entry = Type() if shape is None else shape.items
         entry.buffer |= arguments[0].buffer
@@ -330,23 +332,6 @@ def _call_back(known: Inference, path: str, node: s.Call, arguments: list[Type])
         shape = arguments[0].shape
         if shape is not None:
             known.call(arguments[1].signature, [shape.items] * 2)
-
-
-def _unpacked(known: Inference, shape: Table) -> list[Type]:
-    """Return the type of each entry of tables that are all made with equally many entries."""
-    made = shape.made
-    lengths = {len(node.fields) for node in made}
-    if len(lengths) != 1 or shape.keys - {"next", "list"} or "append" in shape.uses:
-        return []
-    if any(entry.key is not None or is_open(entry.value) for n in made for entry in n.fields):
-        return []
-    entries = []
-    for i in range(lengths.pop()):
-        kind = Type()
-        for node in made:
-            kind.join(known.type(node.fields[i].value))
-        entries.append(kind)
-    return entries
 
 
 def _required(known: Inference, node: s.Call) -> Type:

@@ -45,6 +45,7 @@ class Table(_Merging):
     always: set[str] = field(default_factory=set)  # fields that each has from its beginning
     at_times: set[str] = field(default_factory=set)  # fields that one of them has from then on
     made: list[Any] = field(default_factory=list)  # the nodes that make one
+    more: dict[Any, int] = field(default_factory=dict)  # what the calls at their ends give
     constants: set[float] = field(default_factory=set)  # keys that are written as numbers
     leaps: set[float] = field(default_factory=set)  # those of which the one before came not first
     meta: Type = field(default_factory=Type)  # its metatable
@@ -70,6 +71,7 @@ class Table(_Merging):
         a.always = a.always & b.always if are_told else a.always | b.always
         a.at_times |= b.at_times
         a.made += b.made
+        a.more |= b.more
         a.constants |= b.constants
         a.leaps |= b.leaps
         a.klass = a.klass or b.klass
@@ -139,16 +141,25 @@ class Table(_Merging):
         lengths = []
         for node in self.made:
             last = node.fields[-1].value if node.fields else None
-            if isinstance(last, s.Call):
+            if isinstance(last, s.Call) and node not in self.more:
                 return None
             values = [f.value for f in node.fields]
             while values and s.is_nil(values[-1]):
                 values.pop()
-            lengths.append(len(values) - isinstance(last, s.Vararg))
+            more = self.more[node] - 1 if isinstance(last, s.Call) else 0
+            lengths.append(len(values) + more - isinstance(last, s.Vararg))
         if len(self.made) == 1 and isinstance(last, s.Vararg) and self.keeps_places:
             while (own := self.places.get(lengths[0] + 1)) and own.atoms and not own.may_be_nil:
                 lengths[0] += 1  # each call gives it
         return min(lengths)
+
+    @property
+    def length(self) -> int | None:
+        """How many entries each list has from its beginning to its end; None if that may differ."""
+        root = self.root()
+        found = root._shortest() if root.is_list and root.keeps_places else None
+        is_told = found is not None and root.places.keys() == {*range(1, found + 1)}
+        return found if is_told and not any(k.may_be_nil for k in root.places.values()) else None
 
     @property
     def _has_gap(self) -> bool:
