@@ -156,10 +156,9 @@ class Table(_Merging):
     @property
     def length(self) -> int | None:
         """How many entries each list has from its beginning to its end; None if that may differ."""
-        root = self.root()
-        found = root._shortest() if root.is_list and root.keeps_places else None
-        is_told = found is not None and root.places.keys() == {*range(1, found + 1)}
-        return found if is_told and not any(k.may_be_nil for k in root.places.values()) else None
+        found = self._shortest() if self.is_list and self.keeps_places else None
+        is_told = found is not None and self.places.keys() == {*range(1, found + 1)}
+        return found if is_told and not any(k.may_be_nil for k in self.places.values()) else None
 
     @property
     def _has_gap(self) -> bool:

@@ -81,6 +81,18 @@ pytestmark = [pytest.mark.needs("tree_sitter"), pytest.mark.needs("tree_sitter_l
             "local function f(x) local r = rows(x) print(r[1]) end\nf(torch.load('x.t7').data)",
             "lua.print(r[0])",
         ),
+        # lists of one length are unpacked as they are
+        (
+            "local list = {}\nfor i = 1, 2 do table.insert(list, {i, torch.ones(i)}) end\n"
+            "for _, p in ipairs(list) do\n  local i, x = unpack(p)\n  print(i + 1, x:sum())\nend",
+            "i, x = p\n",
+        ),
+        # Lua fails where it is the table that has no such method
+        (
+            "local function f(x) return x:clone():add(1) end\n"
+            "if os.time() < 0 then f({name = 'x'}) end\nprint(f(torch.ones(1)))",
+            "return x.clone().add_(1)",
+        ),
         # twice a number from 1 on less 1 is 1 or more
         (
             "local t = {}\nfor i = 1, 4 do table.insert(t, i) end\n"

@@ -180,3 +180,29 @@ print(x[1]:sum(), torch.type(x))
 local store = torch[opt.kind:match('torch.(%a+)'):gsub('Tensor', 'Storage')](4)
 local y = torch[opt.kind:match('torch.(%a+)')](store, 1, 4):fill(2)
 print(y:sum(), #store)
+
+-- # lists of one length that are unpacked
+local cfg = {[18] = {{2, 2}, 512, 'basic'}, [34] = {{3, 4}, 256, 'wide'}}
+local def, n, name = unpack(cfg[34])
+print(def[1], n, name:upper())
+local list = {}
+for i = 1, 2 do table.insert(list, {i, torch.ones(i)}) end
+for _, p in ipairs(list) do
+   local i, x = unpack(p)
+   print(i + 1, x:sum())
+end
+local function both(e) local a, b = unpack(e) return a, b end
+print(both({1, 2}))
+print(unpack({1, 2}))
+local q, r = {1}, {1, 2, 3}
+q[2] = 'x'
+local a, b = unpack(q)
+r[4] = 5
+print(a, b, unpack(r))
+print(select('#', unpack(r)))
+local s = {unpack(list[2])}
+print(#s, s[1])
+local function some(i) if i > 1 then return 1, 2 end return 3 end
+local v, w = {0, some(1)}, {0, some(2)}
+local a, b, c = unpack(v)
+print(a, b, c, unpack(w))
