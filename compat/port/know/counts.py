@@ -97,7 +97,7 @@ def known_count(known: Inference, node: s.Call) -> int | None:
             subject = node.arguments[0]
             if isinstance(subject, s.Name) and subject in known.clues.lengths:
                 return known.clues.lengths[subject]
-            kind = known.type(subject)
+            kind = known.owner(subject)
             is_told = known.is_settled and kind.is_list() and kind.shape is not None
             return kind.shape.length if is_told and kind.shape is not None else None
         if path in ("pcall", "xpcall", "unpack", "table.unpack", "select", "assert"):
