@@ -1,4 +1,4 @@
-"""What calls give functions: all that their last argument stands for, too."""
+"""The arguments of calls: all that the last of them stands for, too."""
 
 from __future__ import annotations
 

@@ -230,8 +230,10 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
     if path in ("unpack", "table.unpack") and len(arguments) == 1 and shape is not None:
         more = shape.items.joined(Type())
         more.lacking = True  # it may be longer or shorter
-        if shape.length is not None:
-            return [shape.places[i] for i in range(1, shape.length + 1)] or [Type(Kind.NIL)]
+        count = len(shape.places)
+        is_one = shape.length is not None or all(len(n.fields) == count for n in shape.made)
+        if is_one and shape.keeps_places and {*shape.places} == {*range(1, count + 1)}:
+            return [shape.places[i] for i in range(1, count + 1)] or [Type(Kind.NIL)]
         return [shape.items, *[more] * 15]  # as many as anybody takes
     if path in ("table.remove", "unpack", "table.unpack") and arguments:
         entry = Type() if shape is None else shape.items

@@ -1,4 +1,4 @@
-"""What functions give where they are given an argument, and where they are not.
+"""The results of functions that depend on whether an argument is given.
 
 ``if t == nil then return list end; return {[t] = list}``: a call without ``t`` gives a list.
 """
