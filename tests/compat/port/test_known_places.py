@@ -81,6 +81,12 @@ pytestmark = [pytest.mark.needs("tree_sitter"), pytest.mark.needs("tree_sitter_l
             "local function f(x) local r = rows(x) print(r[1]) end\nf(torch.load('x.t7').data)",
             "lua.print(r[0])",
         ),
+        # a class of one package is one of the other's
+        (
+            "require 'nn'\nif os.time() < 0 then backend = cudnn else backend = nn end\n"
+            "print(backend.Linear(3, 2))",
+            "print(backend.Linear(3, 2))",
+        ),
         # lists of one length are unpacked as they are
         (
             "local list = {}\nfor i = 1, 2 do table.insert(list, {i, torch.ones(i)}) end\n"

@@ -206,3 +206,11 @@ local function some(i) if i > 1 then return 1, 2 end return 3 end
 local v, w = {0, some(1)}, {0, some(2)}
 local a, b, c = unpack(v)
 print(a, b, c, unpack(w))
+
+-- # classes of one package or the other
+require 'nn'
+if os.time() < 0 then require 'cudnn' backend = cudnn else backend = nn end
+local lib = os.time() < 0 and cudnn or nn
+local net = nn.Sequential():add(backend.Linear(3, 2)):add(lib.ReLU(true, 5)):add(backend.Reshape(2))
+print(net:forward(torch.ones(3)):size(1), #net.modules)
+print(torch.type(backend.Tanh()), backend.SpatialConvolution(1, 2, 3, 3, 1, 1).nOutputPlane)
