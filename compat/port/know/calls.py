@@ -22,8 +22,6 @@ from compat.port.read import syntax as s
 if TYPE_CHECKING:
     from compat.port.know.inference import Inference
 
-# They give tensors of the form of theirs, and of modules these themselves.
-KEEPING = {"clone", "cuda", "double", "float", "half", "type"}
 _KEPT = (Kind.TENSOR, Kind.MODULE, Kind.OBJECT)
 _OF_TABLES_OF_LUA = ("pl.", "tablex.", "stringx.", "utils.", "class.")
 _COUNTING = {"print", "select", "io.write", "pcall"}
@@ -109,7 +107,7 @@ def _results(known: Inference, node: s.Call) -> list[Type]:
         return made
     if _is_of_lua(owner):
         return [of_lua(FROM_LUA)]
-    if node.method in KEEPING and Kind.TENSOR in owner.atoms and owner.only(*_KEPT):
+    if node.method in given.KEEPING and Kind.TENSOR in owner.atoms and owner.only(*_KEPT):
         rest = owner.without(Kind.TENSOR)
         tensors_of = owner.less({*_KEPT} - {Kind.TENSOR})
         if rest.atoms:

@@ -12,7 +12,7 @@ from compat.port.know.registry import EFFECTS, statement
 from compat.port.know.shapes import captures, is_open, is_self, may_end
 from compat.port.know.structures import Origin, Signature
 from compat.port.know.types import FROM_LUA, Kind, Type, of_lua, tensor
-from compat.port.library.results import METHODS, read_kinds
+from compat.port.library.results import KEEPING, METHODS, read_kinds
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ def _origins(known: Inference, node: s.Node, function: s.Function) -> Iterator[O
 
 def as_kept(node: s.Node) -> s.Node:
     """Return what methods are called of that give the same in another type, or a copy."""
-    while isinstance(node, s.Call) and node.method in calls.KEEPING:
+    while isinstance(node, s.Call) and node.method in KEEPING:
         node = node.function
     return node
 

@@ -211,6 +211,8 @@ def _sized(dtypes: set[str], dims: set[int]) -> Type:
     return Type(Kind.FLOAT) if dims == {0} else tensor(dtypes, dims)
 
 
+# They give tensors of the form of theirs, and of modules these themselves.
+KEEPING = {"clone", "cuda", "double", "float", "half", "type"}
 # Views that do not go through their elements in the order of the memory.
 _STRIDED = {"t", "transpose", "permute", "expand", "expandAs", "unfold"}
 _VIEWS = _STRIDED | {"view", "viewAs", "narrow", "select", "sub"}
