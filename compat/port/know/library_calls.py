@@ -223,16 +223,20 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
     is_all = path not in ("unpack", "table.unpack") or len(arguments) < 3  # else any entries
     if path in OF_LISTS and is_all and shape is not None and shape.klass is None:
         shape.uses.add("ipairs")
-    if shape is not None and (
-        path == "table.sort" or (path == "table.remove" and len(arguments) > 1)
-    ):
-        shape.uses.add("moved")
+    if shape is not None and path in ("table.remove", "table.sort"):
+        is_last = path == "table.remove" and len(arguments) == 1
+        shape.uses.add("shorter" if is_last else "moved")
     if path in ("unpack", "table.unpack") and len(arguments) == 1 and shape is not None:
         more = shape.items.joined(Type())
         more.lacking = True  # it may be longer or shorter
         count = len(shape.places)
-        is_one = shape.length is not None or all(len(n.fields) == count for n in shape.made)
-        if is_one and shape.keeps_places and {*shape.places} == {*range(1, count + 1)}:
+        is_one = all(len(n.fields) == count for n in shape.made)
+        is_one &= not shape.uses & {"deleted", "shorter"}
+        if (
+            (is_one or shape.length is not None)
+            and shape.keeps_places
+            and {*shape.places} == {*range(1, count + 1)}
+        ):
             return [shape.places[i] for i in range(1, count + 1)] or [Type(Kind.NIL)]
         return [shape.items, *[more] * 15]  # as many as anybody takes
     if path in ("table.remove", "unpack", "table.unpack") and arguments:

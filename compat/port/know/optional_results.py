@@ -81,7 +81,9 @@ def results(known: Inference, signature: Signature, arguments: list[Type], i: in
     may_be = [True, False]
     if given.only(Kind.NIL):
         may_be = [True]
-    elif not given.may_be_nil and (given.is_known or not known.is_settled):
+    elif not (given.may_be_nil or Kind.BOOLEAN in given.atoms) and (
+        given.is_known or not known.is_settled
+    ):
         may_be = [False]
     made = Type()
     for is_nil in may_be:

@@ -156,7 +156,8 @@ class Table(_Merging):
     @property
     def length(self) -> int | None:
         """The number of entries that each list has, none left out; None if that may differ."""
-        found = self._shortest() if self.is_list and self.keeps_places else None
+        is_whole = self.is_list and self.keeps_places and not self.uses & {"deleted", "shorter"}
+        found = self._shortest() if is_whole else None
         is_told = found is not None and self.places.keys() == {*range(1, found + 1)}
         return found if is_told and not any(k.may_be_nil for k in self.places.values()) else None
 

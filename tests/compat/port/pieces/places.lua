@@ -214,3 +214,27 @@ local lib = os.time() < 0 and cudnn or nn
 local net = nn.Sequential():add(backend.Linear(3, 2)):add(lib.ReLU(true, 5)):add(backend.Reshape(2))
 print(net:forward(torch.ones(3)):size(1), #net.modules)
 print(torch.type(backend.Tanh()), backend.SpatialConvolution(1, 2, 3, 3, 1, 1).nOutputPlane)
+
+-- # lists of several kinds that get shorter, and what false decides
+local t = {1, 2, 3}
+table.remove(t)
+local a, b, c = unpack(t)
+print(a, b, c)
+local u = {1, 'x', 3}
+u[#u] = nil
+local a, b, c = unpack(u)
+print(a, b, c)
+local function give(flag, x)
+   if flag then return {x, x} else return {n = x} end
+end
+print(#give(true, 1), give(false, 2).n, give(nil, 3).n, #give('y', 4))
+local function set(t, i, v) t[i] = v end
+local r = {1, 'a'}
+set(r, 1, 'x')
+print(r[1]:upper(), #r)
+local m, v = torch.ones(2):gt(0), torch.FloatTensor(2)
+v[m] = torch.ones(3)[2]
+print(v)
+local function fill(x, m, y) x[m] = y[1] end
+fill(v, m, torch.zeros(2))
+print(v)
