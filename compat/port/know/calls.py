@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from compat.port.know import library_calls
+from compat.port.know import arguments as arguments_of
+from compat.port.know import library_calls, optional_results
+from compat.port.know.evidence import PASSES
 from compat.port.know.files import Class
+from compat.port.know.passed_functions import give_on
 from compat.port.know.scopes import RUN
 from compat.port.know.shapes import chain_root, is_open, is_self
 from compat.port.know.structures import Signature, list_of
@@ -19,6 +22,7 @@ from compat.port.read import syntax as s
 if TYPE_CHECKING:
     from compat.port.know.inference import Inference
 
+_KEPT = (Kind.TENSOR, Kind.MODULE, Kind.OBJECT)
 _OF_TABLES_OF_LUA = ("pl.", "tablex.", "stringx.", "utils.", "class.")
 _COUNTING = {"print", "select", "io.write", "pcall"}
 _CALLING = ("apply", "applyToModules", "replace")  # methods that call a function with a module
@@ -28,7 +32,7 @@ def all_results(known: Inference, node: s.Node) -> list[Type]:
     """Return the types of all values of a call or ``...``."""
     if isinstance(node, s.Call):
         return known.results(node)
-    return [known.type(node)]
+    return known.rest(node) or [known.type(node)]
 
 
 def results(known: Inference, node: s.Call) -> list[Type]:
@@ -50,14 +54,16 @@ def results(known: Inference, node: s.Call) -> list[Type]:
 
 
 def _results(known: Inference, node: s.Call) -> list[Type]:
+    if node in known.by_site:
+        return [*known.by_site[node]]
     arguments = [known.type(a) for a in node.arguments]
-    all_given = _with_rest(known, node, arguments)
+    all_given = arguments_of.with_rest(known, node, arguments)
     owner = None if node.method is None else known.owner_of_method(node)  # once: it may be a chain
     if node in known.clues.deep_copies:
         return [known.type(known.clues.deep_copies[node])]
     if node.arguments and is_open(node.arguments[-1]) and known.takes_all(node, owner):
         known.spread_out(node.arguments[-1])
-    _note_spread(known, node, owner)
+    arguments_of.note_spread(known, node, owner)
     if node.method is None or owner is None:
         path = known.dotted(node.function) or known.of_tensors(node.function)
         path = path or known.class_of_nn(node.function)
@@ -66,7 +72,7 @@ def _results(known: Inference, node: s.Call) -> list[Type]:
             if klass is not None:
                 return construct(known, klass, all_given)
             if path.startswith("torch."):
-                arguments = _with_sizes(known, node, arguments)
+                arguments = arguments_of.with_sizes(known, node, arguments)
             found = library_calls.results(known, path, node, arguments)
             if found is not None:
                 return _less_numbers(known, node, found)
@@ -93,7 +99,7 @@ def _results(known: Inference, node: s.Call) -> list[Type]:
             nodes = callee.signature.root().nodes  # of C.method({…}): its self is no object
             known.guessed -= {known.of(f.parameters[0].variable) for f in nodes if f.parameters}
         names = [s.constant(argument) for argument in node.arguments]
-        given_to = _given(known, node, callee.signature, all_given)
+        given_to = arguments_of.given_to(known, node, callee.signature, all_given)
         made = known.call(callee.signature, given_to, names)
         if callee.signature is not None and callee.signature.root().makes_tensors:
             rule = given.method_rule(".new", arguments)
@@ -101,6 +107,11 @@ def _results(known: Inference, node: s.Call) -> list[Type]:
         return made
     if _is_of_lua(owner):
         return [of_lua(FROM_LUA)]
+    if node.method in given.KEEPING and Kind.TENSOR in owner.atoms and owner.only(*_KEPT):
+        rest = owner.without(Kind.TENSOR)
+        tensors_of = owner.less({*_KEPT} - {Kind.TENSOR})
+        if rest.atoms:
+            return [given.tensor_method(tensors_of, node, arguments)[0].joined(rest)]
     if owner.shape is None and owner.only(Kind.MODULE):
         _note_shorter(known, node.method, len(node.arguments) + 1)
     declares = node.method in ("option", "argument") and len(node.arguments) > 1
@@ -109,7 +120,7 @@ def _results(known: Inference, node: s.Call) -> list[Type]:
     if node.method == "parse" and owner.only(Kind.MODULE):
         return [Type(Kind.OPTIONS, table=library_calls.options(known))]
     if owner.is_tensor:
-        arguments = _with_sizes(known, node, arguments)
+        arguments = arguments_of.with_sizes(known, node, arguments)
         found = given.tensor_method(owner, node, arguments)
         is_told = known.is_settled or all(kind.atoms for kind in arguments)
         if not is_told and found[0] is not owner:
@@ -235,17 +246,17 @@ def _call_by_name(known: Inference, node: s.Call, arguments: list[Type]) -> list
     """Infer a call's functions from its arguments, and the results from the functions."""
     found, is_theirs = by_name(known, node)
     results = [Type()]
+    is_pass = node.method in PASSES  # of any layer
     for signature in found:
         signature.calls.add(len(arguments))
-        for i, kind in enumerate(arguments):
+        for i, kind in enumerate([] if is_pass else arguments):
             if kind.atoms and (is_theirs or kind.table is None):  # else tables may not be the same
                 known.join(signature.parameter(i), kind)
         results += [Type() for _ in signature.results[len(results) :]]
         for result, kind in zip(results, signature.results if is_theirs else [], strict=False):
             result.join(kind.without_function())
-    for kind in arguments:
-        if kind.signature is not None and not is_theirs:
-            kind.signature.escapes = True
+    if not is_theirs:
+        known.given_away(arguments)
     return results if is_theirs else [Type()]
 
 
@@ -255,57 +266,6 @@ def called_event(known: Inference, kind: Type) -> Signature | None:
         return own
     define = event_of(known, "__call", kind)
     return None if define is None else known.signature(define.function).root()
-
-
-def _with_rest(known: Inference, node: s.Call, arguments: list[Type]) -> list[Type]:
-    """Return the arguments with all that ``...`` stands for: what calls of the function around
-    give it behind its names.
-    """
-    if not node.arguments or not isinstance(node.arguments[-1], s.Vararg):
-        return arguments
-    around = known.returns[-1][0].root()
-    names = max((len(f.parameters) for f in around.nodes if f.is_vararg), default=None)
-    rest = [] if names is None else around.parameters[names:]
-    return [*arguments[:-1], *(rest or [Type()])]
-
-
-def _note_spread(known: Inference, node: s.Call, owner: Type | None) -> None:
-    """Note what parameters get of the values behind the first that the last argument gives."""
-    last = node.arguments[-1] if node.arguments else None
-    if not isinstance(last, s.Call) or len(rest := known.all_results(last)[1:]) == 0:
-        return
-    for signature in known.called(node, owner):
-        takes = max((len(f.parameters) for f in signature.nodes), default=0)
-        first = len(node.arguments) + (node.method is not None)
-        for i, kind in zip(range(first, takes), rest, strict=False):
-            known.join(signature.parameter(i), kind)
-
-
-def _with_sizes(known: Inference, node: s.Call, arguments: list[Type]) -> list[Type]:
-    """Return the arguments, of which the last may stand for several sizes: ``unpack(sizes)``."""
-    last = node.arguments[-1] if node.arguments else None
-    may_be_sizes = last is not None and is_open(last) and not arguments[-1].atoms - NUMBERS
-    if last is None or not may_be_sizes or known.count(last) == 1:
-        return arguments
-    count = known.count(last)
-    any_number = Type()
-    any_number.open = True
-    all_sizes = known.all_results(last)[:count] if count else [any_number]
-    return [*arguments[:-1], *all_sizes]
-
-
-def _given(
-    known: Inference, node: s.Call, signature: Signature | None, arguments: list[Type]
-) -> list[Type]:
-    """Return the arguments with all results of the last, where functions take different numbers."""
-    last = node.arguments[-1] if node.arguments else None
-    taken = {len(f.parameters) for f in signature.nodes} if signature is not None else set()
-    if isinstance(last, s.Vararg) or last is None or not is_open(last):
-        return arguments
-    gives_back = signature is not None and any(signature.root().origins.values())
-    if (len(taken) < 2 and not gives_back) or not known.count(last):
-        return arguments
-    return [*arguments[:-1], *known.all_results(last)[: known.count(last)]]
 
 
 def _note_job(known: Inference, arguments: list[Type], all_given: list[Type]) -> None:
@@ -414,9 +374,7 @@ def call(
     are that are constants.
     """
     if signature is None:
-        for kind in arguments:
-            if kind.signature is not None:
-                kind.signature.escapes = True
+        known.given_away(arguments)
         return [Type()]
     signature = signature.root()
     if signature.choices:
@@ -427,7 +385,14 @@ def call(
     takes = max((len(f.parameters) for f in signature.nodes), default=len(arguments))
     if not signature.gets_nil and any(Kind.NIL in kind.atoms for kind in arguments[takes:]):
         signature.gets_nil = known.changed = True
+    given_on = give_on(known, signature, arguments)
     for i, kind in enumerate(arguments if signature.nodes else ()):  # a tensor's new has none
+        if i in given_on and kind.signature is not None:
+            known.join(
+                signature.parameter(i),
+                Type(Kind.FUNCTION, function=Signature(choices=[kind.signature])),
+            )
+            continue
         own = (f.parameters[i].variable for f in signature.nodes if i < len(f.parameters))
         klass = next(filter(None, map(known.become.get, own)), None)
         if klass is not None and kind.only(Kind.TABLE) and kind.shape and not kind.shape.klass:
@@ -439,7 +404,7 @@ def call(
         ):
             known.join(signature.parameter(i), kind)
         else:  # one of ``...``, which are not one
-            kind.signature.escapes = True
+            known.given_away([kind])
     for i in range(len(arguments), takes):
         known.changed |= not signature.parameter(i).lacking
         signature.parameter(i).lacking = True
@@ -449,6 +414,10 @@ def call(
     given_back = [
         _given_back(known, signature, i, arguments, names) for i in range(len(signature.results))
     ]
+    for i in {i for _, i in signature.apart}:
+        given_back[i] = given_back[i].joined(
+            optional_results.results(known, signature, arguments, i)
+        )
     return given_back or [Type()]
 
 
@@ -463,6 +432,8 @@ def _given_back(
     made = signature.other[i].joined(Type())
     for place, key in signature.origins[i]:
         kind = arguments[place] if place < len(arguments) else Type(Kind.NIL)
+        if isinstance(key, s.Call):
+            kind, key = _kept(kind.present, key), None
         if key is not None:
             name = names[key] if key < len(names) else None
             if kind.shape is None or not isinstance(name, str):
@@ -476,6 +447,14 @@ def _given_back(
         else:
             made.lacking = True
     return made
+
+
+def _kept(kind: Type, node: s.Call) -> Type:
+    """Return what methods give that are called of something, and keep its form."""
+    inner = _kept(kind, node.function) if isinstance(node.function, s.Call) else kind
+    if inner.is_tensor:
+        return given.tensor_method(inner, node, [Type(Kind.STRING)] * len(node.arguments))[0]
+    return inner if inner.only(Kind.MODULE, Kind.OBJECT) else Type()
 
 
 def _note_shorter(known: Inference, name: str, count: int, of: list[Class] | None = None) -> None:

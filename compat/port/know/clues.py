@@ -50,6 +50,7 @@ class Clues:
         followed: entries and results that have methods or entries.
         last_added: the last modules of nets.
         forwarding: functions that give ``...`` on as the last arguments of calls.
+        around: the functions of which ``...`` is the rest.
         deep_copies: calls that copy a table with all in it, and the table.
         orders: permutations that are indices.
         firsts: the least that loops count; ``lasts``: and to. ``falling``: what they count down to
@@ -83,6 +84,7 @@ class Clues:
         self.followed: set[s.Node] = set()
         self.last_added: set[s.Call] = set()
         self.forwarding: set[s.Function] = set()
+        self.around: dict[s.Vararg, s.Function] = {}
         self.deep_copies: dict[s.Node, s.Node] = {}
         self.orders: set[s.Call] = set()
         self.firsts: dict[Variable, int] = {}
@@ -132,7 +134,9 @@ class Clues:
         for name, function in shapes.functions_in(block):
             self.own_methods[name].append(function)
         for node in s.walk(block):
-            if isinstance(node, s.Call):
+            if isinstance(node, s.Function) and node.is_vararg:  # those inside come later
+                self.around |= {n: node for n in s.walk(node) if isinstance(n, s.Vararg)}
+            elif isinstance(node, s.Call):
                 self._look_at_call(node, known)
             elif isinstance(node, s.Index):
                 is_of_nn = known.dotted(node.object) in ("nn", "cudnn")

@@ -95,7 +95,11 @@ def known_count(known: Inference, node: s.Call) -> int | None:
             return max(numbers) if len(numbers) == 1 and min(numbers) > 0 else None
         if path in ("unpack", "table.unpack") and len(node.arguments) == 1:
             subject = node.arguments[0]
-            return known.clues.lengths.get(subject) if isinstance(subject, s.Name) else None
+            if isinstance(subject, s.Name) and subject in known.clues.lengths:
+                return known.clues.lengths[subject]
+            kind = known.owner(subject)
+            is_told = known.is_settled and kind.is_list() and kind.shape is not None
+            return kind.shape.length if is_told and kind.shape is not None else None
         if path in ("pcall", "xpcall", "unpack", "table.unpack", "select", "assert"):
             return None
         if results.passes_with_total(path):
@@ -119,7 +123,7 @@ def known_count(known: Inference, node: s.Call) -> int | None:
             if len(own) > 1:  # self.f(), which classes that derive from its own have, too
                 counts = {one.count for _, one in own}
                 return counts.pop() if len(counts) == 1 else None
-        if signature is not None and (signature.nodes or signature.counts):
+        if signature is not None and (signature.nodes or signature.counts or signature.choices):
             return signature.count
         return None if callee.atoms else _count_by_name(known, node)
     owner = known.owner_of_method(node)

@@ -6,10 +6,10 @@ import functools
 from typing import TYPE_CHECKING
 
 from compat import nn
+from compat.port.know import keys
 from compat.port.know.files import GETTER, Class
 from compat.port.know.registry import expression
-from compat.port.know.scopes import FunctionScope
-from compat.port.know.shapes import counts_up, is_open, next_of
+from compat.port.know.shapes import counts_up, is_open
 from compat.port.know.structures import Signature, Table, list_of
 from compat.port.know.types import FROM_LUA, NUMBERS, OF_LUA, Kind, Type, tensor
 from compat.port.library import function_results, results
@@ -33,8 +33,32 @@ def stored(known: Inference, node: s.Node) -> Type | None:
         if shape is None:
             return None
         word = s.constant(node.key)
-        return shape.name(word) if isinstance(word, str) else shape.items
+        if isinstance(word, str):
+            return shape.name(word)
+        return _place(known, shape, word) or shape.items
     return None
+
+
+def _place(known: Inference, shape: Table, number: object) -> Type | None:
+    """Return where the type of an entry under a number that is written is kept; None: it is kept
+    with those of the others.
+    """
+    root = shape.root()
+    if type(number) is not int or number not in root.places or not root.keeps_places:
+        return None
+    known.with_places.add(root)
+    return root.places[number]
+
+
+def _put(known: Inference, table: Table, number: object, kind: Type) -> None:
+    """Note an entry of a table, and what stands in its place if its number is written."""
+    known.join(table.items, kind)
+    if type(number) is int:
+        own = table.places[number]
+        known.join(own, kind)
+        if Kind.TENSOR in kind.atoms:  # of other dimensions at one, it is so at the other
+            own.parts.add(table.items)
+            table.items.parts.add(own)
 
 
 def join(known: Inference, target: Type, new: Type) -> None:
@@ -47,6 +71,8 @@ def join(known: Inference, target: Type, new: Type) -> None:
         target.parts |= new.sources
     if target in known.guessed:
         target.open |= is_open
+        known.changed |= is_open and target.deep
+        target.deep &= not is_open
         target.close()
         new, is_open = new.without(), False
         new.open = False
@@ -100,10 +126,12 @@ def _made(known: Inference, node: s.Table) -> Type:
             if i == len(node.fields) - 1 and is_open(entry.value):
                 known.spread_out(entry.value)
                 kinds = known.all_results(entry.value)
+                _note_end(known, root, node, entry.value)
             else:
                 kinds = [known.type(entry.value)]
-            for kind in kinds:
-                known.join(root.items, kind)
+            number = sum(field.key is None for field in node.fields[: i + 1])
+            for place, kind in enumerate(kinds, number):
+                _put(known, root, place, kind)
             if isinstance(entry.value, s.Vararg) and known.returns[-1][0].root().gets_nil:
                 root.uses.add("trimmed")
             if i == len(node.fields) - 1 and any(Kind.NIL in kind.atoms for kind in kinds):
@@ -121,6 +149,17 @@ def _made(known: Inference, node: s.Table) -> Type:
     if is_numbered or any(known.type(key).is_number for key in others):
         root.uses.add("sparse")
     return Type(Kind.TABLE, table=table)
+
+
+def _note_end(known: Inference, table: Table, node: s.Table, last: s.Node) -> None:
+    """Note how many entries a call gives at the end of a list."""
+    count = known.count(last) if known.is_told else 1
+    if count is None and not known.rest(last):
+        table.uses.add("moved")
+    if count is None:
+        table.more.pop(node, None)
+    elif isinstance(last, s.Call):
+        table.more[node] = count
 
 
 def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
@@ -146,28 +185,32 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
             _inherit(known, table.klass, key.value)
     else:
         kind = known.type(key).present  # Lua takes no nil for a key
-        if _is_next(known, key, table):
+        if keys.is_next(known, key, table):
             table.uses.add("append")
             if value.only(Kind.NIL):
                 return  # of nil there is no entry
             value = value.present
+        if key in known.keys_there and kind.is_number and not value.may_be_nil:
+            table.uses.add("moved")
+            known.join(table.items, value)
+            return
         known.join(table.key, kind)
         is_unknown = known.is_settled and not kind.is_known
         numbers = table.key.atoms & NUMBERS or table.keys & {"int", "next", "list", "float"}
         is_mixed = Kind.BOOLEAN in table.key.atoms and numbers
         if kind.atoms & {Kind.TABLE, Kind.OPTIONS} or is_unknown or is_mixed:
             table.uses.add("meta")  # Python's dict takes no tables, and True for 1
-        if kind.is_number and _in_any_order(known, key):
+        if kind.is_number and keys.in_any_order(known, key):
             table.uses.add("sparse")
         is_falling = isinstance(key, s.Name) and key.variable in known.clues.falling
-        if is_falling or _is_shuffled(known, key):
+        if is_falling or keys.is_shuffled(known, key):
             table.uses.add("from its end")
         if key in known.clues.begun_late:
             table.uses.add("begun late")
             known.join(table.items, Type(Kind.NIL))
         left = getattr(key, "left", None)  # of t - 1, which is 0 at last
         is_low = isinstance(key, s.Name) or getattr(left, "variable", None) in known.clues.falling
-        if is_low and may_be_outside(known, key):
+        if is_low and known.may_be_outside(key):
             table.uses.add("sparse")
         if kind.is_number:
             write = known.facts.get((known.file.path, key.start, -key.end))
@@ -193,7 +236,9 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
         elif kind.atoms:
             table.keys.add("other")
         if not isinstance(key, s.Name) or key.variable not in known.copied:
-            known.join(table.items, value)
+            _put(known, table, s.constant(key), value)
+            if type(s.constant(key)) is not int and not kind.is_string:
+                table.uses.add("moved")
     if value.lacking or (value.may_be_nil and not value.only(Kind.NIL)):
         table.uses.add("lacking")  # Python keeps the None
     if value.only(Kind.NIL):
@@ -202,46 +247,6 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
         if known.type(key).is_number and not (falls or isinstance(key, s.Unary)):
             table.uses.add("sparse")  # a hole, unless it is the last
     known.changed |= len(table.keys) != before
-
-
-def _is_next(known: Inference, key: s.Node, table: Table) -> bool:
-    """Return whether a key is ``#t + 1`` of the table itself."""
-    own = next_of(key)
-    return own is not None and known.type(own).shape is table
-
-
-def may_be_outside(known: Inference, key: s.Node) -> bool:
-    """Return whether a key may be below 1: ``i - 1``, but not of a loop that begins later; or
-    past the end where that is no error.
-    """
-    if key in known.clues.passed_past:
-        return True
-    if isinstance(key, s.Constant):
-        return isinstance(key.value, int) and key.value < 1
-    if isinstance(key, s.Name):
-        return known.clues.firsts.get(key.variable, 1) < 1
-    if not isinstance(key, s.Binary) or key.operator != "-":
-        return s.is_negative(key)
-    less, name = s.constant(key.right), key.left
-    first = known.clues.firsts.get(name.variable, 1) if isinstance(name, s.Name) else 1
-    return isinstance(less, int) and less >= first
-
-
-def _is_shuffled(known: Inference, key: s.Node) -> bool:
-    """Return whether a key is an entry of a permutation."""
-    order = key.object if isinstance(key, s.Index) else None
-    given = known.clues.sources.get(order.variable, []) if isinstance(order, s.Name) else []
-    return any(value in known.clues.orders for value in given)
-
-
-def _in_any_order(known: Inference, key: s.Node) -> bool:
-    """Return whether entries are written by functions that are called later, in any order."""
-    if not isinstance(key, s.Name) or key.variable.scope is None:
-        return False
-    scope: FunctionScope = key.variable.scope
-    if key.variable.is_parameter and scope.node is not None:
-        return known.signature(scope.node).root().is_job
-    return any(read is key and where is not scope for read, where in key.variable.reads)
 
 
 def is_constructor(known: Inference, node: s.Index) -> bool:
@@ -273,10 +278,14 @@ def _index(known: Inference, node: s.Index) -> Type:
     is_constructor = known.is_constructor(node)
     if is_constructor and owner.klass is not None:
         return known.class_type(owner.klass)
-    is_type = s.names_tensor(node.key) and known.dotted(node.object) == "torch"
+    is_of_torch = known.dotted(node.object) == "torch"
+    is_type = s.names_tensor(node.key) and is_of_torch
+    if is_of_torch and s.names_storage(node.key):
+        new = Signature(results=[Type(Kind.STORAGE)], by_node={None: {1}})
+        return Type(Kind.FUNCTION, function=new)
     if is_constructor or is_type or (owner.is_tensor and name == "new"):
         made = owner.without(Kind.NIL) if is_constructor else tensor(owner.dtypes)
-        made = tensor(["Long", "Default"]) if is_type else made  # of any type
+        made = tensor(["Long", "Float", "Default"]) if is_type else made  # of any type
         new = Signature(results=[made], by_node={None: {1}}, makes_tensors=not is_constructor)
         return Type(Kind.FUNCTION, function=new)
     if owner.is_tensor:
@@ -422,31 +431,13 @@ def _own_entry(known: Inference, shape: Table, key: s.Node) -> Type:
         return Type()  # it may be any field or method
     if Kind.STRING in kind.atoms and shape.klass is None:
         found = any_entry(shape)
-        return found.joined(Type(Kind.NIL)) if _may_miss(known, shape, key) else found
-    if not _may_miss(known, shape, key):
-        return shape.items
-    found = shape.items.joined(Type(Kind.NIL))
+        return found.joined(Type(Kind.NIL)) if keys.may_miss(known, shape, key) else found
+    entry = _place(known, shape, s.constant(key)) or shape.items
+    if not keys.may_miss(known, shape, key):
+        return entry
+    found = entry.joined(Type(Kind.NIL))
     found.open |= bool(shape.names) and not kind.atoms  # it may be a name
     return found
-
-
-def _may_miss(known: Inference, shape: Table, key: s.Node) -> bool:
-    """Return whether there may be nothing under a key that is no name."""
-    if known.holds(shape, key):
-        return False
-    if known.may_be_outside(key) and not shape.has(s.constant(key)):
-        return True
-    is_computed = shape.is_dict and not isinstance(key, s.Constant) and bool(shape.made)
-    return known.is_settled and (is_computed or known.is_past(key, shape))
-
-
-def is_past(known: Inference, key: s.Node, shape: Table) -> bool:
-    """Return whether a key, or the last of a loop, is past the end of a list."""
-    name, more = key, 0
-    if isinstance(key, s.Binary) and key.operator == "+" and isinstance(s.constant(key.right), int):
-        name, more = key.left, s.constant(key.right)
-    last = known.clues.lasts.get(name.variable) if isinstance(name, s.Name) else s.constant(name)
-    return isinstance(last, int) and shape.is_past(last + more)
 
 
 def _inherit(known: Inference, klass: Class, name: str) -> None:
@@ -492,13 +483,15 @@ def _element(owner: Type, key: s.Node, kind: Type, known: Inference) -> Type:
         dims = {d - taken if d >= 0 else -1 for d in ranks}
         if dims == {0}:
             return Type(Kind.FLOAT)
-        return tensor(owner.dtypes, dims) if dims and 0 not in dims else Type()
+        made = tensor(owner.dtypes, dims) if dims and 0 not in dims else Type()
+        made.deep = len(key.fields) - taken > 1 and made.is_tensor
+        return made
     if kind.is_tensor:
         return tensor(owner.dtypes, [1])
     if kind.is_number:
         if owner.ranks == {1}:
             return Type(Kind.FLOAT if not owner.dtypes <= results.WHOLE else Kind.INT)
         if owner.ranks & {-1, 1}:
-            return Type()
+            return tensor(owner.dtypes) if owner.deep and 1 not in owner.ranks else Type()
         return tensor(owner.dtypes, [d - 1 for d in owner.ranks])
     return Type()

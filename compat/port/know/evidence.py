@@ -111,8 +111,8 @@ def things(known: Inference) -> Things:
 
 
 def _given(known: Inference) -> Iterator[tuple[s.Node, Type]]:
-    """Yield the entries of tensors that functions of the program are given, and the types of the
-    parameters.
+    """Yield the entries of tensors that functions of the program are given, and what ``squeeze``
+    gives, and the types of the parameters.
 
     Those of a function that asks what it was given, if only of another parameter, or gives it to
     itself, may be numbers and tensors.
@@ -124,7 +124,8 @@ def _given(known: Inference) -> Iterator[tuple[s.Node, Type]]:
         functions = called.signature.root().nodes
         parameters = functions[0].parameters if len(functions) == 1 else []
         for part, parameter in zip(node.arguments, parameters, strict=False):
-            if is_entry(known, part):
+            is_squeezed = isinstance(part, s.Call) and part.method == "squeeze"
+            if is_squeezed or is_entry(known, part):
                 inside = [n for n in s.walk(functions[0]) if isinstance(n, s.Call)]
                 if node not in inside and not any(_asks(parameters, n) for n in inside):
                     yield part, known.of(parameter.variable)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from compat.port.know.files import File
-from compat.port.know.inference import Inference
 from compat.port.know.shapes import length_of
 from compat.port.read import syntax as s
+
+if TYPE_CHECKING:
+    from compat.port.know.inference import Inference
 
 
 def overwritten(file: File, types: Inference) -> set[s.Index]:

@@ -12,7 +12,7 @@ from compat.port.know.prototypes import names
 from compat.port.know.registry import TYPES
 from compat.port.know.scopes import RUN, Variable
 from compat.port.know.structures import Table
-from compat.port.know.types import Kind, Type, tensor
+from compat.port.know.types import NUMBERS, Kind, Type, tensor
 from compat.port.library import results
 from compat.port.read import syntax as s
 
@@ -43,6 +43,7 @@ def end(known: Inference) -> None:
         is_told = kind.dims or kind not in known.guessed
         if Kind.TENSOR in kind.atoms and (kind.open or "loaded" in kind.classes or not is_told):
             kind.dims.add(-1)
+            kind.deep = False
 
 
 def _seen(known: Inference, _things: Things) -> bool:
@@ -372,6 +373,10 @@ def _expressions(known: Inference, things: Things) -> bool:
         if kind is not None and node not in known.guessed_nodes and not known.type(node).atoms:
             known.guessed_nodes[node] = kind
             found = True
+        is_tensor = kind is not None and kind.is_tensor and node not in known.clues.followed
+        if is_tensor and known.type(node).only(Kind.TENSOR, *NUMBERS):
+            known.clues.followed.add(node)
+            found |= not known.type(node).is_tensor
     return found
 
 

@@ -11,12 +11,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from compat.port.know import (
+    arguments,
     calls,
     causes,
     classes,
     counts,
     entries,
     guesses,
+    keys,
     library_calls,
     names,
     prototypes,
@@ -27,6 +29,7 @@ from compat.port.know import (
     values,
 )
 from compat.port.know.clues import Clues
+from compat.port.know.existing_entries import overwritten
 from compat.port.know.files import Class, File
 from compat.port.know.scopes import Variable
 from compat.port.know.shapes import calls as calls_in
@@ -88,8 +91,8 @@ class Inference:
     signature = entries.signature
     entry = entries.entry
     is_constructor = entries.is_constructor
-    may_be_outside = entries.may_be_outside
-    is_past = entries.is_past
+    may_be_outside = keys.may_be_outside
+    is_past = keys.is_past
     holds = set_fields.holds
     is_set_before = set_fields.is_set_before
     type = values.type_of
@@ -108,6 +111,8 @@ class Inference:
     results = calls.results
     all_results = calls.all_results
     call = calls.call
+    rest = arguments.rest
+    given_away = arguments.given_away
     declares = library_calls.declares
     make_object = library_calls.make_object
     construct = calls.construct
@@ -162,10 +167,17 @@ class Inference:
         self.told: set[causes.Cause] = {causes.OF_PACKAGE}
         self.nil_at_times: set[s.Vararg] = set()  # ``...`` that a function gives nil for
         self.returns: list[tuple[Signature, set[int]]] = []  # of the functions around
+        self.overwritten: set[s.Index] = set()  # entries that are there when they are assigned to
+        self.keys_there: set[s.Node] = set()  # their keys
+        # The parameters that decide what functions give, and where.
+        self.decided: dict[s.Function, tuple[int, dict[s.Return, bool]]] = {}
+        self.given_on: dict[s.Function, dict[s.Call, Variable]] = {}  # to their parameters
+        self.by_site: dict[s.Call, list[Type]] = {}  # what these calls give
         self.inner_calls: dict[s.Call, list[Type]] = {}  # of the call that is looked at
         self.calls_around = 0
         self.given_owner: set[object] = set()  # f of ``x.f(x, …)``
         self.counting: set[Type] = set()  # of what loops count, from what is not yet known
+        self.with_places: set[Table] = set()  # lists of which entries are asked for one by one
         self.copied: set[Variable] = set()  # names and values of loops that copy entries
         self.saved: dict[s.Node, list[saved.Saved]] = {}  # what loads give back
         self.given_tables: dict[s.Node, Table] = {}  # of fields of compat's
@@ -192,8 +204,10 @@ class Inference:
             classes.find_classes(self, file)
         for file in self._each_file():
             self._look_at(file.block)
+            self.overwritten |= overwritten(file, self)
         if self.facts:
             seen.note_sorted(self)
+        self.keys_there = {target.key for target in self.overwritten}
         self._settle()
         self.is_told = True
         self._settle()
@@ -259,6 +273,9 @@ class Inference:
                     self.join(file.gives.result(0), Type(Kind.NIL))
                 file.gives.by_node[file.block] = self.returns[0][1] or {0}
             classes.lists_of_layers(self)
+            kept = {table for table in self.with_places if table.keeps_places}
+            self.changed |= kept != self.with_places
+            self.with_places = kept
             if not self.changed:
                 break
 

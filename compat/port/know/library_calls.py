@@ -9,7 +9,7 @@ from compat.port.know.file_names import required
 from compat.port.know.files import Class
 from compat.port.know.lapp import declared, known_text
 from compat.port.know.scopes import KNOWN, LOADERS, RUN
-from compat.port.know.shapes import calls, captures, is_open, is_self
+from compat.port.know.shapes import calls, captures, is_self
 from compat.port.know.structures import Signature, Table, list_of
 from compat.port.know.types import FROM_LUA, Kind, Type, of_lua, tensor
 from compat.port.library import function_results, tensors
@@ -223,10 +223,22 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
     is_all = path not in ("unpack", "table.unpack") or len(arguments) < 3  # else any entries
     if path in OF_LISTS and is_all and shape is not None and shape.klass is None:
         shape.uses.add("ipairs")
+    if shape is not None and path in ("table.remove", "table.sort"):
+        is_last = path == "table.remove" and len(arguments) == 1
+        shape.uses.add("shorter" if is_last else "moved")
     if path in ("unpack", "table.unpack") and len(arguments) == 1 and shape is not None:
         more = shape.items.joined(Type())
         more.lacking = True  # it may be longer or shorter
-        return _unpacked(known, shape) or [shape.items, *[more] * 15]  # as many as anybody takes
+        count = len(shape.places)
+        is_one = all(len(n.fields) == count for n in shape.made)
+        is_one &= not shape.uses & {"deleted", "shorter"}
+        if (
+            (is_one or shape.length is not None)
+            and shape.keeps_places
+            and {*shape.places} == {*range(1, count + 1)}
+        ):
+            return [shape.places[i] for i in range(1, count + 1)] or [Type(Kind.NIL)]
+        return [shape.items, *[more] * 15]  # as many as anybody takes
     if path in ("table.remove", "unpack", "table.unpack") and arguments:
         entry = Type() if shape is None else shape.items
         entry.buffer |= arguments[0].buffer
@@ -242,9 +254,7 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
     if path == "assert":
         return [arguments[0].without(Kind.NIL), *arguments[1:]] if arguments else [Type()]
     if path in ("pcall", "xpcall") and arguments:
-        for kind in arguments[1:]:
-            if kind.signature is not None:
-                kind.signature.escapes = True
+        known.given_away(arguments[1:])
         klass = known.class_of(node.arguments[0])
         if klass is not None:
             return [Type(Kind.BOOLEAN), *known.construct(klass, arguments[1:])]
@@ -262,9 +272,7 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
             result.join(tried[0])
         return [Type(Kind.BOOLEAN), result, *tried[1:]]
     _call_back(known, path, node, arguments)
-    for kind in arguments:
-        if kind.signature is not None and not kind.signature.escapes:
-            kind.signature.escapes = True
+    known.given_away(arguments)
     if len(arguments) > 1 and arguments[0].is_tensor:
         is_torch = path.startswith("torch.")
         found = function_results.torch_rule(path[6:], arguments) if is_torch else None
@@ -330,23 +338,6 @@ def _call_back(known: Inference, path: str, node: s.Call, arguments: list[Type])
         shape = arguments[0].shape
         if shape is not None:
             known.call(arguments[1].signature, [shape.items] * 2)
-
-
-def _unpacked(known: Inference, shape: Table) -> list[Type]:
-    """Return the type of each entry of tables that are all made with equally many entries."""
-    made = shape.made
-    lengths = {len(node.fields) for node in made}
-    if len(lengths) != 1 or shape.keys - {"next", "list"} or "append" in shape.uses:
-        return []
-    if any(entry.key is not None or is_open(entry.value) for n in made for entry in n.fields):
-        return []
-    entries = []
-    for i in range(lengths.pop()):
-        kind = Type()
-        for node in made:
-            kind.join(known.type(node.fields[i].value))
-        entries.append(kind)
-    return entries
 
 
 def _required(known: Inference, node: s.Call) -> Type:

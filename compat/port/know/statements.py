@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from compat.port.know import calls
+from compat.port.know import calls, optional_results
 from compat.port.know.entries import any_entry
 from compat.port.know.prototypes import copies
 from compat.port.know.registry import EFFECTS, statement
@@ -13,7 +13,7 @@ from compat.port.know.scopes import SETTING
 from compat.port.know.shapes import captures, is_open, is_self, may_end
 from compat.port.know.structures import Origin, Signature
 from compat.port.know.types import FROM_LUA, Kind, Type, of_lua, tensor
-from compat.port.library.results import METHODS, read_kinds
+from compat.port.library.results import KEEPING, METHODS, read_kinds
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
@@ -32,11 +32,23 @@ def _statement(known: Inference, node: s.Statement) -> None:
         effect(known, node)
     if node not in known.parts:
         known.parts[node] = [*_parts(node)]
+    if isinstance(node, s.ForEach) and _is_of_nothing(known, node):
+        return
     for part in known.parts[node]:
         if isinstance(part, s.Block):
             known.block(part)
         else:
             _body(known, part)
+
+
+def _is_of_nothing(known: Inference, node: s.ForEach) -> bool:
+    """Return whether a loop goes through what is never there, as an optional argument that no call
+    gives: what it does is never done.
+    """
+    call = node.values[0]
+    if not isinstance(call, s.Call) or known.dotted(call.function) not in ("ipairs", "pairs"):
+        return False
+    return bool(call.arguments) and known.type(call.arguments[0]).only(Kind.NIL)
 
 
 @statement(s.Local)
@@ -186,8 +198,9 @@ def _return(known: Inference, node: s.Return) -> None:
     if not is_own:  # else it gives what the others give
         counts.add(-1 if count is None else count)
     for i, kind in enumerate(kinds):
-        value = node.values[i] if i < len(node.values) - is_open(node.values[-1]) else None
-        _note_result(known, signature, i, kind, value)
+        value = node.values[i] if i < len(node.values) else None
+        if not optional_results.note(known, signature, node, i, kind):
+            _note_result(known, signature, i, kind, value)
 
 
 def _note_result(
@@ -217,8 +230,13 @@ def _origins(known: Inference, node: s.Node, function: s.Function) -> Iterator[O
         own = known.clues.sources.get(variable, []) if variable is not None else []
         if variable is not None and variable in seen:
             continue
+        kept = as_kept(part)
         if variable in places:
             yield places[variable], None
+        elif isinstance(part, s.Call) and isinstance(kept, s.Name) and kept.variable in places:
+            yield places[kept.variable], part
+        elif (chosen := _chosen(part)) is not None:
+            waiting += chosen
         elif isinstance(part, s.Index):
             table, key = (
                 places.get(n.variable) if isinstance(n, s.Name) else None
@@ -230,6 +248,24 @@ def _origins(known: Inference, node: s.Node, function: s.Function) -> Iterator[O
             continue
         seen.add(variable)
         waiting += own
+
+
+def as_kept(node: s.Node) -> s.Node:
+    """Return what methods are called of that give the same in another type, or a copy."""
+    while isinstance(node, s.Call) and node.method in KEEPING:
+        node = node.function
+    return node
+
+
+def _chosen(node: s.Node) -> list[s.Node] | None:
+    """Return the two values of ``condition and value or other``, of which the first is there."""
+    if not isinstance(node, s.Binary) or node.operator != "or":
+        return None
+    left = node.left
+    if not isinstance(left, s.Binary) or left.operator != "and":
+        return None
+    is_there = as_kept(left.right) is not left.right
+    return [left.right, node.right] if is_there else None
 
 
 def _spread(known: Inference, values: list[s.Node], count: int) -> list[Type]:

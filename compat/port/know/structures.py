@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 from compat.port.know.types import Kind, Type
 from compat.port.read import syntax as s
 
-Origin = tuple[int, int | None]  # a parameter, or its entry under the name that another has
+# A parameter, its entry under the name that another has, or what methods make of it that keep its
+# form: ``x:float()``.
+Origin = tuple[int, int | s.Call | None]
 
 
 class _Merging:
@@ -37,10 +39,13 @@ class Table(_Merging):
     uses: set[str] = field(default_factory=set)  # length, ipairs, meta, sparse, deleted, cut …
     names: defaultdict[str, Type] = field(default_factory=lambda: defaultdict(Type))
     items: Type = field(default_factory=Type)  # of the other keys
+    # What stands under each number that is written; see ``keeps_places``.
+    places: defaultdict[int, Type] = field(default_factory=lambda: defaultdict(Type))
     key: Type = field(default_factory=Type)
     always: set[str] = field(default_factory=set)  # fields that each has from its beginning
     at_times: set[str] = field(default_factory=set)  # fields that one of them has from then on
     made: list[Any] = field(default_factory=list)  # the nodes that make one
+    more: dict[Any, int] = field(default_factory=dict)  # what the calls at their ends give
     constants: set[float] = field(default_factory=set)  # keys that are written as numbers
     leaps: set[float] = field(default_factory=set)  # those of which the one before came not first
     meta: Type = field(default_factory=Type)  # its metatable
@@ -66,11 +71,14 @@ class Table(_Merging):
         a.always = a.always & b.always if are_told else a.always | b.always
         a.at_times |= b.at_times
         a.made += b.made
+        a.more |= b.more
         a.constants |= b.constants
         a.leaps |= b.leaps
         a.klass = a.klass or b.klass
         for name, kind in b.names.items():
             a.name(name).join(kind)
+        for number, kind in b.places.items():
+            a.places[number].join(kind)
         a.items.join(b.items)
         a.key.join(b.key)
         a.meta.join(b.meta)
@@ -78,6 +86,15 @@ class Table(_Merging):
     def name(self, name: str) -> Type:
         """Return the type of a field."""
         return self.root().names[name]
+
+    @property
+    def keeps_places(self) -> bool:
+        """Whether entries are put under numbers that are written, and stay there: each place has
+        its own kind.
+        """
+        root = self.root()
+        others = {"append", "filled", "computed", "list", "loaded", "given", "cut", "moved"}
+        return bool(root.made) and not (root.uses & others or root.keys & {"list", "other"})
 
     @property
     def has_unknown_names(self) -> bool:
@@ -124,13 +141,25 @@ class Table(_Merging):
         lengths = []
         for node in self.made:
             last = node.fields[-1].value if node.fields else None
-            if isinstance(last, s.Call):
+            if isinstance(last, s.Call) and node not in self.more:
                 return None
             values = [f.value for f in node.fields]
             while values and s.is_nil(values[-1]):
                 values.pop()
-            lengths.append(len(values) - isinstance(last, s.Vararg))
+            more = self.more[node] - 1 if isinstance(last, s.Call) else 0
+            lengths.append(len(values) + more - isinstance(last, s.Vararg))
+        if len(self.made) == 1 and isinstance(last, s.Vararg) and self.keeps_places:
+            while (own := self.places.get(lengths[0] + 1)) and own.atoms and not own.may_be_nil:
+                lengths[0] += 1  # each call gives it
         return min(lengths)
+
+    @property
+    def length(self) -> int | None:
+        """The number of entries that each list has, none left out; None if that may differ."""
+        is_whole = self.is_list and self.keeps_places and not self.uses & {"deleted", "shorter"}
+        found = self._shortest() if is_whole else None
+        is_told = found is not None and self.places.keys() == {*range(1, found + 1)}
+        return found if is_told and not any(k.may_be_nil for k in self.places.values()) else None
 
     @property
     def _has_gap(self) -> bool:
@@ -176,6 +205,8 @@ class Signature(_Merging):
     # Which parameters, or entries of one under another, each result may be; and what else.
     origins: dict[int, set[Origin]] = field(default_factory=lambda: defaultdict(set))
     other: dict[int, Type] = field(default_factory=lambda: defaultdict(Type))
+    # Tables that are results where a parameter is nil (True), and where it is not.
+    apart: dict[tuple[bool, int], Type] = field(default_factory=lambda: defaultdict(Type))
     by_node: dict[Any, set[int]] = field(default_factory=dict)  # counts; -1: any; None: Lua's
     nodes: list[Any] = field(default_factory=list)
     calls: set[int] = field(default_factory=set)  # how many arguments it is called with
@@ -185,6 +216,7 @@ class Signature(_Merging):
     makes_tensors: bool = False  # ``x.new`` of a tensor
     is_job: bool = False  # called when a thread has done its work, in any order
     gets_nil: bool = False  # for ``...``, at times
+    gets_any: bool = False  # for ``...``: any number of anything
     spreads: bool = False  # whether somebody takes all results, however many there are
     choices: list[Signature] = field(default_factory=list)  # it is one of these, which stay apart
     taken: Table | None = None  # its arguments by name, if argcheck made it
@@ -202,7 +234,7 @@ class Signature(_Merging):
         a.nodes += b.nodes
         a.calls |= b.calls
         a.makes_tensors &= b.makes_tensors
-        for flag in ("escapes", "gets_nil", "is_hook", "is_job", "is_tried", "spreads"):
+        for flag in ("escapes", "gets_any", "gets_nil", "is_hook", "is_job", "is_tried", "spreads"):
             setattr(a, flag, getattr(a, flag) or getattr(b, flag))
         for i, kind in enumerate(b.parameters):
             a.parameter(i).join(kind)
@@ -210,6 +242,10 @@ class Signature(_Merging):
             a.result(i).join(kind)
             a.origins[i] |= b.origins[i]
             a.other[i].join(b.other[i] if b.origins[i] else kind)
+        for one in (a, b):  # of several, nothing decides
+            for (_, i), kind in one.apart.items():
+                a.result(i).join(kind)
+        a.apart.clear()
 
     def choose(self, others: Iterable[Signature]) -> None:
         """Add to its choices, which are functions of one kind each."""

@@ -46,14 +46,15 @@ class Type:
 
     No ``atoms`` at all: nothing is known. ``open``: it may also be what nobody knows. ``buffer``:
     it may be what a module's ``forward`` gave. ``strided``: a tensor that may not be contiguous.
-    ``thin``: one that may have a dimension of size 1: the code says so, or a net gave it. ``zero``:
-    a number that the program sets to 0 somewhere. ``lacking``: it may be nil where a program gives
-    a name or an argument at some places and not at others.
+    ``thin``: one that may have a dimension of size 1: the code says so, or a net gave it. ``deep``:
+    one of two dimensions or more, where it is not known of how many. ``zero``: a number that the
+    program sets to 0 somewhere. ``lacking``: it may be nil where a program gives a name or an
+    argument at some places and not at others.
     """
 
     __slots__ = (
-        "atoms", "buffer", "classes", "dims", "dtypes", "function", "is_kept", "lacking", "open",
-        "parts", "strided", "table", "thin", "zero",
+        "atoms", "buffer", "classes", "deep", "dims", "dtypes", "function", "is_kept", "lacking",
+        "open", "parts", "strided", "table", "thin", "zero",
     )  # fmt: skip
 
     def __init__(self, *atoms: Kind, table: Table | None = None, function: Any = None) -> None:
@@ -66,10 +67,13 @@ class Type:
         self.table = table
         self.function: Signature | None = function
         self.open = self.buffer = self.strided = self.thin = self.zero = self.lacking = False
+        self.deep = False
 
     def join(self, other: Type) -> bool:
         """Add what ``other`` may be. Returns whether that is news."""
         before = self._extent()
+        if Kind.TENSOR in other.atoms and other.dims != {0}:
+            self.deep = other.deep and (self.deep or not self._is_of_sizes)
         self.open |= other.open
         self.buffer |= other.buffer
         self.strided |= other.strided
@@ -102,8 +106,13 @@ class Type:
         return (
             len(self.atoms), len(self.dtypes), len(self.dims), len(self.classes),
             id(self.shape), id(self.signature), self.open, self.buffer, self.strided,
-            self.thin, self.zero, self.lacking,
+            self.thin, self.zero, self.lacking, self.deep,
         )  # fmt: skip
+
+    @property
+    def _is_of_sizes(self) -> bool:
+        """Whether it may be a tensor that is not empty."""
+        return Kind.TENSOR in self.atoms and self.dims != {0}
 
     @property
     def shape(self) -> Table | None:
@@ -213,6 +222,7 @@ class Type:
         copy.dtypes, copy.dims, copy.classes = self.dtypes, self.dims, self.classes
         copy.open, copy.buffer, copy.parts = self.open, self.buffer, {*self.sources}
         copy.strided, copy.thin, copy.zero = self.strided, self.thin, self.zero
+        copy.deep = self.deep
         copy.lacking = self.lacking and Kind.NIL not in atoms
         return copy
 

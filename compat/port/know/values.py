@@ -132,6 +132,8 @@ def owner_of_method(known: Inference, node: s.Call) -> Type:
     told = None if is_one and not (lacks and kind.only(Kind.TABLE)) else known.told_by(node)
     if told is not None and is_one:
         return told  # entries of a list are not all of a kind
+    if known.is_settled and lacks and kind.only(Kind.TABLE) and results.is_method(node.method):
+        return Type()  # Lua fails where it is this one
     if told is None or not told.atoms <= kind.atoms:
         return kind
     is_object = Kind.OBJECT in told.atoms  # or its class, which has the method, too

@@ -107,7 +107,7 @@ def function(path: str, node: s.Call, draft: Draft) -> Code:
 
 def _of_package(path: str, node: s.Call, draft: Draft) -> Code:
     count = draft.types.count(node)
-    taken = _parameters(path)
+    taken = parameters(path)
     if taken is not None and len(node.arguments) > len(taken):  # Lua drops what is too many
         node = replace(node, arguments=node.arguments[: len(taken)])
     if path.startswith("image.") and (named := _named(node, draft)) is not None:
@@ -128,7 +128,7 @@ def _of_package(path: str, node: s.Call, draft: Draft) -> Code:
     return Code(code.call(path, *arguments).text, spread=1 if count is None else count)
 
 
-def _parameters(path: str) -> list[inspect.Parameter] | None:
+def parameters(path: str) -> list[inspect.Parameter] | None:
     """Return what a class of ``nn`` takes; None if that is open, or no class."""
     head, _, name = path.partition(".")
     made = compat_names.found("nn", name) if head == "nn" else None

@@ -159,6 +159,7 @@ def type_named(word: str, operands: list[Type], is_method: bool) -> Type:
         made = Type(_KINDS[word])
         if word == "mask":
             made.dims, made.thin, made.dtypes = {*first.dims} or {-1}, first.thin, {"Byte"}
+            made.deep = first.deep
         return made
     if "|" in word:
         for part in word.split("|"):
@@ -182,7 +183,7 @@ def type_named(word: str, operands: list[Type], is_method: bool) -> Type:
         return tensor(["Long"], first.dims)
     elif word == "t=":
         made = tensor(first.dtypes, first.dims)
-        made.thin = first.thin
+        made.thin, made.deep = first.thin, first.deep
     elif word == "t^":
         made = tensor(dtypes, {3 - d if d in (1, 2) else -1 for d in ranks})
     elif word in ("t-", "t+"):
@@ -198,7 +199,7 @@ def type_named(word: str, operands: list[Type], is_method: bool) -> Type:
     elif word[:1] == "t" and word[1:].isdigit():
         other = operands[int(word[1:]) - (0 if is_method else 1)]
         made = tensor(other.dtypes, other.dims)
-        made.thin = other.thin
+        made.thin, made.deep = other.thin, other.deep
     elif word[1:-1].isdigit():  # t2d
         return tensor(dtypes, [int(word[1:-1])])
     elif word == "t":
@@ -206,7 +207,7 @@ def type_named(word: str, operands: list[Type], is_method: bool) -> Type:
     elif word.startswith("t"):
         own = [] if word == "t~" else [word[1:]]
         made = tensor(own, first.dims)
-        made.thin = first.thin
+        made.thin, made.deep = first.thin, first.deep
     return made
 
 
@@ -214,6 +215,8 @@ def _sized(dtypes: set[str], dims: set[int]) -> Type:
     return Type(Kind.FLOAT) if dims == {0} else tensor(dtypes, dims)
 
 
+# They give tensors of the form of theirs, and of modules these themselves.
+KEEPING = {"clone", "cuda", "double", "float", "half", "type"}
 # Views that do not go through their elements in the order of the memory.
 _STRIDED = {"t", "transpose", "permute", "expand", "expandAs", "unfold"}
 _VIEWS = _STRIDED | {"view", "viewAs", "narrow", "select", "sub"}
@@ -232,7 +235,7 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
     if node.method == "cat":
         found[0].dims = cat_dims(s.constant(node.arguments[-1]), [owner, *arguments[:1]])
     if node.method == "type" and s.names_tensor(node.arguments[0] if node.arguments else None):
-        return [tensor(["Long", "Default"], owner.dims)]  # of any type
+        return [tensor(["Long", "Float", "Default"], owner.dims)]  # of any type
     inner = node.function
     is_line = isinstance(inner, s.Call) and inner.method in _REDUCING and len(inner.arguments) == 1
     if node.method == "squeeze" and is_line and owner.dims == {2}:
@@ -242,11 +245,38 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
         made = found[0].table
         if made is not None:
             made.items.thin = True
+    if found[0] is not owner:
+        found[0].deep |= _is_deep(node)
     found[0].buffer |= owner.buffer and node.method in _VIEWS
     found[0].zero |= node.method == "sum"  # of a mask, or of what counts
     if node.method in _STRIDED and found[0] is not owner:
         found[0].strided = True
     return found
+
+
+# What they give has the dimension that they are given first.
+_ALONG = {
+    "cumprod",
+    "cumsum",
+    "index",
+    "max",
+    "mean",
+    "min",
+    "narrow",
+    "prod",
+    "sort",
+    "std",
+    "sum",
+}
+
+
+def _is_deep(node: s.Call) -> bool:
+    """Return whether a method gives tensors of two dimensions or more."""
+    numbers = [s.constant(part) for part in node.arguments]
+    if node.method == "transpose":
+        return len(set(numbers)) == 2 and None not in numbers
+    is_along = node.method in _ALONG and bool(numbers) and numbers[0] in (2, 3, 4)
+    return is_along or node.method == "t" or (node.method == "sub" and len(numbers) > 3)
 
 
 def cat_dims(last: object, given: list[Type]) -> set[int]:

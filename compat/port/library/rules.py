@@ -247,7 +247,7 @@ def _is_made_on_cpu(node: s.Node, draft: Draft) -> bool:
 def item(made: Code, node: s.Node, draft: Draft) -> Code:
     """Return what may be a number in Torch7 where PyTorch has a tensor without dimensions."""
     is_tensor = draft.types.type(node).is_tensor
-    return made if is_tensor else code.call("lua.item", made)
+    return made if is_tensor or node in draft.fitting else code.call("lua.item", made)
 
 
 def _names_cpu_type(node: s.Node, draft: Draft) -> bool:

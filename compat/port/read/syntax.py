@@ -94,9 +94,21 @@ def is_nil(node: Node | None) -> bool:
 
 
 def names_tensor(node: Node | None) -> bool:
-    """Return whether a text is the computed name of a type of tensors: ``name .. "Tensor"``."""
+    """Return whether a text is the computed name of a type of tensors: ``name .. "Tensor"``, or
+    what is behind ``torch.`` in one.
+    """
+    if isinstance(node, Call) and node.method == "match" and len(node.arguments) == 1:
+        return "torch" in str(constant(node.arguments[0])).partition("(")[0]
     last = node.right if isinstance(node, Binary) and node.operator == ".." else None
     return constant(last) == "Tensor" or names_tensor(last) if last is not None else False
+
+
+def names_storage(node: Node) -> bool:
+    """Return whether a text is the name of a type of tensors, with ``Storage`` in it."""
+    if not isinstance(node, Call) or node.method != "gsub":
+        return False
+    words = [constant(part) for part in node.arguments]
+    return words == ["Tensor", "Storage"] and names_tensor(node.function)
 
 
 @dataclass(eq=False)

@@ -6,7 +6,7 @@ import ast
 import re
 
 from compat.port.know.shapes import is_name, is_open, is_same, is_self, next_of
-from compat.port.know.types import Kind, Type
+from compat.port.know.types import NUMBERS, Kind, Type
 from compat.port.library import packages, rules
 from compat.port.library.results import METHODS
 from compat.port.read import syntax as s
@@ -174,7 +174,7 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
 def is_there(node: s.Index, draft: Draft) -> bool:
     """Return whether a list has the entry that is assigned to."""
     written = draft.types.facts.get((draft.file.path, node.key.start, -node.key.end))
-    return written == ["over"] or (written is None and node in draft.existing)
+    return written == ["over"] or (written is None and node in draft.types.overwritten)
 
 
 def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
@@ -207,6 +207,8 @@ def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:
     if isinstance(value_node, s.Function) and (draft.types.dotted(target.object) or is_computed):
         draft.patches.add(value_node)
         draft.types.signature(value_node).root().is_hook |= is_computed  # anybody may call it
+    by = draft.types.owner(target.key)  # with a mask, PyTorch wants tensors of one type
+    draft.fitting = {value_node} if kind.is_tensor and by.only(*NUMBERS, Kind.TABLE) else set()
     made = draft.value(value_node, str(hint))
     if is_class and isinstance(value_node, s.Index):  # C.g = C.f
         klass = draft.types.class_of(value_node.object)

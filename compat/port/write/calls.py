@@ -92,6 +92,8 @@ def _called(node: s.Call, draft: Draft) -> Code:
         return functions.function(static, node, draft)
     if (made := _of_package(node, draft)) is not None:
         return made
+    if (made := _of_nn(node, draft)) is not None:
+        return made
     kind = draft.types.type(node.function)
     function = draft.prefix(node.function)
     if kind.only(Kind.TABLE, Kind.CLASS, Kind.OBJECT) and kind.has_meta:
@@ -118,6 +120,20 @@ def _called(node: s.Call, draft: Draft) -> Code:
     if _is_chosen(node.function, draft):
         return Code(made.text, spread=None)
     return Code(made.text, spread=draft.types.count(node) if not kind.only(Kind.CLASS) else 1)
+
+
+def _of_nn(node: s.Call, draft: Draft) -> Code | None:
+    """``backend.Linear(2, 3)`` where ``backend`` is ``nn`` or ``cudnn``: as of ``nn`` itself."""
+    path = draft.types.class_of_nn(node.function)
+    taken = functions.parameters(path) if path is not None else None
+    if taken is None or not isinstance(node.function, s.Index):
+        return None
+    is_any = bool(node.arguments) and draft.types.count(node.arguments[-1]) is None
+    if is_any or len(node.arguments) > len(taken):  # those of cudnn may take more
+        return None
+    owner = draft.prefix(node.function.object).atom
+    made = functions.function(str(path), node, draft)
+    return replace(made, text=owner + made.text.removeprefix("nn"))
 
 
 def _is_of_others(node: s.Node, draft: Draft) -> bool:
@@ -197,7 +213,8 @@ def _is_chosen(function: s.Node, draft: Draft) -> bool:
     """
     if not isinstance(function, s.Index) or isinstance(function.key, s.Constant):
         return False
-    return draft.types.dotted(function.object) in PACKAGES - {"nn", "cudnn"}
+    is_type = s.names_tensor(function.key) or s.names_storage(function.key)
+    return not is_type and draft.types.dotted(function.object) in PACKAGES - {"nn", "cudnn"}
 
 
 def _is_class_of_nn(function: s.Node, kind: Type, draft: Draft) -> bool:

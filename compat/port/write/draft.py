@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from compat.port.know.existing_entries import overwritten
 from compat.port.know.files import Class, File
 from compat.port.know.flattened_again import flattened_again
 from compat.port.know.inference import Inference
@@ -57,6 +56,7 @@ class Draft:
         klass: the class whose methods are being written.
         result_count: how many results the function gives; ``gives_any``: any number.
         asked: the call whose results nobody takes.
+        fitting: entries that may be numbers, for what takes tensors without dimensions alike.
         is_prefix: what is read next has something behind it.
         taken: the names of the file's own variables.
         modules: imports of other files at the top; ``placed`` are where Lua loads the file.
@@ -71,7 +71,6 @@ class Draft:
     def __init__(self, file: File, types: Inference, shared: set[Variable]) -> None:
         self.file, self.types, self.shared = file, types, shared
         self.kept = kept_between_steps(file, types)
-        self.existing = overwritten(file, types)
         self.tested_later = tested_later(file.block)
         self.flattened_again = flattened_again(file, types)
         box(file, types)
@@ -85,6 +84,7 @@ class Draft:
         self.behind: list[s.Statement] = []
         self.klass: Class | None = None
         self.asked: s.Node | None = None
+        self.fitting: set[s.Node] = set()
         self.result_count = 0
         self.gives_any = self.is_prefix = False
         self.is_seeded = self.has_nn = self.may_have_nn = False

@@ -16,7 +16,7 @@ def element(owner: Code, node: s.Index, kind: Type, draft: Draft) -> Code:
     result = draft.types.type(node)
     if is_number or (is_number is None and result.is_number):
         return Code(f"{made.atom}.item()")
-    if is_number is None and not result.is_tensor:
+    if is_number is None and not result.is_tensor and node not in draft.fitting:
         name = next((n for n in s.walk(node.object) if isinstance(n, s.Name)), None)
         key = (None if name is None else name.variable, f"a number in {s.describe(node.object)}")
         if key not in draft.types.told:
@@ -32,7 +32,8 @@ def selection(owner: Code, key: s.Node, kind: Type, draft: Draft) -> tuple[Code,
     if isinstance(key, s.Table):
         return slices(owner, key, kind, draft)
     if key_kind.is_number:
-        number = True if kind.ranks == {1} else None if kind.ranks & {-1, 1} else False
+        is_open = kind.ranks & {-1, 1} and not (kind.deep and 1 not in kind.ranks)
+        number = True if kind.ranks == {1} else None if is_open else False
         return Code(f"{owner.atom}[{place(key, draft)}]"), number
     if key_kind.is_tensor:
         return Code(f"{owner.atom}[{mask(key, draft, owner, kind)}]"), False

@@ -341,7 +341,7 @@ def test_what_is_known_of_copies_criterions_and_new_tensors(draft: Callable[[str
 
 
 def test_a_guess_leaves_open_how_many_dimensions_a_tensor_has(draft: Callable[[str], str]) -> None:
-    rows = "local function rows(x) x = x:transpose(1, 2) return x[1] + 1 end\n"
+    rows = "local function rows(x) x = x:contiguous() return x[1] + 1 end\n"
     assert "return x[0] + 1" in draft(f"{rows}return rows(torch.load('f').x:view(2, -1))")
     assert "lua.item(x[0])" in draft(f"{rows}return rows(torch.load('f').x)")
     first = "local x = torch.load('f').x local a = x[1] "
