@@ -1,4 +1,4 @@
-"""What says nothing: ``x = lua.nil`` before somebody sets ``x``, ``a = a``, ``f"{str(x)}"``."""
+"""Parts that say nothing: ``x = lua.nil`` before somebody sets it, ``a = a``, ``f"{str(x)}"``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def itself(source: Source) -> Iterator[Change]:
 
 
 def shown_again(source: Source) -> Iterator[Change]:
-    """A text for an f-string of it alone."""
+    """``str(x)`` for ``f"{str(x)}"``."""
     inside = {n for whole in source.all(ast.FormattedValue) for n in ast.walk(whole)}
     for node in source.all(ast.JoinedStr):
         only = node.values[0] if len(node.values) == 1 else None
