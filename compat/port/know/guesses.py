@@ -214,11 +214,11 @@ def _layers(known: Inference, things: Things) -> bool:
     for given, output in passed(known):
         owns = [known.of(variable) for variable in given]
         forms = [kind for kind in [*owns, output] if kind.only(Kind.TABLE)]
-        alike = {own: things.get(own, Thing(own)) for own in owns if not own.atoms}
-        left = [thing.kinds({Kind.TENSOR, Kind.TABLE}) for thing in alike.values()]
-        kinds = set.intersection(*left) if left else set()
+        alike = {own: things.get(own, Thing(own)) for own in owns}
+        left = [thing.kinds({Kind.TABLE}) for thing in alike.values() if not thing.tested]
         for own, thing in alike.items():
-            if forms and Kind.TABLE in kinds:
+            kinds = thing.kinds({Kind.TENSOR, Kind.TABLE}) if not own.atoms else set()
+            if kinds and forms and all(left):
                 _take(known, own, Type(Kind.TABLE, table=forms[0].table))
                 shape = own.shape
                 if shape and "given" in shape.uses and _hold_tensors(known, given, things):

@@ -94,7 +94,7 @@ def lists(value: Any) -> Any:
 
 
 def trimmed(found: list[Any]) -> list[Any]:
-    """Return a list of ``...``, which has no nil at its end."""
+    """Return a list without nil at its end, where Lua puts the next one."""
     while found and found[-1] is None:
         found.pop()
     return found

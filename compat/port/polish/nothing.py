@@ -1,4 +1,4 @@
-"""Assignments that say nothing: ``x = lua.nil`` before somebody sets ``x``, and ``a = a``."""
+"""Parts that say nothing: ``x = lua.nil`` before somebody sets it, ``a = a``, ``f"{str(x)}"``."""
 
 from __future__ import annotations
 
@@ -30,6 +30,23 @@ def itself(source: Source) -> Iterator[Change]:
         is_same = len(node.targets) == 1 and source.of(node.targets[0]) == source.of(node.value)
         if is_plain and is_same and len(source.block(node)) > 1 and not source.is_commented(node):
             yield [source.removed(node)]
+
+
+def shown_again(source: Source) -> Iterator[Change]:
+    """``str(x)`` for ``f"{str(x)}"``."""
+    inside = {n for whole in source.all(ast.FormattedValue) for n in ast.walk(whole)}
+    for node in source.all(ast.JoinedStr):
+        only = node.values[0] if len(node.values) == 1 else None
+        text = source.of(node) if node not in inside else ""  # those inside have no place of theirs
+        inner = text.removeprefix('f"{').removesuffix('}"')
+        if not isinstance(only, ast.FormattedValue) or only.format_spec or only.conversion != -1:
+            continue
+        called = ast.unparse(only.value.func) if isinstance(only.value, ast.Call) else ""
+        if len(inner) == len(text) - 5 and (called in _TEXTS or called.endswith("'.join")):
+            yield [source.replaced(node, inner)]
+
+
+_TEXTS = {"str", "lua.text", "lua.tostring", "lua.format"}  # what they give
 
 
 def _is_seen(source: Source, node: ast.Assign, name: str) -> bool:

@@ -8,6 +8,7 @@ from compat.port.polish.source import changed
 _RULES = [
     nothing.declared,
     nothing.itself,
+    nothing.shown_again,
     options.by_argparse,
     loops.unnumbered,
     tables.filled,

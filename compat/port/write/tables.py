@@ -57,6 +57,8 @@ def table(node: s.Table, draft: Draft, hint: str) -> Code:
         made = bracketed("[", node, values, "]", hint, draft)
         ends_open = any(isinstance(value, s.Vararg) for value in values[-1:])
         is_trimmed = ends_open and "trimmed" in shape.uses
+        if values and shape.uses & {"append", "filled", "computed"}:
+            is_trimmed |= draft.types.type(values[-1]).may_be_nil  # the next one takes its place
         return code.call("lua.trimmed", made) if is_trimmed else made
     return items(node, shape, hint, draft)
 

@@ -3014,3 +3014,22 @@ for i = 1, #m do print(m[i]) end
 local function area(b) return (b[3] - b[1] + 1) * (b[4] - b[2] + 1) end
 print(area{0, 0, 9, 9})
 print(area(torch.Tensor{10, 10, 50, 50}))
+
+-- # lists that begin with what may be nil, and grow
+local function wrap(x) local t = {x}; t[#t + 1] = 5; table.insert(t, 6); return t end
+print(#wrap(nil), #wrap(1), wrap(nil)[1], wrap(nil)[2])
+local function join(x) local t = {'a', x}; for _, v in ipairs{'b', 'c'} do t[#t + 1] = v end return table.concat(t, ' ') end
+print(join(nil), join('x'))
+local function resizeAs(t1, t2)
+  if torch.type(t2) == 'table' then
+    t1 = (torch.type(t1) == 'table') and t1 or {t1}
+    for key, _ in pairs(t2) do t1[key], t2[key] = resizeAsAgain(t1[key], t2[key]) end
+  else
+    t1 = torch.isTensor(t1) and t1 or t2.new()
+    t1:resizeAs(t2)
+  end
+  return t1, t2
+end
+resizeAsAgain = resizeAs
+local made = resizeAs({}, {torch.zeros(3), {torch.zeros(1, 2)}})
+print(#made, made[1]:size(1), made[2][1]:size(2))

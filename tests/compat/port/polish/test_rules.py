@@ -25,6 +25,7 @@ CHANGED = [
     ("x = []\nfor i in y:\n    x.append(-i)\nx.sort()", "x = sorted(-i for i in y)"),
     ("x = list(y)\nx.sort(reverse=True)", "x = sorted(y, reverse=True)"),
     ("a, b = 1, 2\na, b = a, b\na = a", "a, b = 1, 2"),
+    ('s = f"{str(n)}"\ns += f"{str(n)}"\nprint(f"{n}")', 's = str(n)\ns += str(n)\nprint(f"{n}")'),
     # Loops
     ("for i in range(len(y)):\n    print(y[i])", "for entry in y:\n    print(entry)"),
     ("for i in range(len(words)):\n    print(words[i])", "for word in words:\n    print(word)"),
