@@ -87,5 +87,7 @@ def results(known: Inference, signature: Signature, arguments: list[Type], i: in
         may_be = [False]
     made = Type()
     for is_nil in may_be:
-        known.join(made, signature.apart[is_nil, i])
+        found = signature.apart[is_nil, i]
+        made.join(found)
+        made.open |= known.is_settled and not found.atoms
     return made
