@@ -116,6 +116,12 @@ def _set(node: s.Statement) -> _Fields:
         elif isinstance(target, s.Name) and isinstance(value, s.Table):
             keys = [s.constant(f.key) for f in value.fields if not s.is_nil(f.value)]
             found |= {(target.variable, key): target for key in keys if isinstance(key, str)}
+    others = {name.variable: name for name in _written(node)}  # t.k, t = 1, {}
+    found = {
+        place: name
+        for place, name in found.items()
+        if all(others.get(part, name) is name for part in place)
+    }
     if isinstance(node, s.Scope):
         found |= _set_in(node.body)
     elif isinstance(node, s.If):
@@ -204,6 +210,8 @@ def is_set_before(known: Inference, shape: Table, key: s.Node) -> bool:
     such away.
     """
     is_kept = "deleted" not in shape.uses and not _drops_nil(shape)
+    meta = shape.meta.shape
+    is_kept &= meta is None or "__newindex" not in meta.root().names
     return key in known.clues.set_before and is_kept
 
 

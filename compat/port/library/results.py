@@ -38,11 +38,12 @@ _FIELDS = Rules("""
 weight|bias|gradWeight|gradBias|running_mean|running_var -> t
 modules|children|criterions -> list of m; train -> b
 forwardnodes|backwardnodes -> list of node; innode|outnode -> node
-real|user|sys|totalValid|averageValid|p -> n
+real|user|sys|totalValid|averageValid -> n
 """)
 # Fields that not all layers have.
 _OF_SOME = {
     "inplace": Kind.BOOLEAN,
+    "p": Kind.FLOAT,
     **dict.fromkeys(("kW", "kH", "kT", "dW", "dH", "dT", "padW", "padH", "padT"), Kind.NUMBER),
     **dict.fromkeys(("nInputPlane", "nOutputPlane"), Kind.NUMBER),
 }

@@ -322,7 +322,9 @@ def _of_module(
         return None
     kind, field = draft.types.type(node), attribute(name)
     is_there = node.key in draft.types.clues.set_before
-    is_there = is_there or (compat_names.is_field(field) and Kind.NIL not in kind.atoms)
+    told = draft.types.indexed(node).classes  # of no known kind: not all layers may have it
+    has = compat_names.is_field(field) if kind.atoms else compat_names.has_field(field, told)
+    is_there = is_there or (has and Kind.NIL not in kind.atoms)
     if is_test or not (is_prefix or is_there):
         return Code(f'getattr({owner}, "{field}", None)')
     # Lua's function takes the object as its first argument.

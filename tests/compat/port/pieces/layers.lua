@@ -1616,3 +1616,10 @@ local pair = nn.PairOfTwo()
 local err = pair:forward(mean, var)
 local grads = pair:backward(mean, var)
 print(#grads, (grads[1] - mean):norm(), type(err))
+
+-- # fields that some layers have, read of any
+require 'nn'
+local net = nn.Sequential():add(nn.Linear(2, 2)):add(nn.Dropout(0.5)):add(nn.BatchNormalization(2))
+for _, m in ipairs(net.modules) do print(torch.type(m), m.p, m.eps) end
+local function rate(m) return m.p or 'none' end
+print(rate(net:get(1)), rate(net:get(2)))

@@ -238,3 +238,19 @@ print(v)
 local function fill(x, m, y) x[m] = y[1] end
 fill(v, m, torch.zeros(2))
 print(v)
+
+-- # entries of tables that another takes the place of at once
+local t, k = {}, 'a'
+t.k, t = 1, {}
+print(t.k)
+local u = {}
+u[k], k = 1, 'b'
+print(u[k])
+local w = {k = 1}
+w, w.k = {}, 3
+print(w.k)
+
+-- # entries that a metatable does not let in
+local t = setmetatable({}, {__newindex = function() end})
+t.k = 1
+print(t.k)
