@@ -322,8 +322,10 @@ def _of_module(
         return None
     kind, field = draft.types.type(node), attribute(name)
     is_there = node.key in draft.types.clues.set_before
-    told = draft.types.indexed(node).classes  # of no known kind: not all layers may have it
-    has = compat_names.is_field(field) if kind.atoms else compat_names.has_field(field, told)
+    told = draft.types.indexed(node).classes
+    is_layer = not told or any(one.startswith(("nn.", "cudnn.")) for one in told)
+    is_of_all = is_layer and not kind.atoms  # of no known kind: not all layers may have it
+    has = compat_names.has_field(field, told) if is_of_all else compat_names.is_field(field)
     is_there = is_there or (has and Kind.NIL not in kind.atoms)
     if is_test or not (is_prefix or is_there):
         return Code(f'getattr({owner}, "{field}", None)')
