@@ -29,8 +29,9 @@ def _setting(node: s.Node) -> s.Call | None:
 
 
 def _or(node: s.Node | None) -> tuple[s.Node | None, s.Node | None]:
-    is_or = isinstance(node, s.Binary) and node.operator == "or"
-    return (node.left, node.right) if is_or else (None, None)  # type: ignore[union-attr]
+    if not isinstance(node, s.Binary) or node.operator != "or":
+        return None, None
+    return node.left, node.right
 
 
 def _argument(node: s.Node | None, function: str) -> s.Node | None:

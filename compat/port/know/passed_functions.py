@@ -64,14 +64,14 @@ def give_on(known: Inference, signature: Signature, arguments: list[Type]) -> se
 
 def _given(known: Inference, call: s.Call, own: dict[Variable, Type]) -> list[Type]:
     """Return what a call gives that is in a function which is given these."""
-    signature = own.get(call.function.variable, Type()).signature  # type: ignore[attr-defined]
+    signature = _signature(call, own)
     given: list[Type] = []
     for part in call.arguments:
         if isinstance(part, s.Call):
             found = _given(known, part, own)
             is_last = part is call.arguments[-1]
             given += found if is_last else found[:1]
-            inner = own.get(part.function.variable, Type()).signature  # type: ignore[attr-defined]
+            inner = _signature(part, own)
             if is_last and (inner is None or inner.count is None):
                 if not known.is_told:  # it has not been looked at yet
                     return [Type()]
@@ -87,3 +87,9 @@ def _given(known: Inference, call: s.Call, own: dict[Variable, Type]) -> list[Ty
         kept += [Type()] * (i >= len(kept))
         known.join(kept[i], kind)
     return results
+
+
+def _signature(call: s.Call, own: dict[Variable, Type]) -> Signature | None:
+    """Return the function that a call means, one of those that are given."""
+    kind = own.get(call.function.variable) if isinstance(call.function, s.Name) else None
+    return None if kind is None else kind.signature
