@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 CUDAS = {
     "compat/accelerators.py": "what each kind of device can do",
     "compat/torch_internals.py": "the version of its driver",
-    "compat/port/know/flattened_again.py": "the name of a Torch7 method",
+    "compat/port/know/questions/flattened_again.py": "the name of a Torch7 method",
     "compat/port/library/results.py": "the name of a Torch7 method",
     "compat/port/library/rules.py": "the name of a Torch7 method",
     "compat/port/lua/runtime.py": "the names of Torch7 methods",

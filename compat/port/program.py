@@ -14,7 +14,7 @@ from compat.port.forms import write_in_fewer_forms
 from compat.port.forms.class_libraries import without_class_libraries
 from compat.port.know.files import File
 from compat.port.know.inference import Inference
-from compat.port.know.naming import name_variables
+from compat.port.know.questions.naming import name_variables
 from compat.port.know.scopes import Scopes, Variable
 from compat.port.know.trace import Facts, traced
 from compat.port.polish.holders import without_holders

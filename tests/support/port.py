@@ -54,9 +54,9 @@ def _read(source: bytes, path: str) -> File:
 
 
 def _drafted(file: File, facts: Facts) -> str:
-    from compat.port.know.attempts import attempts
     from compat.port.know.inference import Inference
-    from compat.port.know.naming import name_variables
+    from compat.port.know.questions.attempts import attempts
+    from compat.port.know.questions.naming import name_variables
     from compat.port.write.draft import Draft
     from compat.port.write.file import written
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from compat.port.know.file_names import required
+from compat.port.know.form.file_names import required
 from compat.port.read import syntax as s
 
 _OF_RULES = {"name", "type", "help", "doc", "opt", "default"}

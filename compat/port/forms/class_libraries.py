@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compat.port.know.file_names import required
 from compat.port.know.files import File
-from compat.port.know.shapes import assigned
+from compat.port.know.form.file_names import required
+from compat.port.know.form.shapes import assigned
 from compat.port.read import syntax as s
 
 # What they call a constructor.

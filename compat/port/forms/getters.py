@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.port.know.files import GETTER
-from compat.port.know.shapes import defined
+from compat.port.know.form.shapes import defined
 from compat.port.read import syntax as s
 
 

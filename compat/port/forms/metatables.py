@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from compat.port.know.form.shapes import defined
 from compat.port.know.scopes import Scopes, Variable
-from compat.port.know.shapes import defined
 from compat.port.read import syntax as s
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from compat.port.forms.getters import takes_numbers
-from compat.port.know.file_names import places_like
 from compat.port.know.files import GETTER
+from compat.port.know.form.file_names import places_like
+from compat.port.know.form.shapes import defined, functions_in, is_name
 from compat.port.know.names import FUNCTIONS
 from compat.port.know.scopes import LOADERS, PACKAGES, Scopes
-from compat.port.know.shapes import defined, functions_in, is_name
 from compat.port.read import syntax as s
 
 # Functions that take tables for what they hold; those of nn and cudnn call methods of them.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.port.know.shapes import is_open
+from compat.port.know.form.shapes import is_open
 from compat.port.know.structures import Signature
 from compat.port.know.types import NUMBERS, Type
 from compat.port.read import syntax as s

@@ -9,9 +9,9 @@ from compat.port.know import arguments as arguments_of
 from compat.port.know import library_calls, optional_results
 from compat.port.know.evidence import PASSES
 from compat.port.know.files import Class
+from compat.port.know.form.shapes import chain_root, is_open, is_self
 from compat.port.know.passed_functions import give_on
 from compat.port.know.scopes import RUN
-from compat.port.know.shapes import chain_root, is_open, is_self
 from compat.port.know.structures import Signature, list_of
 from compat.port.know.types import FROM_LUA, NUMBERS, OF_LUA, Kind, Type, of_lua, tensor
 from compat.port.know.values import event_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.port.know.file_names import required
+from compat.port.know.form.file_names import required
 from compat.port.know.scopes import Variable
 from compat.port.read import syntax as s
 

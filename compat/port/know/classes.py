@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from compat import nn
 from compat.port.know.files import Class, File
+from compat.port.know.form.shapes import defined, is_self, sources
 from compat.port.know.prototypes import given_by, names, own_index
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import defined, is_self, sources
 from compat.port.read import syntax as s
 from compat.port.write.python_names import is_metamethod
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat.port.know.calls import by_name, called_event
+from compat.port.know.form.shapes import is_open
 from compat.port.know.scopes import RUN
-from compat.port.know.shapes import is_open
 from compat.port.know.structures import Signature
 from compat.port.know.types import Kind
 from compat.port.library import function_results, results

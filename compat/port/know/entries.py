@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from compat import nn
 from compat.port.know import keys
 from compat.port.know.files import GETTER, Class
+from compat.port.know.form.shapes import counts_up, is_open
 from compat.port.know.registry import expression
-from compat.port.know.shapes import counts_up, is_open
 from compat.port.know.structures import Signature, Table, list_of
 from compat.port.know.types import FROM_LUA, NUMBERS, OF_LUA, Kind, Type, tensor
 from compat.port.library import function_results, results
@@ -190,7 +190,7 @@ def store(known: Inference, table: Table, key: s.Node, value: Type) -> None:
             if value.only(Kind.NIL):
                 return  # of nil there is no entry
             value = value.present
-        if key in known.keys_there and kind.is_number and not value.may_be_nil:
+        if key in known.overwritten and kind.is_number and not value.may_be_nil:
             table.uses.add("moved")
             known.join(table.items, value)
             return

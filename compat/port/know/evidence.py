@@ -11,10 +11,10 @@ from collections.abc import Iterator, Set
 from typing import TYPE_CHECKING
 
 from compat.port.know.causes import OF_PACKAGE
-from compat.port.know.file_names import required
+from compat.port.know.form.file_names import required
+from compat.port.know.form.shapes import is_name, length_of
 from compat.port.know.library_calls import OF_LISTS
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import is_name, length_of
 from compat.port.know.structures import Table
 from compat.port.know.types import Kind, Type, tensor
 from compat.port.library import function_results, results, tensors

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from compat.port.know.form.shapes import set_names
 from compat.port.know.scopes import Scopes, Variable
-from compat.port.know.shapes import set_names
 from compat.port.know.structures import Signature, Table
 from compat.port.know.types import Kind, Type
 from compat.port.read import syntax as s

@@ -24,16 +24,16 @@ from compat.port.know import (
     prototypes,
     saved,
     seen,
-    set_fields,
     statements,
     values,
 )
-from compat.port.know.clues import Clues
-from compat.port.know.existing_entries import overwritten
 from compat.port.know.files import Class, File
+from compat.port.know.form import set_fields
+from compat.port.know.form.clues import Clues
+from compat.port.know.form.existing_entries import overwritten
+from compat.port.know.form.shapes import calls as calls_in
+from compat.port.know.form.shapes import may_end, sources
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import calls as calls_in
-from compat.port.know.shapes import may_end, sources
 from compat.port.know.structures import Signature, Table
 from compat.port.know.types import Kind, Type
 from compat.port.library.lua_functions import FUNCTIONS
@@ -167,8 +167,7 @@ class Inference:
         self.told: set[causes.Cause] = {causes.OF_PACKAGE}
         self.nil_at_times: set[s.Vararg] = set()  # ``...`` that a function gives nil for
         self.returns: list[tuple[Signature, set[int]]] = []  # of the functions around
-        self.overwritten: set[s.Index] = set()  # entries that are there when they are assigned to
-        self.keys_there: set[s.Node] = set()  # their keys
+        self.overwritten: set[s.Node] = set()  # keys of entries that are there when they are set
         # The parameters that decide what functions give, and where.
         self.decided: dict[s.Function, tuple[int, dict[s.Return, bool]]] = {}
         self.given_on: dict[s.Function, dict[s.Call, Variable]] = {}  # to their parameters
@@ -207,7 +206,6 @@ class Inference:
             self.overwritten |= overwritten(file, self)
         if self.facts:
             seen.note_sorted(self)
-        self.keys_there = {target.key for target in self.overwritten}
         self._settle()
         self.is_told = True
         self._settle()

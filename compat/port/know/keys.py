@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compat.port.know.form.shapes import next_of
 from compat.port.know.scopes import FunctionScope
-from compat.port.know.shapes import next_of
 from compat.port.know.structures import Table
 from compat.port.read import syntax as s
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat.port.know import saved
-from compat.port.know.file_names import required
 from compat.port.know.files import Class
-from compat.port.know.lapp import declared, known_text
+from compat.port.know.form.file_names import required
+from compat.port.know.form.lapp import declared, known_text
+from compat.port.know.form.shapes import calls, captures, is_self
 from compat.port.know.scopes import KNOWN, LOADERS, RUN
-from compat.port.know.shapes import calls, captures, is_self
 from compat.port.know.structures import Signature, Table, list_of
 from compat.port.know.types import FROM_LUA, Kind, Type, of_lua, tensor
 from compat.port.library import function_results, tensors

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from compat.port.know.file_names import is_unwritten, places_like, required, tried
 from compat.port.know.files import Class, File
+from compat.port.know.form.file_names import is_unwritten, places_like, required, tried
+from compat.port.know.form.shapes import is_name
 from compat.port.know.scopes import EVALUATE, KNOWN, PACKAGES, Variable
-from compat.port.know.shapes import is_name
 from compat.port.know.types import Kind, Type
 from compat.port.read import syntax as s
 

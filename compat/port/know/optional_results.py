@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.port.know.shapes import may_end
+from compat.port.know.form.shapes import may_end
 from compat.port.know.types import Kind, Type
 from compat.port.read import syntax as s
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compat.port.know.files import File
+from compat.port.know.form.shapes import calls, defined, is_maker, is_name, sources
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import calls, defined, is_maker, is_name, sources
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:

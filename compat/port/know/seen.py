@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat.port.know.files import Class
-from compat.port.know.narrowing import Test
-from compat.port.know.narrowing import tested as test_of
+from compat.port.know.form.narrowing import Test
+from compat.port.know.form.narrowing import tested as test_of
 from compat.port.know.registry import TYPES
 from compat.port.know.structures import Table
 from compat.port.know.types import Kind, Type, tensor

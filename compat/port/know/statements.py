@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from compat.port.know import calls, optional_results
 from compat.port.know.entries import any_entry
+from compat.port.know.form.shapes import captures, is_open, is_self, may_end
 from compat.port.know.prototypes import copies
 from compat.port.know.registry import EFFECTS, statement
 from compat.port.know.scopes import SETTING
-from compat.port.know.shapes import captures, is_open, is_self, may_end
 from compat.port.know.structures import Origin, Signature
 from compat.port.know.types import FROM_LUA, Kind, Type, of_lua, tensor
 from compat.port.library.results import KEEPING, METHODS, read_kinds

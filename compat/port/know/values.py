@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from compat.port.know.form.shapes import constant
 from compat.port.know.registry import TYPES, expression
 from compat.port.know.scopes import PACKAGES
-from compat.port.know.shapes import constant
 from compat.port.know.structures import Signature
 from compat.port.know.types import FROM_LUA, NUMBERS, Kind, Type, of_lua, tensor
 from compat.port.library import function_results, results, tensors

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from compat.lua import finding
-from compat.port.know.shapes import sources
+from compat.port.know.form.shapes import sources
 from compat.port.know.types import Kind, Type
 from compat.port.read import syntax as s
 from compat.port.write import code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from compat.port.know.shapes import captures
+from compat.port.know.form.shapes import captures
 from compat.port.know.structures import Table, list_of
 from compat.port.know.types import Kind, Type, tensor
 from compat.port.library import tensors

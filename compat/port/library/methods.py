@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from compat.lua_tables import attribute
 from compat.port.know.evidence import PASSES
+from compat.port.know.form.shapes import is_maker
 from compat.port.know.guesses import is_lua_s
-from compat.port.know.kept_results import BACKWARD
-from compat.port.know.shapes import is_maker
+from compat.port.know.questions.kept_results import BACKWARD
 from compat.port.know.types import Kind, Type
 from compat.port.library import compat_names, results, rules, tensors
 from compat.port.library.functions import function

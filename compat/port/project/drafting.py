@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from compat.port.know.attempts import attempts
 from compat.port.know.files import File
 from compat.port.know.inference import Inference
+from compat.port.know.questions.attempts import attempts
 from compat.port.know.scopes import FunctionScope, Variable
 from compat.port.project.following import Program
 from compat.port.project.lua_modules import lua_module

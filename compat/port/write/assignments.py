@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from compat.port.know.shapes import is_name, is_open, is_same, is_self, next_of
+from compat.port.know.form.shapes import is_name, is_open, is_same, is_self, next_of
 from compat.port.know.types import NUMBERS, Kind, Type
 from compat.port.library import packages, rules
 from compat.port.library.results import METHODS
@@ -174,7 +174,7 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
 def is_there(node: s.Index, draft: Draft) -> bool:
     """Return whether a list has the entry that is assigned to."""
     written = draft.types.facts.get((draft.file.path, node.key.start, -node.key.end))
-    return written == ["over"] or (written is None and node in draft.types.overwritten)
+    return written == ["over"] or (written is None and node.key in draft.types.overwritten)
 
 
 def store(target: s.Index, values: list[s.Node], draft: Draft) -> None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from compat.lua_tables import attribute
 from compat.port.know.files import Class
+from compat.port.know.form.shapes import is_maker, is_name, is_open, is_self
 from compat.port.know.scopes import PACKAGES
-from compat.port.know.shapes import is_maker, is_name, is_open, is_self
 from compat.port.know.types import Kind, Type
 from compat.port.library import functions, methods, results
 from compat.port.read import syntax as s

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from compat.lua_tables import attribute
 from compat.port.know.files import Class
+from compat.port.know.form.shapes import is_maker, is_name, is_self, makes_objects, tested
 from compat.port.know.prototypes import own_index
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import is_maker, is_name, is_self, makes_objects, tested
 from compat.port.know.types import Kind
 from compat.port.library import compat_names
 from compat.port.read import syntax as s

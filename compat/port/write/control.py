@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from compat.port.know.cuts import cut
+from compat.port.know.form.cuts import cut
+from compat.port.know.form.shapes import captures, first_labels
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import captures, first_labels
 from compat.port.know.structures import Table
 from compat.port.know.types import Kind
 from compat.port.library import strings

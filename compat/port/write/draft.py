@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from compat.port.know.files import Class, File
-from compat.port.know.flattened_again import flattened_again
+from compat.port.know.form.shapes import is_open, tested_later
 from compat.port.know.inference import Inference
-from compat.port.know.kept_results import kept_between_steps
-from compat.port.know.loop_variables import box
+from compat.port.know.questions.flattened_again import flattened_again
+from compat.port.know.questions.kept_results import kept_between_steps
+from compat.port.know.questions.loop_variables import box
 from compat.port.know.scopes import FunctionScope, Variable
-from compat.port.know.shapes import is_open, tested_later
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code

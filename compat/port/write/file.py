@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from compat.port.know.form.shapes import own_returns
 from compat.port.know.scopes import FunctionScope, Variable
-from compat.port.know.shapes import own_returns
 from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.polish.docstrings import header
 from compat.port.polish.rules import polished

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Set
 from itertools import chain, count
 
+from compat.port.know.form.shapes import first_labels, may_end
 from compat.port.know.scopes import FunctionScope, Variable
-from compat.port.know.shapes import first_labels, may_end
 from compat.port.know.types import NUMBERS, Kind
 from compat.port.read import syntax as s
 from compat.port.write import code

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from compat.port.know.file_names import required
 from compat.port.know.files import File
-from compat.port.know.loading import only_defines
+from compat.port.know.form.file_names import required
+from compat.port.know.form.shapes import own_returns
+from compat.port.know.questions.loading import only_defines
 from compat.port.know.scopes import RUN, Variable
-from compat.port.know.shapes import own_returns
 from compat.port.know.types import Kind
 from compat.port.read import syntax as s
 from compat.port.write import code

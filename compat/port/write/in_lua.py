@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
-from compat.port.know.attempts import REASON
+from compat.port.know.questions.attempts import REASON
 from compat.port.know.scopes import PACKAGES
 from compat.port.read import syntax as s
 from compat.port.write.code import quoted, text_of

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from compat.lua.finding import come_along
-from compat.port.know.file_names import required, tried
-from compat.port.know.loading import only_defines
+from compat.port.know.form.file_names import required, tried
+from compat.port.know.form.shapes import chain_root, length_of
+from compat.port.know.questions.loading import only_defines
 from compat.port.know.scopes import LOADERS, PACKAGES, SILENT, Variable
-from compat.port.know.shapes import chain_root, length_of
 from compat.port.know.types import NUMBERS, Kind
 from compat.port.read import syntax as s
 from compat.port.write import code

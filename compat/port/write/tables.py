@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compat.lua_tables import attribute
 from compat.port.know.files import GETTER, Class
-from compat.port.know.shapes import (
+from compat.port.know.form.shapes import (
     counts_up,
     is_name,
     is_open,

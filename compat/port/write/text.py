@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from compat.port.know.files import Class
+from compat.port.know.form.shapes import length_of
 from compat.port.know.prototypes import names
-from compat.port.know.shapes import length_of
 from compat.port.know.types import Kind
 from compat.port.read import syntax as s
 from compat.port.write import code

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.port.know.shapes import is_same, length_of
+from compat.port.know.form.shapes import is_same, length_of
 from compat.port.read import syntax as s
 
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat.port.know.files import File
-from compat.port.know.shapes import length_of
+from compat.port.know.form.shapes import length_of
 from compat.port.read import syntax as s
 
 if TYPE_CHECKING:
     from compat.port.know.inference import Inference
 
 
-def overwritten(file: File, types: Inference) -> set[s.Index]:
-    """Return the targets ``t[k]`` for which ``t`` has ``k``.
+def overwritten(file: File, types: Inference) -> set[s.Node]:
+    """Return the keys of targets ``t[k]`` for which ``t`` has ``k``.
 
     A loop goes through ``t`` and ``k`` is its key, ``t[k]`` is computed with, or a run saw it be
     there at an earlier assignment to the same.
     """
     loops = {key: over for node in s.walk(file.block) for key, over in _keys(node, types)}
-    found: set[s.Index] = set()
+    found: set[s.Node] = set()
     seen: set[tuple[object, str]] = set()
     for function in [
         file.block,
@@ -37,7 +37,7 @@ def overwritten(file: File, types: Inference) -> set[s.Index]:
                 over = loops.get(key.variable)
             is_there = (function, name) in seen or _computes_with(value, name)
             if is_there or over == s.describe(target.object):
-                found.add(target)
+                found.add(key)
     return found
 
 

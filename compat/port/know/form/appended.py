@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+from compat.port.know.form.shapes import place_of
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import place_of
 from compat.port.read import syntax as s
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from compat.port.know.files import File
+from compat.port.know.form.shapes import calls
 from compat.port.know.scopes import LOADERS
-from compat.port.know.shapes import calls
 from compat.port.read import syntax as s
 
 

@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from compat.port.know import shapes
-from compat.port.know.appended import appended, begun_late
-from compat.port.know.cuts import cut
-from compat.port.know.file_names import computed, of_no_name
 from compat.port.know.files import File
-from compat.port.know.narrowing import (
+from compat.port.know.form import shapes
+from compat.port.know.form.appended import appended, begun_late
+from compat.port.know.form.cuts import cut
+from compat.port.know.form.file_names import computed, of_no_name
+from compat.port.know.form.narrowing import (
     Test,
     behind_tests,
     class_tests,
@@ -20,9 +20,9 @@ from compat.port.know.narrowing import (
     narrowed,
     present,
 )
-from compat.port.know.permutations import orders
+from compat.port.know.form.permutations import orders
+from compat.port.know.form.set_fields import set_before
 from compat.port.know.scopes import Variable
-from compat.port.know.set_fields import set_before
 from compat.port.know.types import Kind
 from compat.port.library import nets
 from compat.port.read import syntax as s

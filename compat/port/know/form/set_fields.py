@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from compat.port.know.files import File
-from compat.port.know.narrowing import guarded, true_parts
+from compat.port.know.form.narrowing import guarded, true_parts
+from compat.port.know.form.shapes import may_end
 from compat.port.know.scopes import FunctionScope, Variable
-from compat.port.know.shapes import may_end
 from compat.port.know.types import Kind
 from compat.port.read import syntax as s
 

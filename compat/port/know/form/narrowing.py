@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from compat import nn
+from compat.port.know.form.shapes import length_of, may_end, place_of
 from compat.port.know.scopes import Variable
-from compat.port.know.shapes import length_of, may_end, place_of
 from compat.port.know.types import NUMBERS, Kind
 from compat.port.read import syntax as s
 
