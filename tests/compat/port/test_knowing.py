@@ -266,6 +266,11 @@ def test_a_table_of_a_net_beside_a_dict_of_the_program_is_not_known() -> None:
         "local u = torch.load(f) u.next = t t = u end\nprint(t.next.n)",
         "local x = torch.ones(2)\nlocal t = {x.new(2), x.new()}\nprint(#t)",
         "local net = nn.Sequential():add(nn.Tanh()):add(nn.SplitTable(1))\nprint(net)",
+        "local function f(t) if t == nil then return {1} end return {t = {t}} end\n"
+        "print(f()[1], f(2).t[1])",
+        "local function f(a, b) b(a(1)) end\n"
+        "f(function(x) return {x} end, function(t) print(t[1]) end)",
+        "local a, b = {1, {2, 3}}, {...}\nlocal n, t = unpack(a)\nprint(n, t[2], b[1])",
     ],
 )
 def test_inference_ends_where_nothing_is_new(lua: str) -> None:
