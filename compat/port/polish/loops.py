@@ -9,16 +9,49 @@ from collections.abc import Iterator
 
 import torch
 
-from compat.port.polish.names import is_captured, is_mentioned, is_plain
-from compat.port.polish.source import Change, Source
+from compat.port.polish.names import is_mentioned, is_plain, mentions, outlives
+from compat.port.polish.source import Change, Edit, Source
 from compat.port.write.python_names import TAKEN
 
 # What is called in these loops and changes no list.
-_FUNCTIONS = {"print", "len", "str", "int", "float", "format", "min", "max", "abs", "isinstance"}
-_MODULES = {"math", "torch", "random", "image", "os"}
+_FUNCTIONS = {"print", "len", "str", "int", "float", "format", "min", "max", "abs", "isinstance",
+              "getattr", "range", "RuntimeError"}  # fmt: skip
+_MODULES = {"math", "torch", "random", "image", "os", "cutorch"}
 _HELPERS = {"format", "text", "tostring", "tonumber", "print", "add", "sub", "mul", "div", "item",
-            "type_name", "typename", "equal"}  # fmt: skip
-_METHODS = {"append", "items", "values", "join", "split", *dir(torch.Tensor)} - {"apply_", "map_"}
+            "type_name", "typename", "equal", "truth", "split", "write", "pointer"}  # fmt: skip
+_METHODS = {"append", "items", "values", "join", "split", "get", "strip",
+            *dir(torch.Tensor)} - {"apply_", "map_"}  # fmt: skip
+
+
+def from_zero(source: Source) -> Iterator[Change]:
+    """``for i in range(1, n + 1): f(i - 1)`` as ``for i in range(n): f(i)``."""
+    for node in source.all(ast.For):
+        call, index = node.iter, node.target
+        if not isinstance(index, ast.Name) or node.orelse or not isinstance(call, ast.Call):
+            continue
+        if source.of(call.func) != "range" or list(map(source.of, call.args[:-1])) != ["1"]:
+            continue
+        uses = mentions(node.body, index.id)
+        places = [source.parent(use) for use in uses]
+        is_place = all(source.of(place) == f"{index.id} - 1" for place in places)
+        if not (uses and is_place) or outlives(source, node):
+            continue
+        count, last = counted(source, call), call.args[-1]
+        if count is None and isinstance(last, ast.Constant):
+            over = str(last.value - 1) if type(last.value) is int else ""
+        else:
+            over = source.of(count) if count is not None else ""
+        if over:
+            head = Edit(source.start(call.args[0]), source.end(last), over)
+            yield [head, *(_without_parentheses(source, place, index.id) for place in places)]
+
+
+def _without_parentheses(source: Source, node: ast.AST, name: str) -> Edit:
+    """Return the edit that writes a name for a part, and for the parentheses of an operand."""
+    edit = source.replaced(node, name)
+    around = source.between(edit.start - 1, edit.start) + source.between(edit.end, edit.end + 1)
+    is_operand = isinstance(source.parent(node), (ast.BinOp, ast.UnaryOp)) and around == "()"
+    return Edit(edit.start - is_operand, edit.end + is_operand, name)
 
 
 def entries(source: Source) -> Iterator[Change]:
@@ -31,7 +64,7 @@ def entries(source: Source) -> Iterator[Change]:
         index = node.target.id
         place = index if start == 0 else f"{index} - 1"
         scope = source.scope(node)
-        if isinstance(scope, ast.ClassDef) or is_captured(source, scope, index):
+        if isinstance(scope, ast.ClassDef):
             continue
         text = source.of(table)
         inside = [n for s in node.body for n in ast.walk(s)]
@@ -49,7 +82,7 @@ def entries(source: Source) -> Iterator[Change]:
         uses = [n for n in inside if isinstance(n, ast.Name) and n.id == index]
         if not reads or len(reads) < len(same) or any(isinstance(n.ctx, ast.Store) for n in uses):
             continue
-        if _may_change(node, table) or _is_read_later(source, node, index):
+        if _may_change(node, table) or outlives(source, node):
             continue
         name = _named(scope, text)
         if name is None:
@@ -73,8 +106,7 @@ def unnumbered(source: Source) -> Iterator[Change]:
         index, one = target.elts if isinstance(target, ast.Tuple) else (None, None)
         if not isinstance(index, ast.Name) or one is None or is_mentioned(node.body, index.id):
             continue
-        scope = source.scope(node)
-        if not (is_captured(source, scope, index.id) or _is_read_later(source, node, index.id)):
+        if not outlives(source, node, index.id):
             over = source.replaced(call, source.of(call.args[0]))
             yield [source.replaced(target, source.of(one)), over]
 
@@ -132,15 +164,6 @@ def _is_harmless(call: ast.Call) -> bool:
     if isinstance(owner, ast.Name) and owner.id in _MODULES:
         return True
     return function.attr in _METHODS
-
-
-def _is_read_later(source: Source, node: ast.For, name: str) -> bool:
-    own = set(ast.walk(node))
-    return any(
-        isinstance(n, ast.Name) and n.id == name and n not in own and isinstance(n.ctx, ast.Load)
-        for s in source.after(node)
-        for n in ast.walk(s)
-    )
 
 
 def _named(scope: ast.AST, text: str) -> str | None:

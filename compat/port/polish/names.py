@@ -82,6 +82,36 @@ def _binds(node: ast.AST, name: str) -> bool:
     return any(isinstance(n.ctx, ast.Store) for n in names)
 
 
+def outlives(source: Source, node: ast.For, only: str = "") -> bool:
+    """Return whether anybody may read a loop's variables behind it, or ``only`` one of them."""
+    scope = source.scope(node)
+    own = set(ast.walk(node))
+    for name in {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}:
+        if only and name != only:
+            continue
+        if is_captured(source, scope, name):
+            return True
+        for read in mentions(scope, name):
+            if read in own or isinstance(read.ctx, ast.Store) or source.scope(read) is not scope:
+                continue  # an inner function has its own
+            if not _is_bound(source, read, name):
+                return True
+    return any(not isinstance(n, (ast.Name, ast.Tuple, ast.expr_context))
+               for n in ast.walk(node.target))  # fmt: skip
+
+
+def _is_bound(source: Source, node: ast.AST, name: str) -> bool:
+    """Return whether a loop or comprehension around gives a name its value."""
+    scope = source.scope(node)
+    while (node := source.parent(node)) is not scope:
+        targets = [node.target] if isinstance(node, ast.For) else []
+        if isinstance(node, _COMPREHENSIONS):
+            targets = [g.target for g in node.generators]
+        if any(mentions(t, name) for t in targets):
+            return True
+    return False
+
+
 class Use(Enum):
     """The first thing that statements do with a variable."""
 

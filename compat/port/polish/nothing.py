@@ -5,17 +5,24 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compat.port.polish.names import Use, first_use, is_captured, is_mentioned, mentions
+from compat.port.polish.names import Use, first_use, is_captured, is_mentioned, mentions, own
 from compat.port.polish.source import Change, Source
 
 
 def declared(source: Source) -> Iterator[Change]:
     """``x = None`` only where somebody may read ``x`` before it is set."""
     for node in source.all(ast.Assign):
-        if source.of(node.value) != "lua.nil":
+        is_told = source.of(node.value) == "None"  # nil, which may end the use of something
+        if not is_told and source.of(node.value) != "lua.nil":
             continue
         names = [t.id for t in node.targets if isinstance(t, ast.Name)]
-        seen = [name for name in names if _is_seen(source, node, name)]
+        seen = [
+            name
+            for name in names
+            if _is_seen(source, node, name) or (is_told and not _is_set_next(source, node, name))
+        ]
+        if is_told and (len(seen) == len(names) or len(names) < len(node.targets)):
+            continue
         if seen or len(source.block(node)) == 1:
             yield [source.replaced(node, " = ".join([*(seen or names), "None"]))]
         else:
@@ -47,6 +54,15 @@ def shown_again(source: Source) -> Iterator[Change]:
 
 
 _TEXTS = {"str", "lua.text", "lua.tostring", "lua.format"}  # what they give
+
+
+def _is_set_next(source: Source, node: ast.Assign, name: str) -> bool:
+    """Return whether a variable of this scope has no value yet, and every way from here sets it."""
+    scope = source.scope(node)
+    before = (n for n in mentions(scope, name) if source.start(n) < source.start(node))
+    declared = (n for n in own(scope) if isinstance(n, (ast.Global, ast.Nonlocal)))
+    is_own = not any(before) and not any(name in n.names for n in declared)
+    return is_own and first_use(source.after(node), name) is Use.SETS
 
 
 def _is_seen(source: Source, node: ast.Assign, name: str) -> bool:

@@ -10,6 +10,7 @@ _RULES = [
     nothing.itself,
     nothing.shown_again,
     options.by_argparse,
+    loops.from_zero,
     loops.unnumbered,
     tables.filled,
     tables.comprehensions,

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from compat.port.polish.loops import counted
-from compat.port.polish.names import calls, is_captured, is_mentioned, is_plain, mentions
+from compat.port.polish.names import calls, is_captured, is_mentioned, is_plain, outlives
 from compat.port.polish.source import Change, Edit, Source
 
 
@@ -93,7 +93,7 @@ def comprehensions(source: Source) -> Iterator[Change]:
             continue
         start, name, entry = made
         parts = [*entry, node.iter, *([condition] if condition is not None else [])]
-        if is_mentioned(parts, name) or _outlives(source, node):
+        if is_mentioned(parts, name) or outlives(source, node):
             continue
         if any(isinstance(n, (ast.Lambda, ast.Starred, ast.NamedExpr)) for p in parts
                for n in ast.walk(p)):  # fmt: skip
@@ -115,9 +115,7 @@ def extended(source: Source) -> Iterator[Change]:
         owner = found[0]
         names = {n.id for n in ast.walk(owner) if isinstance(n, ast.Name)}
         is_own = not any(is_mentioned(node.iter, name) for name in names) and is_plain(owner)
-        if is_own and not (
-            source.is_commented(node) or calls(node.iter) or _outlives(source, node)
-        ):
+        if is_own and not (source.is_commented(node) or calls(node.iter) or outlives(source, node)):
             yield [source.replaced(node, f"{source.of(owner)}.extend({source.of(node.iter)})")]
 
 
@@ -189,31 +187,3 @@ def _start(
             return None
         between.append(before)
     return None
-
-
-def _outlives(source: Source, node: ast.For) -> bool:
-    """Return whether anybody may read a loop's variables behind it."""
-    scope = source.scope(node)
-    own = set(ast.walk(node))
-    for name in {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}:
-        if is_captured(source, scope, name):
-            return True
-        for read in mentions(scope, name):
-            if read in own or isinstance(read.ctx, ast.Store):
-                continue
-            if not _is_bound(source, read, name):
-                return True
-    return any(not isinstance(n, (ast.Name, ast.Tuple, ast.expr_context))
-               for n in ast.walk(node.target))  # fmt: skip
-
-
-def _is_bound(source: Source, node: ast.AST, name: str) -> bool:
-    """Return whether a loop or comprehension around gives a name its value."""
-    scope = source.scope(node)
-    while (node := source.parent(node)) is not scope:
-        targets = [node.target] if isinstance(node, ast.For) else []
-        if isinstance(node, (ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp)):
-            targets = [g.target for g in node.generators]
-        if any(mentions(t, name) for t in targets):
-            return True
-    return False

@@ -33,6 +33,18 @@ CHANGED = [
         "for i in range(1, len(words) + 1):\n    print(i, words[i - 1])",
         "for i, word in enumerate(words, 1):\n    print(i, word)",
     ),
+    (  # the next loop has an i of its own
+        "for i in range(len(y)):\n    print(y[i])\nfor i in range(2):\n    print(i)",
+        "for entry in y:\n    print(entry)\nfor i in range(2):\n    print(i)",
+    ),
+    (
+        "def g():\n    for i in range(1, n + 1):\n        print(x[0] * (i - 1), i - 1)\n\n\ng()",
+        "def g():\n    for i in range(n):\n        print(x[0] * i, i)\n\n\ng()",
+    ),
+    (
+        "def g():\n    for i in range(1, 3):\n        print(y[i - 1])\n\n\ng()",
+        "def g():\n    for i in range(2):\n        print(y[i])\n\n\ng()",
+    ),
     ("for i, x in enumerate(y, 1):\n    print(x)", "for x in y:\n    print(x)"),
     ("x = []\nfor i, v in enumerate(y, 1):\n    x.append(v)", "x = list(y)"),
     # Conditions
@@ -47,11 +59,26 @@ CHANGED = [
         "def f(a):\n    w = None\n    if a:\n        v = 1\n    else:\n        v = 2\n"
         "    if a:\n        w = 3\n    return v, w\n\n\nprint(f(0), f(1))",
     ),
+    (
+        "def f(a):\n    v = None\n    if a:\n        v = 1\n    else:\n        v = 2\n    return v"
+        "\n\n\nprint(f(0))",
+        "def f(a):\n    if a:\n        v = 1\n    else:\n        v = 2\n    return v"
+        "\n\n\nprint(f(0))",
+    ),
     # Comments
     ("# says why\ndef f():\n    return 1", 'def f():\n    """Says why."""\n    return 1'),
     ("def f():\n    # says why\n\n    return 1", 'def f():\n    """Says why."""\n\n    return 1'),
 ]
 KEPT = [
+    "v = None\nif n > 5:\n    v = 1\nprint(v)",
+    "v = None\nif n > 5:\n    v = 1\nelse:\n    v = [v]\nprint(v)",
+    "v = [1] * 9\nprint(len(v))\nv = None  # its memory\nv = [1]\nprint(v)",
+    "def g():\n    return v\n\n\nv = None\nv = [g()]\nprint(v)",
+    "def g():\n    global n\n    n = None\n    n = [f()]\n\n\ng()\nprint(n)",
+    "for i in range(len(y)):\n    print(y[i])\nfor _ in range(2):\n    print(i)",
+    "for i in range(1, n + 1):\n    print(i - 1)\nprint(i)",
+    "for i in range(1, n + 1):\n    print(i - 1, i)",
+    "for i in range(1, n + 1):\n    calls.append(lambda: i - 1)",
     "for i, x in enumerate(y, 1):\n    print(x)\nprint(i)",
     "x = list(y)\n# by size\nx.sort()",
     "x = list(y)\nz = x\nx.sort()",
