@@ -8,7 +8,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 
@@ -75,16 +75,19 @@ def accelerated() -> tuple[torch.device, ...]:
 _accelerated: tuple[tuple[torch.device, ...] | None, tuple[torch.device, ...]] = None, ()
 
 
-def device(gpu: DeviceLike) -> torch.device:
+_CURRENT: Any = object()  # None, as of a variable that nobody has set, is refused
+
+
+def device(gpu: DeviceLike = _CURRENT) -> torch.device:
     """Return the ``torch.device`` of a GPU id or of PyTorch's name.
 
     Args:
-        gpu: an int, counted from 1, or a str or ``torch.device``.
+        gpu: an int, counted from 1, or a str or ``torch.device``; default: the current device.
 
     Raises:
         ValueError: the id is 0 or beyond the list, or the machine lacks the device.
     """
-    return _lookup(gpu, devices())
+    return _lookup(getDevice() if gpu is _CURRENT else gpu, devices())
 
 
 _warned: tuple[torch.device, ...] | None = None
@@ -352,4 +355,4 @@ def synchronizeAll() -> None:
 
 def device_or_current(gpu: DeviceLike | None = None) -> torch.device:
     """Return ``device(gpu)``, or the current device."""
-    return device(getDevice() if gpu is None else gpu)
+    return device() if gpu is None else device(gpu)

@@ -13,7 +13,7 @@ from compat.cutorch import DeviceLike
 
 def current() -> torch.device:
     """Return the current device."""
-    return cutorch.device(cutorch.getDevice())
+    return cutorch.device()
 
 
 def listed_devices(devices: Iterable[DeviceLike] | None) -> list[torch.device]:

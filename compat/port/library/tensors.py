@@ -137,7 +137,7 @@ int                  {0.}.int() -> tInt
 short                {0.}.short() -> tShort
 byte                 {0.}.byte() -> tByte
 char                 {0.}.char() -> tChar
-cuda                 {0.}.float().to(cutorch.device(cutorch.getDevice())) -> tFloat
+cuda                 {0.}.float().to(cutorch.device()) -> tFloat
 type                 torch7.type({0}) -> s
 type s               {0.}.type({1}) -> t~
 typeAs t             {0.}.type_as({1}) -> t~

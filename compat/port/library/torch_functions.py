@@ -83,7 +83,7 @@ def _constructor(name: str, node: s.Call, kinds: list[Type], draft: Draft) -> Co
         return None
     extra = [f"dtype={tensors.DTYPES[plain]}"] if plain else []
     if cuda:
-        extra.append("device=cutorch.device(cutorch.getDevice())")
+        extra.append("device=cutorch.device()")
     letters = "".join(map(results.kind_of, kinds))
     arguments = node.arguments
     if not arguments:

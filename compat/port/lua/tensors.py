@@ -49,7 +49,7 @@ def element(x: torch.Tensor, key: Any) -> Any:
 def converted(x: torch.Tensor, name: str) -> torch.Tensor:
     """``x:type(name)``, where it may be one of GPUs."""
     dtype, is_on_gpu = parse_type(name)
-    return x.to(cutorch.device(cutorch.getDevice()) if is_on_gpu else "cpu", dtype)
+    return x.to(cutorch.device() if is_on_gpu else "cpu", dtype)
 
 
 def dim(x: torch.Tensor) -> int:

@@ -114,6 +114,7 @@ def test_current_device_is_per_thread():
 
 def test_withDevice_returns_and_restores():
     cutorch.setDevice(2)
+    assert cutorch.device() == cutorch.device(2)
     assert cutorch.withDevice(4, cutorch.getDevice) == 4
     assert cutorch.getDevice() == 2
     with pytest.raises(KeyError, match="inside"):

@@ -76,7 +76,7 @@ IDIOMS = [
     ),
     (
         "local x = torch.ones(2)\nlocal y = x:float():cuda()",
-        "x = torch.ones(2)\ny = x.float().to(cutorch.device(cutorch.getDevice()))",
+        "x = torch.ones(2)\ny = x.float().to(cutorch.device())",
     ),
     (
         "local t = {torch.ones(2)}\nfor i, v in ipairs(t) do t[i] = v:view(1, 2) end",
@@ -544,7 +544,7 @@ def test_what_differs_without_an_error_is_marked(
 
 def test_a_tensor_on_a_gpu_is_of_single_precision(draft: Callable[[str], str]) -> None:
     made = draft("local x = torch.ones(2):double()\nlocal y = x:cuda()\nprint(y[1])")
-    assert "y = x.float().to(cutorch.device(cutorch.getDevice()))" in made
+    assert "y = x.float().to(cutorch.device())" in made
 
 
 @pytest.mark.parametrize(
