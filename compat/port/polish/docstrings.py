@@ -88,12 +88,18 @@ def _above(source: Source, line: int, node: ast.stmt) -> list[int]:
 
 
 def _inside(source: Source, node: ast.FunctionDef | ast.ClassDef) -> list[int]:
-    """Return the lines of a comment that a body begins with, before an empty line."""
-    head = node.body[0]
-    last = head.lineno - 1
-    if last in source.comments or isinstance(node, ast.ClassDef):
+    """Return the lines of a comment that a body begins with, before an empty line or as Lua's
+    ``--[[ … ]]``, which ends with a line of its own.
+    """
+    if isinstance(node, ast.ClassDef):
         return []  # it is about the first statement
-    while last > node.lineno and last not in source.comments:
-        last -= 1
-    found = _above(source, last + 1, head)
-    return found if found and source.text_of_line(found[0] - 1).rstrip().endswith(":") else []
+    head = node.body[0]
+    line = head.lineno
+    while line > node.lineno and not source.text_of_line(line - 1).rstrip().endswith(":"):
+        line -= 1
+    lines = []
+    while (token := source.comments.get(line)) and token.line.strip() == token.string:
+        lines.append(line)
+        line += 1
+    is_apart = bool(lines) and not source.text_of_line(line).strip()
+    return lines if is_apart or (lines and source.comments[lines[-1]].string == "#") else []

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import torch
 
-from compat.port.polish.names import is_mentioned, is_plain, mentions, outlives
+from compat.port.polish.names import is_captured, is_mentioned, is_plain, mentions, outlives
 from compat.port.polish.source import Change, Edit, Source
 from compat.port.write.python_names import TAKEN
 
@@ -33,7 +33,10 @@ def from_zero(source: Source) -> Iterator[Change]:
             continue
         uses = mentions(node.body, index.id)
         places = [source.parent(use) for use in uses]
-        is_place = all(source.of(place) == f"{index.id} - 1" for place in places)
+        is_place = all(
+            isinstance(place, ast.BinOp) and source.of(place) == f"{index.id} - 1"
+            for place in places
+        )
         if not (uses and is_place) or outlives(source, node):
             continue
         count, last = counted(source, call), call.args[-1]
@@ -109,6 +112,22 @@ def unnumbered(source: Source) -> Iterator[Change]:
         if not outlives(source, node, index.id):
             over = source.replaced(call, source.of(call.args[0]))
             yield [source.replaced(target, source.of(one)), over]
+
+
+def named_at_once(source: Source) -> Iterator[Change]:
+    """``for x in y: z = x`` as ``for z in y``."""
+    for node in source.all(ast.For):
+        first, *others = node.body
+        if not isinstance(first, ast.Assign) or not others or len(first.targets) > 1:
+            continue
+        name, value = first.targets[0], first.value
+        if not isinstance(name, ast.Name) or not isinstance(value, ast.Name):
+            continue
+        uses = mentions(source.scope(node), value.id)
+        bound = [use for use in uses if isinstance(use.ctx, ast.Store)]
+        is_own = len(uses) == 2 and len(bound) == 1 and bound[0] in ast.walk(node.target)
+        if is_own and not is_captured(source, source.scope(node), value.id):
+            yield [source.replaced(bound[0], name.id), source.removed(first)]
 
 
 def counted(source: Source, over: ast.expr) -> ast.expr | None:

@@ -17,6 +17,7 @@ _RULES = [
     tables.extended,
     tables.in_order,
     loops.entries,
+    loops.named_at_once,
     conditions.one_of_several,
     conditions.between,
     files.closed,

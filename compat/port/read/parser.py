@@ -144,6 +144,10 @@ class _Reader:
         match = re.match(r"--\[(=*)\[(.*)\]\1\]$", text, re.S)
         lines = match[2].strip("\n").split("\n") if match else [text[2:]]
         rules = [line.rstrip() for line in lines]
+        if match and len(rules) > 1 and rules[-1].strip() == "--":  # of --]]
+            rules[-1] = ""
+        if not match and rules[0].startswith("- "):  # LuaDoc's ---
+            rules = [rules[0][2:]]
         return [
             "#" + (_comment(line[:78]) if set(line) == {"-"} else _comment(line)) for line in rules
         ]
@@ -403,6 +407,7 @@ def _comment(line: str) -> str:
     if not line:
         return ""
     text = line.encode("latin-1").decode("utf-8", "replace")
+    text = re.sub("^ *# +|^--+ +(?=[^ ])", "", text)  # of #, which is Python's, and ----
     return text if text[0] in " \t" else f" {text}"
 
 

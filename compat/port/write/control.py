@@ -88,13 +88,26 @@ def if_(node: s.If, draft: Draft) -> None:
 
 
 def _clauses(node: s.If, draft: Draft) -> None:
-    for i, (condition, block) in enumerate(node.clauses):
+    clauses = [*node.clauses]
+    while (inner := _only_if(*clauses[-1])) is not None:
+        clauses[-1:] = inner.clauses
+    for i, (condition, block) in enumerate(clauses):
         if condition is None:
             draft.page.write("else:")
         else:
             draft.page.write(f"{'elif' if i else 'if'} {truth(condition, draft)}:")
         with draft.page.indented():
             draft.body(block)
+
+
+def _only_if(condition: s.Node | None, block: s.Block) -> s.If | None:
+    """Return the ``if`` that is all that stands behind ``else``: Python has ``elif``."""
+    only = block.statements[0] if condition is None and len(block.statements) == 1 else None
+    if not isinstance(only, s.If) or only.before or only.after or block.ending:
+        return None
+    first, _ = only.clauses[0]
+    parts = s.walk(first) if first is not None else []
+    return None if any(isinstance(n, s.Function) for n in parts) else only
 
 
 @statement(s.ForRange)

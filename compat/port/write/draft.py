@@ -17,6 +17,7 @@ from compat.port.know.questions.flattened_again import flattened_again
 from compat.port.know.questions.kept_results import kept_between_steps
 from compat.port.know.questions.loop_variables import box
 from compat.port.know.scopes import FunctionScope, Variable
+from compat.port.know.types import Kind
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
@@ -24,6 +25,14 @@ from compat.port.write.page import Page
 
 NONE = Code("None")
 Writer = TypeVar("Writer", bound=Callable[..., Any])
+# What functions are called that are given to others, by what takes them.
+_HINTS = {
+    "apply": ("visit",),
+    "addjob": ("job", "done"),
+    "threads": ("start",),
+    "pcall": ("attempt",),
+    "xpcall": ("attempt", "handler"),
+}
 _WRITERS: dict[type[s.Node], Callable[..., Any]] = {}
 
 
@@ -66,6 +75,8 @@ class Draft:
         in_lua: functions that have no draft, and why.
         patches: functions that packages get, which call them as they like.
         optional: calls that a run saw give nothing where Python gives None.
+        hints: names for functions that are arguments. ``unasked``: functions whose results nobody
+            looks at.
     """
 
     def __init__(self, file: File, types: Inference, shared: set[Variable]) -> None:
@@ -99,6 +110,8 @@ class Draft:
         self.in_lua: dict[s.Function, str] = {}
         self.patches: set[s.Function] = set()
         self.optional: set[s.Node] = set()
+        self.hints: dict[s.Node, str] = {}
+        self.unasked: set[s.Node] = set()
 
     @property
     def is_constructor(self) -> bool:
@@ -196,8 +209,13 @@ class Draft:
 
     def arguments(self, node: s.Call) -> list[Code]:
         """Return the arguments of a call."""
-        is_optim = (self.types.dotted(node.function) or "").startswith("optim.")
-        return self.values(node.arguments, "feval" if is_optim else "f")
+        path = node.method or self.types.dotted(node.function) or ""
+        hints = ("feval",) if path.startswith("optim.") else _HINTS.get(path, ())
+        functions = [n for n in node.arguments if isinstance(n, s.Function)]
+        self.hints.update(zip(functions, hints, strict=False))
+        if node.method == "apply" and self.types.type(node.function).only(Kind.MODULE):
+            self.unasked.update(functions)
+        return self.values(node.arguments)
 
     def spread(self, made: Code) -> list[Code]:
         """Return all values of an expression, to stand in an argument list."""

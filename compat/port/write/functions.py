@@ -69,10 +69,10 @@ def called_by_nn(name: str, parent: str | None, node: s.Function, draft: Draft) 
         draft.types.signature(node).root().is_hook = True
 
 
-def _free_name(name: str, draft: Draft) -> str:
+def _free_name(name: str, draft: Draft, taken: Set[str] = frozenset()) -> str:
     name = python_name(name)
     own = {v.python for v in draft.file.scopes.globals.values() if v not in draft.shared}
-    return _other_than(name, {v.python for v in draft.visible()} | own | set(IMPORTS))
+    return _other_than(name, {v.python for v in draft.visible()} | own | set(IMPORTS) | taken)
 
 
 @expression(s.Function)
@@ -84,7 +84,7 @@ def function(node: s.Function, draft: Draft, name: str) -> Code:
     if simple is not None:
         return simple
     own = draft.functions.setdefault(draft.scope, set())
-    inner = _other_than(_free_name(name, draft), own)
+    inner = _free_name(draft.hints.get(node, name), draft, own)
     own.add(inner)
     define_function(inner, node, draft)
     return Code(inner)
@@ -107,7 +107,7 @@ def lambda_of(node: s.Function, draft: Draft) -> Code | None:
         body = only.values[0]
     elif isinstance(only, s.Do):
         body = only.call
-        if draft.types.count(body) != 0:
+        if draft.types.count(body) != 0 and node not in draft.unasked:
             return None  # its results are not the function's
         path = draft.types.dotted(body.function) if isinstance(body, s.Call) else None
         if path in ("error", "assert", "collectgarbage", "require"):
@@ -117,7 +117,8 @@ def lambda_of(node: s.Function, draft: Draft) -> Code | None:
     if any(isinstance(n, s.Function) for n in s.walk(body)):
         return None
     given, wanted = draft.types.count(body), signature.count
-    if signature.may_give_nothing and (given == 0 or isinstance(only, s.Do)):
+    gives_nothing = given == 0 or isinstance(only, s.Do)
+    if signature.may_give_nothing and gives_nothing and node not in draft.unasked:
         return None  # it gives the empty tuple
     if given is not None and wanted is not None and given < wanted and wanted > 1:
         return None  # the others that may be called here give more

@@ -62,10 +62,14 @@ class _Naming:
                 self.name(inner)
 
     def _preferred(self, variable: Variable) -> str:
-        """Return the name in small letters; the name itself if it is short, begins with a capital
-        or is a class's.
+        """Return the name in small letters; the name itself if it is short or begins with a
+        capital. A class, ``local layer = torch.class('nn.Gate')``, is called ``Gate``.
         """
         name = variable.id
+        klass: Class | None = self._classes.get(variable)
+        if klass is not None and klass.is_torch and name[:1].islower():
+            own = klass.name.split(".")[-1]
+            name = own if own[:1].isupper() and own not in self._taken else name
         if name == "args" and variable in self._beside_args:
             return "args_"  # *args are the arguments of a function that sees it
         is_word = len(name) >= _SHORTEST and name.lstrip("_")[:1].islower()
@@ -76,7 +80,7 @@ class _Naming:
 
     def _is_class(self, variable: Variable, outer: Variable) -> bool:
         """Return whether both are a class: ``local Net = torch.class('Net')``."""
-        klass: Class | None = self._classes.get(variable)
+        klass = self._classes.get(variable)
         return klass is not None and klass.is_torch and klass.name == outer.id and not outer.writes
 
 

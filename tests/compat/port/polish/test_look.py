@@ -81,3 +81,54 @@ def test_the_name_of_a_file_is_no_docstring(draft: Callable[[str], str]) -> None
     made = draft("print(0)\n-- part.lua\nfunction f() return 1 end\nprint(f())")
     assert "# part.lua" in made
     assert '"""' not in made
+
+
+def test_classes_have_the_names_that_torch7_knows(draft: Callable[[str], str]) -> None:
+    made = draft("""
+        require 'nn'
+        local layer, parent = torch.class('nn.Gate', 'nn.Module')
+        function layer:__init() parent.__init(self) end
+        local other = torch.class('nn.Taken', 'nn.Module')
+        local Taken = nn.Gate()
+        print(Taken, nn.Taken())
+    """)
+    assert "class Gate(nn.Module" in made and "Taken = Gate()" in made
+    assert "class other(nn.Module" in made
+
+
+def test_functions_are_called_for_what_takes_them(draft: Callable[[str], str]) -> None:
+    made = draft("""
+        require 'nn'
+        local net, n = nn.Sequential():add(nn.Tanh()), 0
+        net:apply(function(m) m:clearState() end)
+        net:apply(function(m) n = n + 1 print(n) end)
+        net:apply(function(m) n = n + 2 print(n) end)
+        print(pcall(function() n = n + 1 print(n) end))
+    """)
+    assert "net.apply(lambda m: m.clearState())" in made
+    for name in ("visit", "visit_2", "attempt"):
+        assert f"def {name}(" in made and f"({name})" in made
+
+
+def test_an_if_behind_else_is_elif_but_for_what_stands_beside_it(
+    both: Callable[[str], tuple[str, str]], draft: Callable[[str], str]
+) -> None:
+    lua = """
+        for i = 1, 3 do
+          if i == 1 then print('one') else if i == 2 then print('two') else print('more') end end
+          if i == 1 then print(1) else
+            -- why
+            if i == 2 then print(2) end
+          end
+          if i == 1 then print(1) else if i == 2 then print(2) end print(3) end
+        end
+    """
+    expected, printed = both(lua)
+    assert printed == expected
+    assert draft(lua).count("elif") == 1
+
+
+def test_comments_have_no_marks_of_lua(draft: Callable[[str], str]) -> None:
+    made = draft("local n = 3 --# of rows\nprint(n)\n---- Then ----\n--- two\nprint(2) --#1\n")
+    for comment in ("n = 3  # of rows", "# Then ----", "# two", "print(2)  # #1"):
+        assert comment in made

@@ -45,6 +45,10 @@ CHANGED = [
         "def g():\n    for i in range(1, 3):\n        print(y[i - 1])\n\n\ng()",
         "def g():\n    for i in range(2):\n        print(y[i])\n\n\ng()",
     ),
+    (
+        "def g():\n    for entry in y:\n        v = entry\n        print(v)\n\n\ng()",
+        "def g():\n    for v in y:\n        print(v)\n\n\ng()",
+    ),
     ("for i, x in enumerate(y, 1):\n    print(x)", "for x in y:\n    print(x)"),
     ("x = []\nfor i, v in enumerate(y, 1):\n    x.append(v)", "x = list(y)"),
     # Conditions
@@ -68,8 +72,17 @@ CHANGED = [
     # Comments
     ("# says why\ndef f():\n    return 1", 'def f():\n    """Says why."""\n    return 1'),
     ("def f():\n    # says why\n\n    return 1", 'def f():\n    """Says why."""\n\n    return 1'),
+    (
+        "def f():\n    # says why\n    #\n    return 1",
+        'def f():\n    """Says why."""\n    return 1',
+    ),
+    (
+        "def f():\n    # says why\n\n    # this\n    return 1",
+        'def f():\n    """Says why."""\n\n    # this\n    return 1',
+    ),
 ]
 KEPT = [
+    "def g():\n    for entry in y:\n        v = entry\n        print(v + entry)\n\n\ng()",
     "v = None\nif n > 5:\n    v = 1\nprint(v)",
     "v = None\nif n > 5:\n    v = 1\nelse:\n    v = [v]\nprint(v)",
     "v = [1] * 9\nprint(len(v))\nv = None  # its memory\nv = [1]\nprint(v)",
@@ -79,6 +92,7 @@ KEPT = [
     "for i in range(1, n + 1):\n    print(i - 1)\nprint(i)",
     "for i in range(1, n + 1):\n    print(i - 1, i)",
     "for i in range(1, n + 1):\n    calls.append(lambda: i - 1)",
+    "for i in range(1, n + 1):\n    calls.append(lambda i=i: i - 1)",
     "for i, x in enumerate(y, 1):\n    print(x)\nprint(i)",
     "x = list(y)\n# by size\nx.sort()",
     "x = list(y)\nz = x\nx.sort()",
