@@ -56,6 +56,14 @@ def header(lines: list[str]) -> str:
     return "\n".join(f"# {text}".rstrip() for text in texts.split("\n")) if texts else ""
 
 
+def ended(source: Source) -> Iterator[Change]:
+    """Nothing for ``#`` below a comment, where Lua's ``]]`` stood."""
+    for number, token in source.comments.items():
+        is_alone = token.string == "#" == token.line.strip()
+        if is_alone and number - 1 in source.comments and number + 1 not in source.comments:
+            yield [Edit(source.line(number), source.line(number + 1), "")]
+
+
 def documented(source: Source) -> Iterator[Change]:
     """Turn a comment above a function or class, or alone at the beginning of its body, into its
     docstring.

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import torch
 
-from compat.port.polish.names import is_captured, is_mentioned, is_plain, mentions, outlives
+from compat.port.polish.names import is_captured, is_mentioned, is_plain, mentions, outlives, own
 from compat.port.polish.source import Change, Edit, Source
 from compat.port.write.python_names import TAKEN
 
@@ -87,7 +87,7 @@ def entries(source: Source) -> Iterator[Change]:
             continue
         if _may_change(node, table) or outlives(source, node):
             continue
-        name = _named(scope, text)
+        name = _named(source, node, text)
         if name is None:
             continue
         edits = [source.replaced(n, name) for n in reads]
@@ -185,16 +185,35 @@ def _is_harmless(call: ast.Call) -> bool:
     return function.attr in _METHODS
 
 
-def _named(scope: ast.AST, text: str) -> str | None:
-    """Return a name for one of these that means nothing else."""
+def _named(source: Source, node: ast.For, text: str) -> str | None:
+    """Return a name for one of these that means nothing else where the loop is."""
     many = text.split(".")[-1]
     if not many.isidentifier():
         return None
     one = many[:-3] + "y" if many.endswith("ies") else many[:-1] if many.endswith("s") else ""
     if many.endswith(("sses", "xes")):
         one = many[:-2]
+    one = "" if one.endswith("_") else one
     taken = TAKEN | set(dir(builtins))
     names = (
         n for n in (one, f"one_{one}" if one else "", "entry") if len(n) > 2 and n not in taken
     )
-    return next((n for n in names if not (keyword.iskeyword(n) or is_mentioned(scope, n))), None)
+    return next((n for n in names if not keyword.iskeyword(n) and _is_free(source, node, n)), None)
+
+
+def _is_free(source: Source, node: ast.For, name: str) -> bool:
+    """Return whether a name stands nowhere in a scope but in other loops, each of which sets it."""
+    scope = source.scope(node)
+    told = {getattr(n, key, None) for n in own(scope) for key in ("arg", "name", "asname")}
+    if name in told or is_captured(source, scope, name):
+        return False
+    inside = set(ast.walk(node))
+    for use in mentions(scope, name):
+        loop: ast.AST = use
+        while not (isinstance(loop, ast.For) and mentions(loop.target, name)):
+            if loop is scope:
+                return False
+            loop = source.parent(loop)
+        if source.scope(use) is scope and (loop in inside or node in ast.walk(loop)):
+            return False
+    return True

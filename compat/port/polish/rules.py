@@ -22,6 +22,7 @@ _RULES = [
     conditions.between,
     files.closed,
     docstrings.documented,
+    docstrings.ended,
 ]
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from compat.port.polish.loops import counted
-from compat.port.polish.names import calls, is_captured, is_mentioned, is_plain, outlives
+from compat.port.polish.names import calls, is_captured, is_mentioned, is_plain, mentions, outlives
 from compat.port.polish.source import Change, Edit, Source
 
 
@@ -115,8 +115,28 @@ def extended(source: Source) -> Iterator[Change]:
         owner = found[0]
         names = {n.id for n in ast.walk(owner) if isinstance(n, ast.Name)}
         is_own = not any(is_mentioned(node.iter, name) for name in names) and is_plain(owner)
-        if is_own and not (source.is_commented(node) or calls(node.iter) or outlives(source, node)):
+        is_plain_order = not calls(node.iter) or _is_new(source, node, owner)
+        if is_own and is_plain_order and not (source.is_commented(node) or outlives(source, node)):
             yield [source.replaced(node, f"{source.of(owner)}.extend({source.of(node.iter)})")]
+
+
+def _is_new(source: Source, node: ast.For, owner: ast.expr) -> bool:
+    """Return whether nobody but a scope has a list: no call can give it or take it."""
+    scope = source.scope(node)
+    if not isinstance(owner, ast.Name) or is_captured(source, scope, owner.id):
+        return False
+    before = [n for n in mentions(scope, owner.id) if source.start(n) < source.start(node)]
+    return bool(before) and all(_value_of(source, use) == "[]" for use in before)
+
+
+def _value_of(source: Source, target: ast.Name) -> str:
+    """Return what an assignment gives a name: nothing where it is none, or of another form."""
+    statement = source.parent(target)
+    if not isinstance(statement, ast.Tuple):
+        return source.of(statement.value) if isinstance(statement, ast.Assign) else ""
+    place, statement = statement.elts.index(target), source.parent(statement)
+    values = statement.value if isinstance(statement, ast.Assign) else None
+    return source.of(values.elts[place]) if isinstance(values, ast.Tuple) else ""
 
 
 def in_order(source: Source) -> Iterator[Change]:

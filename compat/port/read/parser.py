@@ -146,7 +146,7 @@ class _Reader:
         rules = [line.rstrip() for line in lines]
         if match and len(rules) > 1 and rules[-1].strip() == "--":  # of --]]
             rules[-1] = ""
-        if not match and rules[0].startswith("- "):  # LuaDoc's ---
+        if not match and re.match("- +[^ -].*[^-]$", rules[0]):  # LuaDoc's ---
             rules = [rules[0][2:]]
         return [
             "#" + (_comment(line[:78]) if set(line) == {"-"} else _comment(line)) for line in rules
@@ -407,7 +407,7 @@ def _comment(line: str) -> str:
     if not line:
         return ""
     text = line.encode("latin-1").decode("utf-8", "replace")
-    text = re.sub("^ *# +|^--+ +(?=[^ ])", "", text)  # of #, which is Python's, and ----
+    text = re.sub("^ *# +|^--+ +(?=[^ ])(?!.*-$)", "", text)  # of #, which is Python's, and ----
     return text if text[0] in " \t" else f" {text}"
 
 

@@ -129,6 +129,6 @@ def test_an_if_behind_else_is_elif_but_for_what_stands_beside_it(
 
 
 def test_comments_have_no_marks_of_lua(draft: Callable[[str], str]) -> None:
-    made = draft("local n = 3 --# of rows\nprint(n)\n---- Then ----\n--- two\nprint(2) --#1\n")
-    for comment in ("n = 3  # of rows", "# Then ----", "# two", "print(2)  # #1"):
+    made = draft("local n = 3 --# of rows\nprint(n)\n---- Then\n--- two\n---- 3 ----\nprint(2)")
+    for comment in ("n = 3  # of rows", "\n# Then\n", "\n# two\n", "\n# -- 3 ----\n"):
         assert comment in made

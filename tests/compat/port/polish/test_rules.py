@@ -51,6 +51,16 @@ CHANGED = [
     ),
     ("for i, x in enumerate(y, 1):\n    print(x)", "for x in y:\n    print(x)"),
     ("x = []\nfor i, v in enumerate(y, 1):\n    x.append(v)", "x = list(y)"),
+    (  # an entry each
+        "def g():\n    for i in range(len(y)):\n        print(y[i])\n"
+        "    for i in range(len(w)):\n        print(w[i])\n\n\ng()",
+        "def g():\n    for entry in y:\n        print(entry)\n"
+        "    for entry in w:\n        print(entry)\n\n\ng()",
+    ),
+    (
+        "def g():\n    v, z = [], 1\n    if z:\n        f()\n    for i in f():\n        v.append(i)\n",
+        "def g():\n    v, z = [], 1\n    if z:\n        f()\n    v.extend(f())\n",
+    ),
     # Conditions
     ('print(w == "a" or w == "b" or n > 1)', 'print(w in ("a", "b") or n > 1)'),
     ('print(n > 1 and w != "a" and w != "b")', 'print(n > 1 and w not in ("a", "b"))'),
@@ -70,6 +80,7 @@ CHANGED = [
         "\n\n\nprint(f(0))",
     ),
     # Comments
+    ("# says why\n#\nprint(1)", "# says why\nprint(1)"),
     ("# says why\ndef f():\n    return 1", 'def f():\n    """Says why."""\n    return 1'),
     ("def f():\n    # says why\n\n    return 1", 'def f():\n    """Says why."""\n\n    return 1'),
     (
@@ -82,6 +93,8 @@ CHANGED = [
     ),
 ]
 KEPT = [
+    "for i in f():\n    calls.append(i)",  # which f gives
+    "# says why\n#\n# and how\nprint(1)",
     "def g():\n    for entry in y:\n        v = entry\n        print(v + entry)\n\n\ng()",
     "v = None\nif n > 5:\n    v = 1\nprint(v)",
     "v = None\nif n > 5:\n    v = 1\nelse:\n    v = [v]\nprint(v)",
