@@ -58,7 +58,8 @@ CHANGED = [
         "    for entry in w:\n        print(entry)\n\n\ng()",
     ),
     (
-        "def g():\n    v, z = [], 1\n    if z:\n        f()\n    for i in f():\n        v.append(i)\n",
+        "def g():\n    v, z = [], 1\n    if z:\n        f()\n"
+        "    for i in f():\n        v.append(i)\n",
         "def g():\n    v, z = [], 1\n    if z:\n        f()\n    v.extend(f())\n",
     ),
     # Conditions
