@@ -31,16 +31,22 @@ def found(package: str, name: str) -> Any:
 
 
 @functools.cache
-def _fields(*names: str) -> set[str]:
-    """Return the names of fields and methods that classes of compat have or set: these or all."""
+def _classes(*names: str) -> set[type]:
+    """Return classes of compat and those above them: these or all."""
     given = [found(*name.split(".", 1)) for name in names] or [
         value
         for package in ("nn", "optim", "cmdline", "timer", "threads")
         for value in vars(importlib.import_module(f"compat.{package}")).values()
     ]
     bases = {base for value in given if isinstance(value, type) for base in value.__mro__}
+    return bases - {object}
+
+
+@functools.cache
+def _fields(*names: str) -> set[str]:
+    """Return the names of fields and methods that classes of compat have or set: these or all."""
     known: set[str] = set()
-    for cls in bases - {object}:
+    for cls in _classes(*names):
         told = vars(cls).get("__annotations__")
         known.update(vars(cls), told if isinstance(told, dict) else ())
         for method in vars(cls).values():
@@ -73,6 +79,14 @@ def is_field(name: str) -> bool:
     ``name`` is what programs give layers; of compat's only a logger and a graph have it.
     """
     return name in _fields() and name != "name"
+
+
+@functools.cache
+def is_value(name: str) -> bool:
+    """Return whether some object of compat's may have a field of this name that is no method."""
+    own = [vars(cls) for cls in _classes()]
+    is_set = any(name in _set_by(method) for methods in own for method in methods.values())
+    return is_set or (name in _fields() and not any(callable(names.get(name)) for names in own))
 
 
 def has_field(name: str, classes: set[str]) -> bool:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+import functools
+from itertools import zip_longest
 
+from compat.lua_tables import attribute
+from compat.port.know.files import File
 from compat.port.know.types import NUMBERS, Kind
-from compat.port.library import strings
+from compat.port.library import compat_names, strings
 from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
@@ -196,6 +200,8 @@ def truth(node: s.Node, draft: Draft) -> Code:
     made = tested(node, draft)
     if made.text == "None":  # of a global that nothing sets
         return Code("False")
+    if made.text.startswith("getattr(") and _is_method(node, draft):
+        return Code(f"has{made.text[3:].removesuffix(', None)')})")
     if kind.only(Kind.BOOLEAN, Kind.NIL) and Kind.BOOLEAN in kind.atoms:
         return made
     if kind.only(Kind.NIL):  # no more is known of it
@@ -210,6 +216,33 @@ def truth(node: s.Node, draft: Draft) -> Code:
     if not kind.atoms:
         draft.page.resolve("open")
     return code.call("lua.truth", made)
+
+
+def _is_method(node: s.Node, draft: Draft) -> bool:
+    """Return whether a layer's field is a method, if it is there."""
+    if not isinstance(node, s.Index) or not draft.types.indexed(node).only(Kind.MODULE):
+        return False
+    name, field = str(s.constant(node.key)), attribute(str(s.constant(node.key)))
+    called, others = _called_and_set(tuple(draft.types.files))
+    is_known = name in called or compat_names.is_field(field)
+    return is_known and name not in others and not compat_names.is_value(field)
+
+
+@functools.lru_cache(maxsize=1)
+def _called_and_set(files: tuple[File, ...]) -> tuple[set[str], set[str]]:
+    """Return the names of methods that a program calls, and of fields that it sets to something
+    that is no function.
+    """
+    called: set[str] = set()
+    others: set[str] = set()
+    for node in (part for file in files for part in s.walk(file.block)):
+        if isinstance(node, s.Call) and node.method is not None:
+            called.add(node.method)
+        if isinstance(node, s.Assign):
+            for target, value in zip_longest(node.targets, node.values[: len(node.targets)]):
+                if isinstance(target, s.Index) and not isinstance(value, s.Function):
+                    others.add(str(s.constant(target.key)))
+    return called, others
 
 
 def tested(node: s.Node, draft: Draft) -> Code:

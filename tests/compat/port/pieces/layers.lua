@@ -1623,3 +1623,16 @@ local net = nn.Sequential():add(nn.Linear(2, 2)):add(nn.Dropout(0.5)):add(nn.Bat
 for _, m in ipairs(net.modules) do print(torch.type(m), m.p, m.eps) end
 local function rate(m) return m.p or 'none' end
 print(rate(net:get(1)), rate(net:get(2)))
+
+-- # methods that not all layers have
+require 'nn'
+local net = nn.Sequential():add(nn.Linear(2, 3)):add(nn.SpatialConvolution(1, 1, 1, 1))
+net:get(1).flag = false
+local other = setmetatable({}, {__index = {flag = function() return 1 end}})
+print(other:flag())
+net:apply(function(m)
+  if m.noBias then print(torch.type(m)) m:noBias() end
+  if not m.setMode then print('none') end
+  if m.flag then print('flag') end
+  if m.parameters and m.getParameters then print(#(m:parameters() or {})) end
+end)

@@ -132,3 +132,19 @@ def test_comments_have_no_marks_of_lua(draft: Callable[[str], str]) -> None:
     made = draft("local n = 3 --# of rows\nprint(n)\n---- Then\n--- two\n---- 3 ----\nprint(2)")
     for comment in ("n = 3  # of rows", "\n# Then\n", "\n# two\n", "\n# -- 3 ----\n"):
         assert comment in made
+
+
+def test_methods_that_a_layer_may_have_are_asked_for_by_hasattr(
+    draft: Callable[[str], str],
+) -> None:
+    made = draft("""
+        require 'nn'
+        local net = nn.Sequential():add(nn.Linear(2, 3))
+        net.flag = arg[1] ~= 'no'
+        net:apply(function(m)
+          if m.noBias then m:noBias() end
+          if m.flag then print(m.flag) end
+          if m.flag then m:flag() end
+        end)
+    """)
+    assert made.count('hasattr(m, "noBias")') == 1 and 'hasattr(m, "flag")' not in made
