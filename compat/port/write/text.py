@@ -71,6 +71,8 @@ def _shown(node: s.Node, function: str, draft: Draft) -> tuple[str, str]:
     if may_be_nil(node, made, draft) or may_be_sizes(node, draft):
         return f"{function}({text})", ""
     if is_text_of_itself(node, draft):
+        if isinstance(node, s.Call) and (shown := re.fullmatch(r"str\(([\w .()+*/-]+)\)", text)):
+            return shown[1], ""  # of tostring
         return text, "s" if kind.is_string else ""
     if kind.is_number:
         return text, ".14g"

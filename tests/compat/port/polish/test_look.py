@@ -148,3 +148,8 @@ def test_methods_that_a_layer_may_have_are_asked_for_by_hasattr(
         end)
     """)
     assert made.count('hasattr(m, "noBias")') == 1 and 'hasattr(m, "flag")' not in made
+
+
+def test_braces_of_a_text_show_what_tostring_does(draft: Callable[[str], str]) -> None:
+    made = draft("local n, x = 3, nil\nprint('n: ' .. tostring(n + 1) .. tostring(x))")
+    assert 'f"n: {n + 1}{lua.tostring(x)}"' in made
