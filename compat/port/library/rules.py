@@ -98,7 +98,7 @@ def apply(rule: Rule, owner: s.Node | None, arguments: list[s.Node], draft: Draf
         ):
             made = whole(node, draft)
         else:
-            made = draft.value(node)
+            made = draft.prefix(node) if how == "." else draft.value(node)
         if rule.name in _ELEMENTWISE and shaped is not None and node is not shaped:
             fitted = fit(made, node, shaped, draft, is_copy=rule.name == "copy")
             if fitted is not None and "(" in draft.prefix(shaped).text and ".shape" in fitted.text:

@@ -240,6 +240,8 @@ def _missing(site: _Site) -> str | None:
     node, around = site.node, site.around[0] if site.around else None
     if isinstance(around, ast.Call) and around.func is node:
         return f"attempt to call {site.called(around, 'nil')}"
+    if isinstance(around, ast.Starred):
+        return "bad argument #1 to 'unpack' (table expected, got nil)"
     name = getattr(around.func, "attr", "") if isinstance(around, ast.Call) else ""
     if isinstance(around, (ast.BinOp, ast.UnaryOp, ast.AugAssign)) or name in _OPERATORS:
         return f"attempt to perform arithmetic on {site.value_of(node, 'nil')}"

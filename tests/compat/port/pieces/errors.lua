@@ -149,3 +149,12 @@ print(count(log))
 e(count, {n = 2})
 local function name(t) t.names[1] = 2 end
 e(name, {})
+
+-- # unpack of an entry that is not there
+local states = {[0] = {1, 2}}
+for t = 1, 3 do
+  states[t] = {}
+  table.insert(states[t], t)
+  print(#{9, unpack(states[t - 1])})
+end
+print((select(2, pcall(function() return {1, unpack(states[9])} end)):gsub('^.-:%d+: ', '')))
