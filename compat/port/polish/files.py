@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from compat.port.polish.names import is_captured, is_mentioned, mentions
-from compat.port.polish.source import Change, Edit, Source
+from compat.port.polish.source import Change, Edit, Scope, Source
 
 _OPENS = {"lua.open", "lua.must_open", "hdf5.open"}
 
@@ -44,6 +45,45 @@ def closed(source: Source) -> Iterator[Change]:
             Edit(source.end(node), source.start(close), indented),
             Edit(source.start(close), source.end(close), ""),
         ]
+
+
+def lines(source: Source) -> Iterator[Change]:
+    """``while True: x = f.read()``, ``if x is None: break`` as ``for x in f.lines()``."""
+    for node in source.all(ast.While):
+        if len(node.body) < 3 or source.of(node.test) != "True":
+            continue
+        read, test = node.body[:2]
+        parts = re.fullmatch(r"(\w+) = (\w+)\.read\((\"\*l(ine)?\")?\)", source.of(read))
+        ending = "" if parts is None else rf"if {parts[1]} is None:\s+break"
+        if parts is None or not re.fullmatch(ending, source.of(test)):
+            continue
+        name, file = parts[1], parts[2]
+        scope, rest = source.scope(node), node.body[2:]
+        outside = set(mentions(scope, name)) - {n for s in node.body for n in mentions(s, name)}
+        is_seen = is_captured(source, scope, name) or any(
+            isinstance(n.ctx, ast.Load) for n in outside
+        )
+        is_noted = source.is_commented(read) or source.is_commented(test)
+        if is_seen or is_noted or is_mentioned(rest, file) or not _is_opened(source, scope, file):
+            continue
+        yield [
+            Edit(source.start(node), source.end(node.test), f"for {name} in {file}.lines()"),
+            source.removed(read),
+            source.removed(test),
+        ]
+
+
+def _is_opened(source: Source, scope: Scope, name: str) -> bool:
+    """Return whether a name of a scope stands for what ``io.open`` gives, and nothing else."""
+    if is_captured(source, scope, name):
+        return False
+    sets = [n for n in mentions(scope, name) if isinstance(n.ctx, ast.Store)]
+    makers = [source.parent(n) for n in sets]
+    made = [
+        m.context_expr if isinstance(m, ast.withitem) else getattr(m, "value", None) for m in makers
+    ]
+    opens = (source.of(m.func) in _OPENS - {"hdf5.open"} for m in made if isinstance(m, ast.Call))
+    return bool(made) and sum(opens) == len(made)
 
 
 def _is_used(statements: list[ast.stmt], name: str) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from compat.port.polish.names import Use, first_use, is_captured, is_mentioned, mentions, own
-from compat.port.polish.source import Change, Source
+from compat.port.polish.source import Change, Edit, Source
 
 
 def declared(source: Source) -> Iterator[Change]:
@@ -51,6 +52,29 @@ def shown_again(source: Source) -> Iterator[Change]:
         called = ast.unparse(only.value.func) if isinstance(only.value, ast.Call) else ""
         if len(inner) == len(text) - 5 and (called in _TEXTS or called.endswith("'.join")):
             yield [source.replaced(node, inner)]
+
+
+def line_end(source: Source) -> Iterator[Change]:
+    """``print`` writes the end of a line that the text has and ``end=""`` leaves out."""
+    for call in source.all(ast.Call):
+        only = call.args[0] if source.of(call.func) == "print" and len(call.args) == 1 else None
+        silent = [
+            k for k in call.keywords if k.arg in ("end", "sep") and source.of(k.value) == '""'
+        ]
+        if not isinstance(only, (ast.Constant, ast.JoinedStr)) or "end" not in {
+            k.arg for k in silent
+        }:
+            continue
+        text, end = source.of(only), source.end(only)
+        if not re.search(r"(?<!\\)(\\\\)*\\n[\"']$", text):
+            continue
+        is_empty = len(text.lstrip("f")) == 4
+        if is_empty and len(silent) < len(call.keywords):
+            continue
+        parts = [only, *call.keywords]
+        gone = [Edit(source.end(parts[i]), source.end(k), "") for i, k in enumerate(call.keywords)
+                if k in silent]  # fmt: skip
+        yield [Edit(source.start(only), end, "") if is_empty else Edit(end - 3, end - 1, ""), *gone]
 
 
 _TEXTS = {"str", "lua.text", "lua.tostring", "lua.format"}  # what they give

@@ -9,6 +9,7 @@ _RULES = [
     nothing.declared,
     nothing.itself,
     nothing.shown_again,
+    nothing.line_end,
     options.by_argparse,
     loops.from_zero,
     loops.unnumbered,
@@ -21,6 +22,7 @@ _RULES = [
     conditions.one_of_several,
     conditions.between,
     files.closed,
+    files.lines,
     docstrings.documented,
     docstrings.ended,
 ]

@@ -3033,3 +3033,31 @@ end
 resizeAsAgain = resizeAs
 local made = resizeAs({}, {torch.zeros(3), {torch.zeros(1, 2)}})
 print(#made, made[1]:size(1), made[2][1]:size(2))
+
+-- # lines that a loop reads
+local path = os.tmpname()
+local out = io.open(path, 'w')
+out:write('a b\nc\n\nd') out:close()
+local function count(last)
+  local n = 0
+  local file = io.open(path)
+  while true do
+    local line = file:read()
+    if line == nil then break end
+    if line == last then break end
+    line = line .. '!'
+    if line ~= '!' then n = n + 1 print(line) end
+  end
+  print(n, file:read('*a'))
+  file:close()
+end
+count()
+count('c')
+local file = io.open(path)
+while true do
+  local line = file:read('*l')
+  if line == nil then break end
+  print(line, file:read())
+end
+file:close()
+io.write('x', 1, '\n') io.write('\n') io.write('no end') io.write('\n')

@@ -153,3 +153,10 @@ def test_methods_that_a_layer_may_have_are_asked_for_by_hasattr(
 def test_braces_of_a_text_show_what_tostring_does(draft: Callable[[str], str]) -> None:
     made = draft("local n, x = 3, nil\nprint('n: ' .. tostring(n + 1) .. tostring(x))")
     assert 'f"n: {n + 1}{lua.tostring(x)}"' in made
+
+
+def test_a_loop_that_reads_lines_goes_over_them(draft: Callable[[str], str]) -> None:
+    loop = "while true do local line = f:read() if line == nil then break end print(line{}) end"
+    read = f"local f = io.open(arg[1])\n{loop}\nf:close()"
+    assert "for line in f.lines():" in draft(read.format(""))
+    assert "for line in f.lines():" not in draft(read.format(", f:read()"))

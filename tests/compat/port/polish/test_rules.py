@@ -26,6 +26,10 @@ CHANGED = [
     ("x = list(y)\nx.sort(reverse=True)", "x = sorted(y, reverse=True)"),
     ("a, b = 1, 2\na, b = a, b\na = a", "a, b = 1, 2"),
     ('s = f"{str(n)}"\ns += f"{str(n)}"\nprint(f"{n}")', 's = str(n)\ns += str(n)\nprint(f"{n}")'),
+    (
+        'print(f"{n}\\n", end="")\nprint("\\n", sep="", end="")\nprint("a\\\\\\n", sep="", end="")',
+        'print(f"{n}")\nprint()\nprint("a\\\\")',
+    ),
     # Loops
     ("for i in range(len(y)):\n    print(y[i])", "for entry in y:\n    print(entry)"),
     ("for i in range(len(words)):\n    print(words[i])", "for word in words:\n    print(word)"),
@@ -94,6 +98,7 @@ CHANGED = [
     ),
 ]
 KEPT = [
+    'print("a\\\\n", end="")\nprint(n, "\\n", sep="", end="")\nprint("a\\n", end="b")',
     "for i in f():\n    calls.append(i)",  # which f gives
     "# says why\n#\n# and how\nprint(1)",
     "def g():\n    for entry in y:\n        v = entry\n        print(v + entry)\n\n\ng()",
