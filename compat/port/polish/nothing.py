@@ -54,6 +54,16 @@ def shown_again(source: Source) -> Iterator[Change]:
             yield [source.replaced(node, inner)]
 
 
+def inherited(source: Source) -> Iterator[Change]:
+    """No ``__init__`` that does no more than the one of the class above."""
+    for node in source.all(ast.FunctionDef):
+        if node.name != "__init__" or [source.of(s) for s in node.body] != ["super().__init__()"]:
+            continue
+        is_plain = ast.unparse(node.args) == "self" and len(source.block(node)) > 1
+        if is_plain and not (source.is_commented(node) or node.lineno - 1 in source.comments):
+            yield [source.removed(node)]
+
+
 def line_end(source: Source) -> Iterator[Change]:
     """``print`` writes the end of a line that the text has and ``end=""`` leaves out."""
     for call in source.all(ast.Call):

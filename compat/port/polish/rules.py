@@ -9,6 +9,7 @@ _RULES = [
     nothing.declared,
     nothing.itself,
     nothing.shown_again,
+    nothing.inherited,
     nothing.line_end,
     options.by_argparse,
     loops.from_zero,

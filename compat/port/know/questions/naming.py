@@ -63,13 +63,18 @@ class _Naming:
 
     def _preferred(self, variable: Variable) -> str:
         """Return the name in small letters; the name itself if it is short or begins with a
-        capital. A class, ``local layer = torch.class('nn.Gate')``, is called ``Gate``.
+        capital. A class has capitals: ``local layer = torch.class('nn.Gate')`` is ``Gate``, and
+        ``local data_set = {}``, which has methods, ``DataSet``.
         """
         name = variable.id
         klass: Class | None = self._classes.get(variable)
-        if klass is not None and klass.is_torch and name[:1].islower():
-            own = klass.name.split(".")[-1]
-            name = own if own[:1].isupper() and own not in self._taken else name
+        if klass is not None and name[:1].islower() and not variable.is_global:
+            own = klass.name.split(".")[-1] if klass.is_torch else ""
+            words = own if own[:1].isupper() else name
+            wanted = "".join(word[:1].upper() + word[1:] for word in words.split("_"))
+            has_methods = any(define.is_method for define in klass.methods.values())
+            is_free = not {wanted, python_name(wanted)} & self._taken
+            return python_name(wanted) if has_methods and is_free else name
         if name == "args" and variable in self._beside_args:
             return "args_"  # *args are the arguments of a function that sees it
         is_word = len(name) >= _SHORTEST and name.lstrip("_")[:1].islower()

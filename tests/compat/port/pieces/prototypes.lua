@@ -929,3 +929,21 @@ local Bird = extend(Animal)
 function Bird:init() Animal.init(self, 2) end
 function Bird:kind() return 'bird, ' .. self.super.kind(self) end
 print(Animal(4):kind(), Bird():kind())
+
+-- # classes in small letters
+local data_set = {}
+data_set.__index = data_set
+function data_set.new(n) return setmetatable({n = n}, data_set) end
+function data_set:size() return self.n end
+local d = data_set.new(3)
+print(d:size(), data_set == getmetatable(d))
+local util = {}
+util.__index = util
+function util.twice(x) return 2 * x end
+local Util = 4
+print(util.twice(Util), setmetatable({}, util).twice(2))
+queue = {}
+queue.__index = queue
+function queue.new() return setmetatable({items = {}}, queue) end
+function queue:push(x) table.insert(self.items, x) return #self.items end
+print(queue.new():push(2))

@@ -30,6 +30,11 @@ CHANGED = [
         'print(f"{n}\\n", end="")\nprint("\\n", sep="", end="")\nprint("a\\\\\\n", sep="", end="")',
         'print(f"{n}")\nprint()\nprint("a\\\\")',
     ),
+    (
+        "class C(dict):\n    def __init__(self):\n        super().__init__()\n"
+        "    def g(self):\n        return 1\n",
+        "class C(dict):\n    def g(self):\n        return 1\n",
+    ),
     # Loops
     ("for i in range(len(y)):\n    print(y[i])", "for entry in y:\n    print(entry)"),
     ("for i in range(len(words)):\n    print(words[i])", "for word in words:\n    print(word)"),
@@ -98,6 +103,7 @@ CHANGED = [
     ),
 ]
 KEPT = [
+    "class C(dict):\n    def __init__(self, n):\n        super().__init__()\n\n    g = 1\n",
     'print("a\\\\n", end="")\nprint(n, "\\n", sep="", end="")\nprint("a\\n", end="b")',
     "for i in f():\n    calls.append(i)",  # which f gives
     "# says why\n#\n# and how\nprint(1)",
