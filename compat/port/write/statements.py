@@ -80,19 +80,21 @@ def _declare(node: s.Local, draft: Draft) -> None:
 
 def _tries(node: s.Local | s.Assign, draft: Draft) -> bool:
     """Write ``local ok, name = pcall(require, 'name')`` of what is there, or not."""
-    package = tried(node) if len(node.targets) == 2 else None
+    package = tried(node) if 1 <= len(node.targets) <= 2 else None
     if package is None:
         return False
-    call, first, last = node.values[0], *node.targets
+    call, first, last = node.values[0], node.targets[0], node.targets[-1]
     assert isinstance(call, s.Call) and isinstance(first, s.Name) and isinstance(last, s.Name)
     loads = replace(call, function=call.arguments[0], arguments=call.arguments[1:])
     file = draft.types.file_of(loads)
     if file is not None and not only_defines(file, draft.types):
         return False  # loading it may fail
     has = file is not None or package in come_along()
+    if last is first and (file is not None or not has):
+        return False
     named = declared if isinstance(node, s.Local) else name_of
     target = named(first, draft)
-    if last.variable in draft.types.aliases:
+    if last is first or last.variable in draft.types.aliases:
         first_nn(package if has else None, draft)
         draft.page.write(f"{target} = {has}", f"{package} is {'' if has else 'not '}here")
     elif not has:

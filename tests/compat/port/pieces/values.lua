@@ -3061,3 +3061,14 @@ while true do
 end
 file:close()
 io.write('x', 1, '\n') io.write('\n') io.write('no end') io.write('\n')
+
+-- # whether a package is here
+local has = pcall(require, 'cutorch')
+local nope = pcall(require, 'nobody.has.it')
+print(has, nope)
+if has then print('yes') end
+if pcall(require, 'nobody') then print('no') end
+local nn_here = pcall(require, 'nn')
+print(nn_here)
+has = pcall(require, 'cunn')
+print(has)
