@@ -886,3 +886,9 @@ def test_a_loss_of_one_of_several_criterions_is_a_number(draft: Callable[[str], 
         """
     )
     assert "# port" not in text and "after - before" in text
+
+
+def test_whether_nn_is_here_is_asked_for_as_nn_is_loaded(draft: Callable[[str], str]) -> None:
+    text = draft("torch.manualSeed(3)\nlocal ok = pcall(require, 'nn')\nprint(ok, torch.rand(2))")
+    assert "ok = True  # nn is here" in text
+    assert text.index("torch7.random()") < text.index("torch7.rand(2)")
