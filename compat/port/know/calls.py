@@ -157,7 +157,7 @@ def _results(known: Inference, node: s.Call) -> list[Type]:
         if node.method in _CALLING and arguments and arguments[0].signature:
             known.join(arguments[0].signature.parameter(0), Type(Kind.MODULE))
             arguments[0].signature.calls.add(1)
-        if node in known.clues.last_added and arguments and "nn.Sequential" in owner.classes:
+        if node in known.clues.last_added and arguments and owner.classes & nets.AS_THEIR_LAST:
             ends = nets.last_of(arguments[0])
             if (net := known.stored(chain_root(node))) is not None:
                 known.join(net, ends)

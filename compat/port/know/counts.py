@@ -104,6 +104,9 @@ def known_count(known: Inference, node: s.Call) -> int | None:
             return None
         if results.passes_with_total(path):
             return 2
+        if path == "cutorch.withDevice" and len(node.arguments) > 1:
+            signature = known.type(node.arguments[1]).signature
+            return None if signature is None else signature.count
         found = function_results.count(path, node)
         if found is not None:
             return found

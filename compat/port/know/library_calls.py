@@ -283,6 +283,8 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
     for kind in arguments if path == "optim.FistaLS" else ():
         if kind.signature is not None:
             kind.signature.is_hook = True  # called with what it asks for, too
+    if path == "cutorch.withDevice" and len(arguments) > 1 and arguments[1].signature:
+        return known.call(arguments[1].signature, [])
     if path.startswith("optim.") and len(arguments) > 1 and arguments[0].signature:
         known.join(arguments[0].signature.parameter(0), tensor())
         arguments[0].signature.calls.add(1)

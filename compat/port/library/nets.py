@@ -21,6 +21,7 @@ _OF_TABLES = {
     *("nn.Sequencer", "nn.BiSequencer", "nn.BiSequencerLM", "nn.MaskZero", "nn.TrimZero"),
     *("nn.NaN", "nn.Profile", "nn.DontCast", "nn.GPU", "nn.Decorator", "nn.Serial"),
 }
+AS_THEIR_LAST = {"nn.Sequential", "nn.DataParallelTable"}  # give what their last module gives
 # Layers whose output has as many dimensions as their input.
 _KEEPING_RANKS = {
     *("Sequential", "Concat", "DepthConcat", "DataParallelTable", "Identity", "Copy", "Contiguous"),

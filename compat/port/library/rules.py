@@ -169,6 +169,8 @@ def fit(made: Code, node: s.Node, like: s.Node, draft: Draft, is_copy: bool = Fa
     if is_copy:  # what is copied is repeated, where it goes is not
         is_slice = isinstance(like, s.Call) and results.has_size_1(str(like.method), like)
         is_odd = own.ranks == {1} or is_slice if other.buffer else other.thin != own.thin
+        if own.ranks == {1} and _is_part(like):  # flat:narrow(1, at, p:nElement()):copy(p)
+            is_odd |= max(other.ranks, default=1) > 1 or not isinstance(node, s.Call)
     # A layer's weights have two dimensions or more, but for those of few.
     is_weight = isinstance(like, s.Index) and s.constant(like.key) in ("weight", "gradWeight")
     is_odd |= is_weight and own.ranks == {-1} and other.ranks == {1}
@@ -176,6 +178,13 @@ def fit(made: Code, node: s.Node, like: s.Node, draft: Draft, is_copy: bool = Fa
         return None
     shape = "-1" if own.ranks == {1} else f"{draft.prefix(like).atom}.shape"
     return Code(f"{made.atom}.reshape({shape})")
+
+
+def _is_part(node: s.Node) -> bool:
+    """Return whether an expression is a part of a tensor that has as many dimensions."""
+    if isinstance(node, s.Call):
+        return node.method in ("narrow", "sub")
+    return isinstance(node, s.Index) and isinstance(node.key, s.Table)
 
 
 def _viewed_as(node: s.Node, like: s.Node) -> bool:

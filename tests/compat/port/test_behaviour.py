@@ -476,6 +476,22 @@ PIECES = {
         print(of('torch.CudaTensor'):sum(), of('torch.IntTensor'):type())
         print(torch.zeros(2):type('torch.CudaTensor'):sum())
     """,
+    "nets of several devices that give lists, and a device for one function": """
+        require 'cunn'
+        local function heads()
+          local net = nn.ConcatTable():add(nn.Linear(3, 2)):add(nn.Linear(3, 1))
+          return net:cuda()
+        end
+        local x = torch.ones(4, 3):cuda()
+        local r = nn.DataParallelTable(1):add(heads(), {1}):cuda():forward(x)
+        print(#r, r[1]:size(2), r[2]:size(2))
+        local net = nn.DataParallelTable(1)
+        net:add(heads(), {1})
+        print(#net:cuda():forward(x), net:forward(x)[2]:size(1))
+        print(cutorch.withDevice(1, function() return cutorch.getDevice(), 'x' end))
+        local id, name = cutorch.withDevice(1, function() return 1, 'y' end)
+        print(id + 1, name)
+    """,
     "callbacks that take fewer than others give": """
         local function pass(make, take) return take(make()) end
         local function one(a) return a end

@@ -1636,3 +1636,17 @@ net:apply(function(m)
   if m.flag then print('flag') end
   if m.parameters and m.getParameters then print(#(m:parameters() or {})) end
 end)
+
+-- # parameters that are put into one vector by hand
+local net = nn.Sequential():add(nn.Linear(3, 2)):add(nn.Linear(2, 1))
+for i, p in ipairs(net:parameters()) do p:fill(i) end
+local flat, at = torch.zeros(11), 1
+for _, p in ipairs(net:parameters()) do
+  local n = p:nElement()
+  flat:narrow(1, at, n):copy(p)
+  at = at + n
+end
+print(flat)
+local function put(all, first, p) all[{{first, first + p:nElement() - 1}}]:copy(p) end
+put(flat, 3, net:get(1).weight:clone():fill(7))
+print(flat:sum())
