@@ -269,13 +269,25 @@ def _loop_ends(block: s.Block) -> Iterator[tuple[Variable, str]]:
     for node in s.walk(block):
         if isinstance(node, s.ForRange):
             measured = length_of(node.last)
-            yield node.name.variable, s.describe(measured) if measured else ""
+            last = node.last
+            is_more = isinstance(last, s.Binary) and last.operator == "+"
+            is_past = isinstance(last, s.Binary) and is_more and length_of(last.left) is not None
+            if not is_past and not any(_takes_away(n, measured) for n in s.walk(node.body)):
+                yield node.name.variable, s.describe(measured) if measured else ""
         elif isinstance(node, s.ForEach):
             call = node.values[0]
             yield from ((name.variable, "") for name in node.names[1:])
             is_list = isinstance(call, s.Call) and getattr(call.function, "id", "") == "ipairs"
             table = next(iter(call.arguments), None) if isinstance(call, s.Call) else None
             yield node.names[0].variable, s.describe(table) if is_list and table else ""
+
+
+def _takes_away(node: s.Node, table: s.Node | None) -> bool:
+    """Return whether a call takes an entry out of a list: ``table.remove(t, 1)``."""
+    if table is None or not isinstance(node, s.Call):
+        return False
+    is_removal = s.describe(node.function) == "table.remove" and len(node.arguments) > 0
+    return is_removal and s.describe(node.arguments[0]) == s.describe(table)
 
 
 def _conditions(block: s.Block) -> Iterator[s.Node | None]:

@@ -254,3 +254,12 @@ print(w.k)
 local t = setmetatable({}, {__newindex = function() end})
 t.k = 1
 print(t.k)
+
+-- # entries past the end of a list in a loop that shortens it, or goes on behind it
+local u = {5, 6, 7}
+for i = 1, #u do
+  table.remove(u, 1)
+  print(u[i])
+end
+local n = {3, 4}
+for i = 1, #n + 1 do print(n[i]) end
