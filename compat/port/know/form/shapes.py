@@ -268,10 +268,9 @@ def _loop_ends(block: s.Block) -> Iterator[tuple[Variable, str]]:
             yield variable, s.describe(measured)
     for node in s.walk(block):
         if isinstance(node, s.ForRange):
-            measured = length_of(node.last)
-            last = node.last
-            is_more = isinstance(last, s.Binary) and last.operator == "+"
-            is_past = isinstance(last, s.Binary) and is_more and length_of(last.left) is not None
+            last, measured = node.last, length_of(node.last)
+            sums = [last] if isinstance(last, s.Binary) and last.operator == "+" else []
+            is_past = any(length_of(one.left) is not None for one in sums)
             if not is_past and not any(_takes_away(n, measured) for n in s.walk(node.body)):
                 yield node.name.variable, s.describe(measured) if measured else ""
         elif isinstance(node, s.ForEach):
