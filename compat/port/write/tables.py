@@ -297,10 +297,11 @@ def may_lack(node: s.Node, draft: Draft) -> bool:
     kind = draft.types.indexed(node)
     klass = kind.klass
     is_layer = klass is not None and klass.is_layer(draft.types.classes)
-    if klass is not None and is_layer and klass.sets_first(name, draft.types.classes):
+    theirs = draft.types.classes_of_others(kind)
+    is_own = klass is not None and is_layer and not theirs
+    if klass is not None and is_own and klass.sets_first(name, draft.types.classes):
         return False
     classes = draft.types.classes_of(kind)
-    theirs = draft.types.classes_of_others(kind)
     if classes and not theirs and all(one.method(name, draft.types.classes) for one in classes):
         return False
     is_layer = is_layer or kind.only(Kind.MODULE, Kind.NIL)
