@@ -59,9 +59,10 @@ def _without_parentheses(source: Source, node: ast.AST, name: str) -> Edit:
 
 def entries(source: Source) -> Iterator[Change]:
     """``for i in range(len(x)): f(x[i])`` as ``for one in x: f(one)``, or with ``enumerate``."""
+    changed: set[ast.AST] = set()  # loops inside take no name before those around have theirs
     for node in source.all(ast.For):
         made = _over(source, node)
-        if made is None or not isinstance(node.target, ast.Name) or node.orelse:
+        if made is None or not isinstance(node.target, ast.Name) or node.orelse or node in changed:
             continue
         table, start = made
         index = node.target.id
@@ -97,6 +98,7 @@ def entries(source: Source) -> Iterator[Change]:
             over = f"enumerate({text}, 1)" if start else f"enumerate({text})"
             head = [source.replaced(node.target, f"{index}, {name}"),
                     source.replaced(node.iter, over)]  # fmt: skip
+        changed.update(inside)
         yield [*head, *edits]
 
 
@@ -126,6 +128,7 @@ def named_at_once(source: Source) -> Iterator[Change]:
         uses = mentions(source.scope(node), value.id)
         bound = [use for use in uses if isinstance(use.ctx, ast.Store)]
         is_own = len(uses) == 2 and len(bound) == 1 and bound[0] in ast.walk(node.target)
+        is_own &= not is_mentioned([node.target, node.iter], name.id)
         if is_own and not is_captured(source, source.scope(node), value.id):
             yield [source.replaced(bound[0], name.id), source.removed(first)]
 

@@ -58,6 +58,12 @@ CHANGED = [
         "def g():\n    for entry in y:\n        v = entry\n        print(v)\n\n\ng()",
         "def g():\n    for v in y:\n        print(v)\n\n\ng()",
     ),
+    (  # the list inside would have the same name for its entries
+        "for i in range(len(y)):\n    for j in range(len(words)):\n        print(words[j], y[i])\n"
+        "    for j in range(len(x)):\n        print(x[j])\n    print(y[i])",
+        "for entry in y:\n    for word in words:\n        print(word, entry)\n"
+        "    for j in range(len(x)):\n        print(x[j])\n    print(entry)",
+    ),
     ("for i, x in enumerate(y, 1):\n    print(x)", "for x in y:\n    print(x)"),
     ("x = []\nfor i, v in enumerate(y, 1):\n    x.append(v)", "x = list(y)"),
     (  # an entry each
@@ -108,6 +114,7 @@ KEPT = [
     "for i in f():\n    calls.append(i)",  # which f gives
     "# says why\n#\n# and how\nprint(1)",
     "def g():\n    for entry in y:\n        v = entry\n        print(v + entry)\n\n\ng()",
+    "def g():\n    for v, entry in e:\n        v = entry\n        print(v)\n\n\ng()",
     "v = None\nif n > 5:\n    v = 1\nprint(v)",
     "v = None\nif n > 5:\n    v = 1\nelse:\n    v = [v]\nprint(v)",
     "v = [1] * 9\nprint(len(v))\nv = None  # its memory\nv = [1]\nprint(v)",
