@@ -6,6 +6,7 @@ Each kind of syntax has a function that writes it, in the files beside this one;
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -213,9 +214,18 @@ class Draft:
         hints = ("feval",) if path.startswith("optim.") else _HINTS.get(path, ())
         functions = [n for n in node.arguments if isinstance(n, s.Function)]
         self.hints.update(zip(functions, hints, strict=False))
-        if node.method == "apply" and self.types.type(node.function).only(Kind.MODULE):
+        is_layer = node.method == "apply" and self.types.type(node.function).only(Kind.MODULE)
+        if is_layer and not self._sets_apply:
             self.unasked.update(functions)
         return self.values(node.arguments)
+
+    @functools.cached_property
+    def _sets_apply(self) -> bool:
+        """Whether the program has an ``apply`` of its own, which may look at results."""
+        nodes = [node for file in self.types.files for node in s.walk(file.block)]
+        set_ = [t for node in nodes if isinstance(node, s.Assign) for t in node.targets]
+        set_ += [node.target for node in nodes if isinstance(node, s.Define)]
+        return any(isinstance(t, s.Index) and s.constant(t.key) == "apply" for t in set_)
 
     def spread(self, made: Code) -> list[Code]:
         """Return all values of an expression, to stand in an argument list."""

@@ -7,7 +7,7 @@ import functools
 from itertools import zip_longest
 
 from compat.lua_tables import attribute
-from compat.port.know.files import File
+from compat.port.know.inference import Inference
 from compat.port.know.types import NUMBERS, Kind
 from compat.port.library import compat_names, strings
 from compat.port.read import syntax as s
@@ -223,25 +223,32 @@ def _is_method(node: s.Node, draft: Draft) -> bool:
     if not isinstance(node, s.Index) or not draft.types.indexed(node).only(Kind.MODULE):
         return False
     name, field = str(s.constant(node.key)), attribute(str(s.constant(node.key)))
-    called, others = _called_and_set(tuple(draft.types.files))
+    called, others = _called_and_set(draft.types)
     is_known = name in called or compat_names.is_field(field)
-    return is_known and name not in others and not compat_names.is_value(field)
+    return is_known and not {name, _ANY} & others and not compat_names.is_value(field)
+
+
+_ANY = ""  # of a layer's field whose name is computed
 
 
 @functools.lru_cache(maxsize=1)
-def _called_and_set(files: tuple[File, ...]) -> tuple[set[str], set[str]]:
+def _called_and_set(known: Inference) -> tuple[set[str], set[str]]:
     """Return the names of methods that a program calls, and of fields that it sets to something
     that is no function.
     """
     called: set[str] = set()
     others: set[str] = set()
-    for node in (part for file in files for part in s.walk(file.block)):
+    for node in (part for file in known.files for part in s.walk(file.block)):
         if isinstance(node, s.Call) and node.method is not None:
             called.add(node.method)
+        if isinstance(node, s.Call) and known.dotted(node.function) == "rawset":
+            others.add(_ANY)
         if isinstance(node, s.Assign):
             for target, value in zip_longest(node.targets, node.values[: len(node.targets)]):
                 if isinstance(target, s.Index) and not isinstance(value, s.Function):
-                    others.add(str(s.constant(target.key)))
+                    name = s.constant(target.key)
+                    is_any = name is None and Kind.MODULE in known.indexed(target).atoms
+                    others.add(_ANY if is_any else str(name))
     return called, others
 
 

@@ -1663,3 +1663,9 @@ net:apply(function(m) if m.scale then m.scale = m.scale * 2 end end)
 for _, m in ipairs(net.modules) do print(m.scale) end
 local function show(m) print(m.scale) end
 show(net:get(1)) show(nn.Tanh())
+
+-- # methods that rawset takes away
+require 'nn'
+local net = nn.Sequential():add(nn.Linear(2, 3))
+rawset(net:get(1), 'noBias', false)
+if net:get(1).noBias then print('there') else print('gone') end

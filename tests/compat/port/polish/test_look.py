@@ -151,6 +151,28 @@ def test_methods_that_a_layer_may_have_are_asked_for_by_hasattr(
     assert made.count('hasattr(m, "noBias")') == 1 and 'hasattr(m, "flag")' not in made
 
 
+def test_methods_that_a_computed_name_may_take_away_are_looked_at(
+    draft: Callable[[str], str],
+) -> None:
+    made = draft("""
+        require 'nn'
+        local net = nn.Sequential():add(nn.Linear(2, 3))
+        for _, name in ipairs{'noBias', 'reset'} do net:get(1)[name] = false end
+        if net:get(1).noBias then print('there') end
+    """)
+    assert "hasattr" not in made
+
+
+def test_an_apply_of_the_program_may_look_at_results(draft: Callable[[str], str]) -> None:
+    made = draft("""
+        require 'nn'
+        local net, apply = nn.Sequential():add(nn.Tanh()), nn.Sequential.apply
+        nn.Sequential.apply = function(self, f) local r = f(self) print(r) return apply(self, f) end
+        net:apply(function(m) m:evaluate() end)
+    """)
+    assert "apply(lambda" not in made
+
+
 def test_braces_of_a_text_show_what_tostring_does(draft: Callable[[str], str]) -> None:
     made = draft("local n, x = 3, nil\nprint('n: ' .. tostring(n + 1) .. tostring(x))")
     assert 'f"n: {n + 1}{lua.tostring(x)}"' in made
