@@ -59,7 +59,8 @@ def inherited(source: Source) -> Iterator[Change]:
     for node in source.all(ast.FunctionDef):
         if node.name != "__init__" or [source.of(s) for s in node.body] != ["super().__init__()"]:
             continue
-        is_plain = ast.unparse(node.args) == "self" and len(source.block(node)) > 1
+        is_plain = ast.unparse(node.args) == "self" and not node.decorator_list
+        is_plain &= len(source.block(node)) > 1
         if is_plain and not (source.is_commented(node) or node.lineno - 1 in source.comments):
             yield [source.removed(node)]
 
