@@ -248,6 +248,8 @@ def _called_and_set(known: Inference) -> tuple[set[str], set[str]]:
                 if isinstance(target, s.Index) and not isinstance(value, s.Function):
                     name = s.constant(target.key)
                     is_any = name is None and Kind.MODULE in known.indexed(target).atoms
+                    # What copies an object, copy[k] = v, gives it what another has by its name.
+                    is_any &= value is not None and Kind.BOOLEAN in known.type(value).atoms
                     others.add(_ANY if is_any else str(name))
     return called, others
 
