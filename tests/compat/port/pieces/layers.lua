@@ -1652,13 +1652,13 @@ put(flat, 3, net:get(1).weight:clone():fill(7))
 print(flat:sum())
 
 -- # fields of a layer of the program, asked of any layer
-local R, parent = torch.class('nn.Scaled', 'nn.Module')
+local R, parent = torch.class('nn.AskedOf', 'nn.Module')
 function R:__init(s) parent.__init(self) self.scale = s or 1 end
 function R:updateOutput(x) self.output = x * self.scale return self.output end
-for _, m in ipairs{nn.ReLU(), nn.Scaled(), nn.Scaled(3)} do
+for _, m in ipairs{nn.ReLU(), nn.AskedOf(), nn.AskedOf(3)} do
   if m.scale then print('scale', m.scale) end
 end
-local net = nn.Sequential():add(nn.Scaled(2)):add(nn.Tanh())
+local net = nn.Sequential():add(nn.AskedOf(2)):add(nn.Tanh())
 net:apply(function(m) if m.scale then m.scale = m.scale * 2 end end)
 for _, m in ipairs(net.modules) do print(m.scale) end
 local function show(m) print(m.scale) end
