@@ -7,6 +7,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ENDED = -1000  # the exit code of a run whose time was up
@@ -20,6 +23,7 @@ def run(
     paths = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, "-m", f"compat.port.{module}", *words]
     with (
+        _stopped_by_signals(),
         tempfile.TemporaryFile() as printed,  # where a run can tell how far it has printed
         subprocess.Popen(
             command,
@@ -44,6 +48,22 @@ def run(
         out = printed.read()
     texts = (text.decode(errors="surrogateescape") for text in (out, err))
     return subprocess.CompletedProcess(command, code, *texts)
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """Make an exception of what ends this process: a run has a session of its own and ends too."""
+    numbers = []
+    if threading.current_thread() is threading.main_thread():  # others cannot set handlers
+        known = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))
+        numbers = [n for n in known if n and signal.getsignal(n) is signal.SIG_DFL]
+    for number in numbers:
+        signal.signal(number, lambda n, _: sys.exit(128 + n))
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from support.paths import ROOT
 
 from compat import nn, t7
 from compat.port import processes
@@ -360,3 +362,31 @@ def test_a_run_whose_time_is_up_ends_with_its_processes(
     done = processes.run("check.seeded", "python", "places", "hang.py", folder=tmp_path, seconds=6)
     assert done.returncode == processes.ENDED
     assert time.monotonic() - begun < 30
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="signals that end processes are POSIX's")
+def test_a_run_does_not_outlive_what_made_it(tmp_path: Path) -> None:
+    (tmp_path / "hang.py").write_text(
+        "import os, pathlib, time\n"
+        "pathlib.Path('new').write_text(str(os.getpid()))\n"
+        "os.rename('new', 'begun')\n"
+        "time.sleep(100)\n"
+    )
+    words = ("check.seeded", "python", "places", "hang.py")
+    given = f"*{words}, folder={str(tmp_path)!r}, seconds=None"
+    code = f"from compat.port import processes; processes.run({given})"
+    maker = subprocess.Popen([PYTHON, "-c", code], cwd=ROOT)
+    try:
+        until = time.monotonic() + 60
+        while not (tmp_path / "begun").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        maker.terminate()
+        assert maker.wait(30) == 128 + signal.SIGTERM
+    finally:
+        maker.kill()
+        maker.wait()
+    pid = int((tmp_path / "begun").read_text())
+    with pytest.raises(ProcessLookupError):
+        for _ in range(200):
+            os.kill(pid, 0)
+            time.sleep(0.05)
