@@ -6,7 +6,6 @@ Each kind of syntax has a function that writes it, in the files beside this one;
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -215,17 +214,11 @@ class Draft:
         functions = [n for n in node.arguments if isinstance(n, s.Function)]
         self.hints.update(zip(functions, hints, strict=False))
         is_layer = node.method == "apply" and self.types.type(node.function).only(Kind.MODULE)
-        if is_layer and not self._sets_apply:
+        is_own = "apply" in self.types.clues.own_methods  # the program's, which looks at results
+        is_own |= any(path.endswith(".apply") for path in self.types.replaced)
+        if is_layer and not is_own:
             self.unasked.update(functions)
         return self.values(node.arguments)
-
-    @functools.cached_property
-    def _sets_apply(self) -> bool:
-        """Whether the program has an ``apply`` of its own, which may look at results."""
-        nodes = [node for file in self.types.files for node in s.walk(file.block)]
-        set_ = [t for node in nodes if isinstance(node, s.Assign) for t in node.targets]
-        set_ += [node.target for node in nodes if isinstance(node, s.Define)]
-        return any(isinstance(t, s.Index) and s.constant(t.key) == "apply" for t in set_)
 
     def spread(self, made: Code) -> list[Code]:
         """Return all values of an expression, to stand in an argument list."""
