@@ -281,7 +281,7 @@ def _index(known: Inference, node: s.Index) -> Type:
     is_of_torch = known.dotted(node.object) == "torch"
     is_type = s.names_tensor(node.key) and is_of_torch
     if is_of_torch and s.names_storage(node.key):
-        new = Signature(results=[Type(Kind.STORAGE)], by_node={None: {1}})
+        new = Signature(results=[Type(Kind.STORAGE, Kind.SIZES)], by_node={None: {1}})
         return Type(Kind.FUNCTION, function=new)
     if is_constructor or is_type or (owner.is_tensor and name == "new"):
         made = owner.without(Kind.NIL) if is_constructor else tensor(owner.dtypes)

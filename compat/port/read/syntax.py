@@ -99,16 +99,23 @@ def names_tensor(node: Node | None) -> bool:
     """
     if isinstance(node, Call) and node.method == "match" and len(node.arguments) == 1:
         return "torch" in str(constant(node.arguments[0])).partition("(")[0]
-    last = node.right if isinstance(node, Binary) and node.operator == ".." else None
-    return constant(last) == "Tensor" or names_tensor(last) if last is not None else False
+    return _ends_with(node, "Tensor")
 
 
 def names_storage(node: Node) -> bool:
-    """Return whether a text is the name of a type of tensors, with ``Storage`` in it."""
+    """Return whether a text is the computed name of a type of storages: ``name .. "Storage"``, or
+    that of a type of tensors with ``Storage`` in it.
+    """
     if not isinstance(node, Call) or node.method != "gsub":
-        return False
+        return _ends_with(node, "Storage")
     words = [constant(part) for part in node.arguments]
     return words == ["Tensor", "Storage"] and names_tensor(node.function)
+
+
+def _ends_with(node: Node | None, word: str) -> bool:
+    while isinstance(node, Binary) and node.operator == "..":
+        node = node.right
+    return constant(node) == word
 
 
 @dataclass(eq=False)
