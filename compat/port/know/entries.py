@@ -487,7 +487,7 @@ def _element(owner: Type, key: s.Node, kind: Type, known: Inference) -> Type:
         made.deep = len(key.fields) - taken > 1 and made.is_tensor
         return made
     if kind.is_tensor:
-        return tensor(owner.dtypes, [1])
+        return tensor(owner.dtypes, [0, 1])
     if kind.is_number:
         if owner.ranks == {1}:
             return Type(Kind.FLOAT if not owner.dtypes <= results.WHOLE else Kind.INT)

@@ -201,8 +201,8 @@ def type_named(word: str, operands: list[Type], is_method: bool) -> Type:
         other = operands[int(word[1:]) - (0 if is_method else 1)]
         made = tensor(other.dtypes, other.dims)
         made.thin, made.deep = other.thin, other.deep
-    elif word[1:-1].isdigit():  # t2d
-        return tensor(dtypes, [int(word[1:-1])])
+    elif word[1:-1].isdigit():  # t2d, t02d: it may be empty
+        return tensor(dtypes, map(int, word[1:-1]))
     elif word == "t":
         return tensor(dtypes)
     elif word.startswith("t"):

@@ -118,9 +118,9 @@ indexFill ntn        {0.}.index_fill_({1d}, {2a} - 1, {3}) -> ?
 gather nt            {0.}.gather({1d}, {2a} - 1) -> t=
 scatter ntn|ntt      {0.}.scatter_({1d}, {2a} - 1, {3}) -> =
 maskedFill tn        {0.}.masked_fill_({1m}, {2}) -> ?
-maskedSelect t       {0.}.masked_select({1m}) -> t1d
+maskedSelect t       {0.}.masked_select({1m}) -> t01d
 maskedCopy tt        {0.}.masked_scatter_({1m}, {2}) -> =
-nonzero              {0.}.nonzero() + 1 -> t2d
+nonzero              {0.}.nonzero() + 1 -> t02d
 split n              list({0.}.split({1})) -> l
 split nn             list({0.}.split({1}, {2d})) -> l
 chunk nn             list({0.}.chunk({1}, {2d})) -> l
@@ -233,7 +233,7 @@ eig t|ts             lua.torch.eig({*}) -> t2d,t2d
 svd t|ts             lua.torch.svd({*}) -> t2d,t1d,t2d
 qr t                 lua.torch.qr({*}) -> t2d,t2d
 gesv|gels tt         lua.torch.{name}({*}) -> t1,t2d
-nonzero t            {1.}.nonzero() + 1 -> t2d
+nonzero t            {1.}.nonzero() + 1 -> t02d
 totable t            {1.}.tolist() -> list
 multinomial tnb|tn   torch7.multinomial({*}) -> tLong
 multinomial tn       torch7.multinomial({*}) -> tLong
