@@ -89,7 +89,7 @@ class Criterion(Batched, Convertible):
         return self.gradInput
 
     def compute(self, input: Any, target: Any) -> Tensor:
-        """Return the loss, in PyTorch operations. Classes define it."""
+        """Return the loss, in PyTorch operations. Classes may define it."""
         raise TypeError(f"{self.typename} defines neither compute nor updateOutput")
 
     def updateOutput(self, input: Any, target: Any = None) -> Any:
@@ -98,7 +98,12 @@ class Criterion(Batched, Convertible):
         Args:
             input: the net's output, in the form that the criterion takes.
             target: what it should be.
+
+        Returns:
+            The loss; None of a class that computes none, as in Torch7.
         """
+        if type(self).compute is Criterion.compute:
+            return None
         self._graph = LossGraph(self.compute, input, target)
         self.output = self._graph.output.item()
         return self.output
@@ -111,8 +116,10 @@ class Criterion(Batched, Convertible):
             target: its target.
 
         Returns:
-            ``gradInput``, of the form of the input.
+            ``gradInput``, of the form of the input; None of a class that computes none, as in Torch7.
         """
+        if type(self).compute is Criterion.compute:
+            return None
         graph = self._graph
         if graph is None or not graph.is_of_both(input, target):
             graph = self._graph = LossGraph(self.compute, input, target)

@@ -192,6 +192,7 @@ def _torch(name: str, arguments: list[Type]) -> list[Type]:
     if name in ("MemoryFile", "DiskFile", "PipeFile", "CmdLine", "Tester", "Timer"):
         made = Type(Kind.MODULE)
         made.classes = {f"torch.{name}"}
+        made.lacking = len(arguments) > 2  # a file that is opened quietly
         return [made]
     if name == "Generator":
         return [Type(Kind.LUA)]

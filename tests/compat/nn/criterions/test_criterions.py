@@ -596,3 +596,16 @@ def test_cross_entropy_squeezes_its_input() -> None:
         gradient = input.flatten().softmax(0)
         gradient[index] -= 1
         torch.testing.assert_close(criterion.backward(input, label), gradient.view(input.shape))
+
+
+def test_a_criterion_that_computes_nothing_gives_nothing() -> None:
+    class Doubles(nn.Criterion):
+        def updateGradInput(self, input: Any, target: Any = None) -> Any:
+            return self.set_gradInput(input * 2)
+
+    input = torch.ones(2)
+    for criterion in (nn.Criterion(), Doubles()):
+        assert criterion.forward(input, input) is None
+        assert criterion.output == 0
+    assert nn.Criterion().backward(input, input) is None
+    assert Doubles().backward(input, input).tolist() == [2, 2]
