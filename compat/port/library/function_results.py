@@ -175,6 +175,8 @@ def _torch(name: str, arguments: list[Type]) -> list[Type]:
         dims = [-1]
         if all(a.is_number for a in arguments):
             dims = [len(arguments)]
+        elif name == "LongTensor" and len(arguments) == 1 and arguments[0].only(Kind.SIZES):
+            dims = [1]
         elif len(arguments) == 1 and arguments[0].only(Kind.TABLE):
             depth, shape = 1, arguments[0].shape
             while shape is not None and shape.items.only(Kind.TABLE):

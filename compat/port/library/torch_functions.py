@@ -95,7 +95,9 @@ def _constructor(name: str, node: s.Call, kinds: list[Type], draft: Draft) -> Co
             return None
         return code.call("torch.empty", *(whole(a, draft) for a in arguments), *extra)
     if letters == "y":
-        return code.call("torch.empty", draft.value(arguments[0]), *extra)
+        is_filled = name == "LongTensor"  # the sizes are the storage that it shows
+        made = "torch.tensor" if is_filled else "torch.empty"
+        return code.call(made, draft.value(arguments[0]), *([] if is_filled else extra))
     if letters == "l":
         table = kinds[0].shape
         if table is not None and not table.is_list:

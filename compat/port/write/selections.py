@@ -91,7 +91,9 @@ def slices(owner: Code, key: s.Table, kind: Type, draft: Draft) -> tuple[Code, b
         return owner, False
     while len(parts) > 1 and parts[-1] == ":":
         parts.pop()
-    is_number = None if -1 in kind.ranks else kind.ranks == {taken}
-    if taken == 0:
+    ranks = {rank for rank in kind.ranks if rank < 0 or rank >= taken}  # fewer would be an error
+    is_known = len(ranks) == 1 and -1 not in ranks
+    is_number = taken in ranks if is_known else None
+    if taken < len(key.fields):
         is_number = False
     return Code(f"{owner.atom}[{', '.join(parts)}]"), is_number
