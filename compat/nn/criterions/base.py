@@ -116,7 +116,7 @@ class Criterion(Batched, Convertible):
             target: its target.
 
         Returns:
-            ``gradInput``, of the form of the input; None of a class that computes none, as in Torch7.
+            ``gradInput``, of the form of the input; None of a class that computes none.
         """
         if type(self).compute is Criterion.compute:
             return None

@@ -39,8 +39,13 @@ def _take(known: Inference, unknown: Type, guess: Type) -> None:
 
 def end(known: Inference) -> None:
     """Take the dimensions of tensors for open where not all sources of these tell them."""
+    doubted = {
+        known.of(variable)
+        for variable, given in known.clues.sources.items()
+        if any(not known.type(value).atoms for value in given)
+    }
     for kind in {*known.guessed, *known.variables.values()}:
-        is_told = kind.dims or kind not in known.guessed
+        is_told = (kind.dims and kind not in doubted) or kind not in known.guessed
         if Kind.TENSOR in kind.atoms and (kind.open or "loaded" in kind.classes or not is_told):
             kind.dims.add(-1)
             kind.deep = False

@@ -249,7 +249,7 @@ def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
                     owner, given = draft.value(node.function), draft.value(node.arguments[0])
                     return code.call("lua.apply", owner, given)
                 rule = None
-        if rule is not None and rules.fits(rule, [kind, *kinds]):
+        if rule is not None and rules.fits(rule, [kind, *kinds], node.arguments):
             made = joined([node.function, *node.arguments], draft) if name == "cat" else None
             if made is not None:
                 return made
@@ -257,7 +257,12 @@ def _tensor_method(name: str, node: s.Call, kind: Type, draft: Draft) -> Code:
             return rules.item(made, node, draft) if rule.result == "t|?" else made
         if rule is None and name in tensors.WITH_RESULT:
             found = tensors.FUNCTIONS.find(name, "".join(map(results.kind_of, kinds)))
-            if found is not None and rules.fits(found, kinds) and kinds and kinds[0].is_tensor:
+            if (
+                found is not None
+                and rules.fits(found, kinds, node.arguments)
+                and kinds
+                and kinds[0].is_tensor
+            ):
                 return rules.with_result(name, found, [node.function, *node.arguments], draft)
     unknown = next(
         (a for a, k in zip(node.arguments, kinds, strict=False) if results.kind_of(k) == "?"), None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import defaultdict
 
 from compat.port.know.structures import Table
@@ -235,8 +236,8 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
     found = rule_types(rule, [owner], arguments)
     if node.method == "cat":
         found[0].dims = cat_dims(s.constant(node.arguments[-1]), [owner, *arguments[:1]])
-    if node.method == "type" and s.names_tensor(node.arguments[0] if node.arguments else None):
-        return [tensor(["Long", "Float", "Default"], owner.dims)]  # of any type
+    if node.method == "type" and node.arguments:
+        found[0].dtypes = _named_types(node.arguments[0]) or found[0].dtypes
     inner = node.function
     is_line = isinstance(inner, s.Call) and inner.method in _REDUCING and len(inner.arguments) == 1
     if node.method == "squeeze" and is_line and owner.dims == {2}:
@@ -253,6 +254,14 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
     if node.method in _STRIDED and found[0] is not owner:
         found[0].strided = True
     return found
+
+
+def _named_types(name: s.Node) -> set[str]:
+    """Return the types of numbers that the name of a type, maybe a computed one, may mean."""
+    made = re.fullmatch(r"torch\.(Cuda)?(\w*)Tensor", str(s.constant(name)))
+    if made is None:
+        return {"Long", "Float", "Default"} if s.names_tensor(name) else set()
+    return {made[2] or ("Float" if made[1] else "Default")}
 
 
 # What they give has the dimension that they are given first.

@@ -12,7 +12,7 @@ from compat.port.read import syntax as s
 from compat.port.write import code
 from compat.port.write.code import Code
 from compat.port.write.draft import Draft
-from compat.port.write.places import mask, place, whole
+from compat.port.write.places import mask, place, whole, wrapped
 from compat.tensor_types import CPU_TYPES
 
 _ONCE = "_own"  # the name of a tensor that is needed twice
@@ -31,7 +31,7 @@ _OF_MASKS = {"sum", "all", "any", "nonzero", "float", "double", "long", "int", "
 
 
 # Of whole numbers alone these give what Torch7's give.
-_SAME_OF_INTS = {"fill", "add", "csub", "mul"}
+_SAME_OF_INTS = {"fill", "add", "csub", "mul", "clamp", "cmax", "cmin"}
 # These make a tensor of their own, which PyTorch lays out as its operands are.
 _LAID_OUT = {
     *("add", "csub", "mul", "div", "cmul", "cdiv", "pow", "cpow", "clamp", "cmax", "cmin", "clone"),
@@ -277,13 +277,16 @@ def with_result(name: str, rule: Rule, nodes: list[s.Node], draft: Draft) -> Cod
     return Code(f"{apply(rule, None, rest, draft).text[:-1]}, out={out})")
 
 
-def fits(rule: Rule, kinds: list[Type]) -> bool:
+def fits(rule: Rule, kinds: list[Type], arguments: list[s.Node]) -> bool:
     """Return whether PyTorch's function computes the same for these types of tensors."""
     is_exact = rule.result == "n" and rule.name in ("sum", "prod")
     if rule.name not in tensors.FLOATING_ONLY or is_exact:
         return True
-    has_whole = any(k.dtypes & results.WHOLE for k in kinds if k.is_tensor)
-    return not has_whole or (rule.name in _SAME_OF_INTS and all(map(_is_whole, kinds)))
+    whole = {dtype for k in kinds if k.is_tensor for dtype in k.dtypes & results.WHOLE}
+    if not whole:
+        return True
+    is_held = all(wrapped(node, dtype) is None for node in arguments for dtype in whole)
+    return is_held and rule.name in _SAME_OF_INTS and all(map(_is_whole, kinds))
 
 
 def _is_whole(kind: Type) -> bool:

@@ -296,7 +296,7 @@ _MOST = 4096  # combinations of kinds that are tried
 FLOATING_ONLY = {
     *("mul", "div", "cdiv", "add", "csub", "pow", "cpow", "mean", "std", "var", "norm", "addcmul"),
     *("addcdiv", "sqrt", "exp", "log", "tanh", "sigmoid", "cumsum", "cumprod", "abs", "fill"),
-    *("ceil", "floor", "neg", "cinv", "uniform", "normal", "sum", "prod"),
+    *("ceil", "floor", "neg", "cinv", "uniform", "normal", "sum", "prod", "clamp", "cmax", "cmin"),
 }
 
 

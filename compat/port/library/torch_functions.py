@@ -37,7 +37,7 @@ def torch_function(name: str, node: s.Call, draft: Draft) -> Code:
                 return made
             if name == "pow" and all(kind.is_number for kind in kinds):
                 return draft.value(s.Binary("^", *node.arguments))
-            if rules.fits(rule, operands):
+            if rules.fits(rule, operands, node.arguments):
                 draft.page.resolve(
                     "run" if all(map(draft.types.was_seen, [node, *node.arguments])) else "code"
                 )

@@ -3072,3 +3072,26 @@ local nn_here = pcall(require, 'nn')
 print(nn_here)
 has = pcall(require, 'cunn')
 print(has)
+
+-- # tensors of one or two dimensions, and of numbers that their type cannot hold
+local x = torch.range(1, 6):resize(2, 3)
+if x:sum() < 0 then x = torch.ones(3) end
+local one = x[{1, 2}]
+x:fill(7)
+print(one, x[{2, 1}], x[{{}, 1}])
+local v = torch.Tensor{1, 2, 3}
+print(v:sum(1)[1])
+v = (2 * torch.fmod(x, 4)):clone()
+print(v:sum(1)[1])
+local none = x[x:gt(9)]
+print(none:dim(), none:nElement(), x[x:gt(2)]:dim(), x:maskedSelect(x:lt(0)):dim())
+local sizes = torch.LongTensor(x:size())
+print(sizes, sizes:prod(), torch.LongTensor(#x):fill(1))
+local whole = x:type('torch.IntTensor')
+print(2.5 - whole, whole * 0.5, whole:clone():cmax(2.5), torch.cmin(whole, 2.5))
+print(whole:clamp(-1.5, 2.5), torch.ByteTensor(2):fill(-2), torch.ByteTensor(2):fill(255):add(300))
+for _, n in ipairs{'Byte', 'Double'} do
+  local s = torch[n .. 'Storage']{1, 2, 3}
+  print(n, #s, s:elementSize(), s[2], torch[n .. 'Tensor'](s):sum())
+end
+print(torch.DiskFile('/nowhere/none.t7', 'r', true))
