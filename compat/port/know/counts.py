@@ -30,6 +30,15 @@ def count(known: Inference, node: s.Node) -> int | None:
     return found
 
 
+def selected(known: Inference, node: s.Call) -> tuple[s.Call, int] | None:
+    """Return the call of ``select(2, f())`` and 2, where that many results or more are known."""
+    place = s.constant(node.arguments[0]) if len(node.arguments) == 2 else None
+    call = node.arguments[-1]
+    if not isinstance(call, s.Call) or not isinstance(place, int) or place < 1:
+        return None
+    return (call, place) if (count(known, call) or 0) >= place else None
+
+
 def own_count(known: Inference, name: str, of_layers: bool = False) -> int | None:
     """Return how many values the program's own functions of a name give; None: it has none.
 
@@ -100,6 +109,9 @@ def known_count(known: Inference, node: s.Call) -> int | None:
             kind = known.owner(subject)
             is_told = known.is_settled and kind.is_list() and kind.shape is not None
             return kind.shape.length if is_told and kind.shape is not None else None
+        if path == "select" and (chosen := selected(known, node)) is not None:
+            call, place = chosen
+            return (count(known, call) or place) - place + 1
         if path in ("pcall", "xpcall", "unpack", "table.unpack", "select", "assert"):
             return None
         if results.passes_with_total(path):

@@ -124,6 +124,7 @@ class Inference:
     known_count = counts.known_count
     own_count = counts.own_count
     put_instead = counts.put_instead
+    selected = counts.selected
     block = statements.block
     loop_types = statements.loop_types
     cause = causes.cause

@@ -294,6 +294,9 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         return [Type(Kind.MODULE), list_of(list_of(given))]
     if node in known.saved:
         return [saved.result(known, known.saved[node])]
+    if path == "select" and (chosen := known.selected(node)) is not None:
+        call, place = chosen
+        return known.results(call)[place - 1 :] or [Type()]
     made = function_results.function(path, node, arguments)
     if made and has_size_1(path, node):
         made[0].thin = True

@@ -75,14 +75,25 @@ def remove(node: s.Call, draft: Draft) -> Code | None:
 
 
 def select(node: s.Call, draft: Draft) -> Code | None:
-    """``select('#', …)``."""
+    """``select('#', …)``, and ``select(2, f())`` where it is known how many there are."""
     first, *rest = node.arguments
     is_vararg = len(rest) == 1 and isinstance(rest[0], s.Vararg)
     if isinstance(first, s.Constant) and first.value == "#":
         if is_vararg:
             return code.call("len", draft.any(rest[0]).text[1:])
         return code.call("len", f"({', '.join(map(str, draft.values(rest)))},)" if rest else "()")
-    return None
+    chosen = draft.types.selected(node)
+    if chosen is None:
+        return None
+    inner, number = chosen
+    made = draft.any(inner)
+    every = made.every or (made.atom if made.spread not in (0, 1, None) else "")
+    if not every:
+        return None
+    one = Code(f"{every}[{number - 1}]")
+    if made.pair and number == 2:
+        one = code.binary(Code(f"{made.pair}[1]"), "+", Code("1"))
+    return one if draft.types.count(node) == 1 else replace(one, every=f"{every}[{number - 1}:]")
 
 
 def type_(node: s.Call, draft: Draft) -> Code | None:
