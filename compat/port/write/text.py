@@ -63,10 +63,12 @@ def formatted(parts: list[s.Node], draft: Draft, separator: str = "") -> Code:
     return code.f_string(pieces)
 
 
-def _shown(node: s.Node, function: str, draft: Draft) -> tuple[str, str]:
-    """Return an expression in the braces of an f-string, and its format."""
+def _shown(node: s.Node, function: str, draft: Draft) -> str | tuple[str, str]:
+    """Return an expression in the braces of an f-string, and its format; ``nil`` is a text."""
     kind = draft.types.type(node)
     made = draft.prefix(node) if function == "lua.text" else draft.value(node)
+    if made.text == "None" and function == "lua.tostring":
+        return "nil"
     text = f"({made})" if made.level <= code.LAMBDA else made.text
     if may_be_nil(node, made, draft) or may_be_sizes(node, draft):
         return f"{function}({text})", ""
