@@ -216,6 +216,9 @@ def _name(known: Inference, node: s.Name) -> Type:
     if own.lacking and (node in known.clues.present or _is_set_again(node)):
         own = own.joined(Type())
         own.lacking = False
+    if node in known.clues.early_reads and own.atoms and not own.lacking:
+        own = own.joined(Type())
+        own.lacking = True
     own = known.tested(node, own) if node in known.clues.tests else own
     rank = known.clues.ranks.get(node)
     is_tensor = Kind.TENSOR in own.atoms or not own.atoms
@@ -387,14 +390,6 @@ def _arithmetic(known: Inference, operator: str, left: Type, right: Type) -> Typ
     if not left.atoms or not right.atoms or left.has_meta or right.has_meta:
         return Type()
     made = Type(Kind.NUMBER)
-    if any(map(_is_surely_tensor, (left, right))):
+    if Kind.TENSOR in left.atoms | right.atoms:
         made.join(tensor())
     return made
-
-
-def _is_surely_tensor(kind: Type) -> bool:
-    """Return whether what may be a tensor is one at times: it is no number, or it is known how many
-    dimensions it has.
-    """
-    is_made = not kind.open and bool(kind.dims) and -1 not in kind.dims
-    return Kind.TENSOR in kind.atoms and (is_made or not kind.atoms & NUMBERS)

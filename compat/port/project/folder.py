@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
 
+from compat.port.know.form.late_globals import of_lua
 from compat.port.project.drafting import Made
 from compat.port.project.following import Program
 from compat.port.project.modules import place
 from compat.port.project.pages import pyproject, readme
 from compat.port.read.syntax import PortError
-from compat.port.write.file import of_lua
 from compat.terminal import printable
 
 MANIFEST = "port.json"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from compat.port.know.form import late_globals
 from compat.port.know.form.shapes import own_returns
-from compat.port.know.scopes import FunctionScope, Variable
-from compat.port.library.lua_functions import FUNCTIONS
 from compat.port.polish.docstrings import header
 from compat.port.polish.rules import polished
 from compat.port.read import syntax as s
@@ -14,8 +13,6 @@ from compat.port.write.draft import Draft
 from compat.port.write.heads import head
 from compat.port.write.imports import loads
 from compat.port.write.names import global_name
-
-NEVER = 1 << 60
 
 
 def written(draft: Draft) -> str:
@@ -63,70 +60,14 @@ def _body(block: s.Block, draft: Draft) -> None:
 
 def _first_values(draft: Draft) -> None:
     """Global variables that are read before the file sets them are nil until then, or Lua's."""
-    late = [
-        v
-        for v in draft.file.scopes.written_globals
-        if v not in draft.shared
-        and v.reads
-        and v not in draft.types.aliases
-        and not _is_set_first(v, draft)
-    ]
+    known = {*draft.shared, *draft.types.aliases}
+    late = [v for v in late_globals.late(draft.file) if v not in known]
     own = draft.file.scopes.file
     draft.lacking |= {v for v in late if any(where is own for _, where in v.writes)}
     names = {global_name(v) for v in late}
     if names:
         begun = {"arg": "sys.argv[1:]"} if "arg" in names else {}  # what the command line has given
-        begun |= {global_name(v): function for v in late if (function := of_lua(v.id))}
+        begun |= {global_name(v): function for v in late if (function := late_globals.of_lua(v.id))}
         for name, value in sorted(begun.items()):
             draft.page.write(f"{name} = {value}")
         draft.page.write_rows("", sorted(names - begun.keys()), " = ", " = None")
-
-
-def of_lua(name: str) -> str | None:
-    """Return the function of Lua's that a global variable has at first: ``print``."""
-    rule = FUNCTIONS.all(name)[-1:]
-    return rule[0].function if rule else None
-
-
-def _is_set_first(variable: Variable, draft: Draft) -> bool:
-    """Return whether the file itself sets a variable, and before it reads it."""
-    own = draft.file.scopes.file
-    writes = [name.line for name, where in variable.writes if where is own]
-    reads = [_first_run(name.line, where, draft, {variable}) for name, where in variable.reads]
-    functions = [line for line in writes if line in _defined(variable, draft)]
-    if of_lua(variable.id):  # it is there before
-        functions = []
-    return bool(writes) and (bool(functions) or min(reads, default=NEVER) > min(writes))
-
-
-def _first_run(line: int, scope: FunctionScope, draft: Draft, asked: set[Variable]) -> int:
-    """Return the line of the file that may run a line of a function first: one that names it."""
-    if scope is draft.file.scopes.file:
-        return line
-    while scope.parent is not draft.file.scopes.file and scope.parent is not None:
-        scope = scope.parent
-    for place, node in enumerate(draft.file.block.statements, 1):
-        if isinstance(node, s.Define) and node.function is scope.node:
-            variable = getattr(node.target, "variable", None)
-            if variable in asked:
-                return NEVER  # it calls itself
-            if variable is None:  # a method, which any call behind it may run
-                later = [n for n in draft.file.block.statements[place:] if _calls(n, draft)]
-                return later[0].line if later else NEVER
-            uses = [(n.line, where) for n, where in variable.reads]
-            return min((_first_run(*use, draft, asked | {variable}) for use in uses), default=NEVER)
-    return NEVER if scope.node is None else scope.node.line
-
-
-def _calls(node: s.Statement, draft: Draft) -> bool:
-    """Return whether a statement may run functions of the file."""
-    return not isinstance(node, s.Define) and any(
-        isinstance(n, s.Call) and draft.types.dotted(n.function) not in {"torch.class", "require"}
-        for n in s.walk(node)
-    )
-
-
-def _defined(variable: Variable, draft: Draft) -> set[int]:
-    """Return the lines with functions of a name: ``function f() … f() … end`` sets it first."""
-    defines = (n for n in draft.file.block.statements if isinstance(n, s.Define))
-    return {n.target.line for n in defines if n.target in {w for w, _ in variable.writes}}

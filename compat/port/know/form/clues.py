@@ -11,6 +11,7 @@ from compat.port.know.form import shapes
 from compat.port.know.form.appended import appended, begun_late
 from compat.port.know.form.cuts import cut
 from compat.port.know.form.file_names import computed, of_no_name
+from compat.port.know.form.late_globals import early_reads
 from compat.port.know.form.narrowing import (
     Test,
     behind_tests,
@@ -47,6 +48,7 @@ class Clues:
         filled: calls of functions of lists, where the length was looked at; ``passed_past``: keys
             that may be past the end.
         set_before: the keys of fields that are there, as they have been set or tested.
+        early_reads: where functions read global variables that may not have been set yet.
         followed: entries and results that have methods or entries.
         last_added: the last modules of nets.
         forwarding: functions that give ``...`` on as the last arguments of calls.
@@ -98,6 +100,7 @@ class Clues:
         made = (n for block in blocks for n in s.walk(block) if isinstance(n, s.Table))
         self.made_names = {s.constant(field.key) for table in made for field in table.fields}
         self.set_before = set(set_before(files))
+        self.early_reads = early_reads(files)
         self.computed = computed(files)
         self.of_no_name = of_no_name(files)
         self.loads_files = self.may_be_float = self.makes_other_ranks = False

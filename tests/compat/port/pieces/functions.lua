@@ -1035,3 +1035,13 @@ local List = require 'pl.List'
 local l = List{3, 1, 2}
 l:append(10); l:sort()
 print(l, #l, l:map(function(x) return x * x end))
+
+-- # what functions give of global variables that are set later
+function newest() return newest_name end
+function both() return 1, newest_name end
+print(newest(), (newest()))
+local first_seen = newest()
+local _, other = both()
+print(first_seen, other, 'is ' .. tostring(newest()))
+newest_name = 'x'
+print(newest(), select(2, both()), first_seen)

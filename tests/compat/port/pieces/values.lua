@@ -3095,3 +3095,18 @@ for _, n in ipairs{'Byte', 'Double'} do
   print(n, #s, s:elementSize(), s[2], torch[n .. 'Tensor'](s):sum())
 end
 print(torch.DiskFile('/nowhere/none.t7', 'r', true))
+
+-- # what squeeze may give, and one of several results
+local function thrice(x) return x:squeeze() * 3 end
+local squeezed = torch.ones(1, 2, 3)
+print(thrice(squeezed), squeezed:squeeze() + 1)
+local z = torch.ones(1, 1):squeeze()
+print(z * 3)
+local scores, labels = torch.Tensor{{1, 5, 2}, {7, 3, 4}}, torch.Tensor{2, 3}
+print(select(2, scores:max(2)):eq(labels:long()):sum(), (select(2, scores:max(2))):view(-1))
+print(select(2, scores:sort(2, true))[{{}, 1}], select(1, scores:max(1)))
+local function three() return 1, 'a', true end
+local second, third = select(2, three())
+print(second, third, select(3, three()), select(2, three()))
+print(select(2, ('aa'):gsub('a', 'b')), #{select(2, three())}, (select(4, three())))
+print(scores:dim(), nothing and #nothing, 'a')
