@@ -1,5 +1,6 @@
 -- Torch7's package optim: functions over Lua's closures and tables, ConfusionMatrix and Logger.
 require 'torch'
+local xlua = require 'xlua'
 local t7 = torch._t7
 
 optim = t7.packages.optim or {}
@@ -32,6 +33,16 @@ t7.adapt('optim.ConfusionMatrix', {add = function(self, prediction, target)
       local _ = self.mat[target][prediction]   -- refuses what is out of range, as in Torch7
    end
    add(self, prediction, target)
+end})
+
+local logged = torch.getmetatable('optim.Logger').add
+t7.adapt('optim.Logger', {add = function(self, symbols)
+   for _, value in pairs(symbols) do
+      if type(value) ~= 'number' and type(value) ~= 'string' then
+         xlua.error('can only log numbers and strings', 'Logger')
+      end
+   end
+   return logged(self, symbols)
 end})
 
 return optim
