@@ -87,6 +87,31 @@ GIVEN = {
         "return torch.type(x), x:sum(), bytes:sum()",
         ("torch.DoubleTensor", 16, 12),
     ),
+    "a number ends where no more of it follows": (
+        "local f = torch.MemoryFile() f:writeString('1.5e3-3 7abc 0x1p3q --2') "
+        "f:seek(1) f:quiet() "
+        "local a, b, c = f:readDouble(), f:readDouble(), f:readDouble() "
+        "f:seek(14) local d = f:readFloat() f:seek(21) local e = f:readInt() "
+        "local failed = f:hasError() f:clearError() return a, b, c, d, e, failed, f:readInt()",
+        (1500, -3, 7, 8, 0, True, -2),
+    ),
+    "longs of four bytes keep the last bits": (
+        "local f = torch.MemoryFile():binary():longSize(4) f:writeLong(2 ^ 40 + 5) f:writeLong(-3) "
+        "f:seek(1) return f:readLong(), f:readLong()",
+        (5, -3),
+    ),
+    "inputs of a graph that lead nowhere": (
+        "require 'nngraph' local a, b, c = nn.Identity()(), nn.Identity()(), nn.Identity()() "
+        "local ok, text = pcall(nn.gModule, {a, b, c}, {nn.Tanh()(b)}) "
+        "return text:match('%d of split%(3.*declared at')",
+        "2 of split(3) outputs from the node declared at",
+    ),
+    "an output that no input leads to": (
+        "require 'nngraph' local a, b = nn.Identity()(), nn.Identity()() "
+        "local ok, text = pcall(nn.gModule, {a}, {nn.Tanh()(b)}) "
+        "return text:match('expecting.*')",
+        "expecting the forward innode",
+    ),
 }
 
 
