@@ -117,7 +117,8 @@ GIVEN = {
         "local function class(t) return getmetatable(t) == List and 'List' or getmetatable(t) "
         "and t._name or nil end "
         "return class(tablex.filter({1, 2}, function(x) return x > 1 end)), "
-        "class(tablex.range(1, 2)), class(tablex.imap(tostring, {1})), class(tablex.index_map{'a'}), "
+        "class(tablex.range(1, 2)), class(tablex.imap(tostring, {1})), "
+        "class(tablex.index_map{'a'}), "
         "class(tablex.union({a = 1}, {b = 2})), tostring(tablex.makeset{5}), "
         "class(tablex.sub({1, 2}, 2)), class(tablex.map(tostring, {1})) == nil",
         ("List", "List", "List", "Map", "Map", "[5]", "List", True),
