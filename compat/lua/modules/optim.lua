@@ -1,6 +1,5 @@
 -- Torch7's package optim: functions over Lua's closures and tables, ConfusionMatrix and Logger.
 require 'torch'
-local xlua = require 'xlua'
 local t7 = torch._t7
 
 optim = t7.packages.optim or {}
@@ -39,7 +38,7 @@ local logged = torch.getmetatable('optim.Logger').add
 t7.adapt('optim.Logger', {add = function(self, symbols)
    for _, value in pairs(symbols) do
       if type(value) ~= 'number' and type(value) ~= 'string' then
-         xlua.error('can only log numbers and strings', 'Logger')
+         require 'xlua'.error('can only log numbers and strings', 'Logger')
       end
    end
    return logged(self, symbols)
