@@ -51,8 +51,6 @@ def _decoded(
 ) -> Tensor:
     import numpy
 
-    if depth is not None:
-        check_choice(depth, "depth", (1, 3))
     if tensortype is not None:
         check_choice(tensortype, "tensortype", _TYPES)
     dtype = torch.get_default_dtype() if tensortype is None else _TYPES[tensortype]
@@ -96,7 +94,8 @@ def load(filename: _Path, depth: int | None = None, tensortype: str | None = Non
 
     Args:
         filename: a JPEG, PNG, PPM or PGM file, whatever its name.
-        depth: 1 to make it grey, 3 for three planes; default: as in the file.
+        depth: 1 to make it grey, 3 for three planes; by default, and with any other number, as in
+            the file.
         tensortype: ``"float"`` or ``"double"``, from 0 to 1, or ``"byte"``, from 0 to 255;
             default: the default tensor type.
 

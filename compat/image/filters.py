@@ -130,7 +130,8 @@ def convolve(*args: Any) -> Tensor:
 
     Args:
         src: an image, H×W or K×H×W.
-        kernel: h×w, or K×h×w with a kernel for each plane.
+        kernel: h×w, or K×h×w with a kernel for each plane. One h×w for K×H×W may have any type,
+            and is converted to that of ``src``.
         mode: ``"valid"``, the default, where the kernel lies inside the image: H-h+1 × W-w+1;
             ``"full"``, where they overlap: H+h-1 × W+w-1; ``"same"``, the middle of that: H×W.
 
@@ -141,7 +142,10 @@ def convolve(*args: Any) -> Tensor:
     check_choice(mode, "mode", ("valid", "full", "same"))
     if len(tensors) not in (2, 3):
         raise TypeError(f"{len(args)} arguments are given; [dst], src, kernel, [mode] is accepted")
-    src, kernel = check_image(tensors[-2]), check_image(tensors[-1], "kernel")
+    src, kernel = check_image(tensors[-2]), check_tensor(tensors[-1], "kernel")
+    if src.dim() == 3 and kernel.dim() == 2:
+        kernel = kernel.to(src.dtype)
+    check_image(kernel, "kernel")
     if src.dtype != kernel.dtype:
         raise TypeError(f"kernel is {kernel.dtype}; {src.dtype}, as src is, is accepted")
     result = _convolved(src, kernel, mode != "valid")

@@ -115,7 +115,7 @@ local function encode(f, kind, rec, n)
    if narrow_longs(f, kind) then
       local C = t7.class_named.Int
       local temporary = t7.new_record(C, n)
-      for i = 0, n - 1 do C.set(temporary, i, rec.C.get(rec, i)) end
+      for i = 0, n - 1 do C.set(temporary, i, (rec.C.get(rec, i) + 2^31) % 2^32 - 2^31) end
       local bytes = ffi and ffi.string(temporary.ptr, 4 * n) or call(python.record_bytes, temporary.base, 0, n)
       return f.swapped and reversed(bytes, 4) or bytes
    end
@@ -133,6 +133,18 @@ local function skip_space(f)
       if not c:find('%s') then return c end
    end
 end
+-- The length of the number that a word begins with.
+local function number_length(word)
+   local word, sign = word:lower(), #word:match('^[+-]?')
+   for _, form in ipairs{'^infinity', '^inf', '^nan%(%w*%)', '^nan', '^0x%x+%.?%x*', '^%d+%.?%d*', '^%.%d+'} do
+      local _, last = word:find(form, sign + 1)
+      if last then
+         local _, behind = word:find(form:find('x') and '^p[+-]?%d+' or '^e[+-]?%d+', last + 1)
+         return behind or last
+      end
+   end
+   return 0
+end
 -- One number of a text, as scanf finds it; nil where there is none.
 local function scan(f, kind)
    local c = skip_space(f)
@@ -147,12 +159,17 @@ local function scan(f, kind)
    if c ~= '' then f.back(c) end
    local word = table.concat(text)
    local v = tonumber(word)
+   local signed = #word:match('^[+-]?')   -- a sign alone is read, too
    if v == nil and not integer then
+      local n = number_length(word)
+      for i = #text, math.max(n, signed) + 1, -1 do f.back(text[i]) end
+      word, text = word:sub(1, n), {unpack(text, 1, math.max(n, signed))}
+      v = tonumber(word)
       local w = word:lower():gsub('^[+-]', '')
       if w:find('^nan') then v = 0/0 elseif w:find('^inf') then v = 1/0 end
-      if v and word:sub(1, 1) == '-' then v = -v end
+      if v and w:find('^[ni]') and word:sub(1, 1) == '-' then v = -v end
    end
-   if v == nil and word ~= '' then for i = #text, 1, -1 do f.back(text[i]) end end
+   if v == nil then for i = #text, signed + 1, -1 do f.back(text[i]) end end
    return v
 end
 

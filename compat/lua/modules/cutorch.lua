@@ -37,6 +37,15 @@ if wanted then
    functions.configure(devices)
 end
 function cutorch.getDeviceProperties(i) return functions.getDeviceProperties(i) end
+-- As many results as the function gives.
+function cutorch.withDevice(device, f)
+   local before = cutorch.getDevice()
+   cutorch.setDevice(device)
+   local results = {pcall(f)}
+   cutorch.setDevice(before)
+   if not results[1] then error(results[2], 0) end
+   return unpack(results, 2)
+end
 
 local converters = {}
 -- The GPU id of the device that has the numbers of a storage, 0 if there are none yet.

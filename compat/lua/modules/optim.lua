@@ -34,4 +34,14 @@ t7.adapt('optim.ConfusionMatrix', {add = function(self, prediction, target)
    add(self, prediction, target)
 end})
 
+local logged = torch.getmetatable('optim.Logger').add
+t7.adapt('optim.Logger', {add = function(self, symbols)
+   for _, value in pairs(symbols) do
+      if type(value) ~= 'number' and type(value) ~= 'string' then
+         require 'xlua'.error('can only log numbers and strings', 'Logger')
+      end
+   end
+   return logged(self, symbols)
+end})
+
 return optim

@@ -165,7 +165,7 @@ class Classes:
             converters, plain = self._converters.get(name, (None, None))
             return "python", converters if value is plain else value, id(base)
         if name == "__repr__":
-            return "python", str, id(base)
+            return "python", _text, id(base)
         return None
 
     def arity(self, function: Any) -> tuple[int | None, int, bool]:
@@ -262,6 +262,13 @@ def _as_in_lua(cls: type, args: tuple[Any, ...]) -> list[Any]:
 def _may_take_module(cls: type) -> bool:
     first = next(iter(inspect.signature(cls).parameters.values()))
     return first.name == "module" and first.default is None
+
+
+def _text(value: Any) -> str:
+    """Return an object as Lua prints it: by its class's name, unless its class tells more."""
+    cls = type(value)
+    tells = cls.__str__ is not object.__str__ or cls.__repr__ is not object.__repr__
+    return str(value) if tells else _typename(cls)
 
 
 def _is_public(cls: type) -> bool:

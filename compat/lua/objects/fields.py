@@ -110,6 +110,9 @@ class Fields:
                 setattr(owner, name, None)
             elif name in owner.__dict__ and name not in getattr(type(owner), "parameter_names", ()):
                 delattr(owner, name)
+                if isinstance(getattr(type(owner), name, None), bool):
+                    # The class's would be seen in its place; None is as false as nil.
+                    setattr(owner, name, None)
             elif hasattr(owner, name) and not callable(getattr(type(owner), name, None)):
                 setattr(owner, name, None)
             return

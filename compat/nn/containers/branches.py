@@ -323,6 +323,8 @@ class ConcatTable(Branches):
 class ParallelTable(_Halved):
     """Children on one entry of a table each, with a list of outputs (``nn.ParallelTable``).
 
+    A tensor of two or more dimensions stands for the table of its slices along the first.
+
     Examples:
         >>> import torch
         >>> from compat import nn
@@ -338,6 +340,8 @@ class ParallelTable(_Halved):
         return self.set_output_view(self._outputs(input))
 
     def _parts(self, input: Any) -> Sequence[Any]:
+        if isinstance(input, Tensor) and input.dim() > 1:
+            input = input.unbind()
         if not isinstance(input, (list, tuple)) or len(input) < len(self.modules):
             raise ValueError(
                 f"input is {given(input, counted=True)}; a table of {len(self.modules)} is accepted"

@@ -99,7 +99,6 @@ def test_four_colors_of_print_are_the_numbers_of_the_file(tmp_path: Path) -> Non
     [
         (lambda d: image.load(d / "none.png"), FileNotFoundError, "none.png"),
         (lambda d: image.load(d / "text.png"), ValueError, "JPEG or PNG or PPM is accepted"),
-        (lambda d: image.load(d / "x.png", 2), ValueError, "depth is 2; 1 or 3 is accepted"),
         (lambda d: image.load(d / "x.png", 3, "half"), ValueError, "tensortype is 'half'"),
         (lambda d: image.loadJPG(d / "x.png"), ValueError, "JPEG is accepted"),
         (lambda d: image.save(d / "x.gif", picture(2, 2)), ValueError, "ends in .jpg, .jpeg"),
@@ -129,3 +128,8 @@ def test_without_pillow_files_name_the_extra(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_suffixes() -> None:
     assert image.is_supported("JPEG") and not image.is_supported("gif")
+
+
+def test_another_depth_than_1_and_3_changes_nothing(tmp_path: Path) -> None:
+    image.save(tmp_path / "x.png", picture(2, 2))
+    assert image.load(tmp_path / "x.png", 4).equal(image.load(tmp_path / "x.png"))

@@ -55,6 +55,7 @@ function Timer.read() end
 
 require 'nn.errors'
 require 'nn.converters'
+require 'nn.inner'
 require 'nn.THNN'
 require 'nn.hessian'
 

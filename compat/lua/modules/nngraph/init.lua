@@ -30,6 +30,7 @@ local split = Node.split
 t7.adapt('nngraph.Node', {
    __unm__ = function(node) return nn.Identity()(node) end,
    __sub__ = after,
+   __tostring__ = torch.typename,
    label = function(node)
       local module, description = node.data.module, node.data.annotations.description
       return (description and 'desc = ' .. description .. '\\n' or '') ..

@@ -7,7 +7,7 @@ local function check(text) return utils.assert_arg(1, text, 'string', nil, nil, 
 
 local function all(class) return function(text) return check(text):find('^' .. class .. '+$') == 1 end end
 stringx.isalpha, stringx.isdigit, stringx.isalnum = all('%a'), all('%d'), all('%w')
-stringx.isspace, stringx.islower, stringx.isupper = all('%s'), all('%l'), all('%u')
+stringx.isspace, stringx.islower, stringx.isupper = all('%s'), all('[%l%s]'), all('[%u%s]')
 
 local function any(test)
    return function(text, what)
@@ -53,6 +53,7 @@ end
 function stringx.lfind(text, what, first, last)
    local found, finish = check(text):find(what, first, true)
    if found and (not last or finish <= last) then return found end
+   return nil
 end
 function stringx.rfind(text, what, first, last)
    local from, found = first or 1, nil

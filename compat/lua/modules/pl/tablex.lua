@@ -3,7 +3,11 @@ local utils = require 'pl.utils'
 local callable = utils.function_arg
 local tablex = {}
 
-local function like(t, result) return setmetatable(result, getmetatable(t)) end
+-- Gives a result the class of `t`, else that of Penlight's name, if there is one.
+local function like(t, result, class)
+   return setmetatable(result, getmetatable(t) or class and require('pl.' .. class))
+end
+local function of_class(class, result) return setmetatable(result, require('pl.' .. class)) end
 
 function tablex.update(a, b)
    for key, value in pairs(b) do a[key] = value end
@@ -58,10 +62,12 @@ end
 function tablex.find(t, value, from)
    from = from or 1
    for i = from < 0 and #t + from + 1 or from, #t do if t[i] == value then return i end end
+   return nil
 end
 function tablex.rfind(t, value, from)
    from = from or #t
    for i = from < 0 and #t + from + 1 or from, 1, -1 do if t[i] == value then return i end end
+   return nil
 end
 function tablex.search(t, value, excluded)
    local function walk(t, path, seen)
@@ -84,6 +90,7 @@ function tablex.find_if(t, test, argument)
       local found = test(value, argument)
       if found then return key, found end
    end
+   return nil
 end
 
 function tablex.map(f, t, ...)
@@ -99,12 +106,12 @@ function tablex.imap(f, t, ...)
       local value = f(t[i], ...)
       result[i] = value == nil and false or value
    end
-   return like(t, result)
+   return like(t, result, 'List')
 end
 function tablex.map_named_method(name, t, ...)
    local result = {}
    for i = 1, #t do result[i] = t[i][name](t[i], ...) end
-   return like(t, result)
+   return like(t, result, 'List')
 end
 function tablex.transform(f, t, ...)
    f = callable(1, f)
@@ -113,7 +120,7 @@ end
 function tablex.range(first, last, step)
    local result = {}
    for i = first, last, step or (first > last and -1 or 1) do result[#result + 1] = i end
-   return result
+   return of_class('List', result)
 end
 function tablex.map2(f, a, b, ...)
    f = callable(1, f)
@@ -125,7 +132,7 @@ function tablex.imap2(f, a, b, ...)
    f = callable(1, f)
    local result = {}
    for i = 1, math.min(#a, #b) do result[i] = f(a[i], b[i], ...) end
-   return result
+   return like(a, result, 'List')
 end
 function tablex.mapn(f, ...)
    f = callable(1, f)
@@ -168,43 +175,42 @@ function tablex.filter(t, test, argument)
    test = callable(2, test)
    local result = {}
    for i = 1, #t do if test(t[i], argument) then result[#result + 1] = t[i] end end
-   return like(t, result)
+   return like(t, result, 'List')
 end
 function tablex.zip(...)
    return tablex.mapn(function(...) return {...} end, ...)
 end
 
-local function list(items) return setmetatable(items, require 'pl.List') end
 function tablex.keys(t)
    local result = {}
    for key in pairs(t) do result[#result + 1] = key end
-   return list(result)
+   return of_class('List', result)
 end
 function tablex.values(t)
    local result = {}
    for _, value in pairs(t) do result[#result + 1] = value end
-   return list(result)
+   return of_class('List', result)
 end
 function tablex.index_by(t, indices)
    local result = {}
    for _, index in ipairs(indices) do result[#result + 1] = t[index] end
-   return like(t, result)
+   return like(t, result, 'List')
 end
 function tablex.index_map(t)
    local result = {}
    for i = 1, #t do result[t[i]] = i end
-   return result
+   return of_class('Map', result)
 end
 function tablex.makeset(t)
    local result = {}
    for i = 1, #t do result[t[i]] = true end
-   return result
+   return of_class('Set', result)
 end
 function tablex.merge(a, b, union)
    local result = {}
    for key, value in pairs(a) do if union or b[key] ~= nil then result[key] = value end end
    if union then for key, value in pairs(b) do result[key] = value end end
-   return like(a, result)
+   return like(a, result, 'Map')
 end
 function tablex.union(a, b) return tablex.merge(a, b, true) end
 function tablex.intersection(a, b) return tablex.merge(a, b, false) end
@@ -212,12 +218,12 @@ function tablex.difference(a, b, symmetric)
    local result = {}
    for key, value in pairs(a) do if b[key] == nil then result[key] = value end end
    if symmetric then for key, value in pairs(b) do if a[key] == nil then result[key] = value end end end
-   return like(a, result)
+   return like(a, result, 'Map')
 end
 function tablex.count_map(t)
    local counts = {}
    for i = 1, #t do counts[t[i]] = (counts[t[i]] or 0) + 1 end
-   return counts
+   return of_class('Map', counts)
 end
 
 local function place(t, i, default)
@@ -227,7 +233,7 @@ end
 function tablex.sub(t, first, last)
    local result = {}
    for i = place(t, first, 1), math.min(place(t, last, -1), #t) do result[#result + 1] = t[i] end
-   return like(t, result)
+   return like(t, result, 'List')
 end
 function tablex.set(t, value, first, last)
    for i = first or 1, last or #t do t[i] = value end

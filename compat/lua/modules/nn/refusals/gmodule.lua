@@ -14,6 +14,10 @@ local function reached(outputs)
    return order, seen
 end
 
+local function unused_parts(unused, parts, label)
+   error(('%s of split(%s) outputs from the node declared at %s are unused'):format(unused, parts, label))
+end
+
 local function __init(_, inputs, outputs)
    local is_output = {}
    for i = 1, table.maxn(outputs) do
@@ -30,13 +34,20 @@ local function __init(_, inputs, outputs)
    end
    assert(#outputs > 0, 'expecting only one start')
    local order, seen = reached(outputs)
+   local unused = 0
+   for i = 1, #inputs do if not seen[inputs[i]] then unused = unused + 1 end end
+   local strangers = {}
    for _, node in ipairs(order) do
-      local module = node.data.module
-      if #node.children == 0 and not is_input[node] then
-         error('Expected nnop.Parameters node, ' .. (module and 'found : ' .. torch.typename(module) or
-               'module not found in node'))
-      end
+      if #node.children == 0 and not is_input[node] then strangers[#strangers + 1] = node end
    end
+   assert(#strangers ~= 1 or unused < #inputs, 'expecting the forward innode')
+   if #strangers > 0 then
+      local module = strangers[1].data.module
+      error('Expected nnop.Parameters node, ' .. (module and 'found : ' .. torch.typename(module) or
+            'module not found in node'))
+   end
+   -- Torch7 splits the input for the nodes.
+   if unused > 0 then unused_parts(unused, #inputs, '[[C]]:-1_ split at [nngraph/gmodule.lua]:96-mnode') end
    for _, node in ipairs(order) do
       local unused, dangling = 0, nil
       for _, consumer in ipairs(node.consumers) do
@@ -44,8 +55,7 @@ local function __init(_, inputs, outputs)
       end
       local parts = node.data.nSplitOutputs
       if parts and unused > 0 then
-         error(('%s of split(%s) outputs from the node declared at %s are unused'):format(
-            unused, parts, node.data.annotations._debugLabel))
+         unused_parts(unused, parts, node.data.annotations._debugLabel)
       elseif dangling then
          error(('node declared on %s does not connect to gmodule output'):format(dangling.data.annotations._debugLabel))
       end
