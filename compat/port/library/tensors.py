@@ -19,6 +19,7 @@ cmul t               {0.}.mul_({1}) -> =
 cdiv t               {0.}.div_({1}) -> =
 pow n                {0.}.pow_({1}) -> =
 cpow t               {0.}.pow_({1}) -> =
+fmod n               {0.}.fmod_({1}) -> =
 addcmul tt           {0.}.addcmul_({1}, {2}) -> =
 addcmul ntt          {0.}.addcmul_({2}, {3}, value={1}) -> =
 addcdiv tt           {0.}.addcdiv_({1}, {2}) -> =
@@ -170,6 +171,7 @@ addcdiv ttt          torch.addcdiv({1}, {2}, {3}) -> t1
 addcdiv tntt         torch.addcdiv({1}, {3}, {4}, value={2}) -> t1
 addmm ttt            torch.addmm({1}, {2}, {3}) -> t1
 addmm ntntt          torch.addmm({2}, {4}, {5}, beta={1}, alpha={3}) -> t1
+fmod tn              torch.fmod({1}, {2}) -> t1
 cmax t(n|t)          {1.}.clamp(min={2}) -> t1
 cmin t(n|t)          {1.}.clamp(max={2}) -> t1
 clamp tnn            {1.}.clamp({2}, {3}) -> t1
@@ -297,6 +299,7 @@ FLOATING_ONLY = {
     *("mul", "div", "cdiv", "add", "csub", "pow", "cpow", "mean", "std", "var", "norm", "addcmul"),
     *("addcdiv", "sqrt", "exp", "log", "tanh", "sigmoid", "cumsum", "cumprod", "abs", "fill"),
     *("ceil", "floor", "neg", "cinv", "uniform", "normal", "sum", "prod", "clamp", "cmax", "cmin"),
+    "fmod",
 }
 
 
