@@ -102,8 +102,9 @@ def _results(known: Inference, node: s.Call) -> list[Type]:
         given_to = arguments_of.given_to(known, node, callee.signature, all_given)
         made = known.call(callee.signature, given_to, names)
         if callee.signature is not None and callee.signature.root().makes_tensors:
-            rule = given.method_rule(".new", arguments)
-            return made if rule is None else given.rule_types(rule, made[:1], arguments)
+            sizes = arguments_of.with_sizes(known, node, arguments)
+            rule = given.method_rule(".new", sizes)
+            return made if rule is None else given.rule_types(rule, made[:1], sizes)
         return made
     if _is_of_lua(owner):
         return [of_lua(FROM_LUA)]

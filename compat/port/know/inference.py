@@ -158,6 +158,7 @@ class Inference:
         self.declared: dict[str, set[str]] = {}  # the options that each file declares
         self.may_be_given: set[str] = set()  # files that declare some where there are none
         self.seen_tables: dict[s.Node, Table] = {}
+        self.raised = Type()  # the tables that the program gives ``error``
         self.own_fields = Table()  # what the program puts into objects of compat's
         self.tested_tables: dict[Variable, Table] = {}
         self.is_settled = False

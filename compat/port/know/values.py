@@ -384,7 +384,9 @@ def _arithmetic(known: Inference, operator: str, left: Type, right: Type) -> Typ
         zeros = {"+": both, "-": are_ints or left.zero, "*": either, "/": left.zero}
         made.zero = zeros.get(operator, False)
         return made
-    if not left.atoms or not right.atoms or left.has_meta or right.has_meta:
+    if not left.atoms - {Kind.NIL} or not right.atoms - {Kind.NIL}:
+        return Type()  # Lua fails for nil
+    if left.has_meta or right.has_meta:
         return Type()
     made = Type(Kind.NUMBER)
     if any(map(_is_surely_tensor, (left, right))):

@@ -1035,3 +1035,34 @@ local List = require 'pl.List'
 local l = List{3, 1, 2}
 l:append(10); l:sort()
 print(l, #l, l:map(function(x) return x * x end))
+
+-- # functions of a list that take different numbers of what a list holds
+local jobs = {
+  {f = function() return 'none' end},
+  {f = function(a) return a end},
+  {f = function(a, b) return tostring(a) .. tostring(b) end},
+}
+local function all(...)
+  local given = {...}
+  given[#given + 1] = 'z'
+  for i, job in ipairs(jobs) do print(i, job.f(unpack(given)), job.f(...)) end
+end
+all(1)
+all(1, 2, 3)
+
+-- # as many sizes as a list has, given to a tensor's new
+local x = torch.range(1, 12):view(2, 2, 3)
+local function like(t, n) return t.new(n, unpack(t[1]:size():totable())) end
+local y = like(x, 3):fill(1)
+y[1]:copy(x[2])
+print(y:dim(), y:sum())
+
+-- # tables that are errors
+local function level(n)
+  if n == 0 then error({code = 7, trace = {}}, 0) end
+  local ok, e = pcall(level, n - 1)
+  e.trace[#e.trace + 1] = n
+  error(e, 0)
+end
+local ok, e = pcall(level, 3)
+print(ok, e.code, table.concat(e.trace, '<'))

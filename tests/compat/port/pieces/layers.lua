@@ -1669,3 +1669,18 @@ require 'nn'
 local net = nn.Sequential():add(nn.Linear(2, 3))
 rawset(net:get(1), 'noBias', false)
 if net:get(1).noBias then print('there') else print('gone') end
+
+-- # a number of what a variable is that begins as nil
+require 'nn'
+local net = nn.Sequential():add(nn.ParallelTable():add(nn.Identity()):add(nn.Identity()))
+local function pick(n, temp)
+  local prev
+  for i = 1, n do
+    local o = net:forward{torch.ones(2), torch.ones(2):mul(i)}
+    prev = o[2]
+  end
+  if temp == 0 then return prev:max(1)[1] end
+  local p = torch.exp(prev / temp):squeeze()
+  return p:div(p:sum())[1]
+end
+print(pick(2, 0), pick(1, 2))
