@@ -194,6 +194,8 @@ def _results(known: Inference, node: s.Call) -> list[Type]:
         count = len(node.arguments) + 1 - is_any
         _note_shorter(known, node.method, count, known.classes_of(owner))
         return joined(known, [known.call(own, [whose, *all_given]) for whose, own in methods])
+    if node.method == "size" and not arguments and "size" not in known.clues.own_methods:
+        return [Type(Kind.SIZES, Kind.INT)]  # of a tensor, or of a storage
     if owner.shape is not None:
         kind = known.entry(owner, owner.shape, s.Constant(node.method))
         if known.is_layer(owner) and not kind.atoms:  # a method of nn.Module's
@@ -207,8 +209,6 @@ def _results(known: Inference, node: s.Call) -> list[Type]:
             known.changed |= node.method not in known.given_owner
             known.given_owner.add(node.method)  # who is self has another name there
         return known.call(kind.signature, [owner, *all_given])
-    if node.method == "size" and not arguments and "size" not in known.clues.own_methods:
-        return [Type(Kind.SIZES, Kind.INT)]  # of a tensor, or of a storage
     return _call_by_name(known, node, [Type(), *arguments])
 
 

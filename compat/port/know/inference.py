@@ -228,6 +228,15 @@ class Inference:
             self.file = file
             yield from nodes
 
+    @functools.cached_property
+    def makers(self) -> dict[str, s.Table]:
+        """The constructors of tables, by their places as a run tells them."""
+        tables = (node for node in self.nodes() if isinstance(node, s.Table) and node.end)
+        file = self.file
+        found = {f"{self.file.path} {node.start}": node for node in tables}
+        self.file = file
+        return found
+
     def _guess(self) -> None:
         for _ in range(_GUESSES):
             if not guesses.guess(self):

@@ -70,7 +70,7 @@ def _traced(known: Inference, node: s.Node, own: Type, facts: list[str]) -> Type
     if may_miss:  # the source knows that it may be missing
         own = own.joined(Type(Kind.NIL))
     if Kind.TABLE in own.atoms and own.table is None and not own.atoms & {Kind.OBJECT, Kind.CLASS}:
-        own.table = known.seen_table(node, facts)
+        own.table = known.seen_table(node, facts, own.buffer)
         own.table.root().items.buffer |= own.buffer
         own.table.root().uses |= loaded
     return own
