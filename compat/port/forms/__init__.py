@@ -8,6 +8,7 @@ from compat.port.forms.checked_functions import use_called
 from compat.port.forms.evaluated_texts import evaluate_texts
 from compat.port.forms.filled_tables import fill_tables
 from compat.port.forms.getters import name_getters
+from compat.port.forms.global_settings import set_globals
 from compat.port.forms.later_functions import leave_out_functions
 from compat.port.forms.loops import use_pairs
 from compat.port.forms.metatables import use_own_metatables
@@ -39,6 +40,7 @@ def write_in_fewer_forms(
         name_getters(block)
         require_values(block)
         renew(block)
+    set_globals(blocks)
     use_called(blocks)
     fill_tables(blocks)
     use_own_metatables(blocks)
