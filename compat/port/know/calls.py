@@ -10,6 +10,7 @@ from compat.port.know import library_calls, optional_results
 from compat.port.know.evidence import PASSES
 from compat.port.know.files import Class
 from compat.port.know.form.shapes import chain_root, is_open, is_self
+from compat.port.know.names import is_chosen_optimizer
 from compat.port.know.passed_functions import give_on
 from compat.port.know.scopes import RUN
 from compat.port.know.structures import Signature, list_of
@@ -67,6 +68,8 @@ def _results(known: Inference, node: s.Call) -> list[Type]:
     if node.method is None or owner is None:
         path = known.dotted(node.function) or known.of_tensors(node.function)
         path = path or known.class_of_nn(node.function)
+        if path is None and is_chosen_optimizer(known, node.function):
+            path = "optim.?"
         if path is not None:
             klass = known.class_named(path)
             if klass is not None:

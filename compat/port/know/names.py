@@ -144,6 +144,14 @@ def class_of_nn(known: Inference, node: s.Node) -> str | None:
     return "nn.?" if name is None else f"nn.{name}"
 
 
+def is_chosen_optimizer(known: Inference, node: s.Node) -> bool:
+    """Return whether it is ``optim[name]`` of a computed name."""
+    if not isinstance(node, s.Index) or s.constant(node.key) is not None:
+        return False
+    kind = known.type(node.object)
+    return kind.only(Kind.PACKAGE) and kind.classes == {"optim"}
+
+
 def find_either(known: Inference, file: File) -> None:
     """Find variables that hold a table or what is in it: ``x.net or x``, ``x = x.net``."""
     for node in s.walk(file.block):
