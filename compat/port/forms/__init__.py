@@ -14,6 +14,7 @@ from compat.port.forms.loops import use_pairs
 from compat.port.forms.metatables import use_own_metatables
 from compat.port.forms.renewed import renew
 from compat.port.forms.required_values import require_values
+from compat.port.forms.rethrown import call_methods
 from compat.port.forms.run_files import run_files
 from compat.port.forms.settings import use_settings
 from compat.port.forms.singletons import find_singletons
@@ -41,6 +42,7 @@ def write_in_fewer_forms(
         require_values(block)
         renew(block)
     set_globals(blocks)
+    call_methods(blocks)
     use_called(blocks)
     fill_tables(blocks)
     use_own_metatables(blocks)

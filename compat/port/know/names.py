@@ -109,8 +109,8 @@ def dotted(known: Inference, node: s.Node) -> str | None:
         if path is None and isinstance(owner := node.object, s.Name) and owner.variable.is_global:
             own = f"{owner.id}.{node.key.value}"  # torch.class puts it into the table
             return own if own in known.classes else None
-        if path in known.classes:
-            return None  # a field of a class of the script's
+        if path in known.classes or (path is not None and own_tables(known, path)):
+            return None  # a field of a class of the script's, or of a table
         if path == "pl" and (part := node.key.value) in PACKAGES - {"class"}:
             return str(part)
         if path is not None and known.names_package(path) and is_name(node.key.value):
@@ -127,6 +127,11 @@ def dotted(known: Inference, node: s.Node) -> str | None:
         if isinstance(name, str) and "." in name and known.names_package(name):
             return name  # a class of a package is its metatable
     return None
+
+
+def own_tables(known: Inference, path: str) -> list[s.Node]:
+    """Return the tables that the program puts into packages under a name: ``nn.helpers = {}``."""
+    return [put for put in known.replaced.get(path, ()) if isinstance(put, s.Table)]
 
 
 def class_of_nn(known: Inference, node: s.Node) -> str | None:
