@@ -45,10 +45,10 @@ def note_spread(known: Inference, node: s.Call, owner: Type | None) -> None:
     others = known.all_results(last)[1:] if isinstance(last, s.Call) else []
     called = known.called(node, owner)
     if len({len(f.parameters) for one in called for f in one.nodes}) > 1:
-        is_any = known.count(last) is None and not rest(known, last)
+        is_any = isinstance(last, s.Call) and known.count(last) is None
         for signature in called if is_any else ():
-            known.changed |= not signature.is_hook
-            signature.is_hook = True  # a list is given to functions that take different numbers
+            known.changed |= not signature.gets_more
+            signature.gets_more = True  # a list is given to functions that take different numbers
     for signature in called:
         takes = max((len(f.parameters) for f in signature.nodes), default=0)
         first = len(node.arguments) + (node.method is not None)

@@ -8,7 +8,7 @@ from compat.port.know.form.shapes import is_name, last_word, length_of, sources
 from compat.port.know.scopes import Variable
 from compat.port.read import syntax as s
 
-_OF_ANYTHING = {"print", "tostring", "type"}
+_OF_ANYTHING = {"print", "tostring", "tonumber", "type"}
 _DRAWN = {"math.random", "torch.random"}
 
 

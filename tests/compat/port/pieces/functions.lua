@@ -1066,3 +1066,14 @@ local function level(n)
 end
 local ok, e = pcall(level, 3)
 print(ok, e.code, table.concat(e.trace, '<'))
+
+-- # what is written, and written behind it
+io.write('a '):write('b\n')
+local out = io.write('x')
+out:write('y\n')
+local path = os.tmpname()
+local f = io.open(path, 'w')
+f:write('one\n'):write('two\n')
+print(f:seek('cur') + 1, f:close())
+for line in io.lines(path) do io.write(line, ' ') end
+print(os.remove(path))

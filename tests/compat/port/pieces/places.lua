@@ -285,3 +285,12 @@ f = io.open(path)
 print((f:write('x')))
 f:close()
 os.remove(path)
+
+-- # a cell that a line lacks is no number
+local head = {'id', 'score', 'more'}
+for _, line in ipairs{'1,2.5', '2', '3,4,x'} do
+  local cells, row = {}, {}
+  for c in line:gmatch('[^,]+') do cells[#cells + 1] = c end
+  for i, name in ipairs(head) do row[name] = tonumber(cells[i]) end
+  print(row.id, row.score, row.more)
+end
