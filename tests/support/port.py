@@ -98,8 +98,10 @@ class SideBySide:
                 for i = 1, select('#', ...) do words[i] = tostring((select(i, ...))) end
                 out[#out + 1] = concat(words, '\\t') .. '\\n'
               end
+              local stdout = {write = function(self, ...) io.write(...) return self end}
               io.write = function(...)
                 for i = 1, select('#', ...) do out[#out + 1] = tostring((select(i, ...))) end
+                return stdout
               end
               local f, problem = load(text, '=piece')
               local ok = f ~= nil

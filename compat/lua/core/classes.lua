@@ -245,6 +245,7 @@ local function newmetatable(name, parent, constructor, destructor, factory, modu
       mt.__index, mt.__newindex = mt_index, mt_newindex
       mt.__typename, mt.__metatable, mt.__version = name, mt, 1
       for event, f in pairs(operators) do mt[event] = f end
+      mt.__eq = function(a, b) return operators.__eq(a, b) end  -- objects of other classes differ
    end
    if parent then
       if debug.getmetatable(mt) then

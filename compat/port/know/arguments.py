@@ -42,16 +42,22 @@ def note_spread(known: Inference, node: s.Call, owner: Type | None) -> None:
     last = node.arguments[-1] if node.arguments else None
     if last is None or not is_open(last):
         return
-    rest = known.all_results(last)[1:] if isinstance(last, s.Call) else []
-    for signature in known.called(node, owner):
+    others = known.all_results(last)[1:] if isinstance(last, s.Call) else []
+    called = known.called(node, owner)
+    if len({len(f.parameters) for one in called for f in one.nodes}) > 1:
+        is_any = isinstance(last, s.Call) and known.count(last) is None
+        for signature in called if is_any else ():
+            known.changed |= not signature.gets_more
+            signature.gets_more = True  # a list is given to functions that take different numbers
+    for signature in called:
         takes = max((len(f.parameters) for f in signature.nodes), default=0)
         first = len(node.arguments) + (node.method is not None)
         if any(f.is_vararg for f in signature.nodes):
-            takes = first + len(rest)
+            takes = first + len(others)
             is_any = known.is_told and known.count(last) is None
             known.changed |= is_any and not signature.gets_any
             signature.gets_any |= is_any
-        for i, kind in zip(range(first, takes), rest, strict=False):
+        for i, kind in zip(range(first, takes), others, strict=False):
             known.join(signature.parameter(i), kind)
 
 

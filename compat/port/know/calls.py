@@ -10,6 +10,7 @@ from compat.port.know import library_calls, optional_results
 from compat.port.know.evidence import PASSES
 from compat.port.know.files import Class
 from compat.port.know.form.shapes import chain_root, is_open, is_self
+from compat.port.know.names import is_chosen_optimizer
 from compat.port.know.passed_functions import give_on
 from compat.port.know.scopes import RUN
 from compat.port.know.structures import Signature, list_of
@@ -67,6 +68,8 @@ def _results(known: Inference, node: s.Call) -> list[Type]:
     if node.method is None or owner is None:
         path = known.dotted(node.function) or known.of_tensors(node.function)
         path = path or known.class_of_nn(node.function)
+        if path is None and is_chosen_optimizer(known, node.function):
+            path = "optim.?"
         if path is not None:
             klass = known.class_named(path)
             if klass is not None:
@@ -102,8 +105,9 @@ def _results(known: Inference, node: s.Call) -> list[Type]:
         given_to = arguments_of.given_to(known, node, callee.signature, all_given)
         made = known.call(callee.signature, given_to, names)
         if callee.signature is not None and callee.signature.root().makes_tensors:
-            rule = given.method_rule(".new", arguments)
-            return made if rule is None else given.rule_types(rule, made[:1], arguments)
+            sizes = arguments_of.with_sizes(known, node, arguments)
+            rule = given.method_rule(".new", sizes)
+            return made if rule is None else given.rule_types(rule, made[:1], sizes)
         return made
     if _is_of_lua(owner):
         return [of_lua(FROM_LUA)]
@@ -193,6 +197,8 @@ def _results(known: Inference, node: s.Call) -> list[Type]:
         count = len(node.arguments) + 1 - is_any
         _note_shorter(known, node.method, count, known.classes_of(owner))
         return joined(known, [known.call(own, [whose, *all_given]) for whose, own in methods])
+    if node.method == "size" and not arguments and "size" not in known.clues.own_methods:
+        return [Type(Kind.SIZES, Kind.INT)]  # of a tensor, or of a storage
     if owner.shape is not None:
         kind = known.entry(owner, owner.shape, s.Constant(node.method))
         if known.is_layer(owner) and not kind.atoms:  # a method of nn.Module's
@@ -206,8 +212,6 @@ def _results(known: Inference, node: s.Call) -> list[Type]:
             known.changed |= node.method not in known.given_owner
             known.given_owner.add(node.method)  # who is self has another name there
         return known.call(kind.signature, [owner, *all_given])
-    if node.method == "size" and not arguments and "size" not in known.clues.own_methods:
-        return [Type(Kind.SIZES, Kind.INT)]  # of a tensor, or of a storage
     return _call_by_name(known, node, [Type(), *arguments])
 
 

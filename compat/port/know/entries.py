@@ -9,6 +9,7 @@ from compat import nn
 from compat.port.know import keys
 from compat.port.know.files import GETTER, Class
 from compat.port.know.form.shapes import counts_up, is_open
+from compat.port.know.names import own_tables
 from compat.port.know.registry import expression
 from compat.port.know.structures import Signature, Table, list_of
 from compat.port.know.types import FROM_LUA, NUMBERS, OF_LUA, Kind, Type, tensor
@@ -270,6 +271,8 @@ def _index(known: Inference, node: s.Index) -> Type:
     if path is not None and known.names_package(path):
         if path in known.classes:
             return known.class_type(known.classes[path])
+        if tables := own_tables(known, path):
+            return known.type(tables[0])
         return known.original(path, node) or function_results.constant(path)
     if (path := known.class_of_nn(node)) is not None and path != "nn.?":
         return function_results.constant(path)

@@ -62,7 +62,7 @@ def _seen(known: Inference, _things: Things) -> bool:
             continue  # it is known, maybe as any entry of its table
         kind = known.believed(Type(), facts)
         if Kind.TABLE in kind.atoms:
-            kind.table = table = known.seen_table(node, facts).root()
+            kind.table = table = known.seen_table(node, facts, own.buffer).root()
             forms.setdefault(own, set()).update({table.is_list} if table.keys else ())
         if len(forms.get(own, ())) < 2:  # args[1] and args[2] may be a list and a dict
             unknown.setdefault(own, Type()).join(kind)

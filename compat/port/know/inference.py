@@ -159,6 +159,7 @@ class Inference:
         self.declared: dict[str, set[str]] = {}  # the options that each file declares
         self.may_be_given: set[str] = set()  # files that declare some where there are none
         self.seen_tables: dict[s.Node, Table] = {}
+        self.raised = Type()  # the tables that the program gives ``error``
         self.own_fields = Table()  # what the program puts into objects of compat's
         self.tested_tables: dict[Variable, Table] = {}
         self.is_settled = False
@@ -227,6 +228,15 @@ class Inference:
         for file, nodes in zip(self.files, self._trees, strict=True):
             self.file = file
             yield from nodes
+
+    @functools.cached_property
+    def makers(self) -> dict[str, s.Table]:
+        """The constructors of tables, by their places as a run tells them."""
+        tables = (node for node in self.nodes() if isinstance(node, s.Table) and node.end)
+        file = self.file
+        found = {f"{self.file.path} {node.start}": node for node in tables}
+        self.file = file
+        return found
 
     def _guess(self) -> None:
         for _ in range(_GUESSES):

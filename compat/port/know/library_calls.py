@@ -107,6 +107,13 @@ def options(known: Inference) -> Table:
     return known.command_line
 
 
+def _raised(known: Inference) -> Type:
+    """Return what ``pcall`` gives second where it fails: a table of the program's, or a text."""
+    made = known.raised.joined(Type())
+    made.open = bool(made.atoms)
+    return made
+
+
 def option(known: Inference, node: s.Call) -> None:
     """Note an option that ``cmd:option`` declares, or an argument of ``cmd:argument``."""
     name, default = node.arguments[:2]
@@ -208,6 +215,8 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
         if isinstance(node.arguments[0], s.Name):
             known.join(known.of(node.arguments[0].variable), Type(Kind.MODULE))
         return [Type(Kind.MODULE)]
+    if path == "error" and arguments and arguments[0].atoms & {Kind.TABLE, Kind.OBJECT}:
+        known.join(known.raised, arguments[0])
     key = s.constant(node.arguments[1]) if path == "rawset" and len(arguments) == 3 else None
     if isinstance(key, str) and arguments[0].shape is not None:
         known.join(arguments[0].shape.name(key), arguments[2])
@@ -262,11 +271,11 @@ def results(known: Inference, path: str, node: s.Call, arguments: list[Type]) ->
             loads = s.Call(node.arguments[0], node.arguments[1:], None)
             return [Type(Kind.BOOLEAN), _required(known, loads)]
         if arguments[0].signature is None:
-            return [Type(Kind.BOOLEAN), Type()]
+            return [Type(Kind.BOOLEAN), _raised(known)]
         rest = arguments[1:] if path == "pcall" else []
         arguments[0].signature.is_tried = True
         tried = known.call(arguments[0].signature, rest)
-        result = Type()  # or the error
+        result = _raised(known)
         if tried and Kind.TABLE in tried[0].atoms and tried[0].klass is None:
             result.open = True
             result.join(tried[0])

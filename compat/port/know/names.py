@@ -109,8 +109,8 @@ def dotted(known: Inference, node: s.Node) -> str | None:
         if path is None and isinstance(owner := node.object, s.Name) and owner.variable.is_global:
             own = f"{owner.id}.{node.key.value}"  # torch.class puts it into the table
             return own if own in known.classes else None
-        if path in known.classes:
-            return None  # a field of a class of the script's
+        if path in known.classes or (path is not None and own_tables(known, path)):
+            return None  # a field of a class of the script's, or of a table
         if path == "pl" and (part := node.key.value) in PACKAGES - {"class"}:
             return str(part)
         if path is not None and known.names_package(path) and is_name(node.key.value):
@@ -129,6 +129,11 @@ def dotted(known: Inference, node: s.Node) -> str | None:
     return None
 
 
+def own_tables(known: Inference, path: str) -> list[s.Node]:
+    """Return the tables that the program puts into packages under a name: ``nn.helpers = {}``."""
+    return [put for put in known.replaced.get(path, ()) if isinstance(put, s.Table)]
+
+
 def class_of_nn(known: Inference, node: s.Node) -> str | None:
     """``nn.Linear`` for ``backend.Linear`` where ``backend`` is ``nn`` or ``cudnn``; ``nn.?`` for
     ``nn[name]``.
@@ -142,6 +147,14 @@ def class_of_nn(known: Inference, node: s.Node) -> str | None:
     if not kind.only(Kind.PACKAGE, Kind.NIL) or not kind.classes <= {"nn", "cudnn"}:
         return None
     return "nn.?" if name is None else f"nn.{name}"
+
+
+def is_chosen_optimizer(known: Inference, node: s.Node) -> bool:
+    """Return whether it is ``optim[name]`` of a computed name."""
+    if not isinstance(node, s.Index) or s.constant(node.key) is not None:
+        return False
+    kind = known.type(node.object)
+    return kind.only(Kind.PACKAGE) and kind.classes == {"optim"}
 
 
 def find_either(known: Inference, file: File) -> None:

@@ -9,6 +9,7 @@ from compat.port.know.form.narrowing import Test
 from compat.port.know.form.narrowing import tested as test_of
 from compat.port.know.registry import TYPES
 from compat.port.know.structures import Table
+from compat.port.know.trace import MADE
 from compat.port.know.types import Kind, Type, tensor
 from compat.port.read import syntax as s
 from compat.t7.objects import registry
@@ -55,13 +56,17 @@ def is_whole(known: Inference, node: s.Node) -> bool:
     if isinstance(node, s.Binary) and node.operator in "+-*%":
         return known.is_whole(node.left) and known.is_whole(node.right)
     facts = known.facts.get((known.file.path, node.start, node.end))
-    is_float = isinstance(node, s.Binary) or Kind.FLOAT in TYPES[type(node)](known, node).atoms
+    own = TYPES[type(node)](known, node).atoms
+    is_float = isinstance(node, s.Binary) or Kind.FLOAT in own
+    is_float |= isinstance(node, s.Call) and Kind.NUMBER in own  # it may be an entry of a tensor
     is_float |= isinstance(node, s.Name) and node.variable.is_parameter
     return bool(facts) and set(facts or ()) <= {"int"} and not is_float
 
 
-def seen_table(known: Inference, node: s.Node, facts: list[str]) -> Table:
-    """Return what a run saw of tables that come from elsewhere."""
+def seen_table(known: Inference, node: s.Node, facts: list[str], is_given: bool) -> Table:
+    """Return what a run saw of tables that come from elsewhere: of those that the program has made
+    the code tells more. ``is_given``: by nets, which give lists for them.
+    """
     found = known.seen_tables.get(node)
     if found is None:
         found = known.seen_tables[node] = Table()
@@ -70,6 +75,13 @@ def seen_table(known: Inference, node: s.Node, facts: list[str]) -> Table:
             found.root().keys.add({"list": "list", "dict": "name"}.get(fact, "other"))
         if fact in ("mixed", "sparse") or facts == ["empty"]:
             found.root().uses.add("either")
+    made_at = known.facts.get((known.file.path + MADE, node.start, node.end), ())
+    for place in () if is_given else made_at:
+        made = known.makers.get(place)
+        if made is not None and made.shape is not None:
+            shape = made.shape.root()
+            if shape.klass is None and not shape.is_options:
+                found.unify(shape)
     return found
 
 

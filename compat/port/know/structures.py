@@ -215,6 +215,7 @@ class Signature(_Merging):
     is_tried: bool = False  # called by pcall, which gives on what it gives
     makes_tensors: bool = False  # ``x.new`` of a tensor
     is_job: bool = False  # called when a thread has done its work, in any order
+    gets_more: bool = False  # than it has names for, at times
     gets_nil: bool = False  # for ``...``, at times
     gets_any: bool = False  # for ``...``: any number of anything
     spreads: bool = False  # whether somebody takes all results, however many there are
@@ -234,7 +235,10 @@ class Signature(_Merging):
         a.nodes += b.nodes
         a.calls |= b.calls
         a.makes_tensors &= b.makes_tensors
-        for flag in ("escapes", "gets_any", "gets_nil", "is_hook", "is_job", "is_tried", "spreads"):
+        for flag in (
+            *("escapes", "gets_any", "gets_more", "gets_nil", "is_hook", "is_job", "is_tried"),
+            "spreads",
+        ):
             setattr(a, flag, getattr(a, flag) or getattr(b, flag))
         for i, kind in enumerate(b.parameters):
             a.parameter(i).join(kind)

@@ -25,12 +25,14 @@ _PER_FILE = 1_000_000
 _GRACE = 30  # seconds to start, and to end a loop without values
 
 Facts = dict[tuple[str, int, int], list[str]]  # what ``traced`` sees, and where
+_PASSES = {"forward", "backward", "updateOutput", "updateGradInput"}
+MADE = ": made"  # behind a path: where the tables were made that an expression was
 
 # How values are noted, in the script's runtime and in those of its threads: what is new at a place
 # is told, and at most 300 values are looked at.
 RECORDER = """
 local load_instrumented, deadline, stop, tell = ...
-local seen, last = {}, {}
+local seen, last, made = {}, {}, setmetatable({}, {__mode = 'k'})
 local type, next, pairs, select = type, next, pairs, select
 local getmetatable, rawlen, rawequal, loaded = getmetatable, rawlen, rawequal, package.loaded
 local floor, tostring, typename, isTensor = math.floor, tostring, torch.typename, torch.isTensor
@@ -94,8 +96,16 @@ local function note(id, v)
    if n > 0 then
       left[id] = n - 1
       if not is_package(v) then add('n', id, describe(v)) end
+      if type(v) == 'table' then add('t', id, made[v] or 'else') end
    end
 end
+function __port_t(id, t) made[t] = id return t end
+local function give(v, depth)
+   if type(v) ~= 'table' or getmetatable(v) or depth > 5 then return end
+   made[v] = nil
+   for _, inner in pairs(v) do give(inner, depth + 1) end
+end
+function __port_g(id, v) give(v, 1) return v end  -- to a net, which may give it back: as a list
 function __port_n(id, v) note(id, v) return v end
 function __port_m(id, ...)
    note(id, (...))
@@ -145,13 +155,14 @@ class _Marks:
     """A file's text with its expressions wrapped."""
 
     def __init__(self, file: File, first: int) -> None:
-        self.file, self.first = file, first
+        self.file, self.first, self.source = file, first, without_shell_line(file.source)
         self.sites: list[s.Node] = []
+        self.given: set[s.Node] = set()  # tables that stand where a net is given something
         self.inserts: list[tuple[int, int, int, bytes]] = []
         self._statements(file.block)
 
     def text(self) -> bytes:
-        source = without_shell_line(self.file.source)
+        source = self.source
         out, at = [], 0
         for place, _, _, text in sorted(self.inserts, key=lambda i: i[:3]):
             out += [source[at:place], text]
@@ -162,13 +173,13 @@ class _Marks:
         self.sites.append(node)
         return self.first + len(self.sites) - 1
 
-    def _wrap(self, node: s.Node, call: str) -> None:
+    def _wrap(self, node: s.Node, call: str, end: bytes = b")") -> None:
         if node.is_made or not node.end:
             return  # it stands nowhere
         width = node.end - node.start
         # Of those that begin at one place the widest comes first; ends come before beginnings.
         self.inserts.append((node.start, 1, -width, call.encode()))
-        self.inserts.append((node.end, 0, width, b")"))
+        self.inserts.append((node.end, 0, width, end))
 
     def _statements(self, block: s.Block) -> None:
         for statement in block.statements:
@@ -257,6 +268,10 @@ class _Marks:
         elif isinstance(node, s.Function):
             self._statements(node.body)
         elif isinstance(node, s.Table):
+            before = self.source[: node.start].rstrip(b" \t")
+            if not before.endswith(b"\n") or before.rstrip()[-1:] in b"{(,=":  # not ``f {…}``
+                how = "__port_g" if node in self.given else "__port_t"
+                self._wrap(node, f"({how}({self._id(node)},", b"))")
             for i, entry in enumerate(node.fields):
                 if entry.key is not None:
                     if not isinstance(entry.key, s.Constant):
@@ -285,6 +300,12 @@ class _Marks:
                     self._one(node.function.key)
         elif not isinstance(node.function, s.Name):
             self._inside(node.function)
+        if node.method in _PASSES:
+            for argument in node.arguments:
+                if isinstance(argument, s.Table):
+                    self.given.add(argument)
+                elif isinstance(argument, (s.Name, s.Index)):
+                    self._wrap(argument, f"__port_g({self._id(argument)},")
         self._list(node.arguments)
 
 
@@ -350,19 +371,28 @@ def traced(
 
 def _facts(marks: Sequence[_Marks], lines: Iterable[str]) -> Facts:
     facts: Facts = {}
+
+    def site(number: str) -> tuple[str, s.Node]:
+        mark = marks[int(number) // _PER_FILE]
+        return mark.file.path, mark.sites[int(number) % _PER_FILE]
+
     for line in lines:
         kind, number, words = line.split(" ", 2)
-        mark = marks[int(number) // _PER_FILE]
-        node = mark.sites[int(number) % _PER_FILE]
+        path, node = site(number)
+        found = set(words.split(";"))
+        if kind == "t":
+            made = (("", None) if word == "else" else site(word) for word in found)
+            told = sorted(f"{at} {where.start}" if where else at for at, where in made)
+            facts[path + MADE, node.start, node.end] = told
+            continue
         start, end = {
             "n": (node.start, node.end), "m": (-node.start, node.end),
             "k": (node.start, -node.end),
         }[kind]  # fmt: skip
-        found = set(words.split(";"))
         if "zero" in found:
-            facts[mark.file.path, -node.start, -node.end] = ["zero"]
+            facts[path, -node.start, -node.end] = ["zero"]
             found = found - {"zero"} | {"int"}
-        facts[mark.file.path, start, end] = sorted(found)
+        facts[path, start, end] = sorted(found)
     return facts
 
 

@@ -70,7 +70,7 @@ def _traced(known: Inference, node: s.Node, own: Type, facts: list[str]) -> Type
     if may_miss:  # the source knows that it may be missing
         own = own.joined(Type(Kind.NIL))
     if Kind.TABLE in own.atoms and own.table is None and not own.atoms & {Kind.OBJECT, Kind.CLASS}:
-        own.table = known.seen_table(node, facts)
+        own.table = known.seen_table(node, facts, own.buffer)
         own.table.root().items.buffer |= own.buffer
         own.table.root().uses |= loaded
     return own
@@ -387,7 +387,9 @@ def _arithmetic(known: Inference, operator: str, left: Type, right: Type) -> Typ
         zeros = {"+": both, "-": are_ints or left.zero, "*": either, "/": left.zero}
         made.zero = zeros.get(operator, False)
         return made
-    if not left.atoms or not right.atoms or left.has_meta or right.has_meta:
+    if not left.atoms - {Kind.NIL} or not right.atoms - {Kind.NIL}:
+        return Type()  # Lua fails for nil
+    if left.has_meta or right.has_meta:
         return Type()
     made = Type(Kind.NUMBER)
     if Kind.TENSOR in left.atoms | right.atoms:

@@ -126,8 +126,13 @@ def setmetatable(node: s.Call, draft: Draft) -> Code | None:
         if shape is not None and shape.klass not in (None, klass):  # made by a class above it
             return None
         made = draft.value(node.arguments[0])
-        is_loaded = _is_loaded(node.arguments[0], draft)
-        return code.call("lua.instance", made, class_name(klass, draft)) if is_loaded else made
+        given, name = node.arguments[1], class_name(klass, draft)
+        if _is_loaded(node.arguments[0], draft):
+            return code.call("lua.instance", made, name)
+        is_given = isinstance(given, s.Name) and given.variable.is_parameter
+        if is_given and made.text.startswith(f"{name}("):  # of the class that the function is given
+            return Code(f"{draft.value(given)}{made.text.removeprefix(name)}")
+        return made
     found = node.arguments[1] if len(node.arguments) > 1 else None
     if isinstance(found, s.Call) and draft.types.dotted(found.function) == "torch.getmetatable":
         return code.call("lua.instance", *map(draft.value, [node.arguments[0], *found.arguments]))

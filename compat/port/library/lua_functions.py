@@ -83,7 +83,7 @@ rawlen               lua.length({1}) -> i
 rawget|setmetatable  lua.{name}({1}, {2})
 rawset               lua.rawset({1}, {2}, {3})
 collectgarbage       0 -> x
-io.write             print({*}, sep="", end="") -> x
+io.write             print({*}, sep="", end="") -> file
 io.read              lua.stdin.read({*})#1 -> s|nil
 io.open              lua.open({*})#1 & lua.opened({*}) -> file|nil
 io.type              lua.file_type({1})

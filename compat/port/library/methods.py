@@ -32,7 +32,7 @@ def method(node: s.Call, draft: Draft) -> Code:
     name = node.method
     assert name is not None
     path = draft.types.dotted(node.function)
-    if path in ("io.stdout", "io.stderr") and name == "write":
+    if path in ("io.stdout", "io.stderr") and name == "write" and draft.asked is node:
         stream = ", file=sys.stderr" if path == "io.stderr" else ""
         parts = ", ".join(map(str, draft.arguments(node)))
         return Code(f'print({parts}, sep="", end=""{stream})')

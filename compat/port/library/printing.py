@@ -43,6 +43,7 @@ def write(node: s.Call, draft: Draft) -> Code | None:
     kinds = [draft.types.type(a) for a in node.arguments]
     if (
         b"io.output(" not in draft.file.source
+        and draft.asked is node
         and not draft.is_open(node.arguments)
         and node.arguments
         and all(k.is_number or k.is_string for k in kinds)

@@ -440,7 +440,8 @@ def file_method(node: s.Call) -> list[Type]:
         return [Type(kind, Kind.NIL) for kind in read_kinds(node.arguments)]
     if node.method == "lines":
         return [Type(Kind.FUNCTION)]
-    return [Type()]
+    found = {"write": Kind.FILE, "seek": Kind.INT, "close": Kind.BOOLEAN}.get(str(node.method))
+    return [Type() if found is None else Type(found)]
 
 
 def has_numbered(kind: Type, seen: set[Table]) -> bool:

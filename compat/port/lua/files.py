@@ -29,16 +29,22 @@ class File:
     def __str__(self) -> str:
         return f"file (0x{id(self):08x})"
 
-    def write(self, *args: Any) -> File:
+    def write(self, *args: Any) -> Any:
         """Write strings and numbers."""
-        self._bytes.write("".join(map(tostring, args)).encode("utf-8", "surrogateescape"))
+        try:
+            self._bytes.write("".join(map(tostring, args)).encode("utf-8", "surrogateescape"))
+        except io.UnsupportedOperation:  # it is not open for that
+            return None
         return self
 
     def read(self, *formats: Any) -> Any:
         """``*l`` a line, ``*L`` with its end, ``*a`` all, ``*n`` a number, a number that many
         characters.
         """
-        return results(map(self._one, formats or ("*l",)))
+        try:
+            return results(map(self._one, formats or ("*l",)))
+        except io.UnsupportedOperation:
+            return results([None] * max(len(formats), 1))
 
     def _one(self, what: Any) -> Any:
         if isinstance(what, (int, float)):

@@ -49,13 +49,10 @@ def equal(a: Any, b: Any) -> bool:
     own = metamethod(a, "__eq")
     if own is not None and own is metamethod(b, "__eq"):
         return truth(first(own(a, b)))
-    if (
-        "__eq__" in vars(type(a))
-        and type(a) is type(b)
-        and not isinstance(a, (list, dict, torch.Tensor))
-    ):
-        return bool(a == b)
-    return False
+    if type(a) is not type(b) or isinstance(a, (list, dict, torch.Tensor)):
+        return False
+    is_inherited = isinstance(a, Object) and type(a).typename is not None  # by torch.class
+    return ("__eq__" in vars(type(a)) or is_inherited) and bool(a == b)
 
 
 class _Itself:

@@ -6,6 +6,7 @@ import ast
 import re
 
 from compat.port.know.form.shapes import is_name, is_open, is_same, is_self, next_of
+from compat.port.know.names import own_tables
 from compat.port.know.types import NUMBERS, Kind, Type
 from compat.port.library import packages, rules
 from compat.port.library.results import METHODS
@@ -132,6 +133,8 @@ def target_of(node: s.Index, draft: Draft) -> str | None:
     word = is_name(name)
     owner = draft.prefix(node.object)
     path = draft.types.dotted(node.object)
+    if path is not None and own_tables(draft.types, path):
+        path = None
 
     def entry() -> str:
         return f"{owner.atom}[{draft.value(node.key)}]"

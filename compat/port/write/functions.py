@@ -125,6 +125,7 @@ def lambda_of(node: s.Function, draft: Draft) -> Code | None:
     outer = draft.scope
     draft.scope = draft.file.scopes.of_function[node]
     before = len(draft.page.lines)
+    draft.asked = body if isinstance(only, s.Do) else draft.asked
     made = draft.any(body)
     draft.scope = outer
     if len(draft.page.lines) != before:
@@ -177,6 +178,7 @@ def _parameters(node: s.Function, draft: Draft) -> str:
         parts.append("*args")
     elif (
         signature.is_hook
+        or signature.gets_more
         or most > len(node.parameters)
         or (signature.escapes and not parts and not signature.calls)
     ):

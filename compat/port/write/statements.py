@@ -158,6 +158,10 @@ def assign(node: s.Assign, draft: Draft) -> None:
             draft.page.write(f"{keys[target]} = {draft.value(target.key)}")
     places = [None if t in keys else _place_of(t, draft) for t in node.targets]
     waiting = [t for t, place in zip(node.targets, places, strict=True) if place is None]
+    if waiting and not keys and _are_apart(node):
+        for target, value in s.assigned(node):
+            assign(replace(node, targets=[target], values=[value]), draft)
+        return
     used = _variables(waiting)
     late: list[tuple[str, s.Node]] = []
     for i, target in enumerate(node.targets):
@@ -174,6 +178,15 @@ def assign(node: s.Assign, draft: Draft) -> None:
         else:
             assert isinstance(target, s.Name)
             draft.page.write(f"{name_of(target, draft)} = {name}")
+
+
+def _are_apart(node: s.Assign) -> bool:
+    """Return whether entries are set to what stays the same meanwhile: ``t.x, t.y = 1, y``."""
+    plain = (s.Constant, s.Name)
+    are_entries = all(isinstance(t, s.Index) and isinstance(t.key, plain) for t in node.targets)
+    are_values = all(isinstance(v, (*plain, s.Table)) for v in node.values)
+    are_new = all(not v.fields for v in node.values if isinstance(v, s.Table))
+    return are_entries and are_values and are_new and len(node.values) == len(node.targets)
 
 
 def _place_of(target: s.Node, draft: Draft) -> str | None:

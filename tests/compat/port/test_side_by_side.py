@@ -35,7 +35,6 @@ PIECES = {
 # Which drafts do something else behind a run, and why.
 DIFFER = {
     "torch.factory makes objects of the program's classes",  # a layer's field that nobody has set
-    "functions that argcheck makes",  # the first entry of a list that Lua gives may be missing
     "nothing that is given on",  # collectgarbage('step') is true in Lua
     "any arguments as a key",  # a table that is kept with nil at its end
 }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from compat.port.know.files import File
-from compat.port.know.form import shapes
+from compat.port.know.form import past_ends, shapes
 from compat.port.know.form.appended import appended, begun_late
 from compat.port.know.form.cuts import cut
 from compat.port.know.form.file_names import computed, of_no_name
@@ -125,7 +125,7 @@ class Clues:
         self.followed |= set(shapes.followed(block))
         self.last_added |= shapes.last_added(block)
         self.forwarding |= set(shapes.forwarding(block))
-        self.passed_past |= set(shapes.passed_past(block))
+        self.passed_past |= set(past_ends.passed_past(block))
         self.present |= present(block)
         self.given |= given(block)
         self.compared |= shapes.compared(block)

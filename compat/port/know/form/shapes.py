@@ -11,9 +11,6 @@ from compat.port.know.scopes import Variable
 from compat.port.know.types import Kind, Type
 from compat.port.read import syntax as s
 
-_OF_ANYTHING = {"print", "tostring", "type"}
-_DRAWN = {"math.random", "torch.random"}
-
 
 def is_maker(define: s.Define) -> bool:
     """Return whether a method makes objects of the class that it is called of: ``function C:new()
@@ -145,9 +142,9 @@ def tested_later(block: s.Block) -> set[s.Node]:
     asked = {node.variable for node in conditions if isinstance(node, s.Name)}
     found = [*sources(block)]
     conditions += [value for variable, value in found if variable in asked]
-    names = {n.method or _last_word(n.function) for n in conditions if isinstance(n, s.Call)}
+    names = {n.method or last_word(n.function) for n in conditions if isinstance(n, s.Call)}
     for node in s.walk(block):
-        if isinstance(node, s.Define) and _last_word(node.target) in names:
+        if isinstance(node, s.Define) and last_word(node.target) in names:
             given = [value for r in own_returns(node.function.body) for value in r.values]
             variables = {n.variable for n in given if isinstance(n, s.Name)}
             conditions += given + [value for variable, value in found if variable in variables]
@@ -155,7 +152,8 @@ def tested_later(block: s.Block) -> set[s.Node]:
     return entries - {*tested(block)}
 
 
-def _last_word(node: s.Node) -> str:
+def last_word(node: s.Node) -> str:
+    """Return the last of the names of an expression: of ``a.b.c`` it is ``c``."""
     return s.describe(node).rpartition(".")[2]
 
 
@@ -207,86 +205,6 @@ def defaulted(block: s.Block) -> Iterator[tuple[s.Node, s.Node]]:
 
 def _is_empty(node: s.Node) -> bool:
     return isinstance(node, s.Table) and not node.fields
-
-
-def passed_past(block: s.Block) -> Iterator[s.Node]:
-    """Yield the computed keys of entries that are given back, printed, compared or have a default,
-    which Lua does where there is none, or of a list that is empty by default, given to a function;
-    not those of loops that end with the same table.
-    """
-    ends = dict(_loop_ends(block))
-    found = dict(sources(block))
-    defaults = ((variable, getattr(value, "right", None)) for variable, value in sources(block))
-    empty = {v for v, given in defaults if isinstance(given, s.Table) and not given.fields}
-    for node in s.walk(block):
-        values = node.values if isinstance(node, s.Return) else []
-        if isinstance(node, s.Call) and getattr(node.function, "id", "") in _OF_ANYTHING:
-            values = node.arguments
-        elif isinstance(node, s.Call):
-            parts = (part for part in node.arguments if isinstance(part, s.Index))
-            values = [part for part in parts if getattr(part.object, "variable", None) in empty]
-        elif isinstance(node, s.Binary) and node.operator in ("==", "~="):
-            values = [node.left, node.right]
-        elif isinstance(node, s.Binary) and node.operator == "or":  # t and t[i] or default
-            values = [node.left] if _last(node.left) is not node.left else []
-        for value in values:
-            if isinstance(value, s.Name) and len(value.variable.writes) == 1:
-                value = found.get(value.variable, value)
-            value = _last(value)
-            if isinstance(value, s.Index) and _is_free(value, ends):
-                yield value.key
-
-
-def _last(node: s.Node) -> s.Node:
-    """Return ``y`` of ``x and y`` and ``x or y``, which gives what y does."""
-    if isinstance(node, s.Binary) and node.operator in ("and", "or"):
-        return _last(node.right)
-    return node
-
-
-def _is_free(node: s.Index, ends: dict[Variable, str]) -> bool:
-    """Return whether nothing in the key of an entry says that it is there."""
-    key = node.key
-    if isinstance(number := s.constant(key), int):
-        return number > 1
-    if isinstance(key, s.Name):
-        return ends.get(key.variable) not in ("", s.describe(node.object))
-    if isinstance(key, s.Index):
-        return is_name(s.constant(key.key))
-    operators = {s.Binary: "+", s.Unary: "#"}
-    return getattr(key, "operator", None) == operators.get(type(key), "")
-
-
-def _loop_ends(block: s.Block) -> Iterator[tuple[Variable, str]]:
-    """Yield the variables of loops, and of ``i = math.random(#t)``, and the tables with which they
-    end, where the text shows it.
-    """
-    for variable, value in sources(block):
-        is_drawn = isinstance(value, s.Call) and s.describe(value.function) in _DRAWN
-        last = value.arguments[-1] if isinstance(value, s.Call) and value.arguments else None
-        if is_drawn and len(variable.writes) == 1 and (measured := length_of(last)):
-            yield variable, s.describe(measured)
-    for node in s.walk(block):
-        if isinstance(node, s.ForRange):
-            last, measured = node.last, length_of(node.last)
-            sums = [last] if isinstance(last, s.Binary) and last.operator == "+" else []
-            is_past = any(length_of(one.left) is not None for one in sums)
-            if not is_past and not any(_takes_away(n, measured) for n in s.walk(node.body)):
-                yield node.name.variable, s.describe(measured) if measured else ""
-        elif isinstance(node, s.ForEach):
-            call = node.values[0]
-            yield from ((name.variable, "") for name in node.names[1:])
-            is_list = isinstance(call, s.Call) and getattr(call.function, "id", "") == "ipairs"
-            table = next(iter(call.arguments), None) if isinstance(call, s.Call) else None
-            yield node.names[0].variable, s.describe(table) if is_list and table else ""
-
-
-def _takes_away(node: s.Node, table: s.Node | None) -> bool:
-    """Return whether a call takes an entry out of a list: ``table.remove(t, 1)``."""
-    if table is None or not isinstance(node, s.Call):
-        return False
-    is_removal = s.describe(node.function) == "table.remove" and len(node.arguments) > 0
-    return is_removal and s.describe(node.arguments[0]) == s.describe(table)
 
 
 def _conditions(block: s.Block) -> Iterator[s.Node | None]:

@@ -1472,3 +1472,32 @@ print(torch.type(s), s:size(), s.n, #s.items)
 s:add('x'):add(2)
 print(s:size(), s.items[2], s.n)
 os.remove(f)
+
+-- # objects of a class that a function is given
+local Stack = {}
+Stack.__index = Stack
+local function new(cls, ...)
+  local o = setmetatable({n = 0}, cls)
+  o:push(...)
+  return o
+end
+function Stack:push(...) self.n = self.n + select('#', ...) end
+local Counting = setmetatable({}, {__index = Stack})
+Counting.__index = Counting
+function Counting:push(...)
+  self.pushes = (self.pushes or 0) + 1
+  return Stack.push(self, ...)
+end
+local a, b = new(Stack, 1, 2), new(Counting, 3)
+b:push(4)
+print(a.n, b.n, b.pushes, getmetatable(b) == Counting)
+
+-- # equality that a class of torch.class has from the one above
+do
+  local Form = torch.class('EqualForm')
+  function Form:__init(s) self.s = s end
+  function Form:__eq__(other) return self.s == other.s end
+  local _, parent = torch.class('EqualSquare', 'EqualForm')
+end
+print(EqualSquare(2) == EqualSquare(2), EqualSquare(2) == EqualSquare(3))
+print(EqualSquare(2) == EqualForm(2), EqualForm(1) ~= EqualForm(1))

@@ -1045,3 +1045,45 @@ local _, other = both()
 print(first_seen, other, 'is ' .. tostring(newest()))
 newest_name = 'x'
 print(newest(), select(2, both()), first_seen)
+
+-- # functions of a list that take different numbers of what a list holds
+local jobs = {
+  {f = function() return 'none' end},
+  {f = function(a) return a end},
+  {f = function(a, b) return tostring(a) .. tostring(b) end},
+}
+local function all(...)
+  local given = {...}
+  given[#given + 1] = 'z'
+  for i, job in ipairs(jobs) do print(i, job.f(unpack(given)), job.f(...)) end
+end
+all(1)
+all(1, 2, 3)
+
+-- # as many sizes as a list has, given to a tensor's new
+local x = torch.range(1, 12):view(2, 2, 3)
+local function like(t, n) return t.new(n, unpack(t[1]:size():totable())) end
+local y = like(x, 3):fill(1)
+y[1]:copy(x[2])
+print(y:dim(), y:sum())
+
+-- # tables that are errors
+local function level(n)
+  if n == 0 then error({code = 7, trace = {}}, 0) end
+  local ok, e = pcall(level, n - 1)
+  e.trace[#e.trace + 1] = n
+  error(e, 0)
+end
+local ok, e = pcall(level, 3)
+print(ok, e.code, table.concat(e.trace, '<'))
+
+-- # what is written, and written behind it
+io.write('a '):write('b\n')
+local out = io.write('x')
+out:write('y\n')
+local path = os.tmpname()
+local f = io.open(path, 'w')
+f:write('one\n'):write('two\n')
+print(f:seek('cur') + 1, f:close())
+for line in io.lines(path) do io.write(line, ' ') end
+print(os.remove(path))

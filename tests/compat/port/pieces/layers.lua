@@ -1669,3 +1669,57 @@ require 'nn'
 local net = nn.Sequential():add(nn.Linear(2, 3))
 rawset(net:get(1), 'noBias', false)
 if net:get(1).noBias then print('there') else print('gone') end
+
+-- # a number of what a variable is that begins as nil
+require 'nn'
+local net = nn.Sequential():add(nn.ParallelTable():add(nn.Identity()):add(nn.Identity()))
+local function pick(n, temp)
+  local prev
+  for i = 1, n do
+    local o = net:forward{torch.ones(2), torch.ones(2):mul(i)}
+    prev = o[2]
+  end
+  if temp == 0 then return prev:max(1)[1] end
+  local p = torch.exp(prev / temp):squeeze()
+  return p:div(p:sum())[1]
+end
+print(pick(2, 0), pick(1, 2))
+
+-- # a table of the program's in a package
+require 'nn'
+nn.helpers = {names = {}}
+nn.helpers.version = 2
+function nn.helpers.add(a, b)
+  table.insert(nn.helpers.names, a)
+  return a + (b or 1)
+end
+print(nn.helpers.add(1), nn.helpers.add(2, 3), #nn.helpers.names, nn.helpers.version, nn.helpers.none)
+
+-- # a container that calls what is in it with rethrowErrors
+require 'nn'
+local Twice, parent = torch.class('nn.RethrownTwice', 'nn.Container')
+function Twice:__init(inner)
+  parent.__init(self)
+  self:add(inner)
+end
+function Twice:updateOutput(x)
+  self.output = self:rethrowErrors(self.modules[1], 1, 'updateOutput', x) * 2
+  return self.output
+end
+function Twice:updateGradInput(x, g)
+  self.gradInput = self:rethrowErrors(self.modules[1], 1, 'updateGradInput', x, g * 2)
+  return self.gradInput
+end
+local twice = nn.RethrownTwice(nn.Sequential():add(nn.Tanh()))
+local x = torch.ones(2)
+print(twice:forward(x):sum(), twice:backward(x, x):sum())
+
+-- # an optimizer of a computed name
+require 'optim'
+local w = torch.Tensor{3, -2}
+local losses = 0
+for _, name in ipairs{'sgd', 'adam', 'lbfgs'} do
+  local _, found = optim[name](function(p) return p:dot(p), p * 2 end, w, {learningRate = 0.1, maxIter = 2})
+  losses = losses + found[1] / 2
+end
+print(losses)

@@ -263,3 +263,34 @@ for i = 1, #u do
 end
 local n = {3, 4}
 for i = 1, #n + 1 do print(n[i]) end
+
+-- # entries past the end of a list that a function shortens in the loop
+local function drop(a) table.remove(a) end
+local a = {1, 2, 3}
+for i = 1, #a do drop(a); print(a[i]) end
+local Q = {items = {1, 2, 3}}
+function Q:take() return table.remove(self.items, 1) end
+for i = 1, #Q.items do
+  local x = Q.items[i]
+  if x == 2 then Q:take() end
+  print(i, x)
+end
+
+-- # a file that is not open for what is wanted
+local path = os.tmpname()
+local f = io.open(path, 'w')
+print((f:read()))
+f:close()
+f = io.open(path)
+print((f:write('x')))
+f:close()
+os.remove(path)
+
+-- # a cell that a line lacks is no number
+local head = {'id', 'score', 'more'}
+for _, line in ipairs{'1,2.5', '2', '3,4,x'} do
+  local cells, row = {}, {}
+  for c in line:gmatch('[^,]+') do cells[#cells + 1] = c end
+  for i, name in ipairs(head) do row[name] = tonumber(cells[i]) end
+  print(row.id, row.score, row.more)
+end

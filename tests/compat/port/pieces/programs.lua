@@ -527,3 +527,17 @@ t[l.steps] = 'x'
 print(t[4])
 for i = 1, l.steps do io.write(i, ' ') end print()
 os.remove(name)
+
+-- # settings that become global variables
+settings = {rate = 0.5, sizes = {4, 5}, label = 'run', unused_setting = 1}
+settings.extra = 'more'
+for k, v in pairs(settings) do _G[k] = v end
+local function decay() rate = rate / 2; return rate end
+print(rate, sizes[2], label, extra, decay(), settings.rate)
+local cmd = torch.CmdLine()
+cmd:option('-epochs', 3, 'how many')
+cmd:option('-kind', 'mlp', 'of net')
+local params = cmd:parse({})
+for name, value in pairs(params) do _G[name] = value end
+for i = 1, epochs do io.write(kind, i, ' ') end
+print()

@@ -947,3 +947,16 @@ queue.__index = queue
 function queue.new() return setmetatable({items = {}}, queue) end
 function queue:push(x) table.insert(self.items, x) return #self.items end
 print(queue.new():push(2))
+
+-- # several fields of what nobody knows
+local function class()
+  local c = {}
+  c.__index = c
+  c.new = function(...) local o = setmetatable({}, c); c.init(o, ...); return o end
+  return c
+end
+local A, B = class(), class()
+function A.init(self, text) self.text, self.at, self.parts, self.text = text, 1, {}, text end
+function B.init(self, n) self.n, self.m = n, self end
+local a, b = A.new('x'), B.new(3)
+print(a.text, a.at, #a.parts, b.n, b.m == b)

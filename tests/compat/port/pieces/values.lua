@@ -3110,3 +3110,25 @@ local second, third = select(2, three())
 print(second, third, select(3, three()), select(2, three()))
 print(select(2, ('aa'):gsub('a', 'b')), #{select(2, three())}, (select(4, three())))
 print(scores:dim(), nothing and #nothing, 'a')
+
+-- # the sizes of what may be a tensor, as a list
+local function describe(x)
+  local t = torch.typename(x) or type(x)
+  if t:find('Tensor') then return t .. ' ' .. table.concat(x:size():totable(), 'x') end
+  return t
+end
+for _, v in ipairs{1, 'str', {1, 2}, torch.Tensor(2, 3), torch.LongStorage{2, 3}} do
+  if torch.type(v) ~= 'torch.LongStorage' then print(describe(v)) else print(v:size(), v[2]) end
+end
+
+-- # one function makes tables of any form
+local function scale(x, k)
+  if type(x) == 'number' then return x * k end
+  if type(x) == 'string' then return x:rep(k) end
+  if torch.isTensor(x) then return x * k end
+  local made = {}
+  for key, v in pairs(x) do made[key] = scale(v, k) end
+  return made
+end
+local r = scale({1, 'ab', torch.ones(2), {x = 3, y = {4}}}, 2)
+print(r[1], r[2], r[3]:sum(), r[4].x, r[4].y[1])
