@@ -19,7 +19,7 @@ def set_globals(blocks: Sequence[s.Block]) -> None:
     for inner in [node for node in nodes if isinstance(node, s.Block)]:
         for loop in [n for n in inner.statements if isinstance(n, s.ForEach)]:
             table = _table(loop)
-            if table is not None and (names := dict.fromkeys(_names(table.id, nodes))):
+            if table is not None and (names := dict.fromkeys(_names(table, nodes))):
                 at = inner.statements.index(loop)
                 made = [_assignment(name, table, loop) for name in names if name in read]
                 if made:
@@ -42,13 +42,16 @@ def _table(loop: s.ForEach) -> s.Name | None:
     return given[0] if is_global and isinstance(given[0], s.Name) else None
 
 
-def _names(table: str, nodes: Sequence[s.Node]) -> Iterator[str]:
-    """Yield the settings of a table that is written there, or that the command line gives."""
+def _names(table: s.Name, nodes: Sequence[s.Node]) -> Iterator[str]:
+    """Yield the settings of a table that is written there, or that the command line gives, and
+    those that are put into it before the loop.
+    """
     assigned = [pair for node in nodes for pair in s.assigned(node)]
-    put = [value for target, value in assigned if getattr(target, "id", None) == table]
+    put = [value for target, value in assigned if getattr(target, "id", None) == table.id]
     if len(put) != 1:
         return
-    fields = [t for t, _ in assigned if isinstance(t, s.Index) and s.describe(t.object) == table]
+    entries = (t for t, _ in assigned if isinstance(t, s.Index) and t.start < table.start)
+    fields = [t for t in entries if s.describe(t.object) == table.id]
     only = put[0]
     if isinstance(only, s.Table):
         keys = [s.constant(entry.key) if entry.key is not None else None for entry in only.fields]
